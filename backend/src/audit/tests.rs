@@ -16,7 +16,7 @@ use watchscope_simulator::{Config, Fault, Request, Target};
 use super::Readers;
 use crate::cluster::{Cluster, ConfigSource};
 use crate::demo::Demo;
-use crate::log::{Comparison, LogConfig, LogHandle, LogReader, Read, Since};
+use crate::log::{CompareRequest, LogConfig, LogHandle, LogReader, Read, Since};
 use crate::probes::connections::Connections;
 use crate::probes::servers::Pools;
 use crate::probes::{AUDIT_LOOKS, Servers, Settings, Watches, Wishes};
@@ -120,7 +120,7 @@ async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
     while records.iter().filter(|record| is_last(record)).count() < writes {
         next(&mut reader, &mut records).await;
     }
-    log.ask_audit(Comparison::default()).await.unwrap();
+    log.ask_audit(CompareRequest::default()).await.unwrap();
     let is_over = |record: &Record| match &record.event {
         Event::Audit(audit) => audit.method() == AuditMethod::GetEach,
         _ => false,

@@ -16,7 +16,7 @@ use super::exit::Failure;
 use super::serve::{lookup, name_of, open_log, settings, start};
 use super::signals::stop_flag;
 use super::terminal::{self, plain};
-use crate::log::{Comparison, LogHandle, LogReader, Read, Since};
+use crate::log::{CompareRequest, LogHandle, LogReader, Read, Since};
 use crate::probes::Settings;
 use crate::stop::stopped;
 
@@ -46,10 +46,10 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let comparing = async {
         report.until(all_stream).await?;
         // Here, so that what comes of it is read after it.
-        if log.ask_audit(Comparison::default()).await.is_err() {
+        if log.ask_audit(CompareRequest::default()).await.is_err() {
             return Ok(());
         }
-        let over = log.audited(Comparison::default());
+        let over = log.audited(CompareRequest::default());
         tokio::pin!(over);
         loop {
             tokio::select! {

@@ -21,7 +21,7 @@ use super::simulate::script;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
 use crate::demo::{Demo, DemoOutput};
 use crate::hub::{CommandRequest, LogHub};
-use crate::log::{Comparison, LogClosed, LogConfig, LogHandle};
+use crate::log::{CompareRequest, LogClosed, LogConfig, LogHandle};
 use crate::probes::{AUDIT_LOOKS, AuditLevel, Servers, Settings, StartError, Watches, Wishes};
 use crate::stop::stopped;
 use crate::transport::Protocols;
@@ -244,7 +244,7 @@ async fn compare(log: LogHandle, command: CommandRequest) {
 
 /// What the command `audit` names: nothing for all watches, a watch, or in a second line an object of it
 /// (`NAMESPACE/NAME`, or `NAME` where there are no namespaces).
-fn audit_wish(argument: &str) -> Comparison {
+fn audit_wish(argument: &str) -> CompareRequest {
     let mut lines = argument.lines();
     let watch = lines.next().filter(|name| !name.is_empty());
     let object = lines.next().map(|place| {
@@ -258,7 +258,7 @@ fn audit_wish(argument: &str) -> Comparison {
             uid: Uid::parse(""),
         })
     });
-    Comparison {
+    CompareRequest {
         watch: watch.map(WatchName::from),
         object,
     }

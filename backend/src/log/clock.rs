@@ -1,8 +1,15 @@
-//! The log's clock: the one reader of time that records depend on.
+//! The log's clock, the one reader of time that records depend on, and the `clock` events that come of it.
 
 use std::time::{Duration, SystemTime};
 
 use watchscope_model::Time;
+use watchscope_model::event::Clock as ClockEvent;
+
+/// A departure of the wall clock beyond this is recorded, in microseconds.
+const OFF_US: i64 = 1_000_000;
+/// A time in which the writer did not run is recorded if it is longer than this, in microseconds. Diagnosis never waits
+/// for others for less.
+const PAUSE_US: i64 = 1_000_000;
 
 /// Tells the time of the log.
 pub trait Clock: Send + Sync + 'static {
@@ -40,6 +47,47 @@ impl Clock for SystemClock {
 
     fn wall(&self) -> Time {
         wall()
+    }
+}
+
+/// Watches the clock for a writer that looks at least every 250 ms, and says which `clock` events are due.
+#[derive(Debug)]
+pub(super) struct ClockWatch {
+    /// How far the wall clock is off the log's.
+    off_us: i64,
+    /// When the writer last ran.
+    ran_at: Time,
+}
+
+impl ClockWatch {
+    pub(super) fn new(now: Time) -> Self {
+        Self {
+            off_us: 0,
+            ran_at: now,
+        }
+    }
+
+    /// The writer runs: the event of a pause if it did not run for too long.
+    pub(super) fn ran(&mut self, now: Time) -> Option<ClockEvent> {
+        let paused_us = now.micros_since(self.ran_at);
+        self.ran_at = now;
+        let is_pause = paused_us > PAUSE_US;
+        is_pause.then(|| self.event(u64::try_from(paused_us / 1_000).ok()))
+    }
+
+    /// Compares the clocks: the event of a wall clock that has departed.
+    pub(super) fn compare(&mut self, clock: &dyn Clock) -> Option<ClockEvent> {
+        let off_us = clock.wall().micros_since(clock.now());
+        if (off_us - self.off_us).abs() <= OFF_US {
+            return None;
+        }
+        self.off_us = off_us;
+        Some(self.event(None))
+    }
+
+    fn event(&self, paused_ms: Option<u64>) -> ClockEvent {
+        let off_ms = self.off_us / 1_000;
+        ClockEvent { off_ms, paused_ms }
     }
 }
 

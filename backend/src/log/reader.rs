@@ -7,7 +7,7 @@ use watchscope_log::Ring;
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::{Entry, Layers, Seq, State};
 
-use super::{RingProgress, Shared, lock};
+use super::shared::{RingProgress, Shared, lock};
 
 /// Where a reader starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl LogReader {
             }
         };
         Self {
-            progress: RingProgress(shared.progress.subscribe()),
+            progress: RingProgress::of(&shared),
             shared,
             next,
             decoder: None,

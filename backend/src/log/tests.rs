@@ -1,19 +1,21 @@
 //! The log as its producers and readers see it, in paused time.
 
-use std::sync::Mutex as StdMutex;
+use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, advance, sleep, timeout};
 use watchscope_log::SEAL_RECORDS;
 use watchscope_model::event::{Change, Note, StreamEnded, StreamOpened, WatchStarted};
 use watchscope_model::inside::InsideEtcd;
 use watchscope_model::vocabulary::{Author, Cause, ChangeType, LossPlace, Origin};
-use watchscope_model::{Entry, Object, Record, RequestId, StreamId, Uid};
+use watchscope_model::{Entry, Event, Inside, Object, Record, RequestId, Seq, StreamId, Time, Uid};
 
+use super::handle::QUEUED_BATCHES;
 use super::*;
 
-const START: Time = Time(1_763_715_600_000_000);
+pub(super) const START: Time = Time(1_763_715_600_000_000);
 
 /// Tokio's clock, which tests pause; the wall clock can be set.
 pub(crate) struct TestClock {
@@ -350,6 +352,39 @@ async fn a_time_in_which_nothing_ran_is_recorded_before_what_is_late_for_it() {
     }
     // From when the writer last looked.
     assert_eq!(told, [(28_860, Some(28_800_250)), (28_860, None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_is_recorded_before_what_waits_in_the_queue_and_before_any_judgement() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    // Why this one ended is due after 250 ms.
+    log.append(ended_by(Cause::Eof)).await.unwrap();
+    sleep(Duration::from_millis(100)).await;
+    log.append(note("waits")).await.unwrap();
+    advance(Duration::from_secs(20)).await;
+    sleep(Duration::from_secs(2)).await;
+    log.close().await;
+    let mut seen = Vec::new();
+    while let Some(Read::Entries(entries)) = reader.next().await {
+        for record in shown(entries) {
+            let paused_ms = match &record.event {
+                Event::Clock(clock) => clock.paused_ms,
+                _ => None,
+            };
+            let at_ms = record.at.micros_since(START) / 1_000;
+            seen.push((at_ms, record.event.type_name(), paused_ms));
+        }
+    }
+    // The second look waits for what the stream's neighbours do in 250 ms in which watchscope runs.
+    assert_eq!(
+        seen[3..],
+        [
+            (20_100, "clock", Some(20_100)),
+            (20_100, "note", None),
+            (20_350, "attribution", None)
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]

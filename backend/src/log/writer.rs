@@ -1,8 +1,11 @@
-//! The one writer: stamps what producers append, has it judged, seals it, and wakes readers.
+//! The one writer: a task that hosts the log's journal.
 //!
-//! Diagnosis sits here and not at a reader: it sees each record with the fold the writer has anyway, so it decodes
-//! nothing, holds no state twice, and its judgements stand in the log right behind what they rest on. For the same
-//! reason what `/metrics` tells of watches is counted here.
+//! Diagnosis sits behind the writer and not behind a reader: it sees each record with the fold that the journal has
+//! anyway, so it decodes nothing and holds no state twice, and its judgements stand in the log right behind the records
+//! that they rest on. For the same reason the counters of `/metrics` are the writer's.
+//!
+//! The writer stamps events on arrival, so it appends all that it takes from its queue and settles then. A `clock` event
+//! of a pause comes before both: nothing that is late for the pause is blamed on others.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,88 +15,72 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
-use watchscope_diagnosis::{Diagnosis, is_restored};
-use watchscope_log::{Sealed, Sealer};
-use watchscope_model::event::Clock as ClockEvent;
-use watchscope_model::{Event, Inside, Object, Seq, Time, WatchName};
+use watchscope_journal::{CompareRequest, Journal};
+use watchscope_log::Sealer;
+use watchscope_model::{Event, Inside, Seq, Time};
 
-use super::{Batch, Shared, lock};
-use crate::metrics::{Exposition, Tally, standing};
+use super::batch::Batch;
+use super::clock::ClockWatch;
+use super::shared::{Shared, lock};
+use super::sink::LogSink;
+use crate::metrics::Exposition;
 
-/// Inputs taken at once.
+/// Most inputs that one turn of the loop takes.
 const INPUTS_AT_ONCE: usize = 32;
 /// How often the clocks are compared, and so how long the writer sleeps at most.
 const CLOCK_CHECK: Duration = Duration::from_millis(250);
-/// A departure of the wall clock beyond this is recorded, in microseconds.
-const CLOCK_OFF_US: i64 = 1_000_000;
-/// A time in which the writer did not run that is longer than this is recorded, in microseconds; every wait of diagnosis
-/// for others is longer.
-const PAUSE_US: i64 = 1_000_000;
-/// Dropped bodies are told so often at most, in microseconds.
+/// The shortest time between two records of dropped bodies, in microseconds.
 const BODY_LOSS_US: i64 = 10_000_000;
 
 /// What the writer takes.
 pub(super) enum Input {
     /// Events to append.
     Batch(Batch),
-    /// What happened inside a simulated cluster. Diagnosis is not shown it, and could not take it.
+    /// What happened inside a simulated cluster.
     Inside(Vec<Inside>),
-    /// Have records audited from now on, and send what is to be read there.
+    /// Audit the records from now on, and send the audit's reads there.
     Audit(Box<Auditor>, mpsc::Sender<AuditRead>),
-    /// What came of a read.
+    /// The answer to a read.
     Reply(AuditRead, Reply),
     /// Compare now, and say whether there is such a watch.
-    Ask(Comparison, oneshot::Sender<bool>),
+    Compare(CompareRequest, oneshot::Sender<bool>),
+    /// Say when nothing more comes of such a comparison, and behind which record.
+    WhenCompared(CompareRequest, oneshot::Sender<Seq>),
     /// Say what was counted, and what stands.
     Measure(oneshot::Sender<Exposition>),
-    /// Say when nothing more comes of such a comparison, and behind which record.
-    WhenCompared(Comparison, oneshot::Sender<Seq>),
     /// Take what is queued, then end.
     Close(oneshot::Sender<()>),
-}
-
-/// What a person asks to be compared with etcd.
-#[derive(Clone, Debug, Default)]
-pub struct Comparison {
-    /// A watch, or all.
-    pub watch: Option<WatchName>,
-    /// Of one watch, an object of it.
-    pub object: Option<Arc<Object>>,
 }
 
 /// The writer's state; lives in its task.
 pub(super) struct Writer {
     shared: Arc<Shared>,
-    sealer: Sealer,
-    diagnosis: Diagnosis,
-    tally: Tally,
-    audit: Option<(Box<Auditor>, mpsc::Sender<AuditRead>)>,
-    /// Those who wait for what comes of comparisons: a few for each viewer. One that has gone is left out.
-    comparing: Vec<(Comparison, oneshot::Sender<Seq>)>,
-    wall_off_us: i64,
-    /// When it last ran.
-    ran_at: Time,
-    body_loss_told_at: Time,
+    journal: Journal,
+    sink: LogSink,
+    clock_watch: ClockWatch,
+    /// Callers that wait for the end of a comparison: a few for each viewer. One that has gone is left out.
+    comparing: Vec<(CompareRequest, oneshot::Sender<Seq>)>,
+    /// Callers that wait for the writer's end; the queue is closed once there is one.
+    closers: Vec<oneshot::Sender<()>>,
+    body_loss_recorded_at: Time,
 }
 
 impl Writer {
-    pub(super) fn new(shared: Arc<Shared>, sealer: Sealer) -> Self {
+    /// The writer of a log that begins at `now`.
+    pub(super) fn new(shared: Arc<Shared>, sealer: Sealer, now: Time) -> Self {
         Self {
-            wall_off_us: 0,
-            ran_at: shared.clock.now(),
-            body_loss_told_at: shared.clock.now(),
-            shared,
-            sealer,
-            diagnosis: Diagnosis::default(),
-            tally: Tally::default(),
-            audit: None,
+            journal: Journal::new(now),
+            sink: LogSink::new(shared.clone(), sealer),
+            clock_watch: ClockWatch::new(now),
             comparing: Vec::new(),
+            closers: Vec::new(),
+            body_loss_recorded_at: now,
+            shared,
         }
     }
 
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Input>) {
         let mut inputs = Vec::with_capacity(INPUTS_AT_ONCE);
-        let mut closers = Vec::new();
         let mut clock_check = interval(CLOCK_CHECK);
         clock_check.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
@@ -107,223 +94,111 @@ impl Writer {
                     false
                 }
                 () = shared.snapshot_wanted.notified() => {
-                    self.put_snapshot();
+                    self.sink.put_snapshot(shared.clock.now(), self.journal.state());
                     false
                 }
-                () = until(self.sealer.seal_at(), shared.clock.now()) => false,
-                () = until(self.diagnosis.wake_at(), shared.clock.now()) => false,
-                () = until(self.audit_at(), shared.clock.now()) => false,
+                () = until(self.sink.seal_at(), shared.clock.now()) => false,
+                () = until(self.journal.due(), shared.clock.now()) => false,
                 _ = clock_check.tick() => true,
             };
-            // Before what is late for it.
-            self.notice_pause();
+            if let Some(pause) = self.clock_watch.ran(self.now()) {
+                self.append_event(pause);
+            }
             for input in inputs.drain(..) {
-                match input {
-                    Input::Batch(batch) => self.append(batch),
-                    Input::Inside(inside) => self.append_inside(inside),
-                    Input::Audit(auditor, asks) => self.audit = Some((auditor, asks)),
-                    Input::Reply(read, reply) => self.take_reply(&read, reply),
-                    Input::Ask(Comparison { watch, object }, reply) => {
-                        let is_there = self.audit.as_mut().is_some_and(|(auditor, _)| {
-                            auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now())
-                        });
-                        let _ = reply.send(is_there);
-                    }
-                    // Whoever asked may have gone meanwhile.
-                    Input::Measure(reply) => drop(reply.send(self.measure())),
-                    Input::WhenCompared(asked, done) => self.comparing.push((asked, done)),
-                    Input::Close(done) => {
-                        queue.close();
-                        closers.push(done);
-                    }
-                }
+                self.take(input);
+            }
+            if !self.closers.is_empty() {
+                queue.close();
             }
             if is_check_due {
                 self.check();
             }
-            self.judge();
-            self.audit();
-            let now = shared.clock.now();
-            if self.sealer.seal_at().is_some_and(|due| due <= now) {
-                let sealed = self.sealer.seal(now);
-                self.publish(sealed);
-            }
+            self.journal.settle(self.now(), &mut self.sink);
+            self.journal.ask(self.now(), &mut self.sink);
+            self.end_comparisons();
+            self.sink.seal_if_due(self.now(), self.journal.state());
         }
         // Readers of the fold find it after the end too.
-        self.put_snapshot();
+        self.sink.put_snapshot(self.now(), self.journal.state());
         self.shared
             .progress
             .send_modify(|progress| progress.is_closed = true);
-        for done in closers {
-            // Whoever closed may have gone meanwhile.
+        for done in self.closers {
+            // The caller may have gone meanwhile.
             let _ = done.send(());
         }
     }
 
-    fn append(&mut self, batch: Batch) {
-        let now = self.shared.clock.now();
-        let Batch { events, bodies } = batch;
-        let used: usize = events.iter().map(|(_, range)| body_bytes(range)).sum();
-        let mut overhead = bodies.len().saturating_sub(used) as u64;
-        let shared = self.shared.clone();
-        let mut book = lock(&shared.bodies);
-        for (event, range) in events {
-            let body = range.and_then(|range| slice(&bodies, range));
-            let overhead = if body.is_some() {
-                std::mem::take(&mut overhead)
-            } else {
-                0
-            };
-            // Before the record is sealed: whoever sees it finds its body.
-            let record = self.sealer.stamp(event, now);
-            book.record(record.seq, &record.event, body, overhead);
-            self.diagnosis.observe(self.sealer.state(), &record);
-            self.tally.observe(&record);
-            if is_restored(&record.event) {
-                shared.restored.send_modify(|times| *times += 1);
-            }
-            if let Some((auditor, _)) = &mut self.audit {
-                auditor.observe(self.sealer.state(), &record);
-            }
-            let sealed = self.sealer.take(&record);
-            self.publish(sealed);
-        }
+    fn now(&self) -> Time {
+        self.shared.clock.now()
     }
 
-    fn append_inside(&mut self, inside: Vec<Inside>) {
-        let now = self.shared.clock.now();
-        for inside in inside {
-            let (_, sealed) = self.sealer.push_inside(inside, now);
-            self.publish(sealed);
-        }
-    }
-
-    /// Appends what diagnosis has to say by now.
-    fn judge(&mut self) {
-        let now = self.shared.clock.now();
-        let judgements = self.diagnosis.conclude(now);
-        if !judgements.is_empty() {
-            self.append(judgements.into());
-        }
-    }
-
-    fn audit_at(&self) -> Option<Time> {
-        self.audit
-            .as_ref()
-            .and_then(|(auditor, _)| auditor.wake_at())
-    }
-
-    /// Asks what the audit wants to know next, and appends what it has to say.
-    fn audit(&mut self) {
-        let now = self.shared.clock.now();
-        self.append_audits();
-        if let Some((auditor, asks)) = &mut self.audit {
-            while let Some(read) = auditor.next(now, self.sealer.state()) {
-                if asks.try_send(read).is_err() {
-                    // Nobody reads: the watches are ending, of whose ends the audit has something to say.
-                    break;
+    fn take(&mut self, input: Input) {
+        let now = self.now();
+        match input {
+            Input::Batch(batch) => self.append(batch, now),
+            Input::Inside(inside) => {
+                for inside in inside {
+                    self.journal.append_inside(inside, now, &mut self.sink);
                 }
             }
-            self.append_audits();
+            Input::Audit(auditor, asks) => {
+                self.journal.audit(*auditor);
+                self.sink.send_reads_to(asks);
+            }
+            Input::Reply(read, reply) => self.journal.answer(&read, reply, now, &mut self.sink),
+            // A caller may have gone meanwhile, here and below.
+            Input::Compare(asked, is_there) => {
+                let _ = is_there.send(self.journal.compare(&asked, now));
+            }
+            Input::WhenCompared(asked, done) => self.comparing.push((asked, done)),
+            Input::Measure(reply) => {
+                drop(reply.send(self.sink.measure(now, self.journal.state())));
+            }
+            Input::Close(done) => self.closers.push(done),
         }
-        let (auditor, seq) = (self.audit.as_ref(), self.sealer.state().seq);
-        let is_over = |Comparison { watch, object }: &Comparison| {
-            auditor
-                .is_none_or(|(auditor, _)| auditor.is_over(watch.as_ref(), object.as_deref(), now))
-        };
+    }
+
+    fn append(&mut self, batch: Batch, now: Time) {
+        let Batch { events, bodies } = batch;
+        let used: usize = events.iter().map(|(_, range)| body_bytes(range)).sum();
+        // The first body of the allocation bears what the allocation holds beside bodies.
+        let mut overhead = bodies.len().saturating_sub(used) as u64;
+        for (event, range) in events {
+            if let Some(body) = range.and_then(|range| slice(&bodies, range)) {
+                self.sink.take_body(body, std::mem::take(&mut overhead));
+            }
+            self.journal.append(event, now, &mut self.sink);
+        }
+    }
+
+    fn append_event(&mut self, event: impl Into<Event>) {
+        self.journal
+            .append(event.into(), self.now(), &mut self.sink);
+    }
+
+    /// Answers the callers whose comparisons have ended.
+    fn end_comparisons(&mut self) {
+        let (now, seq) = (self.now(), self.journal.state().seq);
         self.comparing.retain(|(_, done)| !done.is_closed());
-        for (_, done) in self.comparing.extract_if(.., |(asked, _)| is_over(asked)) {
-            // Whoever waited may have gone meanwhile.
+        let is_over = |(asked, _): &mut (CompareRequest, _)| self.journal.is_compared(asked, now);
+        for (_, done) in self.comparing.extract_if(.., is_over) {
+            // The caller may have gone meanwhile.
             let _ = done.send(seq);
         }
     }
 
-    fn take_reply(&mut self, read: &AuditRead, reply: Reply) {
-        let now = self.shared.clock.now();
-        if let Some((auditor, _)) = &mut self.audit {
-            auditor.answer(read, reply, now, self.sealer.state());
-        }
-        self.append_audits();
-    }
-
-    fn append_audits(&mut self) {
-        let told = self.audit.as_mut().map(|(auditor, _)| auditor.take());
-        if let Some(told) = told.filter(|told| !told.is_empty()) {
-            self.append(told.into());
-            self.judge();
-        }
-    }
-
-    fn measure(&mut self) -> Exposition {
-        let now = self.shared.clock.now();
-        let log = &self.shared.log.0;
-        let mut exposition = Exposition::default();
-        self.tally.settle(now);
-        self.tally.expose(log, &mut exposition);
-        standing(self.sealer.state(), &self.tally, log, now, &mut exposition);
-        exposition
-    }
-
-    fn publish(&mut self, sealed: Option<Sealed>) {
-        if let Some(sealed) = sealed {
-            lock(&self.shared.ring).push(sealed);
-            self.wake();
-        }
-    }
-
-    fn put_snapshot(&mut self) {
-        let now = self.shared.clock.now();
-        let head = self.sealer.state().seq;
-        let is_there = lock(&self.shared.ring)
-            .snapshot(now)
-            .is_some_and(|snapshot| snapshot.seq == head);
-        if is_there {
-            return;
-        }
-        let (sealed, snapshot) = self.sealer.snapshot(now);
-        let mut ring = lock(&self.shared.ring);
-        if let Some(sealed) = sealed {
-            ring.push(sealed);
-        }
-        ring.set_snapshot(snapshot);
-        drop(ring);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        self.shared
-            .progress
-            .send_modify(|progress| progress.version += 1);
-    }
-
-    /// Records that nothing ran for longer than the check of the clock lets the writer sleep.
-    fn notice_pause(&mut self) {
-        let now = self.shared.clock.now();
-        let paused_us = now.micros_since(self.ran_at);
-        self.ran_at = now;
-        if paused_us > PAUSE_US {
-            self.tell_clock(u64::try_from(paused_us / 1_000).ok());
-        }
-    }
-
-    fn tell_clock(&mut self, paused_ms: Option<u64>) {
-        let off_ms = self.wall_off_us / 1_000;
-        self.append(Event::from(ClockEvent { off_ms, paused_ms }).into());
-    }
-
-    /// Records what is to be told from time to time: a departed wall clock, dropped bodies.
+    /// Records what is recorded from time to time: a wall clock that departed, dropped bodies.
     fn check(&mut self) {
-        let now = self.shared.clock.now();
-        let off_us = self.shared.clock.wall().micros_since(now);
-        if (off_us - self.wall_off_us).abs() > CLOCK_OFF_US {
-            self.wall_off_us = off_us;
-            self.tell_clock(None);
+        if let Some(departure) = self.clock_watch.compare(&*self.shared.clock) {
+            self.append_event(departure);
         }
-        if now.micros_since(self.body_loss_told_at) >= BODY_LOSS_US {
+        let now = self.now();
+        if now.micros_since(self.body_loss_recorded_at) >= BODY_LOSS_US {
             let loss = lock(&self.shared.bodies).take_loss();
             if let Some(loss) = loss {
-                self.body_loss_told_at = now;
-                self.append(Event::from(loss).into());
+                self.body_loss_recorded_at = now;
+                self.append_event(loss);
             }
         }
     }

@@ -23,7 +23,7 @@ use watchscope_log::{Reader, Ring, Sealed, Sealer, Step};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
 use watchscope_model::wire::{PROTOCOL_VERSION, Welcome};
-use watchscope_model::{Seq, Time};
+use watchscope_model::{Seq, State, Time};
 use watchscope_timeline::store::Coverage;
 use watchscope_timeline::{RecordId, Store, View};
 
@@ -32,6 +32,7 @@ struct World {
     log: Log,
     written: usize,
     now: Time,
+    state: State,
     sealer: Sealer,
     ring: Ring,
     /// The server's end of the open connection, and what is on its way to the page.
@@ -70,6 +71,10 @@ impl World {
             log,
             written: 0,
             now: START,
+            state: State {
+                at: START,
+                ..State::default()
+            },
             sealer,
             ring,
             reader: None,
@@ -96,12 +101,15 @@ impl World {
         for place in self.written..to {
             let record = self.log.records[place].clone();
             if self.sealer.seal_at().is_some_and(|due| due < record.at) {
-                let sealed = self.sealer.seal(record.at);
+                let sealed = self.sealer.seal(record.at, &self.state);
                 self.take(sealed);
             }
             self.now = self.now.max(record.at);
-            let (seq, sealed) = self.sealer.push(record.event, record.at);
+            let stamped = self.state.stamp(record.event, record.at);
+            let seq = stamped.seq;
             assert_eq!(seq, record.seq);
+            self.state.apply(&stamped);
+            let sealed = self.sealer.take(&stamped, &self.state);
             self.take(sealed);
         }
         self.written = to;
@@ -116,7 +124,7 @@ impl World {
                     needs_snapshot: true,
                     ..
                 } => {
-                    let (sealed, snapshot) = self.sealer.snapshot(self.now);
+                    let (sealed, snapshot) = self.sealer.snapshot(self.now, &self.state);
                     self.take(sealed);
                     self.ring.set_snapshot(snapshot);
                 }
@@ -278,7 +286,7 @@ impl World {
     /// All is written and quiet, the page is shown and connected, and asks for all of the past.
     fn end(&mut self) {
         self.write(usize::MAX - self.written);
-        let sealed = self.sealer.seal(self.now);
+        let sealed = self.sealer.seal(self.now, &self.state);
         self.take(sealed);
         self.input(Input::Hidden(false));
         self.input(Input::TryNow);

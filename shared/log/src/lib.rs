@@ -1,8 +1,8 @@
 //! The pure halves of log and hub: what seals records into segments, keeps them in a ring, and hands them to readers.
 //!
 //! ```text
-//!   Event ─► Sealer ─► Sealed ─► Ring ◄─── Reader ─► wire messages
-//!            (one)               (one)     (one a viewer) ◄─ client messages
+//!   Record, fold ─► Sealer ─► Sealed ─► Ring ◄─── Reader ─► wire messages
+//!                   (one)               (one)     (one a viewer) ◄─ client messages
 //! ```
 //!
 //! A [`Reader`] is a cursor into the [`Ring`], not a queue: a slow one costs the log nothing. There is no clock inside;

@@ -227,7 +227,7 @@ mod tests {
     use watchscope_model::vocabulary::Author;
 
     use super::*;
-    use crate::Sealer;
+    use crate::sealer::folding::FoldingSealer;
 
     const START: Time = Time(1_763_715_600_000_000);
 
@@ -241,8 +241,8 @@ mod tests {
         .into()
     }
 
-    fn filled(capacity: u64, records: u64) -> (Sealer, Ring) {
-        let (mut sealer, first) = Sealer::new("demo".into(), "e1".into(), START);
+    fn filled(capacity: u64, records: u64) -> (FoldingSealer, Ring) {
+        let (mut sealer, first) = FoldingSealer::new("demo", "e1", START);
         let mut ring = Ring::new("demo".into(), "e1".into(), capacity, first);
         for _ in 0..records {
             if let Some(sealed) = sealer.push(note(), START).1 {

@@ -1,33 +1,34 @@
-//! Turns events into records, records into segments, segments into chapters.
+//! Encodes records into segments, and segments into chapters.
+
+#[cfg(test)]
+pub(crate) mod folding;
 
 use bytes::Bytes;
 use watchscope_model::chapter::{ChapterWriter, Fold};
 use watchscope_model::wire::{self, MAX_MESSAGE_BYTES};
-use watchscope_model::{
-    Entry, EpochId, Event, Inside, InsideRecord, Layers, LogId, Record, Seq, State, Time,
-};
+use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Seq, State, Time};
 
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
-/// A segment is sealed so long after the one before, or at once if that long ago nothing was sealed; in microseconds.
+/// The shortest time between two seals while records keep coming, in microseconds. The first record after a longer quiet
+/// time is sealed at once.
 pub const SEAL_US: i64 = 16_000;
-/// A segment is sealed when its records and definitions take so many bytes: with a last record of up to 4 KiB, its wire
+/// The bytes of records and definitions at which a segment is sealed: with a last record of up to 4 KiB, its wire
 /// message stays within [`MAX_MESSAGE_BYTES`].
 pub const SEAL_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 10);
-/// A segment is sealed when it holds so many records.
+/// The number of records at which a segment is sealed.
 pub const SEAL_RECORDS: u64 = 256;
 /// A chapter closes when its segments outweigh both this and its opening snapshot.
 pub const CHAPTER_BYTES: usize = 1 << 20;
 
-/// The one writer's half of a log: stamps, folds and encodes.
+/// The one writer's encoder.
 ///
-/// Holds the fold, the chapter's dictionary and the open segment. The segment is bounded by [`SEAL_BYTES`] and
-/// [`SEAL_RECORDS`]: the push that reaches one of them seals it.
+/// Holds the chapter's dictionary, the open segment, and the fold of the inside where there is one. The segment is
+/// bounded by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of them seals it. The fold of the records
+/// is the caller's: each call gets it with all records taken so far in it, and no other one.
 #[derive(Debug)]
 pub struct Sealer {
     log: LogId,
-    state: State,
-    /// Of the inside, where there is one.
     layers: Layers,
     writer: ChapterWriter,
     opening_bytes: usize,
@@ -47,7 +48,6 @@ impl Sealer {
         let (writer, opening) = ChapterWriter::open(log.clone(), epoch, &state);
         let sealer = Self {
             log,
-            state,
             layers: Layers::default(),
             writer,
             opening_bytes: opening.len(),
@@ -63,58 +63,32 @@ impl Sealer {
         (sealer, next)
     }
 
-    /// The fold of all records pushed.
-    #[must_use]
-    pub fn state(&self) -> &State {
-        &self.state
-    }
-
-    /// Stamps an event and takes it in; returns its seq, and what was sealed if it filled the segment.
-    pub fn push(&mut self, event: Event, at: Time) -> (Seq, Option<Sealed>) {
-        let record = self.stamp(event, at);
-        (record.seq, self.take(&record))
-    }
-
-    /// The record that an event becomes if it is taken in next. A time before the last record's is raised to it.
-    #[must_use]
-    pub fn stamp(&self, mut event: Event, at: Time) -> Record {
-        self.state.complete(&mut event);
-        Record {
-            seq: self.state.seq.next(),
-            at: at.max(self.state.at),
-            event,
-        }
-    }
-
-    /// Takes in the record that was stamped last; returns what was sealed if it filled the segment.
-    pub fn take(&mut self, record: &Record) -> Option<Sealed> {
-        debug_assert_eq!(record.seq, self.state.seq.next(), "no record comes between");
+    /// Takes in the next record; `after` is the fold with it. Returns what was sealed if the record filled the segment.
+    pub fn take(&mut self, record: &Record, after: &State) -> Option<Sealed> {
+        debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert((record.seq, record.at));
-        self.state.apply(record);
         self.layers.apply_event(&record.event, record.into());
         self.writer.push(record);
-        self.seal_if_full(record.at)
+        self.seal_if_full(after)
     }
 
-    /// Takes in what happened inside a simulated cluster, as [`Sealer::push`] an event.
-    pub fn push_inside(&mut self, inside: Inside, at: Time) -> (Seq, Option<Sealed>) {
-        let record = InsideRecord {
-            seq: self.state.seq.next(),
-            at: at.max(self.state.at),
-            inside,
-        };
-        let (seq, at) = (record.seq, record.at);
-        self.open.get_or_insert((seq, at));
-        self.state.pass(seq, at);
+    /// Takes in what happened inside a simulated cluster, as [`Sealer::take`] takes a record.
+    pub fn take_inside(&mut self, record: InsideRecord, after: &State) -> Option<Sealed> {
+        debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
+        self.open.get_or_insert((record.seq, record.at));
         self.writer.push_inside(&record);
         self.layers.apply(&Entry::Inside(record));
-        (seq, self.seal_if_full(at))
+        self.seal_if_full(after)
     }
 
-    fn seal_if_full(&mut self, at: Time) -> Option<Sealed> {
+    fn seal_if_full(&mut self, after: &State) -> Option<Sealed> {
         let is_full =
             self.writer.open_bytes() >= SEAL_BYTES || self.writer.open_count() >= SEAL_RECORDS;
-        if is_full { self.seal(at) } else { None }
+        if is_full {
+            self.seal(after.at, after)
+        } else {
+            None
+        }
     }
 
     /// When the open segment is due: at once after a quiet [`SEAL_US`], else that long after the last seal. `None`
@@ -129,7 +103,7 @@ impl Sealer {
     }
 
     /// Seals the open segment, due or not; `None` if nothing is open.
-    pub fn seal(&mut self, now: Time) -> Option<Sealed> {
+    pub fn seal(&mut self, now: Time, state: &State) -> Option<Sealed> {
         let (first, first_at) = self.open.take()?;
         let frame = self.writer.seal()?;
         self.last_seal = Some(now);
@@ -140,45 +114,40 @@ impl Sealer {
         let message: Bytes = wire::encode_server(&header.into(), &[&frame]).into();
         let segment = SealedSegment {
             first,
-            last: self.state.seq,
+            last: state.seq,
             first_at,
-            last_at: self.state.at,
+            last_at: state.at,
             frame_at: message.len() - frame.len(),
             message,
             bytes_before: 0,
         };
         let is_chapter_full = self.chapter_bytes > CHAPTER_BYTES.max(self.opening_bytes);
-        let next = is_chapter_full.then(|| self.open_chapter());
+        let next = is_chapter_full.then(|| self.open_chapter(state));
         Some(Sealed { segment, next })
     }
 
-    fn open_chapter(&mut self) -> NextChapter {
-        let opening: Bytes = self
-            .writer
-            .open_next(Fold::new(&self.state, &self.layers))
-            .into();
+    fn open_chapter(&mut self, state: &State) -> NextChapter {
+        let opening: Bytes = self.writer.open_next(Fold::new(state, &self.layers)).into();
         self.opening_bytes = opening.len();
         self.chapter_bytes = 0;
         NextChapter {
             opening,
-            first: self.state.seq.next(),
-            at: self.state.at,
+            first: state.seq.next(),
+            at: state.at,
         }
     }
 
     /// The fold at the head for readers who join now, and what had to be sealed for it.
-    pub fn snapshot(&mut self, now: Time) -> (Option<Sealed>, HeadSnapshot) {
-        let sealed = self.seal(now);
-        let frame = self
-            .writer
-            .head_snapshot(Fold::new(&self.state, &self.layers));
+    pub fn snapshot(&mut self, now: Time, state: &State) -> (Option<Sealed>, HeadSnapshot) {
+        let sealed = self.seal(now, state);
+        let frame = self.writer.head_snapshot(Fold::new(state, &self.layers));
         let header = wire::Snapshot {
             log: self.log.clone(),
-            seq: self.state.seq,
+            seq: state.seq,
         };
         let message: Bytes = wire::encode_server(&header.into(), &[&frame]).into();
         let snapshot = HeadSnapshot {
-            seq: self.state.seq,
+            seq: state.seq,
             taken_at: now,
             frame_at: message.len() - frame.len(),
             message,
@@ -192,14 +161,15 @@ mod tests {
     use watchscope_model::chapter::{ChapterReader, decode_chapter};
     use watchscope_model::event::{Clock, Gap, Note, StreamEnded, WatchStarted};
     use watchscope_model::vocabulary::{Author, Cause};
-    use watchscope_model::{StreamId, WatchName};
+    use watchscope_model::{Event, StreamId, WatchName};
 
+    use super::folding::FoldingSealer;
     use super::*;
 
     const START: Time = Time(1_763_715_600_000_000);
 
-    fn sealer() -> (Sealer, NextChapter) {
-        Sealer::new("demo".into(), "e1".into(), START)
+    fn sealer() -> (FoldingSealer, NextChapter) {
+        FoldingSealer::new("demo", "e1", START)
     }
 
     fn clock() -> Event {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use watchscope_log::{Sealed, Sealer};
-use watchscope_model::{Time, fnv};
+use watchscope_model::{Inside, State, Time, fnv};
 
 use crate::{Run, catalogue, stories};
 
@@ -81,6 +81,10 @@ impl Run {
     pub(crate) fn seal(&self, with_inside: bool, mut take: impl FnMut(&[u8])) {
         let began = self.records().first().map_or(Time(0), |record| record.at);
         let (mut sealer, first) = Sealer::new("story".into(), "1".into(), began);
+        let mut state = State {
+            at: began,
+            ..State::default()
+        };
         take(&first.opening);
         let mut hand_over = |sealed: Option<Sealed>| {
             if let Some(sealed) = sealed {
@@ -91,19 +95,26 @@ impl Run {
             }
         };
         let mut inside = self.inside().iter().filter(|_| with_inside).peekable();
+        let seal_inside = |(at, told): &(Time, Inside), state: &mut State, sealer: &mut Sealer| {
+            let record = state.stamp_inside(told.clone(), *at);
+            state.pass(record.seq, record.at);
+            sealer.take_inside(record, state)
+        };
         for record in self.records() {
-            while let Some((at, told)) = inside.next_if(|(at, _)| *at <= record.at) {
-                hand_over(sealer.push_inside(told.clone(), *at).1);
+            while let Some(told) = inside.next_if(|(at, _)| *at <= record.at) {
+                hand_over(seal_inside(told, &mut state, &mut sealer));
             }
             if sealer.seal_at().is_some_and(|due| due <= record.at) {
-                hand_over(sealer.seal(record.at));
+                hand_over(sealer.seal(record.at, &state));
             }
-            hand_over(sealer.push(record.event.clone(), record.at).1);
+            let record = state.stamp(record.event.clone(), record.at);
+            state.apply(&record);
+            hand_over(sealer.take(&record, &state));
         }
-        for (at, told) in inside {
-            hand_over(sealer.push_inside(told.clone(), *at).1);
+        for told in inside {
+            hand_over(seal_inside(told, &mut state, &mut sealer));
         }
-        hand_over(sealer.seal(Time(i64::MAX)));
+        hand_over(sealer.seal(Time(i64::MAX), &state));
     }
 }
 

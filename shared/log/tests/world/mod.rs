@@ -23,6 +23,7 @@ pub const START: Time = Time(1_763_715_600_000_000);
 
 /// A log and its clock, with every record ever written.
 pub struct World {
+    pub state: State,
     pub sealer: Sealer,
     pub ring: Ring,
     pub now: Time,
@@ -39,6 +40,10 @@ impl World {
         let (sealer, first) = Sealer::new("demo".into(), epoch.into(), START);
         let ring = Ring::new("demo".into(), epoch.into(), ring_bytes, first);
         let mut world = Self {
+            state: State {
+                at: START,
+                ..State::default()
+            },
             sealer,
             ring,
             now: START,
@@ -64,19 +69,17 @@ impl World {
     }
 
     pub fn push(&mut self, event: Event) {
-        let (seq, sealed) = self.sealer.push(event.clone(), self.now);
-        self.written.push(Record {
-            seq,
-            at: self.now,
-            event,
-        });
+        let record = self.state.stamp(event, self.now);
+        self.state.apply(&record);
+        let sealed = self.sealer.take(&record, &self.state);
+        self.written.push(record);
         if let Some(sealed) = sealed {
             self.ring.push(sealed);
         }
     }
 
     pub fn seal(&mut self) {
-        if let Some(sealed) = self.sealer.seal(self.now) {
+        if let Some(sealed) = self.sealer.seal(self.now, &self.state) {
             self.ring.push(sealed);
         }
     }
@@ -258,7 +261,7 @@ impl Viewer {
                     needs_snapshot: true,
                     ..
                 } => {
-                    let (sealed, snapshot) = world.sealer.snapshot(world.now);
+                    let (sealed, snapshot) = world.sealer.snapshot(world.now, &world.state);
                     if let Some(sealed) = sealed {
                         world.ring.push(sealed);
                     }

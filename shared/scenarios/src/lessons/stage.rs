@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use watchscope_log::{Ring, Sealed, Sealer};
-use watchscope_model::{Entry, EpochId, LogId, Seq, Time};
+use watchscope_model::{Entry, EpochId, LogId, Seq, State, Time};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_simulator::{ClientGo, ReceivedRecord, Version};
 
@@ -76,6 +76,8 @@ pub struct Stage {
     /// Deeds of the run before that are still to be done again.
     to_do: VecDeque<(Duration, usize)>,
     searches: Vec<Vec<Search>>,
+    /// The fold of the entries shown.
+    state: State,
     sealer: Sealer,
     ring: Ring,
 }
@@ -106,7 +108,11 @@ impl Stage {
         let epoch = EpochId::from(format!("run-{number}").as_str());
         let (mut sealer, first) = Sealer::new(log.clone(), epoch.clone(), at);
         let mut ring = Ring::new(log, epoch, RING_BYTES, first);
-        ring.set_snapshot(sealer.snapshot(at).1);
+        let state = State {
+            at,
+            ..State::default()
+        };
+        ring.set_snapshot(sealer.snapshot(at, &state).1);
         let search = |moment: &super::Moment| Search {
             finder: Finder::new(moment.sought),
             left: moment.after,
@@ -126,6 +132,7 @@ impl Stage {
             shown: Duration::ZERO,
             deeds: Vec::new(),
             to_do: VecDeque::new(),
+            state,
             sealer,
             ring,
         }
@@ -175,7 +182,8 @@ impl Stage {
 
     /// Puts a snapshot of the head into the ring, for a reader that joins.
     pub fn take_snapshot(&mut self) {
-        let (sealed, snapshot) = self.sealer.snapshot(self.time(self.shown));
+        let now = self.time(self.shown);
+        let (sealed, snapshot) = self.sealer.snapshot(now, &self.state);
         self.push(sealed);
         self.ring.set_snapshot(snapshot);
     }
@@ -203,7 +211,7 @@ impl Stage {
             self.show(&entry);
             shown.push(entry);
         }
-        let sealed = self.sealer.seal(now);
+        let sealed = self.sealer.seal(now, &self.state);
         self.push(sealed);
         shown
     }
@@ -308,19 +316,30 @@ impl Stage {
             }
         }
         if self.sealer.seal_at().is_some_and(|due| due <= entry.at()) {
-            let sealed = self.sealer.seal(entry.at());
+            let sealed = self.sealer.seal(entry.at(), &self.state);
             self.push(sealed);
         }
-        let sealed = match entry {
-            Entry::Record(record) => self.sealer.take(record),
-            Entry::Inside(record) => self.sealer.push_inside(record.inside.clone(), record.at).1,
-        };
+        let sealed = seal(entry, &mut self.state, &mut self.sealer);
         self.push(sealed);
     }
 
     fn push(&mut self, sealed: Option<Sealed>) {
         if let Some(sealed) = sealed {
             self.ring.push(sealed);
+        }
+    }
+}
+
+/// Takes in the next entry of a log; returns what was sealed if it filled the segment.
+fn seal(entry: &Entry, state: &mut State, sealer: &mut Sealer) -> Option<Sealed> {
+    match entry {
+        Entry::Record(record) => {
+            state.apply(record);
+            sealer.take(record, state)
+        }
+        Entry::Inside(record) => {
+            state.pass(record.seq, record.at);
+            sealer.take_inside(record.clone(), state)
         }
     }
 }
@@ -343,6 +362,10 @@ pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
 /// One number for all of these entries, the same wherever they were made.
 pub(super) fn digest(entries: &[Entry]) -> u64 {
     let (mut sealer, first) = Sealer::new("digest".into(), "digest".into(), Time(0));
+    let mut state = State {
+        at: Time(0),
+        ..State::default()
+    };
     let mut digest = Digest::new();
     digest.take(&first.opening);
     let mut take = |sealed: Option<Sealed>| {
@@ -351,11 +374,8 @@ pub(super) fn digest(entries: &[Entry]) -> u64 {
         }
     };
     for entry in entries {
-        take(match entry {
-            Entry::Record(record) => sealer.take(record),
-            Entry::Inside(record) => sealer.push_inside(record.inside.clone(), record.at).1,
-        });
+        take(seal(entry, &mut state, &mut sealer));
     }
-    take(sealer.seal(Time(i64::MAX)));
+    take(sealer.seal(Time(i64::MAX), &state));
     digest.hash
 }

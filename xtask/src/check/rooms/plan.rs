@@ -94,10 +94,7 @@ const BACKEND: Crate = Crate {
         ),
     ],
     machines: &[],
-    circles: &[
-        &["hub/mod.rs", "hub/viewer.rs"],
-        &["log/mod.rs", "log/reader.rs", "log/writer.rs"],
-    ],
+    circles: &[&["hub/mod.rs", "hub/viewer.rs"]],
 };
 
 const APP: Crate = Crate {

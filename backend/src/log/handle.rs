@@ -1,0 +1,280 @@
+//! The handle to a log: appends, asks, and opens readers.
+
+use std::sync::{Arc, Mutex};
+
+use thiserror::Error;
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
+use watchscope_journal::CompareRequest;
+use watchscope_log::{Ring, Sealer};
+use watchscope_model::{EpochId, Inside, Layers, LogId, Seq, State, Time};
+
+use super::batch::Batch;
+use super::bodies::{Bodies, BodyLookup};
+use super::clock::{Clock, SystemClock};
+use super::ids::Ids;
+use super::reader::{LogReader, Since};
+use super::shared::{RingProgress, Shared, lock};
+use super::writer::{Input, Writer};
+use crate::metrics::{Exposition, families as f};
+
+/// Bytes of the ring unless asked otherwise.
+pub const RING_BYTES: u64 = 64 << 20;
+/// Bytes of bodies unless asked otherwise.
+pub const BODY_BYTES: u64 = 160 << 20;
+/// Most batches in the writer's queue; past that, a caller that appends waits.
+pub(super) const QUEUED_BATCHES: usize = 64;
+/// What a log is made of.
+pub struct LogConfig {
+    /// Its name, without a dot.
+    pub log: LogId,
+    /// Bytes of the ring.
+    pub ring_bytes: u64,
+    /// Bytes of bodies.
+    pub body_bytes: u64,
+    /// Its clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl LogConfig {
+    /// A log of the default sizes on the machine's clock.
+    #[must_use]
+    pub fn new(log: LogId) -> Self {
+        Self {
+            log,
+            ring_bytes: RING_BYTES,
+            body_bytes: BODY_BYTES,
+            clock: Arc::new(SystemClock::start()),
+        }
+    }
+}
+
+/// The log has been closed; nothing more can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the log is closed")]
+pub struct LogClosed;
+
+/// There is no randomness to name the epoch with.
+#[derive(Debug, Error)]
+#[error("the operating system gives no random bytes to name this run with")]
+pub struct NoEpoch(#[source] getrandom::Error);
+
+/// A handle to the log; cheap to clone. The writer ends when [`LogHandle::close`] is called or the last handle is gone.
+#[derive(Clone)]
+pub struct LogHandle {
+    shared: Arc<Shared>,
+    inputs: mpsc::Sender<Input>,
+}
+
+impl LogHandle {
+    /// Begins an epoch: starts the writer. Must be called within a Tokio runtime.
+    ///
+    /// # Errors
+    /// [`NoEpoch`] if no random bytes can be had.
+    pub fn open(config: LogConfig) -> Result<Self, NoEpoch> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(NoEpoch)?;
+        let epoch = format!("{:016x}", u64::from_be_bytes(random));
+        Ok(Self::open_epoch(config, epoch.as_str().into()))
+    }
+
+    pub(super) fn open_epoch(config: LogConfig, epoch: EpochId) -> Self {
+        let LogConfig {
+            log,
+            ring_bytes,
+            body_bytes,
+            clock,
+        } = config;
+        let now = clock.now();
+        let (sealer, first) = Sealer::new(log.clone(), epoch.clone(), now);
+        let ring = Ring::new(log.clone(), epoch.clone(), ring_bytes, first);
+        let (inputs, queue) = mpsc::channel(QUEUED_BATCHES);
+        let shared = Arc::new(Shared {
+            log,
+            epoch,
+            clock,
+            ids: Ids::default(),
+            ring: Mutex::new(ring),
+            bodies: Mutex::new(Bodies::new(body_bytes)),
+            progress: watch::Sender::default(),
+            snapshot_wanted: Notify::new(),
+            restored: watch::Sender::default(),
+        });
+        tokio::spawn(Writer::new(shared.clone(), sealer, now).run(queue));
+        Self { shared, inputs }
+    }
+
+    /// Changes each time the cluster is found to have gone back to an older history (F33): what is held then may never
+    /// have been, and only a list without a past says what is.
+    pub(crate) fn restored(&self) -> watch::Receiver<u64> {
+        self.shared.restored.subscribe()
+    }
+
+    /// Appends events; waits while the writer is behind.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn append(&self, batch: impl Into<Batch>) -> Result<(), LogClosed> {
+        self.inputs
+            .send(Input::Batch(batch.into()))
+            .await
+            .map_err(|_| LogClosed)
+    }
+
+    /// Appends what happened inside a simulated cluster; waits while the writer is behind.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn append_inside(&self, inside: Vec<Inside>) -> Result<(), LogClosed> {
+        self.inputs
+            .send(Input::Inside(inside))
+            .await
+            .map_err(|_| LogClosed)
+    }
+
+    /// Audits all records from now on. The audit's reads come out of the channel, one at a time of each server, and the
+    /// caller answers each with [`LogHandle::answer_audit`]. The channel holds `capacity` reads; one more is lost, and its
+    /// server is not asked again.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn audit(
+        &self,
+        auditor: Auditor,
+        capacity: usize,
+    ) -> Result<mpsc::Receiver<AuditRead>, LogClosed> {
+        let (asks, reads) = mpsc::channel(capacity);
+        self.put(Input::Audit(Box::new(auditor), asks)).await?;
+        Ok(reads)
+    }
+
+    /// Tells the audit what came of its read.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn answer_audit(&self, read: AuditRead, reply: Reply) -> Result<(), LogClosed> {
+        self.put(Input::Reply(read, reply)).await
+    }
+
+    /// Has a watch, or all, compared with etcd now; of one watch, an object of it. Whether there is such a watch.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn ask_audit(&self, asked: CompareRequest) -> Result<bool, LogClosed> {
+        let (reply, is_there) = oneshot::channel();
+        self.put(Input::Compare(asked, reply)).await?;
+        is_there.await.map_err(|_| LogClosed)
+    }
+
+    /// Returns once nothing more comes of a comparison that was asked for; all that did is in the log up to the record
+    /// returned.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn audited(&self, asked: CompareRequest) -> Result<Seq, LogClosed> {
+        let (done, over) = oneshot::channel();
+        self.put(Input::WhenCompared(asked, done)).await?;
+        over.await.map_err(|_| LogClosed)
+    }
+
+    /// What the writer has counted, and what stands; `None` after [`LogHandle::close`].
+    pub(crate) async fn measure(&self) -> Option<Exposition> {
+        let (reply, measured) = oneshot::channel();
+        self.put(Input::Measure(reply)).await.ok()?;
+        measured.await.ok()
+    }
+
+    /// Adds how full ring, bodies and queue are.
+    pub(crate) fn expose(&self, out: &mut Exposition) {
+        let cluster = || (&self.shared.log.0).into();
+        let (first, held, capacity) =
+            self.with_ring(|ring| (ring.first(), ring.held_bytes(), ring.capacity_bytes()));
+        out.add(&f::LOG_DROPPED, [cluster()], first.0.saturating_sub(1));
+        out.add(&f::RING_BYTES, [cluster()], held);
+        out.add(&f::RING_CAPACITY, [cluster()], capacity);
+        let (held, capacity) = lock(&self.shared.bodies).bytes();
+        out.add(&f::BODY_BYTES, [cluster()], held);
+        out.add(&f::BODY_CAPACITY, [cluster()], capacity);
+        let queued = self.inputs.max_capacity() - self.inputs.capacity();
+        out.add(&f::QUEUED, [cluster()], queued);
+    }
+
+    async fn put(&self, input: Input) -> Result<(), LogClosed> {
+        self.inputs.send(input).await.map_err(|_| LogClosed)
+    }
+
+    /// Writes what is queued, seals it and ends the writer; readers end after the last record.
+    pub async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.inputs.send(Input::Close(done)).await.is_ok() {
+            // An error means the writer was closed by another handle meanwhile.
+            let _ = closed.await;
+        }
+    }
+
+    /// The log's name.
+    #[must_use]
+    pub fn log(&self) -> &LogId {
+        &self.shared.log
+    }
+
+    /// This run of the writer.
+    #[must_use]
+    pub fn epoch(&self) -> &EpochId {
+        &self.shared.epoch
+    }
+
+    /// The log's time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.shared.clock.now()
+    }
+
+    /// Sources of ids.
+    #[must_use]
+    pub fn ids(&self) -> &Ids {
+        &self.shared.ids
+    }
+
+    /// A reader that starts at `since`.
+    #[must_use]
+    pub fn reader(&self, since: Since) -> LogReader {
+        LogReader::new(self.shared.clone(), since)
+    }
+
+    /// The fold at the head, and a reader that goes on from there.
+    pub async fn head(&self) -> (State, LogReader) {
+        let (state, _, reader) = self.head_with_layers().await;
+        (state, reader)
+    }
+
+    /// The same with the fold of the inside.
+    pub async fn head_with_layers(&self) -> (State, Layers, LogReader) {
+        LogReader::at_head(self.shared.clone()).await
+    }
+
+    /// The redacted body of a record.
+    #[must_use]
+    pub fn body(&self, epoch: &str, seq: Seq) -> BodyLookup {
+        if epoch == self.shared.epoch.as_str() {
+            lock(&self.shared.bodies).get(seq)
+        } else {
+            BodyLookup::Unknown
+        }
+    }
+
+    /// Looks at the ring.
+    pub(crate) fn with_ring<T>(&self, look: impl FnOnce(&Ring) -> T) -> T {
+        look(&lock(&self.shared.ring))
+    }
+
+    /// Tells when the ring has changed.
+    pub(crate) fn progress(&self) -> RingProgress {
+        RingProgress::of(&self.shared)
+    }
+
+    /// Has the writer put a head snapshot into the ring.
+    pub(crate) fn want_snapshot(&self) {
+        self.shared.snapshot_wanted.notify_one();
+    }
+}
