@@ -4,12 +4,11 @@
 //! effects, tells it what happened, and decides nothing. A day takes seconds.
 
 mod audit;
+mod recorder;
 
 use std::time::Duration;
 
-use watchscope_diagnosis::audit::Auditor;
-use watchscope_diagnosis::audit::Level;
-use watchscope_diagnosis::{Diagnosis, is_restored};
+use watchscope_diagnosis::audit::{Auditor, Level};
 use watchscope_model::event::{
     ClusterConnected, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note,
 };
@@ -17,8 +16,7 @@ use watchscope_model::field::Headers;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Author, Cause};
 use watchscope_model::{
-    ConnectionId, Entry, Event, Inside, InsideRecord, Record, RequestId, State, StreamId, Text,
-    Time,
+    ConnectionId, Entry, Inside, Record, RequestId, State, StreamId, Text, Time,
 };
 use watchscope_probe::{
     Channel, Context, Effect, Emitted, Ending, Failure, FailureKind, Get, Ids, Input, Output,
@@ -28,7 +26,8 @@ use watchscope_simulator::{
     self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, ServerId, World,
 };
 
-use self::audit::Wire as AuditWire;
+use self::audit::AuditLink;
+pub use self::recorder::Recorder;
 use crate::inside::{Told, take_told};
 use crate::story::{Deed, Story, Telling};
 
@@ -42,27 +41,13 @@ pub struct Run {
     telling: Option<Telling>,
     clients: Vec<Client>,
     recorder: Recorder,
+    ids: Counters,
     /// The audit's connections, one to each server that is asked.
-    audits: Vec<AuditWire>,
+    audits: Vec<AuditLink>,
     /// How answers are read: at once, unless the story may ask for something else.
     flow: Flow,
     /// What has come and is left unread, since when; absent while all is read.
     unread: Option<(sim::Time, Vec<Delivery>)>,
-}
-
-/// Stamps, judges and folds what happens, as the log's writer does.
-#[derive(Debug, Default)]
-struct Recorder {
-    ids: Counters,
-    state: State,
-    diagnosis: Diagnosis,
-    auditor: Option<Box<dyn self::audit::Audits>>,
-    /// etcd was found to hold an older state, and the probes do not know yet.
-    is_restored: bool,
-    records: Vec<Record>,
-    inside: Vec<(Time, Inside)>,
-    /// Both as one log, where that is asked for; then the two above stay empty.
-    log: Option<Vec<Entry>>,
 }
 
 #[derive(Debug, Default)]
@@ -93,14 +78,14 @@ struct Client {
     shares: bool,
     resource: (String, String),
     output: Output,
-    main: Option<Wire>,
-    side: Option<Wire>,
+    main: Option<ProbeLink>,
+    side: Option<ProbeLink>,
     timer: Option<Time>,
 }
 
 /// A connection in the world and in the log, and the request on it.
 #[derive(Debug)]
-struct Wire {
+struct ProbeLink {
     world: sim::ConnectionId,
     log: Option<ConnectionId>,
     request: Option<(sim::RequestId, RequestId)>,
@@ -134,6 +119,7 @@ impl Run {
             telling,
             clients: Vec::new(),
             recorder: Recorder::default(),
+            ids: Counters::default(),
             audits: Vec::new(),
             flow,
             unread: None,
@@ -171,6 +157,7 @@ impl Run {
             telling: None,
             clients: Vec::new(),
             recorder: Recorder::default(),
+            ids: Counters::default(),
             audits: Vec::new(),
             flow: Flow::Immediate,
             unread: None,
@@ -195,15 +182,12 @@ impl Run {
     /// Tells from now on as one log what happens outside and inside of the cluster, as the log's writer does.
     pub fn tell_one_log(&mut self) {
         self.world.tell_inside();
-        self.recorder.log = Some(Vec::new());
+        self.recorder.keep_one_log();
     }
 
     /// Takes what was told as one log since it was asked last.
     pub fn take_log(&mut self) -> Vec<Entry> {
-        self.recorder
-            .log
-            .as_mut()
-            .map_or_else(Vec::new, std::mem::take)
+        self.recorder.take_log()
     }
 
     /// Takes what the client programs received since it was asked last, if the world was asked to tell it.
@@ -235,17 +219,11 @@ impl Run {
         let mut auditor = Auditor::new(level);
         // It knows what was told before, as one that was there from the beginning.
         let mut state = State::default();
-        for record in &self.recorder.records {
+        for record in self.recorder.records() {
             auditor.observe(&state, record);
             state.apply(record);
         }
-        self.recorder.auditor = Some(Box::new(auditor));
-    }
-
-    /// The audit, if there is one.
-    #[must_use]
-    pub fn auditor(&self) -> Option<&Auditor> {
-        self.recorder.auditor.as_ref().map(|audit| audit.auditor())
+        self.recorder.audit(auditor);
     }
 
     /// Adds a probe and starts it. One that is pinned to a server (see [`address_of`]) goes past the load balancer.
@@ -315,7 +293,7 @@ impl Run {
             }
             self.read_or_not();
             self.hear_clients();
-            self.recorder.judge(now);
+            self.recorder.settle(now);
             self.give_up_audit(now);
             self.ask_audit();
             self.begin_anew();
@@ -327,7 +305,7 @@ impl Run {
 
     /// After a restore of etcd all probes stop and start as if they had never been, as the backend's do.
     fn begin_anew(&mut self) {
-        if !std::mem::take(&mut self.recorder.is_restored) {
+        if !self.recorder.take_restored() {
             return;
         }
         for client in 0..self.clients.len() {
@@ -347,8 +325,8 @@ impl Run {
             let unread_ms = self.world.now().since(since).as_millis();
             let unread_ms = u64::try_from(unread_ms).unwrap_or(u64::MAX);
             for client in &mut self.clients {
-                for wire in client.main.iter_mut().chain(&mut client.side) {
-                    wire.unread_ms = wire.unread_ms.max(Some(unread_ms));
+                for link in client.main.iter_mut().chain(&mut client.side) {
+                    link.unread_ms = link.unread_ms.max(Some(unread_ms));
                 }
             }
             for delivery in unread {
@@ -363,9 +341,9 @@ impl Run {
             let at = Time(self.world.wall_us(at));
             match told {
                 Told::Event(event) => {
-                    self.recorder.judge_until(at);
+                    self.recorder.settle_before(at);
                     self.recorder.record(event, at);
-                    self.recorder.judge(at);
+                    self.recorder.settle(at);
                 }
                 Told::Inside(inside) => self.recorder.record_inside(inside, at),
             }
@@ -388,20 +366,20 @@ impl Run {
     /// What has been recorded.
     #[must_use]
     pub fn records(&self) -> &[Record] {
-        &self.recorder.records
+        self.recorder.records()
     }
 
     /// What the world told of its inside, if it was asked to. It stands beside the records and takes none of their seqs,
     /// so that the records are the same with it or without.
     #[must_use]
     pub fn inside(&self) -> &[(Time, Inside)] {
-        &self.recorder.inside
+        self.recorder.inside()
     }
 
     /// The fold of what has been recorded.
     #[must_use]
     pub fn state(&self) -> &State {
-        &self.recorder.state
+        self.recorder.state()
     }
 
     /// The present moment on the cluster's wall clock, which is the log's too.
@@ -419,15 +397,12 @@ impl Run {
         Some(next.since(self.world.now()))
     }
 
-    /// When the next timer of a probe, or diagnosis, is due, in the world's time.
+    /// When the next timer of a probe, or the journal, is due, in the world's time.
     fn timer_at(&self) -> Option<sim::Time> {
         let timers = self.clients.iter().filter_map(|client| client.timer);
-        let auditor = self.recorder.auditor.as_ref();
-        let audit = auditor.and_then(|auditor| auditor.wake_at());
-        let asked = self.audits.iter().filter_map(|wire| wire.asked.as_ref());
+        let asked = self.audits.iter().filter_map(|link| link.asked.as_ref());
         let at = timers
-            .chain(self.recorder.diagnosis.wake_at())
-            .chain(audit)
+            .chain(self.recorder.due())
             .chain(asked.map(|asked| asked.until))
             .min()?;
         let wait = u64::try_from(at.micros_since(self.now())).unwrap_or(0);
@@ -443,7 +418,7 @@ impl Run {
             .expect("a probe is given back by every step");
         let mut context = Context {
             now,
-            ids: &mut self.recorder.ids,
+            ids: &mut self.ids,
         };
         client.probe = Some(probe.step(input, &mut context, &mut client.output));
         self.settle(index);
@@ -477,7 +452,7 @@ impl Run {
                     let server = self.clients[index].server;
                     (self.connect(server), None)
                 });
-                *self.wire(index, channel) = Some(Wire {
+                *self.link(index, channel) = Some(ProbeLink {
                     world,
                     log,
                     request: None,
@@ -501,15 +476,15 @@ impl Run {
                 channel,
                 connection: _,
             } => {
-                if let Some(wire) = self.wire(index, channel).take() {
-                    if self.is_in_use(wire.world) {
-                        if let Some((request, _)) = wire.request {
+                if let Some(link) = self.link(index, channel).take() {
+                    if self.is_in_use(link.world) {
+                        if let Some((request, _)) = link.request {
                             self.world.cancel(request);
                         }
                         return;
                     }
-                    self.world.close(wire.world);
-                    if let Some(connection) = wire.log {
+                    self.world.close(link.world);
+                    if let Some(connection) = link.log {
                         let event = ConnectionClosed::unasked(connection, Cause::Cancelled);
                         self.recorder.record(event.into(), self.now());
                     }
@@ -538,15 +513,15 @@ impl Run {
             .clients
             .iter()
             .filter(|other| other.shares && other.server == client.server);
-        let mut wires = others.filter_map(|other| other.main.as_ref());
-        let wire = wires.find(|wire| !wire.is_leaving)?;
-        Some((wire.world, wire.log))
+        let mut links = others.filter_map(|other| other.main.as_ref());
+        let link = links.find(|link| !link.is_leaving)?;
+        Some((link.world, link.log))
     }
 
     /// Whether anybody still has a connection.
     fn is_in_use(&self, world: sim::ConnectionId) -> bool {
-        let mut wires = self.clients.iter().filter_map(|other| other.main.as_ref());
-        wires.any(|wire| wire.world == world)
+        let mut links = self.clients.iter().filter_map(|other| other.main.as_ref());
+        links.any(|link| link.world == world)
     }
 
     fn send(&mut self, index: usize, connection: ConnectionId, request: RequestId, get: &Get) {
@@ -555,14 +530,14 @@ impl Run {
             .header("user-agent", "watchscope");
         for channel in [Channel::Main, Channel::Side] {
             let found = self
-                .wire(index, channel)
+                .link(index, channel)
                 .as_ref()
-                .filter(|wire| wire.log == Some(connection));
-            if let Some(world) = found.map(|wire| wire.world) {
+                .filter(|link| link.log == Some(connection));
+            if let Some(world) = found.map(|link| link.world) {
                 let id = self.world.send(world, message);
-                if let Some(wire) = self.wire(index, channel) {
-                    wire.request = Some((id, request));
-                    wire.unread_ms = None;
+                if let Some(link) = self.link(index, channel) {
+                    link.request = Some((id, request));
+                    link.unread_ms = None;
                 }
                 return;
             }
@@ -605,9 +580,9 @@ impl Run {
     }
 
     fn take(&mut self, delivery: Delivery) {
-        let is_its = |wire: &AuditWire| wire.world == delivery.connection;
-        if let Some(wire) = self.audits.iter().position(is_its) {
-            return self.take_audit(wire, delivery.arrival);
+        let is_its = |link: &AuditLink| link.world == delivery.connection;
+        if let Some(link) = self.audits.iter().position(is_its) {
+            return self.take_audit(link, delivery.arrival);
         }
         let of = |arrival: &Arrival| match arrival {
             Arrival::Head { request, .. }
@@ -626,11 +601,11 @@ impl Run {
         }
         match delivery.arrival {
             Arrival::Connected => {
-                self.recorder.ids.connection += 1;
-                let connection = ConnectionId(self.recorder.ids.connection);
+                self.ids.connection += 1;
+                let connection = ConnectionId(self.ids.connection);
                 for &(index, channel) in &found {
-                    if let Some(wire) = self.wire(index, channel) {
-                        wire.log = Some(connection);
+                    if let Some(link) = self.link(index, channel) {
+                        link.log = Some(connection);
                     }
                 }
                 let server = self.clients[index].server;
@@ -646,7 +621,7 @@ impl Run {
             }
             Arrival::Refused => {
                 for &(index, channel) in &found {
-                    *self.wire(index, channel) = None;
+                    *self.link(index, channel) = None;
                 }
                 for (index, channel) in found {
                     let sentence = "simulated:6443 refused the connection".to_owned();
@@ -692,9 +667,9 @@ impl Run {
             Arrival::End { request } => {
                 if let Some(request) = self.request(index, channel, request) {
                     let mut end = Ending::from(Cause::End);
-                    if let Some(wire) = self.wire(index, channel) {
-                        wire.request = None;
-                        end.unread_ms = wire.unread_ms;
+                    if let Some(link) = self.link(index, channel) {
+                        link.request = None;
+                        end.unread_ms = link.unread_ms;
                     }
                     let left = self.leave(index, channel);
                     self.step(index, Input::BodyEnd { request, end });
@@ -709,8 +684,8 @@ impl Run {
             }
             Arrival::Reset { request, code } => {
                 if let Some(request) = self.request(index, channel, request) {
-                    if let Some(wire) = self.wire(index, channel) {
-                        wire.request = None;
+                    if let Some(link) = self.link(index, channel) {
+                        link.request = None;
                     }
                     let end = Ending {
                         reset_code: Some(code),
@@ -722,9 +697,9 @@ impl Run {
             Arrival::GoAway => {
                 let mut log = None;
                 for (index, channel) in found {
-                    if let Some(wire) = self.wire(index, channel) {
-                        wire.is_leaving = true;
-                        log = wire.log;
+                    if let Some(link) = self.link(index, channel) {
+                        link.is_leaving = true;
+                        log = link.log;
                     }
                 }
                 if let Some(connection) = log {
@@ -749,10 +724,10 @@ impl Run {
         let mut found = Vec::new();
         for index in 0..self.clients.len() {
             for channel in [Channel::Main, Channel::Side] {
-                let wire = self.wire(index, channel).as_ref();
-                let is_meant = wire.is_some_and(|wire| {
-                    let asked = wire.request.map(|(asked, _)| asked);
-                    wire.world == world && (request.is_none() || request == asked)
+                let link = self.link(index, channel).as_ref();
+                let is_meant = link.is_some_and(|link| {
+                    let asked = link.request.map(|(asked, _)| asked);
+                    link.world == world && (request.is_none() || request == asked)
                 });
                 if is_meant {
                     found.push((index, channel));
@@ -765,8 +740,8 @@ impl Run {
     /// Gives a connection up whose server takes no new requests, as soon as it is idle; its id in the log, once nobody
     /// has it any more.
     fn leave(&mut self, index: usize, channel: Channel) -> Option<ConnectionId> {
-        let wire = self.wire(index, channel);
-        let left = wire.take_if(|wire| wire.is_leaving)?;
+        let link = self.link(index, channel);
+        let left = link.take_if(|link| link.is_leaving)?;
         let is_in_use = self.is_in_use(left.world);
         if !is_in_use {
             self.world.close(left.world);
@@ -785,25 +760,25 @@ impl Run {
         let mut lost = Vec::new();
         for (index, channel) in found {
             lost.extend(
-                self.wire(index, channel)
+                self.link(index, channel)
                     .take()
-                    .map(|wire| (index, channel, wire)),
+                    .map(|link| (index, channel, link)),
             );
         }
-        for (index, _, wire) in &lost {
-            if let Some((_, request)) = wire.request {
+        for (index, _, link) in &lost {
+            if let Some((_, request)) = link.request {
                 let end = cause.into();
                 self.step(*index, Input::BodyEnd { request, end });
             }
         }
-        if let Some(connection) = lost.iter().find_map(|(.., wire)| wire.log) {
+        if let Some(connection) = lost.iter().find_map(|(.., link)| link.log) {
             self.recorder.record(
                 ConnectionClosed::unasked(connection, cause).into(),
                 self.now(),
             );
         }
-        for (index, channel, wire) in lost {
-            if let Some(connection) = wire.log {
+        for (index, channel, link) in lost {
+            if let Some(connection) = link.log {
                 self.step(index, Input::Closed { connection, cause });
             } else {
                 let sentence = "simulated:6443 was cut off while it was dialled".to_owned();
@@ -818,11 +793,11 @@ impl Run {
 
     /// The log's id of the request that is under way on a channel, if it is this one.
     fn request(&mut self, index: usize, channel: Channel, of: sim::RequestId) -> Option<RequestId> {
-        let (id, request) = self.wire(index, channel).as_ref()?.request?;
+        let (id, request) = self.link(index, channel).as_ref()?.request?;
         (id == of).then_some(request)
     }
 
-    fn wire(&mut self, index: usize, channel: Channel) -> &mut Option<Wire> {
+    fn link(&mut self, index: usize, channel: Channel) -> &mut Option<ProbeLink> {
         let client = &mut self.clients[index];
         match channel {
             Channel::Main => &mut client.main,
@@ -851,66 +826,5 @@ fn opened(connection: ConnectionId, server: Option<ServerId>) -> ConnectionOpene
         alpn: None,
         tls: None,
         version: None,
-    }
-}
-
-impl Recorder {
-    fn record(&mut self, mut event: Event, at: Time) {
-        self.state.complete(&mut event);
-        let record = Record {
-            seq: self.state.seq.next(),
-            at: at.max(self.state.at),
-            event,
-        };
-        self.diagnosis.observe(&self.state, &record);
-        self.is_restored |= is_restored(&record.event);
-        if let Some(auditor) = &mut self.auditor {
-            auditor.observe(&self.state, &record);
-        }
-        self.state.apply(&record);
-        match &mut self.log {
-            Some(log) => log.push(Entry::Record(record)),
-            None => self.records.push(record),
-        }
-    }
-
-    fn record_inside(&mut self, inside: Inside, at: Time) {
-        let Some(log) = &mut self.log else {
-            self.inside.push((at, inside));
-            return;
-        };
-        let record = InsideRecord {
-            seq: self.state.seq.next(),
-            at: at.max(self.state.at),
-            inside,
-        };
-        self.state.pass(record.seq, record.at);
-        log.push(Entry::Inside(record));
-    }
-
-    /// Records what diagnosis has to say before a moment, each at its time.
-    fn judge_until(&mut self, until: Time) {
-        while let Some(due) = self.diagnosis.wake_at().filter(|due| *due < until) {
-            self.judge(due.max(self.state.at));
-        }
-    }
-
-    /// Records what the audit has to say, and what diagnosis says of that.
-    fn append_audits(&mut self, now: Time) {
-        let auditor = self.auditor.as_mut();
-        let told = auditor.map(|auditor| auditor.take()).unwrap_or_default();
-        if !told.is_empty() {
-            for event in told {
-                self.record(event, now);
-            }
-            self.judge(now);
-        }
-    }
-
-    /// Records what diagnosis has to say by now.
-    fn judge(&mut self, now: Time) {
-        for judgement in self.diagnosis.conclude(now) {
-            self.record(judgement, now);
-        }
     }
 }

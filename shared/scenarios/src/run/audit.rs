@@ -1,62 +1,25 @@
 //! The audit in a simulated cluster: carries out its reads over connections of its own, one to each server, as
 //! `backend/src/audit` does over sockets, and decides nothing.
 
-use watchscope_diagnosis::audit::{Auditor, Read, Reply};
+use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, ConnectionOpened, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Cause, Verb};
-use watchscope_model::{ConnectionId, Event, Record, RequestId, State, Text, Time};
+use watchscope_model::{ConnectionId, RequestId, Text, Time};
 use watchscope_probe::{
     Ids as _, asked_to_wait_ms, headers_worth_keeping, read_current, read_object, read_page,
     read_watch,
 };
 use watchscope_simulator::{self as sim, Arrival, Cut};
 
-use super::{Recorder, Run, opened, server_at};
+use super::{Run, opened, server_at};
 
 /// A read without an answer is given up after so long, in milliseconds; an apiserver answers within 60 s or not at all.
 const PATIENCE_MS: u64 = 70_000;
 
-/// What plans reads and judges their answers. A table of functions that [`Run::audit`] fills with the [`Auditor`]: a
-/// lesson never audits, so its module carries none of it.
-pub(super) trait Audits: std::fmt::Debug {
-    fn observe(&mut self, before: &State, record: &Record);
-    fn wake_at(&self) -> Option<Time>;
-    fn take(&mut self) -> Vec<Event>;
-    fn next(&mut self, now: Time, state: &State) -> Option<Read>;
-    fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State);
-    fn auditor(&self) -> &Auditor;
-}
-
-impl Audits for Auditor {
-    fn observe(&mut self, before: &State, record: &Record) {
-        self.observe(before, record);
-    }
-
-    fn wake_at(&self) -> Option<Time> {
-        self.wake_at()
-    }
-
-    fn take(&mut self) -> Vec<Event> {
-        self.take()
-    }
-
-    fn next(&mut self, now: Time, state: &State) -> Option<Read> {
-        self.next(now, state)
-    }
-
-    fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
-        self.answer(read, reply, now, state);
-    }
-
-    fn auditor(&self) -> &Auditor {
-        self
-    }
-}
-
 /// A connection of the audit, and the read on it.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct AuditLink {
     pub(super) world: sim::ConnectionId,
     /// The only server it leads to, as the watches that are asked about.
     server: Option<Text>,
@@ -82,14 +45,14 @@ impl Run {
     /// Asks what the audit wants to know next.
     pub(super) fn ask_audit(&mut self) {
         let now = self.now();
-        self.recorder.append_audits(now);
-        while let Some(read) = self.next_read(now) {
+        while let Some(read) = self.recorder.ask(now) {
             let is_witness = read.verb == Verb::Watch;
-            let is_its = |wire: &Wire| wire.server == read.server && wire.is_witness == is_witness;
-            let wire = self.audits.iter().position(is_its).unwrap_or_else(|| {
+            let is_its =
+                |link: &AuditLink| link.server == read.server && link.is_witness == is_witness;
+            let link = self.audits.iter().position(is_its).unwrap_or_else(|| {
                 let server = read.server.clone();
                 let world = self.connect(server.as_deref().and_then(server_at));
-                self.audits.push(Wire {
+                self.audits.push(AuditLink {
                     world,
                     server,
                     is_witness,
@@ -98,42 +61,35 @@ impl Run {
                 });
                 self.audits.len() - 1
             });
-            self.audits[wire].asked = Some(Asked::new(read, now));
-            self.send_audit(wire);
+            self.audits[link].asked = Some(Asked::new(read, now));
+            self.send_audit(link);
         }
     }
 
-    fn next_read(&mut self, now: Time) -> Option<Read> {
-        let Recorder { auditor, state, .. } = &mut self.recorder;
-        let read = auditor.as_mut()?.next(now, state);
-        self.recorder.append_audits(now);
-        read
-    }
-
-    fn send_audit(&mut self, wire: usize) {
+    fn send_audit(&mut self, link: usize) {
         let now = self.now();
-        let wire = &mut self.audits[wire];
-        if let (Some(asked), Some(connection)) = (&mut wire.asked, wire.log) {
-            let request = self.recorder.ids.request();
-            asked.ids = Some((self.world.send(wire.world, asked.request()), request));
+        let link = &mut self.audits[link];
+        if let (Some(asked), Some(connection)) = (&mut link.asked, link.log) {
+            let request = self.ids.request();
+            asked.ids = Some((self.world.send(link.world, asked.request()), request));
             let sent = asked.read.sent(request, connection);
             self.recorder.record(sent.into(), now);
         }
     }
 
     /// Something came over a connection of the audit's.
-    pub(super) fn take_audit(&mut self, wire: usize, arrival: Arrival) {
-        let asked = &mut self.audits[wire].asked;
+    pub(super) fn take_audit(&mut self, link: usize, arrival: Arrival) {
+        let asked = &mut self.audits[link].asked;
         let under_way = asked.as_ref().and_then(|asked| asked.ids).map(|(id, _)| id);
         if arrival.request().is_some() && arrival.request() != under_way {
             return;
         }
         match arrival {
             Arrival::Connected => {
-                self.recorder.ids.connection += 1;
-                let connection = ConnectionId(self.recorder.ids.connection);
+                self.ids.connection += 1;
+                let connection = ConnectionId(self.ids.connection);
                 let now = self.now();
-                let to = &mut self.audits[wire];
+                let to = &mut self.audits[link];
                 to.log = Some(connection);
                 let server = to.server.as_deref().and_then(server_at);
                 let version = self.world.version_at(to.world);
@@ -142,7 +98,7 @@ impl Run {
                     ..opened(connection, server)
                 };
                 self.recorder.record(event.into(), now);
-                self.send_audit(wire);
+                self.send_audit(link);
             }
             Arrival::Head { head, .. } => {
                 if let Some(asked) = asked {
@@ -154,21 +110,21 @@ impl Run {
                     asked.body(&bytes);
                 }
             }
-            Arrival::End { .. } => self.answer_audit(wire, None),
-            Arrival::Reset { .. } => self.answer_audit(wire, Some("the stream was reset")),
+            Arrival::End { .. } => self.answer_audit(link, None),
+            Arrival::Reset { .. } => self.answer_audit(link, Some("the stream was reset")),
             Arrival::GoAway => {}
-            Arrival::Refused => self.lose_audit(wire, None, "the connection was refused"),
+            Arrival::Refused => self.lose_audit(link, None, "the connection was refused"),
             Arrival::Closed(Cut::Reset) => {
-                self.lose_audit(wire, Some(Cause::TcpReset), "the connection was reset");
+                self.lose_audit(link, Some(Cause::TcpReset), "the connection was reset");
             }
             Arrival::Closed(Cut::Eof) => {
-                self.lose_audit(wire, Some(Cause::Eof), "the connection was closed");
+                self.lose_audit(link, Some(Cause::Eof), "the connection was closed");
             }
         }
     }
 
-    fn answer_audit(&mut self, wire: usize, error: Option<&str>) {
-        let Some(asked) = self.audits[wire].asked.take() else {
+    fn answer_audit(&mut self, link: usize, error: Option<&str>) {
+        let Some(asked) = self.audits[link].asked.take() else {
             return;
         };
         let now = self.now();
@@ -176,17 +132,13 @@ impl Run {
         if asked.ids.is_some() {
             self.recorder.record(event.into(), now);
         }
-        let Recorder { auditor, state, .. } = &mut self.recorder;
-        if let Some(auditor) = auditor {
-            auditor.answer(&asked.read, reply, now, state);
-        }
-        self.recorder.append_audits(now);
+        self.recorder.answer(&asked.read, reply, now);
     }
 
     /// A connection of the audit's is gone.
-    fn lose_audit(&mut self, wire: usize, cause: Option<Cause>, why: &str) {
-        self.answer_audit(wire, Some(why));
-        let log = self.audits.remove(wire).log;
+    fn lose_audit(&mut self, link: usize, cause: Option<Cause>, why: &str) {
+        self.answer_audit(link, Some(why));
+        let log = self.audits.remove(link).log;
         if let (Some(connection), Some(cause)) = (log, cause) {
             let event = ConnectionClosed::unasked(connection, cause);
             self.recorder.record(event.into(), self.now());
@@ -194,10 +146,11 @@ impl Run {
     }
 
     pub(super) fn give_up_audit(&mut self, now: Time) {
-        let is_late = |wire: &Wire| wire.asked.as_ref().is_some_and(|asked| asked.until <= now);
-        while let Some(wire) = self.audits.iter().position(is_late) {
-            self.world.close(self.audits[wire].world);
-            self.lose_audit(wire, Some(Cause::Cancelled), "given up");
+        let is_late =
+            |link: &AuditLink| link.asked.as_ref().is_some_and(|asked| asked.until <= now);
+        while let Some(link) = self.audits.iter().position(is_late) {
+            self.world.close(self.audits[link].world);
+            self.lose_audit(link, Some(Cause::Cancelled), "given up");
         }
     }
 }
