@@ -12,7 +12,8 @@ use watchscope_probe::{
 };
 use watchscope_simulator::{self as sim, Arrival, Cut};
 
-use super::{Run, opened, server_at};
+use super::Run;
+use super::links::{opened, server_at};
 
 /// A read without an answer is given up after so long, in milliseconds; an apiserver answers within 60 s or not at all.
 const PATIENCE_MS: u64 = 70_000;

@@ -1,0 +1,385 @@
+//! The probes' connections in the world: carries out what a probe wants of them, and hands it what arrives.
+
+use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened};
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::Cause;
+use watchscope_model::{ConnectionId, RequestId, Text};
+use watchscope_probe::{Channel, Effect, Ending, Failure, FailureKind, Get, Input};
+use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Request, ServerId};
+
+use super::Run;
+use super::audit::AuditLink;
+
+/// What a server says that lets every stream come to its end (HTTP/2's largest stream id).
+const MAX_STREAM_ID: u64 = (1 << 31) - 1;
+
+/// A connection in the world and in the log, and the request on it.
+#[derive(Debug)]
+pub(super) struct ProbeLink {
+    world: sim::ConnectionId,
+    log: Option<ConnectionId>,
+    request: Option<(sim::RequestId, RequestId)>,
+    /// The server takes no new requests over it.
+    is_leaving: bool,
+    /// The longest time in which the request's answer was left unread, in milliseconds.
+    pub(super) unread_ms: Option<u64>,
+}
+
+impl Run {
+    /// Opens a connection to a server, or to any.
+    pub(super) fn connect(&mut self, server: Option<ServerId>) -> sim::ConnectionId {
+        match server {
+            Some(server) => self.world.connect_to(server, self.flow),
+            _ => self.world.connect(self.flow),
+        }
+    }
+
+    pub(super) fn carry_out(&mut self, index: usize, effect: Effect) {
+        match effect {
+            Effect::Connect { channel } => {
+                let shared = self.shared_by(index, channel);
+                let (world, log) = shared.unwrap_or_else(|| {
+                    let server = self.clients[index].server;
+                    (self.connect(server), None)
+                });
+                *self.link(index, channel) = Some(ProbeLink {
+                    world,
+                    log,
+                    request: None,
+                    is_leaving: false,
+                    unread_ms: None,
+                });
+                if let Some(connection) = log {
+                    let connected = Input::Connected {
+                        channel,
+                        connection,
+                    };
+                    self.step(index, connected);
+                }
+            }
+            Effect::Send {
+                connection,
+                request,
+                get,
+            } => self.send(index, connection, request, &get),
+            Effect::Close {
+                channel,
+                connection: _,
+            } => {
+                if let Some(link) = self.link(index, channel).take() {
+                    if self.is_in_use(link.world) {
+                        if let Some((request, _)) = link.request {
+                            self.world.cancel(request);
+                        }
+                        return;
+                    }
+                    self.world.close(link.world);
+                    if let Some(connection) = link.log {
+                        let event = ConnectionClosed::unasked(connection, Cause::Cancelled);
+                        self.recorder.record(event.into(), self.now());
+                    }
+                }
+            }
+            Effect::SetTimer(at) => self.clients[index].timer = Some(at),
+            Effect::ReloadCredentials => {}
+            Effect::Discover => {
+                let served = self.discover(index);
+                self.step(index, Input::Discovered(served));
+            }
+        }
+    }
+
+    /// The connection that a client shares, if another one has it: in the world, and in the log once it is open.
+    fn shared_by(
+        &self,
+        index: usize,
+        channel: Channel,
+    ) -> Option<(sim::ConnectionId, Option<ConnectionId>)> {
+        let client = &self.clients[index];
+        if !client.shares || channel == Channel::Side {
+            return None;
+        }
+        let others = self
+            .clients
+            .iter()
+            .filter(|other| other.shares && other.server == client.server);
+        let mut links = others.filter_map(|other| other.main.as_ref());
+        let link = links.find(|link| !link.is_leaving)?;
+        Some((link.world, link.log))
+    }
+
+    /// Whether anybody still has a connection.
+    fn is_in_use(&self, world: sim::ConnectionId) -> bool {
+        let mut links = self.clients.iter().filter_map(|other| other.main.as_ref());
+        links.any(|link| link.world == world)
+    }
+
+    fn send(&mut self, index: usize, connection: ConnectionId, request: RequestId, get: &Get) {
+        let message = Request::get(&format!("{}?{}", get.path, get.query))
+            .header("accept", get.accept)
+            .header("user-agent", "watchscope");
+        for channel in [Channel::Main, Channel::Side] {
+            let found = self
+                .link(index, channel)
+                .as_ref()
+                .filter(|link| link.log == Some(connection));
+            if let Some(world) = found.map(|link| link.world) {
+                let id = self.world.send(world, message);
+                if let Some(link) = self.link(index, channel) {
+                    link.request = Some((id, request));
+                    link.unread_ms = None;
+                }
+                return;
+            }
+        }
+    }
+
+    pub(super) fn take(&mut self, delivery: Delivery) {
+        let is_its = |link: &AuditLink| link.world == delivery.connection;
+        if let Some(link) = self.audits.iter().position(is_its) {
+            return self.take_audit(link, delivery.arrival);
+        }
+        let of = |arrival: &Arrival| match arrival {
+            Arrival::Head { request, .. }
+            | Arrival::Chunk { request, .. }
+            | Arrival::End { request }
+            | Arrival::Reset { request, .. } => Some(*request),
+            _ => None,
+        };
+        let found = self.on(delivery.connection, of(&delivery.arrival));
+        let Some(&(index, channel)) = found.first() else {
+            return;
+        };
+        if let Some((_, unread)) = &mut self.unread {
+            unread.push(delivery);
+            return;
+        }
+        match delivery.arrival {
+            Arrival::Connected => {
+                self.ids.connection += 1;
+                let connection = ConnectionId(self.ids.connection);
+                for &(index, channel) in &found {
+                    if let Some(link) = self.link(index, channel) {
+                        link.log = Some(connection);
+                    }
+                }
+                let server = self.clients[index].server;
+                self.recorder
+                    .record(opened(connection, server).into(), self.now());
+                for (index, channel) in found {
+                    let connected = Input::Connected {
+                        channel,
+                        connection,
+                    };
+                    self.step(index, connected);
+                }
+            }
+            Arrival::Refused => {
+                for &(index, channel) in &found {
+                    *self.link(index, channel) = None;
+                }
+                for (index, channel) in found {
+                    let sentence = "simulated:6443 refused the connection".to_owned();
+                    let failure = Failure {
+                        kind: FailureKind::Unreachable,
+                        sentence,
+                    };
+                    self.step(index, Input::ConnectFailed { channel, failure });
+                }
+            }
+            Arrival::Head { request, head } => {
+                if let Some(request) = self.request(index, channel, request) {
+                    let headers = head
+                        .headers
+                        .iter()
+                        .map(|(name, value)| (name.as_str().into(), value.as_str().into()));
+                    let headers = Headers(headers.collect());
+                    self.step(
+                        index,
+                        Input::Head {
+                            request,
+                            status: head.status,
+                            headers,
+                            http2_stream: None,
+                        },
+                    );
+                }
+            }
+            Arrival::Chunk { request, bytes } => {
+                if self.flow == Flow::Credit {
+                    self.world.consume(request, bytes.len());
+                }
+                if let Some(request) = self.request(index, channel, request) {
+                    self.step(
+                        index,
+                        Input::Body {
+                            request,
+                            bytes: &bytes,
+                        },
+                    );
+                }
+            }
+            Arrival::End { request } => {
+                if let Some(request) = self.request(index, channel, request) {
+                    let mut end = Ending::from(Cause::End);
+                    if let Some(link) = self.link(index, channel) {
+                        link.request = None;
+                        end.unread_ms = link.unread_ms;
+                    }
+                    let left = self.leave(index, channel);
+                    self.step(index, Input::BodyEnd { request, end });
+                    if let Some(connection) = left {
+                        let cause = Cause::Goaway;
+                        self.recorder.record(
+                            ConnectionClosed::unasked(connection, cause).into(),
+                            self.now(),
+                        );
+                    }
+                }
+            }
+            Arrival::Reset { request, code } => {
+                if let Some(request) = self.request(index, channel, request) {
+                    if let Some(link) = self.link(index, channel) {
+                        link.request = None;
+                    }
+                    let end = Ending {
+                        reset_code: Some(code),
+                        ..Cause::RstStream.into()
+                    };
+                    self.step(index, Input::BodyEnd { request, end });
+                }
+            }
+            Arrival::GoAway => {
+                let mut log = None;
+                for (index, channel) in found {
+                    if let Some(link) = self.link(index, channel) {
+                        link.is_leaving = true;
+                        log = link.log;
+                    }
+                }
+                if let Some(connection) = log {
+                    let event = ConnectionGoaway {
+                        connection,
+                        last_stream: MAX_STREAM_ID,
+                        code: 0,
+                    };
+                    self.recorder.record(event.into(), self.now());
+                }
+            }
+            Arrival::Closed(cut) => self.cut(found, cut),
+        }
+    }
+
+    /// The clients that a connection, or a request on it, is of.
+    fn on(
+        &mut self,
+        world: sim::ConnectionId,
+        request: Option<sim::RequestId>,
+    ) -> Vec<(usize, Channel)> {
+        let mut found = Vec::new();
+        for index in 0..self.clients.len() {
+            for channel in [Channel::Main, Channel::Side] {
+                let link = self.link(index, channel).as_ref();
+                let is_meant = link.is_some_and(|link| {
+                    let asked = link.request.map(|(asked, _)| asked);
+                    link.world == world && (request.is_none() || request == asked)
+                });
+                if is_meant {
+                    found.push((index, channel));
+                }
+            }
+        }
+        found
+    }
+
+    /// Gives a connection up whose server takes no new requests, as soon as it is idle; its id in the log, once nobody
+    /// has it any more.
+    fn leave(&mut self, index: usize, channel: Channel) -> Option<ConnectionId> {
+        let link = self.link(index, channel);
+        let left = link.take_if(|link| link.is_leaving)?;
+        let is_in_use = self.is_in_use(left.world);
+        if !is_in_use {
+            self.world.close(left.world);
+        }
+        let connection = left.log?;
+        self.step(index, Input::Closing { connection });
+        (!is_in_use).then_some(connection)
+    }
+
+    fn cut(&mut self, found: Vec<(usize, Channel)>, cut: Cut) {
+        let cause = match cut {
+            Cut::Reset => Cause::TcpReset,
+            Cut::Eof => Cause::Eof,
+        };
+        // All have lost it before one of them asks for another.
+        let mut lost = Vec::new();
+        for (index, channel) in found {
+            lost.extend(
+                self.link(index, channel)
+                    .take()
+                    .map(|link| (index, channel, link)),
+            );
+        }
+        for (index, _, link) in &lost {
+            if let Some((_, request)) = link.request {
+                let end = cause.into();
+                self.step(*index, Input::BodyEnd { request, end });
+            }
+        }
+        if let Some(connection) = lost.iter().find_map(|(.., link)| link.log) {
+            self.recorder.record(
+                ConnectionClosed::unasked(connection, cause).into(),
+                self.now(),
+            );
+        }
+        for (index, channel, link) in lost {
+            if let Some(connection) = link.log {
+                self.step(index, Input::Closed { connection, cause });
+            } else {
+                let sentence = "simulated:6443 was cut off while it was dialled".to_owned();
+                let failure = Failure {
+                    kind: FailureKind::Broken,
+                    sentence,
+                };
+                self.step(index, Input::ConnectFailed { channel, failure });
+            }
+        }
+    }
+
+    /// The log's id of the request that is under way on a channel, if it is this one.
+    fn request(&mut self, index: usize, channel: Channel, of: sim::RequestId) -> Option<RequestId> {
+        let (id, request) = self.link(index, channel).as_ref()?.request?;
+        (id == of).then_some(request)
+    }
+
+    pub(super) fn link(&mut self, index: usize, channel: Channel) -> &mut Option<ProbeLink> {
+        let client = &mut self.clients[index];
+        match channel {
+            Channel::Main => &mut client.main,
+            Channel::Side => &mut client.side,
+        }
+    }
+}
+
+/// The address of a simulated apiserver.
+#[must_use]
+pub fn address_of(server: ServerId) -> Text {
+    format!("10.0.0.{}:6443", server.0 + 1).into()
+}
+
+pub(super) fn server_at(address: &str) -> Option<ServerId> {
+    let (last, _) = address.strip_prefix("10.0.0.")?.split_once(':')?;
+    last.parse::<u16>().ok()?.checked_sub(1).map(ServerId)
+}
+
+/// Where a connection leads to is known of one that is pinned; a load balancer hides it.
+pub(super) fn opened(connection: ConnectionId, server: Option<ServerId>) -> ConnectionOpened {
+    ConnectionOpened {
+        connection,
+        server: server.map_or("simulated:6443".into(), address_of),
+        remote: server.map_or("10.0.0.1:6443".into(), address_of),
+        alpn: None,
+        tls: None,
+        version: None,
+    }
+}
