@@ -28,4 +28,6 @@ pub use self::reader::{LogReader, Read, Since};
 pub(crate) use self::shared::RingProgress;
 
 #[cfg(test)]
+mod host_tests;
+#[cfg(test)]
 pub(crate) mod tests;
