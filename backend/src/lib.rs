@@ -8,6 +8,7 @@ pub mod demo;
 pub mod hub;
 pub mod log;
 mod metrics;
+pub mod origin;
 pub mod probes;
 pub mod session;
 mod stop;

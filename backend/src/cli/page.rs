@@ -13,9 +13,9 @@ use crate::control::{ControlSocket, Folders};
 use crate::hub::LogHub;
 use crate::log::LogHandle;
 use crate::metrics::Metrics;
+use crate::origin::AllowedHosts;
 use crate::session::{BROWSER_LINK_LIFETIME, Base, LINK_LIFETIME, Link, Sessions, TokenFile};
 use crate::stop::stopped;
-use crate::web::hosts::AllowedHosts;
 use crate::web::listen::{Listen, link_base};
 use crate::web::{self, Limits, Policy, Refusals, Traffic, WebConfig, health};
 

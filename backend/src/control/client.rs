@@ -182,8 +182,8 @@ mod tests {
 
     use super::*;
     use crate::control::{BindError, ControlSocket};
+    use crate::origin::{AllowedHosts, Scheme};
     use crate::session::Sessions;
-    use crate::web::hosts::{AllowedHosts, Scheme};
 
     struct World {
         folders: Folders,

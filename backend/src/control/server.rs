@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use super::folder::{FolderError, Folders};
 use super::{DEADLINE, MAX_LINE_BYTES};
+use crate::origin::{AllowedHosts, Scheme};
 use crate::session::{Base, LINK_LIFETIME, Sessions};
-use crate::web::hosts::{AllowedHosts, Scheme};
 
 /// The token socket of this instance; its file goes when this is dropped.
 #[derive(Debug)]

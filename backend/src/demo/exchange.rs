@@ -10,8 +10,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, request};
 use tokio::net::TcpStream;
 use watchscope_simulator::{self as sim, Head};
 
-use crate::web::hosts::AllowedHosts;
-use crate::web::judge_names;
+use crate::origin::{AllowedHosts, judge_names};
 
 /// Largest request body taken; an apiserver takes 3 MiB.
 pub(super) const MAX_BODY_BYTES: usize = 3 << 20;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::secret::Secret;
-use crate::web::hosts::{HostPort, Scheme};
+use crate::origin::{HostPort, Scheme};
 
 /// Where the page is reached: `http://HOST:PORT`, or https behind a proxy; nothing behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ mod secret;
 pub use link::{BadBase, Base, Link};
 pub use secret::{Secret, TokenFile, TokenFileError};
 
-use crate::web::hosts::Scheme;
+use crate::origin::Scheme;
 
 /// How long a printed link may wait to be opened.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);

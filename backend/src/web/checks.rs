@@ -2,13 +2,12 @@
 //!
 //! A pure judgement over method, target and headers. No forwarded header (`X-Forwarded-*`, `Forwarded`) is ever read.
 
-use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
-use http::uri::Scheme as UriScheme;
+use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, HeaderName, Method, Uri};
 use watchscope_model::wire::PAGE_HEADER;
 
-use super::hosts::{AllowedHosts, HostPort, Scheme};
 use super::refusals::Refusal;
+use crate::origin::{AllowedHosts, HostPort, Scheme, named_host, own_origin};
 use crate::session::{CredentialError, Grant, Sessions, TokenFile};
 
 /// The header by which a browser says whose page fetches.
@@ -34,15 +33,6 @@ pub enum Pass {
     Open,
     /// With the right to see the log.
     Granted(Grant),
-}
-
-/// The first two checks alone, for a server that asks nobody who they are: any page in a browser could ask it.
-///
-/// # Errors
-/// The refusal to answer with.
-pub fn judge_names(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-    let host = named_host(hosts, uri, headers)?;
-    own_origin(hosts, headers, &host).map(drop)
 }
 
 impl Policy {
@@ -178,47 +168,6 @@ impl From<CredentialError> for Refusal {
             CredentialError::TooManyFailures => Self::TooManyFailures,
         }
     }
-}
-
-/// The one host the request names, if we answer to it.
-fn named_host(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<HostPort, Refusal> {
-    let mut named = headers.get_all(HOST).iter();
-    let header = named.next().ok_or(Refusal::HostMalformed)?;
-    if named.next().is_some() {
-        return Err(Refusal::HostMalformed);
-    }
-    // RFC 9112 section 3.2.2: with a target in absolute form the Host header is ignored.
-    let text = match uri.authority() {
-        Some(authority) if uri.scheme() == Some(&UriScheme::HTTP) => authority.as_str(),
-        Some(_) => return Err(Refusal::HostMalformed),
-        None => header.to_str().map_err(|_| Refusal::HostMalformed)?,
-    };
-    let host = HostPort::parse(text).map_err(|_| Refusal::HostMalformed)?;
-    if hosts.allows(&host) {
-        Ok(host)
-    } else {
-        Err(Refusal::HostNotAllowed)
-    }
-}
-
-/// The scheme of our own page, if the request carries its Origin; a foreign one is refused on every route. TLS is in front
-/// of us only where a name was given for it.
-fn own_origin(
-    hosts: &AllowedHosts,
-    headers: &HeaderMap,
-    host: &HostPort,
-) -> Result<Option<Scheme>, Refusal> {
-    let mut origins = headers.get_all(ORIGIN).iter();
-    let Some(origin) = origins.next() else {
-        return Ok(None);
-    };
-    let scheme = origin
-        .to_str()
-        .ok()
-        .and_then(|origin| host.scheme_of(origin))
-        .filter(|&scheme| scheme == Scheme::Http || hosts.is_added(host))
-        .filter(|_| origins.next().is_none());
-    scheme.map(Some).ok_or(Refusal::OriginForeign)
 }
 
 /// The scheme of the page that a request comes from, whose Origin was judged before.

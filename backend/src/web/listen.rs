@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpListener;
 
-use super::hosts::{AllowedHosts, HostPort};
+use crate::origin::{AllowedHosts, HostPort};
 use crate::session::Base;
 
 /// The port of a run that names none.

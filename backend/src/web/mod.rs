@@ -11,7 +11,6 @@
 //! sockets, cross-origin sharing, and forwarded headers.
 
 pub mod health;
-pub mod hosts;
 pub mod hub_border;
 pub mod listen;
 
@@ -25,7 +24,7 @@ mod socket;
 mod stream;
 mod upgrade;
 
-pub use checks::{Policy, judge_names};
+pub use checks::Policy;
 pub use page::IS_STUB;
 pub use refusals::{Refusal, Refusals};
 pub use routes::{MAX_OPENING_SOCKETS, WebConfig, router};

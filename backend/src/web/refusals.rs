@@ -7,6 +7,8 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::time::Instant;
 
+use crate::origin::NameRefusal;
+
 /// One log line per reason and this span; what comes between is counted and told in the next line.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// The most of a header that a log line repeats.
@@ -81,12 +83,10 @@ impl Refusal {
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
-            Self::HostMalformed => StatusCode::BAD_REQUEST,
-            Self::HostNotAllowed
-            | Self::OriginForeign
-            | Self::OriginMissing
-            | Self::FetchSite
-            | Self::BearerWithOrigin => StatusCode::FORBIDDEN,
+            Self::HostMalformed => NameRefusal::HostMalformed.status(),
+            Self::HostNotAllowed => NameRefusal::HostNotAllowed.status(),
+            Self::OriginForeign => NameRefusal::OriginForeign.status(),
+            Self::OriginMissing | Self::FetchSite | Self::BearerWithOrigin => StatusCode::FORBIDDEN,
             Self::NoSession | Self::WrongCredential => StatusCode::UNAUTHORIZED,
             Self::TooManyFailures => StatusCode::TOO_MANY_REQUESTS,
             Self::TokenFileUnreadable | Self::TooManyConnections | Self::TooManyUpgrades => {
@@ -99,13 +99,9 @@ impl Refusal {
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
-            Self::HostMalformed => "the request must name exactly one host",
-            Self::HostNotAllowed => {
-                "watchscope does not answer to this host name; use localhost, or start it with --allow-host NAME"
-            }
-            Self::OriginForeign => {
-                "this page of another origin may not use watchscope; a proxy must pass Host on, and --allow-host name it"
-            }
+            Self::HostMalformed => NameRefusal::HostMalformed.advice(),
+            Self::HostNotAllowed => NameRefusal::HostNotAllowed.advice(),
+            Self::OriginForeign => NameRefusal::OriginForeign.advice(),
             Self::OriginMissing => "this request needs the Origin of watchscope's own page",
             Self::FetchSite => {
                 "with a cookie this is for watchscope's own page; scripts send the content of --token-file as Bearer"
@@ -131,6 +127,16 @@ impl Refusal {
             Self::TooManyFailures => Some(60),
             Self::TooManyConnections | Self::TooManyUpgrades => Some(5),
             _ => None,
+        }
+    }
+}
+
+impl From<NameRefusal> for Refusal {
+    fn from(refusal: NameRefusal) -> Self {
+        match refusal {
+            NameRefusal::HostMalformed => Self::HostMalformed,
+            NameRefusal::HostNotAllowed => Self::HostNotAllowed,
+            NameRefusal::OriginForeign => Self::OriginForeign,
         }
     }
 }

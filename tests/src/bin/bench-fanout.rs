@@ -34,7 +34,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use watchscope::hub::LogHub;
 use watchscope::log::{LogConfig, LogHandle};
 use watchscope::session::{Sessions, TokenFile};
-use watchscope::web::hosts::AllowedHosts;
+use watchscope::origin::AllowedHosts;
 use watchscope::web::{Limits, Policy, WebConfig, router, serve};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::event::{Change, WatchStarted};

@@ -19,9 +19,9 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
-use super::hosts::{AllowedHosts, Scheme};
 use super::hub_border::{BadPosition, Close, Hub, JsonLines, ObjectError, Outgoing, Viewer};
 use super::{Limits, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
+use crate::origin::{AllowedHosts, Scheme};
 use crate::session::{LINK_LIFETIME, Sessions, TokenFile};
 
 mod crossing;

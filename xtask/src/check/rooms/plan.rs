@@ -53,13 +53,14 @@ const BACKEND: Crate = Crate {
     folder: "backend",
     rooms: &[
         room("stop", &["stop"], &[]),
+        room("origin", &["origin"], &[]),
         room("metrics", &["metrics"], &[]).owing(&["hub", "log", "web"]),
         room("transport", &["transport"], &[]),
         room("cluster", &["cluster"], &["transport"]),
-        room("session", &["session"], &[]).owing(&["web"]),
+        room("session", &["session"], &["origin"]),
         room("log", &["log"], &["metrics"]),
-        room("control", &["control"], &["session"]).owing(&["web"]),
-        room("demo", &["demo"], &[]).owing(&["web"]),
+        room("control", &["control"], &["origin", "session"]),
+        room("demo", &["demo"], &["origin"]),
         room("hub", &["hub"], &["log", "metrics"]).owing(&["web"]),
         room(
             "probes",
@@ -73,7 +74,7 @@ const BACKEND: Crate = Crate {
             &["cluster", "log", "stop", "transport"],
         )
         .owing(&["probes"]),
-        room("web", &["web"], &["hub", "session"]),
+        room("web", &["web"], &["hub", "origin", "session"]),
         room(
             "cli",
             &["cli", "lib", "main"],
@@ -85,6 +86,7 @@ const BACKEND: Crate = Crate {
                 "hub",
                 "log",
                 "metrics",
+                "origin",
                 "probes",
                 "session",
                 "stop",

@@ -1,9 +1,14 @@
-//! Host names: what a Host header names, which names we answer to, and which Origin belongs to them.
+//! Names in requests: which Host and Origin names are ours, and the two checks that refuse a request with others.
 //!
-//! Against DNS rebinding only a list of names helps: there Host and Origin agree, both naming the attacker.
+//! A pure judgement over target and headers. Only a list of names helps against DNS rebinding: there Host and Origin
+//! agree, since both name the attacker. Nothing here reads a forwarded header (`X-Forwarded-*`, `Forwarded`).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
+
+use http::header::{HOST, ORIGIN};
+use http::uri::Scheme as UriScheme;
+use http::{HeaderMap, StatusCode, Uri};
 
 /// The names of this machine's loopback.
 const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
@@ -203,6 +208,106 @@ fn allowed_name(text: &str) -> Result<String, BadAllowHost> {
 pub struct BadAllowHost {
     /// What was given.
     pub text: String,
+}
+
+/// Why the names in a request are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameRefusal {
+    /// No Host, several, or one that names no host.
+    HostMalformed,
+    /// A host we do not answer to.
+    HostNotAllowed,
+    /// An Origin other than this very host's, or several.
+    OriginForeign,
+}
+
+impl NameRefusal {
+    /// The status of the answer.
+    #[must_use]
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::HostMalformed => StatusCode::BAD_REQUEST,
+            Self::HostNotAllowed | Self::OriginForeign => StatusCode::FORBIDDEN,
+        }
+    }
+
+    /// The body of the answer: what is wrong and what to do, and nothing that was sent.
+    #[must_use]
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::HostMalformed => "the request must name exactly one host",
+            Self::HostNotAllowed => {
+                "watchscope does not answer to this host name; use localhost, or start it with --allow-host NAME"
+            }
+            Self::OriginForeign => {
+                "this page of another origin may not use watchscope; a proxy must pass Host on, and --allow-host name it"
+            }
+        }
+    }
+}
+
+/// Makes the checks of Host and Origin alone, for a server without sessions: any page in a browser could call it.
+///
+/// # Errors
+/// The refusal to answer with.
+pub fn judge_names(
+    hosts: &AllowedHosts,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(), NameRefusal> {
+    let host = named_host(hosts, uri, headers)?;
+    own_origin(hosts, headers, &host).map(drop)
+}
+
+/// Returns the one host that a request names, if we answer to it.
+///
+/// # Errors
+/// [`NameRefusal::HostMalformed`] or [`NameRefusal::HostNotAllowed`].
+pub(crate) fn named_host(
+    hosts: &AllowedHosts,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<HostPort, NameRefusal> {
+    let mut named = headers.get_all(HOST).iter();
+    let header = named.next().ok_or(NameRefusal::HostMalformed)?;
+    if named.next().is_some() {
+        return Err(NameRefusal::HostMalformed);
+    }
+    // RFC 9112 section 3.2.2: with a target in absolute form the Host header is ignored.
+    let text = match uri.authority() {
+        Some(authority) if uri.scheme() == Some(&UriScheme::HTTP) => authority.as_str(),
+        Some(_) => return Err(NameRefusal::HostMalformed),
+        None => header.to_str().map_err(|_| NameRefusal::HostMalformed)?,
+    };
+    let host = HostPort::parse(text).map_err(|_| NameRefusal::HostMalformed)?;
+    if hosts.allows(&host) {
+        Ok(host)
+    } else {
+        Err(NameRefusal::HostNotAllowed)
+    }
+}
+
+/// Returns the scheme of our own page if a request carries its Origin; none if it carries no Origin. TLS is in front of us
+/// only under a name of `--allow-host`.
+///
+/// # Errors
+/// [`NameRefusal::OriginForeign`] for the Origin of another page, or several.
+pub(crate) fn own_origin(
+    hosts: &AllowedHosts,
+    headers: &HeaderMap,
+    host: &HostPort,
+) -> Result<Option<Scheme>, NameRefusal> {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let Some(origin) = origins.next() else {
+        return Ok(None);
+    };
+    let scheme = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| host.scheme_of(origin))
+        .filter(|&scheme| scheme == Scheme::Http || hosts.is_added(host))
+        .filter(|_| origins.next().is_none());
+    scheme.map(Some).ok_or(NameRefusal::OriginForeign)
 }
 
 #[cfg(test)]
