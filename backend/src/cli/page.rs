@@ -114,7 +114,7 @@ impl Page {
         self.announce(is_in_cluster)?;
         let refusals = Arc::new(Refusals::default());
         let traffic = Arc::new(Traffic::default());
-        let viewing = hub.viewing();
+        let viewers = hub.totals();
         let router = web::router(
             hub,
             WebConfig {
@@ -135,7 +135,7 @@ impl Page {
                     Ok(())
                 }
             };
-            let metrics = Arc::new(Metrics::new(log, viewing, Arc::clone(&traffic), refusals));
+            let metrics = Arc::new(Metrics::new(log, viewers, Arc::clone(&traffic), refusals));
             let text = move |form| {
                 let metrics = Arc::clone(&metrics);
                 async move { metrics.text(form).await }

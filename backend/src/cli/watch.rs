@@ -13,9 +13,9 @@ use super::serve::{lookup, name_of, open_log, settings, start};
 use super::signals::stop_flag;
 use super::terminal;
 use crate::hub::LogHub;
+use crate::hub::api::Hub as _;
 use crate::log::{LogHandle, Read, Since};
 use crate::stop::stopped;
-use crate::web::hub_border::Hub as _;
 
 /// Writes the log until `--for` is over, Ctrl-C, or nobody reads it any more.
 ///

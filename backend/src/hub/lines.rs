@@ -7,8 +7,8 @@ use watchscope_model::json::{LogLine, push_line};
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Event, Seq};
 
+use super::api::{BadPosition, JsonLines};
 use crate::log::{LogHandle, LogReader, Read, Since};
-use crate::web::hub_border::{BadPosition, JsonLines};
 
 /// The records since `since` (`EPOCH.SEQ`), or from the first one kept, then live.
 pub(super) fn records(log: &LogHandle, since: Option<&str>) -> Result<JsonLines, BadPosition> {

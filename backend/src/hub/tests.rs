@@ -2,16 +2,21 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
+use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
+use watchscope_model::Seq;
 use watchscope_model::wire::{
-    ClientMessage, Command, Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
+    ClientMessage, Command, Contexts, Hello, PROTOCOL_VERSION, ServerMessage, decode_server,
+    encode_client,
 };
 
-use super::*;
+use super::api::{Hub as _, ObjectError, Outgoing, Viewer as _};
+use super::ending::RETRY_MS;
+use super::{CommandRequest, HubViewer, LogHub};
 use crate::log::tests::{note, open};
-use crate::log::{BODY_BYTES, Batch, RING_BYTES};
-use crate::web::hub_border::{Outgoing, Viewer};
+use crate::log::{BODY_BYTES, Batch, LogHandle, RING_BYTES};
 
 fn hub() -> (LogHandle, LogHub, mpsc::Receiver<CommandRequest>) {
     let log = open(RING_BYTES, BODY_BYTES);
@@ -415,7 +420,7 @@ async fn what_viewers_get_is_added_up_and_one_that_goes_takes_its_queue_along() 
     let (log, hub, _commands) = hub();
     let told = || {
         let mut exposition = crate::metrics::Exposition::default();
-        hub.viewing().expose(&mut exposition);
+        hub.totals().expose(&mut exposition);
         let text = exposition.open_metrics();
         let value = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name));

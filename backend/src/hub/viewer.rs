@@ -11,15 +11,13 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep, sleep_until};
 use watchscope_log::{Parting, Reader, Refusal, Step};
 use watchscope_model::wire::{Command, CommandDone, Contexts};
-use watchscope_model::{Seq, Time};
+use watchscope_model::{Seq, Text, Time};
 
-use super::viewing::Share;
-use super::{CommandRequest, Ending, LogHub};
+use super::api::{Close, Outgoing, Viewer};
+use super::commands::{CommandRequest, OPEN_COMMANDS};
+use super::ending::Ending;
+use super::totals::ViewerShare;
 use crate::log::{LogHandle, RingProgress};
-use crate::web::hub_border::{Close, Outgoing, Viewer};
-
-/// Commands of one viewer that wait for their answer; one more is answered "busy".
-const OPEN_COMMANDS: usize = 4;
 
 const GOING_AWAY: u16 = 1001;
 const PROTOCOL_ERROR: u16 = 1002;
@@ -41,28 +39,35 @@ pub struct HubViewer {
     ending: watch::Receiver<Option<Ending>>,
     alarm: Alarm,
     number: u64,
-    share: Share,
+    share: ViewerShare,
 }
 
 impl HubViewer {
-    pub(super) fn new(hub: &LogHub, number: u64) -> Self {
-        let mut contexts = hub.contexts.subscribe();
-        let mut ending = hub.ending.subscribe();
-        // What was said before this viewer came counts for it too.
+    /// A viewer that has just connected, the `number`-th of its hub; its welcome says `version`.
+    pub(super) fn new(
+        log: LogHandle,
+        version: Text,
+        commands: mpsc::Sender<CommandRequest>,
+        mut contexts: watch::Receiver<Option<Contexts>>,
+        mut ending: watch::Receiver<Option<Ending>>,
+        share: ViewerShare,
+        number: u64,
+    ) -> Self {
+        // The viewer also gets what was sent before it came.
         contexts.mark_changed();
         ending.mark_changed();
         Self {
-            log: hub.log.clone(),
-            reader: Reader::new(hub.version.clone()),
-            progress: hub.log.progress(),
-            commands: hub.commands.clone(),
+            reader: Reader::new(version),
+            progress: log.progress(),
+            log,
+            commands,
             answers: FuturesUnordered::new(),
             done: Vec::new(),
             contexts,
             ending,
             alarm: Alarm::default(),
             number,
-            share: Share::of(hub.viewing()),
+            share,
         }
     }
 

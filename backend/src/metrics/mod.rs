@@ -30,7 +30,7 @@ use self::families as f;
 pub(crate) use self::histogram::Histogram;
 pub(crate) use self::standing::standing;
 pub(crate) use self::tally::Tally;
-use crate::hub::Viewing;
+use crate::hub::ViewerTotals;
 use crate::log::LogHandle;
 use crate::web::health::Form;
 use crate::web::{Refusal, Refusals, Traffic};
@@ -41,7 +41,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Whoever has numbers to tell.
 pub(crate) struct Metrics {
     log: LogHandle,
-    viewing: Arc<Viewing>,
+    viewers: Arc<ViewerTotals>,
     traffic: Arc<Traffic>,
     refusals: Arc<Refusals>,
     last: Mutex<Option<Texts>>,
@@ -58,13 +58,13 @@ struct Texts {
 impl Metrics {
     pub(crate) fn new(
         log: LogHandle,
-        viewing: Arc<Viewing>,
+        viewers: Arc<ViewerTotals>,
         traffic: Arc<Traffic>,
         refusals: Arc<Refusals>,
     ) -> Self {
         Self {
             log,
-            viewing,
+            viewers,
             traffic,
             refusals,
             last: Mutex::new(None),
@@ -93,7 +93,7 @@ impl Metrics {
 
     fn texts(&self, mut exposition: Exposition) -> Texts {
         self.log.expose(&mut exposition);
-        self.viewing.expose(&mut exposition);
+        self.viewers.expose(&mut exposition);
         expose_web(&self.traffic, &self.refusals, &mut exposition);
         exposition.add(&f::BUILD_INFO, [env!("CARGO_PKG_VERSION").into()], 1_u64);
         let open_metrics = exposition.open_metrics();

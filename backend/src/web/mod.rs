@@ -3,15 +3,14 @@
 //! ```text
 //!  listen ─► server ─► stream ─► hyper ─► headers ─► guard (checks) ─► routes ─► page
 //!            accept    write              every       Host, Origin,     │
-//!            loop,     deadline           answer      session           ├─► socket ─► hub_border::Viewer
-//!            bounds                                                     └─► JSON   ─► hub_border::Hub
+//!            loop,     deadline           answer      session           ├─► socket ─► hub::api::Viewer
+//!            bounds                                                     └─► JSON   ─► hub::api::Hub
 //! ```
 //! What comes in: requests of browsers and scripts, all of them hostile until checked. What goes out: what the hub gave,
 //! unchanged. Deliberately absent: any opinion about records, windows or heartbeats (the hub's), TLS, compression of
 //! sockets, cross-origin sharing, and forwarded headers.
 
 pub mod health;
-pub mod hub_border;
 pub mod listen;
 
 mod checks;

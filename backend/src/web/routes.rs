@@ -20,11 +20,11 @@ use tokio::sync::Semaphore;
 use watchscope_model::wire::PROTOCOL_VERSION;
 
 use super::checks::{Pass, Policy, all_cookies, bearer, page_scheme};
-use super::hub_border::{Hub, JsonLines, ObjectError};
 use super::refusals::{Refusal, Refusals, Refused};
 use super::server::Connection;
 use super::upgrade::Upgrade;
 use super::{headers, page, socket as viewer_socket};
+use crate::hub::api::{Hub, JsonLines, ObjectError};
 use crate::origin::Scheme;
 use crate::session::Grant;
 

@@ -25,7 +25,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use watchscope_model::wire::MAX_MESSAGE_BYTES;
 
-use super::hub_border::{Close, Outgoing, Viewer};
+use crate::hub::api::{Close, Outgoing, Viewer};
 
 /// Messages, pings included, that close the socket when they come within one second.
 pub const MAX_MESSAGES_PER_S: u32 = 1000;

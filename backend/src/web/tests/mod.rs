@@ -19,8 +19,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
-use super::hub_border::{BadPosition, Close, Hub, JsonLines, ObjectError, Outgoing, Viewer};
 use super::{Limits, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
+use crate::hub::api::{BadPosition, Close, Hub, JsonLines, ObjectError, Outgoing, Viewer};
 use crate::origin::{AllowedHosts, Scheme};
 use crate::session::{LINK_LIFETIME, Sessions, TokenFile};
 

@@ -61,7 +61,8 @@ const BACKEND: Crate = Crate {
         room("log", &["log"], &["metrics"]),
         room("control", &["control"], &["origin", "session"]),
         room("demo", &["demo"], &["origin"]),
-        room("hub", &["hub"], &["log", "metrics"]).owing(&["web"]),
+        room("hub_api", &["hub/api"], &[]),
+        room("hub", &["hub"], &["hub_api", "log", "metrics"]),
         room(
             "probes",
             &["probes"],
@@ -74,7 +75,7 @@ const BACKEND: Crate = Crate {
             &["cluster", "log", "stop", "transport"],
         )
         .owing(&["probes"]),
-        room("web", &["web"], &["hub", "origin", "session"]),
+        room("web", &["web"], &["hub_api", "origin", "session"]),
         room(
             "cli",
             &["cli", "lib", "main"],
@@ -84,6 +85,7 @@ const BACKEND: Crate = Crate {
                 "control",
                 "demo",
                 "hub",
+                "hub_api",
                 "log",
                 "metrics",
                 "origin",
@@ -96,7 +98,7 @@ const BACKEND: Crate = Crate {
         ),
     ],
     machines: &[],
-    circles: &[&["hub/mod.rs", "hub/viewer.rs"]],
+    circles: &[],
 };
 
 const APP: Crate = Crate {

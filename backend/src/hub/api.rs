@@ -1,6 +1,6 @@
-//! The border between `web` and the hub: what `web` asks of whoever drives the viewers.
+//! The hub's interface: all that `web` uses of it. Another source of a log implements it beside [`super::LogHub`].
 //!
-//! `web` moves whole messages and decides nothing; the hub never sees a socket, a header or axum.
+//! `web` moves whole messages and decides nothing; a hub never sees a socket, a header or axum.
 
 use std::future::Future;
 
@@ -13,7 +13,7 @@ use futures_util::stream::BoxStream;
 /// stream when the connection ends.
 pub type JsonLines = BoxStream<'static, Bytes>;
 
-/// What the web side asks of the hub; a cheap handle, cloned per request.
+/// A hub: a cheap handle, cloned per request.
 pub trait Hub: Clone + Send + Sync + 'static {
     /// One viewer's side of the conversation.
     type Viewer: Viewer;
@@ -56,7 +56,7 @@ pub trait Viewer: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Outgoing> + Send;
 }
 
-/// What a viewer gets.
+/// One thing to send to a viewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outgoing {
     /// One binary message, at most 64 KiB.
@@ -80,7 +80,7 @@ pub struct Close {
     "since: {position:?} is not a position of this log; use EPOCH.SEQ as the lines of /api/records give them"
 )]
 pub struct BadPosition {
-    /// What was asked for.
+    /// The text that was given.
     pub position: String,
 }
 

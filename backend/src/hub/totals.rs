@@ -1,4 +1,4 @@
-//! What the viewers of a hub get, added up.
+//! The sums over all viewers of a hub: how many there are, what they were sent, and how long it waited.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ const WAIT_BOUNDS_US: &[u64] = &[
 
 /// The sums over all viewers, those that have gone included.
 #[derive(Debug)]
-pub(crate) struct Viewing {
+pub(crate) struct ViewerTotals {
     open: AtomicU64,
     queue_bytes: AtomicU64,
     sent_bytes: AtomicU64,
@@ -25,7 +25,7 @@ pub(crate) struct Viewing {
     waits: Mutex<Histogram>,
 }
 
-impl Default for Viewing {
+impl Default for ViewerTotals {
     fn default() -> Self {
         Self {
             open: AtomicU64::default(),
@@ -38,8 +38,8 @@ impl Default for Viewing {
     }
 }
 
-impl Viewing {
-    /// Adds the sums.
+impl ViewerTotals {
+    /// Adds the sums to an exposition.
     pub(crate) fn expose(&self, out: &mut Exposition) {
         let sum = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         out.add(&f::VIEWERS, [], sum(&self.open));
@@ -52,56 +52,58 @@ impl Viewing {
     }
 }
 
-/// One viewer's part of the sums; what it has not acknowledged is taken out of them when it goes.
+/// One viewer's share of the sums. When it is dropped, the bytes that the viewer has not acknowledged leave them.
 #[derive(Debug)]
-pub(super) struct Share {
-    viewing: Arc<Viewing>,
-    told: Served,
+pub(super) struct ViewerShare {
+    totals: Arc<ViewerTotals>,
+    /// The viewer's counts as of the last update.
+    counted: Served,
 }
 
-impl Share {
-    pub(super) fn of(viewing: Arc<Viewing>) -> Self {
-        viewing.open.fetch_add(1, Ordering::Relaxed);
+impl ViewerShare {
+    /// The share of one more viewer.
+    pub(super) fn of(totals: Arc<ViewerTotals>) -> Self {
+        totals.open.fetch_add(1, Ordering::Relaxed);
         Self {
-            viewing,
-            told: Served::default(),
+            totals,
+            counted: Served::default(),
         }
     }
 
-    /// Brings the sums up to what became of the viewer; to be called after each message to or from it.
+    /// Adds to the sums how the viewer's counts changed; called after each message to or from it.
     pub(super) fn update(&mut self, served: Served) {
-        let all = &*self.viewing;
-        let add = |sum: &AtomicU64, now: u64, told: u64| {
-            if now != told {
+        let all = &*self.totals;
+        let add = |sum: &AtomicU64, now: u64, before: u64| {
+            if now != before {
                 // Wrapping: a gauge goes down as well.
-                sum.fetch_add(now.wrapping_sub(told), Ordering::Relaxed);
+                sum.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
             }
         };
-        add(&all.sent_bytes, served.bytes, self.told.bytes);
-        add(&all.moves, served.moves, self.told.moves);
-        add(&all.moved_past, served.moved_past, self.told.moved_past);
+        add(&all.sent_bytes, served.bytes, self.counted.bytes);
+        add(&all.moves, served.moves, self.counted.moves);
+        add(&all.moved_past, served.moved_past, self.counted.moved_past);
         add(
             &all.queue_bytes,
             served.unacknowledged_bytes,
-            self.told.unacknowledged_bytes,
+            self.counted.unacknowledged_bytes,
         );
-        // Told once, with the message that brought it.
+        // Observed once, with the message that brought it.
         if let Some(waited_us) = served
             .waited_us
-            .filter(|_| served.messages != self.told.messages)
+            .filter(|_| served.messages != self.counted.messages)
         {
             let mut waits = all.waits.lock().unwrap_or_else(PoisonError::into_inner);
             waits.observe_us(waited_us);
         }
-        self.told = served;
+        self.counted = served;
     }
 }
 
-impl Drop for Share {
+impl Drop for ViewerShare {
     fn drop(&mut self) {
-        self.viewing.open.fetch_sub(1, Ordering::Relaxed);
-        let unacknowledged = self.told.unacknowledged_bytes;
-        self.viewing
+        self.totals.open.fetch_sub(1, Ordering::Relaxed);
+        let unacknowledged = self.counted.unacknowledged_bytes;
+        self.totals
             .queue_bytes
             .fetch_sub(unacknowledged, Ordering::Relaxed);
     }

@@ -1,0 +1,107 @@
+//! The hub over one log: makes viewers, and sends all of them contexts and goodbyes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, watch};
+use watchscope_model::wire::Contexts;
+use watchscope_model::{Seq, Text};
+
+use super::api::{BadPosition, Hub, JsonLines, ObjectError};
+use super::commands::{CommandRequest, QUEUED_COMMANDS};
+use super::ending::Ending;
+use super::lines;
+use super::totals::{ViewerShare, ViewerTotals};
+use super::viewer::HubViewer;
+use crate::log::{BodyLookup, LogHandle};
+
+/// The hub over one log; a cheap handle.
+#[derive(Clone)]
+pub struct LogHub {
+    log: LogHandle,
+    version: Text,
+    commands: mpsc::Sender<CommandRequest>,
+    contexts: watch::Sender<Option<Contexts>>,
+    ending: watch::Sender<Option<Ending>>,
+    viewers: Arc<AtomicU64>,
+    totals: Arc<ViewerTotals>,
+}
+
+impl LogHub {
+    /// A hub over `log` that tells viewers watchscope's `version`; also returns where their commands come out.
+    #[must_use]
+    pub fn new(log: LogHandle, version: &str) -> (Self, mpsc::Receiver<CommandRequest>) {
+        let (commands, requests) = mpsc::channel(QUEUED_COMMANDS);
+        let hub = Self {
+            log,
+            version: version.into(),
+            commands,
+            contexts: watch::Sender::default(),
+            ending: watch::Sender::default(),
+            viewers: Arc::default(),
+            totals: Arc::default(),
+        };
+        (hub, requests)
+    }
+
+    /// Sends all viewers, and those to come, which contexts can be chosen and why there is no cluster; `None` once there
+    /// is one.
+    pub fn set_contexts(&self, contexts: Option<Contexts>) {
+        self.contexts.send_replace(contexts);
+    }
+
+    /// The sums over all viewers.
+    pub(crate) fn totals(&self) -> Arc<ViewerTotals> {
+        Arc::clone(&self.totals)
+    }
+
+    /// Says goodbye to all viewers, and to those still to come: going away, come back soon, each at its own moment.
+    pub fn go_away(&self) {
+        self.end("going-away", true);
+    }
+
+    /// Says goodbye to all viewers, and to those still to come, for good.
+    pub fn end_sessions(&self) {
+        self.end("session-ended", false);
+    }
+
+    fn end(&self, reason: &str, may_return: bool) {
+        self.ending.send_replace(Some(Ending {
+            reason: reason.into(),
+            may_return,
+        }));
+    }
+}
+
+impl Hub for LogHub {
+    type Viewer = HubViewer;
+
+    fn viewer(&self) -> HubViewer {
+        HubViewer::new(
+            self.log.clone(),
+            self.version.clone(),
+            self.commands.clone(),
+            self.contexts.subscribe(),
+            self.ending.subscribe(),
+            ViewerShare::of(self.totals()),
+            self.viewers.fetch_add(1, Ordering::Relaxed),
+        )
+    }
+
+    fn records(&self, since: Option<&str>) -> Result<JsonLines, BadPosition> {
+        lines::records(&self.log, since)
+    }
+
+    fn state(&self) -> JsonLines {
+        lines::state(&self.log)
+    }
+
+    fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {
+        match self.log.body(epoch, Seq(seq)) {
+            BodyLookup::Found(body) => Ok(body),
+            BodyLookup::Gone => Err(ObjectError::Gone),
+            BodyLookup::Unknown => Err(ObjectError::Unknown),
+        }
+    }
+}
