@@ -10,6 +10,7 @@ pub mod log;
 mod metrics;
 pub mod origin;
 pub mod probes;
+mod scrape;
 pub mod session;
 mod stop;
 pub mod transport;

@@ -12,8 +12,8 @@ use super::exit::Failure;
 use crate::control::{ControlSocket, Folders};
 use crate::hub::LogHub;
 use crate::log::LogHandle;
-use crate::metrics::Metrics;
 use crate::origin::AllowedHosts;
+use crate::scrape::Scraper;
 use crate::session::{BROWSER_LINK_LIFETIME, Base, LINK_LIFETIME, Link, Sessions, TokenFile};
 use crate::stop::stopped;
 use crate::web::listen::{Listen, link_base};
@@ -135,10 +135,10 @@ impl Page {
                     Ok(())
                 }
             };
-            let metrics = Arc::new(Metrics::new(log, viewers, Arc::clone(&traffic), refusals));
+            let scraper = Arc::new(Scraper::new(log, viewers, Arc::clone(&traffic), refusals));
             let text = move |form| {
-                let metrics = Arc::clone(&metrics);
-                async move { metrics.text(form).await }
+                let scraper = Arc::clone(&scraper);
+                async move { scraper.text(form).await }
             };
             web::serve(
                 listener,

@@ -17,11 +17,9 @@ use watchscope_model::{
     WatchName,
 };
 
-use super::exposition::plain;
 use super::families::{FAMILIES, Kind};
 use super::tally::MAX_RESOURCES;
 use super::*;
-use crate::log::LogConfig;
 
 const START: Time = Time(1_763_715_600_000_000);
 
@@ -1016,41 +1014,6 @@ fn names_follow_the_conventions() {
             "{named}: {labels:?}"
         );
     }
-}
-
-/// Whoever asks, the writer is asked once a second, and what it said last is told when it has ended.
-#[tokio::test(start_paused = true)]
-async fn a_text_is_told_for_a_second_and_the_last_one_after_the_end() {
-    let log = LogHandle::open(LogConfig::new("demo".into())).unwrap();
-    let metrics = Metrics::new(log.clone(), Arc::default(), Arc::default(), Arc::default());
-    let records = async |metrics: &Metrics| {
-        let text = metrics.text(Form::Plain).await;
-        let text = String::from_utf8(text.to_vec()).unwrap();
-        let line = text.lines().find_map(|line| {
-            line.strip_prefix("watchscope_connections_opened_total{cluster=\"demo\"} ")
-        });
-        line.unwrap().parse::<u64>().unwrap()
-    };
-    let open = |connection| {
-        Event::from(ConnectionOpened {
-            connection: ConnectionId(connection),
-            server: "s".into(),
-            remote: "r".into(),
-            alpn: None,
-            tls: None,
-            version: None,
-        })
-    };
-    log.append(open(1)).await.unwrap();
-    assert_eq!(records(&metrics).await, 1);
-    log.append(open(2)).await.unwrap();
-    assert_eq!(records(&metrics).await, 1, "not a second old");
-    tokio::time::advance(FRESH).await;
-    assert_eq!(records(&metrics).await, 2);
-    log.append(open(3)).await.unwrap();
-    log.close().await;
-    tokio::time::advance(FRESH).await;
-    assert_eq!(records(&metrics).await, 2);
 }
 
 /// The rows of docs/metrics.md: name, type, labels, meaning, what to do.

@@ -54,7 +54,7 @@ const BACKEND: Crate = Crate {
     rooms: &[
         room("stop", &["stop"], &[]),
         room("origin", &["origin"], &[]),
-        room("metrics", &["metrics"], &[]).owing(&["hub", "log", "web"]),
+        room("metrics", &["metrics"], &[]),
         room("transport", &["transport"], &[]),
         room("cluster", &["cluster"], &["transport"]),
         room("session", &["session"], &["origin"]),
@@ -76,6 +76,7 @@ const BACKEND: Crate = Crate {
         )
         .owing(&["probes"]),
         room("web", &["web"], &["hub_api", "origin", "session"]),
+        room("scrape", &["scrape"], &["hub", "log", "metrics", "web"]),
         room(
             "cli",
             &["cli", "lib", "main"],
@@ -90,6 +91,7 @@ const BACKEND: Crate = Crate {
                 "metrics",
                 "origin",
                 "probes",
+                "scrape",
                 "session",
                 "stop",
                 "transport",
