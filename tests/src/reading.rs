@@ -2,9 +2,11 @@
 
 use anyhow::{Context as _, Result, bail};
 use watchscope::cluster::ConfigSource;
+use watchscope::follow::Following;
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
-use watchscope::probes::{AUDIT_LOOKS, AuditLevel, Servers, Settings, Watches, Wishes};
+use watchscope::probes::{AUDIT_LOOKS, AuditLevel, Settings, Wishes};
 use watchscope::transport::Protocols;
+use watchscope::upstream::Servers;
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Entry, Event, Record, ResourceVersion};
 use watchscope_probe::ProbeConfig;
@@ -48,7 +50,7 @@ impl Reading<'_> {
             protocols: self.protocols,
         };
         let mut reader = log.reader(Since::First);
-        let _watches = Watches::start(&source, source.load()?, settings, log.clone()).await?;
+        let _following = Following::start(&source, source.load()?, settings, log.clone()).await?;
         let mut had = 0;
         loop {
             match reader.next().await.context("the log ended")? {

@@ -29,11 +29,11 @@ use watchscope_probe::{
 
 use crate::cluster::{ServerVersion, Session};
 use crate::log::LogHandle;
-use crate::probes::connections::{Connections, Undialled, opened};
-use crate::probes::message::{cause_of, headers_of, request_of};
-use crate::probes::servers::Pools;
 use crate::stop::stopped;
 use crate::transport::{BodyEnd, CollectError, Connection};
+use crate::upstream::connections::{Connections, NoConnection, opened};
+use crate::upstream::message::{cause_of, headers_of, request_of};
+use crate::upstream::servers::Pools;
 
 /// What the apiserver's own log and metrics know the audit by.
 const OUR_USER_AGENT: &str = concat!("watchscope-audit/", env!("CARGO_PKG_VERSION"));
@@ -217,18 +217,18 @@ impl Reader {
             self.close(kept.id, kept.connection, Cause::Cancelled).await;
         }
         let reload = std::mem::take(&mut self.reload);
-        let connection = match connections.untold(self.session.take(), reload).await {
+        let connection = match connections.dial_unlogged(self.session.take(), reload).await {
             Ok((session, connection)) => {
                 self.session = Some(session);
                 connection
             }
-            Err(Undialled::Failed(session, error)) => {
+            Err(NoConnection::Failed(session, error)) => {
                 self.reload = error.may_be_cured_by_new_credentials();
                 self.session = Some(session);
                 tracing::debug!("no connection for the audit: {error}");
                 return Err(Reply::Unreached);
             }
-            Err(Undialled::NoCredentials(sentence)) => {
+            Err(NoConnection::NoCredentials(sentence)) => {
                 tracing::debug!("no connection for the audit: {sentence}");
                 return Err(Reply::Unreached);
             }

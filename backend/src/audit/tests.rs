@@ -16,11 +16,13 @@ use watchscope_simulator::{Config, Fault, Request, Target};
 use super::Readers;
 use crate::cluster::{Cluster, ConfigSource};
 use crate::demo::Demo;
+use crate::follow::Following;
 use crate::log::{CompareRequest, LogConfig, LogHandle, LogReader, Read, Since};
-use crate::probes::connections::Connections;
-use crate::probes::servers::Pools;
-use crate::probes::{AUDIT_LOOKS, Servers, Settings, Watches, Wishes};
+use crate::probes::{AUDIT_LOOKS, Settings, Wishes};
 use crate::transport::{DialLimits, Protocols};
+use crate::upstream::Servers;
+use crate::upstream::connections::Connections;
+use crate::upstream::servers::Pools;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -105,7 +107,7 @@ async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
         audit: Level::Off,
         audit_looks: AUDIT_LOOKS,
     };
-    let watches = Watches::start(&source, config, settings, log.clone())
+    let watches = Following::start(&source, config, settings, log.clone())
         .await
         .unwrap();
     let (mut reader, mut records) = (log.reader(Since::First), Vec::new());

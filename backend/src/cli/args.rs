@@ -8,7 +8,8 @@ use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use watchscope_scenarios::PlannedFault;
 use watchscope_simulator::{EtcdVersion, Version};
 
-use crate::probes::{AuditLevel as Level, Servers};
+use crate::probes::AuditLevel as Level;
+use crate::upstream::Servers;
 use crate::web::listen::address;
 
 /// Said once at the end of each help, instead of behind each option.

@@ -20,11 +20,13 @@ use super::signals::stop_flag;
 use super::simulate::script;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
 use crate::demo::{Demo, DemoOutput};
+use crate::follow::Following;
 use crate::hub::{CommandRequest, LogHub};
 use crate::log::{CompareRequest, LogClosed, LogConfig, LogHandle};
-use crate::probes::{AUDIT_LOOKS, AuditLevel, Servers, Settings, StartError, Watches, Wishes};
+use crate::probes::{AUDIT_LOOKS, AuditLevel, Settings, StartError, Wishes};
 use crate::stop::stopped;
 use crate::transport::Protocols;
+use crate::upstream::Servers;
 
 /// How long watches and viewers may take to end in order.
 const GOODBYE: Duration = Duration::from_secs(5);
@@ -117,7 +119,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
 
 /// Whether there is a cluster to watch yet.
 enum Choice {
-    Made(Watches),
+    Made(Following),
     Open(Contexts),
 }
 
@@ -163,7 +165,7 @@ struct Keeper {
     hub: LogHub,
     source: ConfigSource,
     settings: Settings,
-    watches: Option<Watches>,
+    watches: Option<Following>,
 }
 
 impl Keeper {
@@ -206,7 +208,8 @@ impl Keeper {
                 }
                 let config = source.load().map_err(|error| error.to_string())?;
                 let started =
-                    Watches::start(&source, config, self.settings.clone(), self.log.clone()).await;
+                    Following::start(&source, config, self.settings.clone(), self.log.clone())
+                        .await;
                 self.watches = Some(started.map_err(|error| error.to_string())?);
                 self.hub.set_contexts(None);
                 Ok(())
@@ -374,8 +377,8 @@ pub(super) async fn start(
     config: ClusterConfig,
     settings: Settings,
     log: &LogHandle,
-) -> Result<Watches, Failure> {
-    let started = Watches::start(source, config, settings, log.clone()).await;
+) -> Result<Following, Failure> {
+    let started = Following::start(source, config, settings, log.clone()).await;
     started.map_err(|StartError::Resource(error)| Failure::usage(error))
 }
 

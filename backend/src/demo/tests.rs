@@ -21,9 +21,11 @@ use watchscope_simulator::{
 
 use super::Demo;
 use crate::cluster::ConfigSource;
+use crate::follow::Following;
 use crate::log::{Read, Since};
-use crate::probes::{AUDIT_LOOKS, Servers, Settings, Watches, Wishes};
+use crate::probes::{AUDIT_LOOKS, Settings, Wishes};
 use crate::transport::Protocols;
+use crate::upstream::Servers;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// As faults name it.
@@ -302,7 +304,7 @@ async fn records_of(
     };
     let mut reader = log.reader(Since::First);
     let config = source.load().unwrap();
-    let watches = Watches::start(&source, config, settings, log.clone())
+    let watches = Following::start(&source, config, settings, log.clone())
         .await
         .unwrap();
     tokio::time::sleep(lasts - BEGINS).await;

@@ -29,8 +29,6 @@ use watchscope_probe::{
     Served,
 };
 
-use super::connections::{Connections, Dialled, Undialled, opened};
-use super::message::{cause_of, headers_of, request_of};
 use super::unread::Unread;
 use crate::cluster::{Catalog, Discovery, Session};
 use crate::log::{Batch, Ids, LogHandle};
@@ -38,6 +36,8 @@ use crate::stop::stopped;
 use crate::transport::{
     Body, BodyEnd, Connection, DialError, Framing, ProxyFailure, Response, SendError,
 };
+use crate::upstream::connections::{Connections, Dialled, NoConnection, opened};
+use crate::upstream::message::{cause_of, headers_of, request_of};
 
 /// How long a list may take to answer; a kube-apiserver cuts its own off after 60 s.
 const LIST_HEADER_LIMIT: Duration = Duration::from_secs(75);
@@ -383,7 +383,7 @@ impl Driver {
                     connection: id,
                 });
             }
-            Dialled::Not(Undialled::Failed(session, error)) => {
+            Dialled::Not(NoConnection::Failed(session, error)) => {
                 self.reload |= error.may_be_cured_by_new_credentials();
                 self.session = Some(session);
                 let failure = Failure {
@@ -392,7 +392,7 @@ impl Driver {
                 };
                 self.step(Input::ConnectFailed { channel, failure });
             }
-            Dialled::Not(Undialled::NoCredentials(sentence)) => {
+            Dialled::Not(NoConnection::NoCredentials(sentence)) => {
                 self.step(Input::CredentialsFailed { sentence })
             }
         }

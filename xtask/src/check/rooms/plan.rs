@@ -63,18 +63,22 @@ const BACKEND: Crate = Crate {
         room("demo", &["demo"], &["origin"]),
         room("hub_api", &["hub/api"], &[]),
         room("hub", &["hub"], &["hub_api", "log", "metrics"]),
+        room("upstream", &["upstream"], &["cluster", "log", "transport"]),
         room(
             "probes",
             &["probes"],
-            &["cluster", "log", "stop", "transport"],
-        )
-        .owing(&["audit"]),
+            &["cluster", "log", "stop", "transport", "upstream"],
+        ),
         room(
             "audit",
             &["audit"],
-            &["cluster", "log", "stop", "transport"],
-        )
-        .owing(&["probes"]),
+            &["cluster", "log", "stop", "transport", "upstream"],
+        ),
+        room(
+            "follow",
+            &["follow"],
+            &["audit", "cluster", "log", "probes", "transport", "upstream"],
+        ),
         room("web", &["web"], &["hub_api", "origin", "session"]),
         room("scrape", &["scrape"], &["hub", "log", "metrics", "web"]),
         room(
@@ -85,6 +89,7 @@ const BACKEND: Crate = Crate {
                 "cluster",
                 "control",
                 "demo",
+                "follow",
                 "hub",
                 "hub_api",
                 "log",
@@ -95,6 +100,7 @@ const BACKEND: Crate = Crate {
                 "session",
                 "stop",
                 "transport",
+                "upstream",
                 "web",
             ],
         ),

@@ -1,32 +1,32 @@
-//! Whose turn it is to look whether a shared connection is dead: at most one side watch a minute, first come, first
-//! served.
+//! The limiter of side watches, which find out whether a shared connection is dead: at most one a minute, in the order in
+//! which the watches came.
 
 use std::collections::VecDeque;
 
 use watchscope_model::{Time, WatchName};
 
-/// At most one side watch of a connection in this time.
+/// The least time between two side watches of a connection, in milliseconds.
 const SPACING_MS: u64 = 60_000;
 
-/// How late one may be before its place is given away: its stream has spoken meanwhile.
+/// A watch that comes this much too late, in milliseconds, has lost its place: its stream has spoken meanwhile.
 const LATE_MS: u64 = 1_000;
 
-/// The turns on one connection. Bounded: a watch stands in line once.
+/// The limiter of one connection. Bounded: a watch stands in line once.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct SideWatchLimiter {
     /// No side watch before this.
     free_at: Option<Time>,
     line: VecDeque<WatchName>,
 }
 
-impl Turns {
-    /// Lets a watch look now.
+impl SideWatchLimiter {
+    /// Lets a watch open its side watch now.
     ///
     /// # Errors
-    /// If others come first: the time to ask again, with a place in line until then.
+    /// If others come first: the time to try again. The watch has a place in line until then.
     pub(super) fn ask(&mut self, watch: &WatchName, now: Time) -> Result<(), Time> {
         if let Some(free_at) = self.free_at {
-            // Those who did not come when they were told to have left the line.
+            // Watches that did not come at their time have left the line.
             let mut comes_by = free_at.plus_millis(LATE_MS);
             while comes_by <= now && self.line.front().is_some_and(|first| first != watch) {
                 self.line.pop_front();
@@ -63,11 +63,11 @@ mod tests {
 
     /// Who asks when, as `NAME@SECONDS`, and what each is told.
     fn asked(script: &str) -> String {
-        let mut turns = Turns::default();
+        let mut limiter = SideWatchLimiter::default();
         let told = script.split_whitespace().map(|word| {
             let (name, seconds) = word.split_once('@').unwrap();
             let watch = watch(name);
-            match turns.ask(&watch, at_s(seconds.parse().unwrap())) {
+            match limiter.ask(&watch, at_s(seconds.parse().unwrap())) {
                 Ok(()) => format!("{word} looks"),
                 Err(until) => format!(
                     "{word} waits until {}",
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn whatever_is_asked_there_is_a_minute_between_two_looks_and_the_line_holds_each_once() {
-        let mut turns = Turns::default();
+        let mut limiter = SideWatchLimiter::default();
         let mut last = None::<i64>;
         let mut chance = 1_u64;
         let mut now_s = 0;
@@ -127,14 +127,14 @@ mod tests {
                 .wrapping_add(1);
             now_s += i64::try_from(chance >> 60).unwrap();
             let watch = watch(&((chance >> 40) % 20).to_string());
-            if turns.ask(&watch, at_s(now_s)).is_ok() {
+            if limiter.ask(&watch, at_s(now_s)).is_ok() {
                 assert!(
                     last.is_none_or(|last| now_s - last >= 60),
                     "{last:?} and {now_s}"
                 );
                 last = Some(now_s);
             }
-            assert!(turns.line.len() <= 20);
+            assert!(limiter.line.len() <= 20);
         }
         assert!(last.unwrap() > now_s - 120);
     }

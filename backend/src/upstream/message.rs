@@ -9,7 +9,10 @@ use watchscope_model::vocabulary::Cause;
 use crate::cluster::Session;
 use crate::transport::BodyEnd;
 
-/// A GET with credentials; a sentence if there are none.
+/// A GET with credentials.
+///
+/// # Errors
+/// A sentence, if there are no credentials or the target is no URI.
 pub(crate) async fn request_of(
     target: String,
     accept: &'static str,

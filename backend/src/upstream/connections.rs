@@ -1,11 +1,11 @@
 //! The connections of one cluster's watches, or of those pinned to one apiserver: one HTTP/2 connection for all while it
 //! takes more requests, as client-go has it, else one for each.
 //!
-//! Watches that ask while a dial is under way wait for it and share what comes of it, its failure too: they would meet
-//! the same. Where the server speaks HTTP/1.1, or may not be asked, each dials for itself.
+//! Watches that need a connection while a dial is under way wait for it and share its outcome, its failure too: they
+//! would meet the same. Where the server speaks HTTP/1.1, or HTTP/2 is ruled out, each watch dials for itself.
 //!
-//! A shared connection has a keeper: a task that tells the log what happens to it, a GOAWAY before the ends of streams
-//! that come of it, and its end after them.
+//! A shared connection has a keeper: a task that logs what happens to it, a GOAWAY before the ends of the streams that it
+//! ends, and its own end after them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,8 +18,8 @@ use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpen
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, Text, Time, WatchName};
 
+use super::limiter::SideWatchLimiter;
 use super::message::cause_of;
-use super::turns::Turns;
 use crate::cluster::{Cluster, Session};
 use crate::log::LogHandle;
 use crate::transport::{Connection, ConnectionFacts, Connector, DialError, Happening, Listener};
@@ -28,23 +28,24 @@ use crate::transport::{Connection, ConnectionFacts, Connector, DialError, Happen
 /// so one more is what is needed.
 const TRIES: usize = 4;
 
-/// What came of asking for a connection.
+/// The outcome of a request for a connection.
 pub(crate) enum Dialled {
-    /// A connection, or a share of one. One that is not shared has not been told to the log.
+    /// A connection, or a share of one. One that is not shared is not in the log yet.
     Connected(Arc<Session>, ConnectionId, Box<Connection>),
     /// None.
-    Not(Undialled),
+    Not(NoConnection),
 }
 
 /// Why there is no connection.
-pub(crate) enum Undialled {
+pub(crate) enum NoConnection {
     /// The dial failed.
     Failed(Arc<Session>, Arc<DialError>),
-    /// Nothing to dial with: what was tried and what came back.
+    /// There are no credentials to dial with; the sentence says what was tried and what came back.
     NoCredentials(String),
 }
 
-/// The connections of one cluster's watches, or of those pinned to one apiserver. Bounded: one for each watch at most, and one more.
+/// The connections of one cluster's watches, or of those pinned to one apiserver. Bounded: at most one for each watch, and
+/// one more.
 pub(crate) struct Connections {
     cluster: Arc<Cluster>,
     /// The only apiserver they lead to; absent: any that the cluster's address leads to.
@@ -61,8 +62,8 @@ struct State {
     dial: Option<(u64, Dial)>,
     /// The session's generation whose last dial met HTTP/1.1: nobody waits for another's dial.
     separate: Option<u64>,
-    /// Who may look whether one that is shared is dead; while its keeper lives.
-    turns: BTreeMap<ConnectionId, Turns>,
+    /// The limiter of side watches of each shared connection; while its keeper lives.
+    limiters: BTreeMap<ConnectionId, SideWatchLimiter>,
     keepers: JoinSet<()>,
 }
 
@@ -99,10 +100,10 @@ impl Connections {
     }
 
     /// A connection for a watch. `used` is the session it used before; with `reload` that has failed.
-    pub(super) async fn get(self: Arc<Self>, used: Option<Arc<Session>>, reload: bool) -> Dialled {
+    pub(crate) async fn get(self: Arc<Self>, used: Option<Arc<Session>>, reload: bool) -> Dialled {
         let session = match self.session(used, reload).await {
             Ok(session) => session,
-            Err(undialled) => return Dialled::Not(undialled),
+            Err(none) => return Dialled::Not(none),
         };
         if !session.connector().may_share() {
             return self.separate(session).await;
@@ -125,14 +126,14 @@ impl Connections {
                     }
                 }
                 Outcome::Failed(error) => {
-                    return Dialled::Not(Undialled::Failed(session, error));
+                    return Dialled::Not(NoConnection::Failed(session, error));
                 }
             }
         }
         self.separate(session).await
     }
 
-    /// A connection of its own, which no other watch gets a share of: for a second look at what the others show.
+    /// A connection that no other watch gets a share of: for a second look at what the others show.
     pub(crate) async fn apart(
         self: Arc<Self>,
         used: Option<Arc<Session>>,
@@ -140,31 +141,34 @@ impl Connections {
     ) -> Dialled {
         match self.session(used, reload).await {
             Ok(session) => self.separate(session).await,
-            Err(undialled) => Dialled::Not(undialled),
+            Err(none) => Dialled::Not(none),
         }
     }
 
-    /// The same, of which the log is not told yet.
+    /// Like [`Self::apart`], but does not log the connection; [`Self::name`] does, if it is shared.
     ///
     /// # Errors
     /// Why there is none.
-    pub(crate) async fn untold(
+    pub(crate) async fn dial_unlogged(
         &self,
         used: Option<Arc<Session>>,
         reload: bool,
-    ) -> Result<(Arc<Session>, Connection), Undialled> {
+    ) -> Result<(Arc<Session>, Connection), NoConnection> {
         let session = self.session(used, reload).await?;
         self.dial(session).await
     }
 
-    async fn dial(&self, session: Arc<Session>) -> Result<(Arc<Session>, Connection), Undialled> {
+    async fn dial(
+        &self,
+        session: Arc<Session>,
+    ) -> Result<(Arc<Session>, Connection), NoConnection> {
         match self.connector(&session).open().await {
             Ok(connection) => Ok((session, connection)),
-            Err(error) => Err(Undialled::Failed(session, Arc::new(error))),
+            Err(error) => Err(NoConnection::Failed(session, Arc::new(error))),
         }
     }
 
-    /// What a connection is called. One that is shared is told to the log, with what its server says of its version.
+    /// Gives a connection its id. Logs a shared one, with the version that its server reports.
     pub(crate) async fn name(
         &self,
         connection: &mut Connection,
@@ -176,26 +180,26 @@ impl Connections {
         }
     }
 
-    /// Whether a watch may ask anew over the connection that this session opened.
-    pub(super) fn may_ask_again(&self, session: &Session) -> bool {
+    /// Whether a watch may send another request over the connection that this session opened.
+    pub(crate) fn may_ask_again(&self, session: &Session) -> bool {
         self.cluster.is_in_use(session)
     }
 
-    /// Lets a watch look whether its share of a connection is dead.
+    /// Lets a watch open a side watch, to find out whether its share of a connection is dead.
     ///
     /// # Errors
-    /// If it is others' turn: when to ask again.
-    pub(super) fn look(&self, shared: ConnectionId, watch: &WatchName) -> Result<(), Time> {
+    /// If others come first: when to try again.
+    pub(crate) fn look(&self, shared: ConnectionId, watch: &WatchName) -> Result<(), Time> {
         let now = self.log.now();
-        match self.state().turns.get_mut(&shared) {
-            Some(turns) => turns.ask(watch, now),
-            // It is over, and its streams are about to hear of it.
+        match self.state().limiters.get_mut(&shared) {
+            Some(limiter) => limiter.ask(watch, now),
+            // The connection is over, and its streams are about to end.
             None => Ok(()),
         }
     }
 
     /// Lets go of all connections, and returns when their ends are in the log; after all watches have stopped.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         let State {
             open, mut keepers, ..
         } = std::mem::take(&mut *self.state());
@@ -207,12 +211,12 @@ impl Connections {
         &self,
         used: Option<Arc<Session>>,
         reload: bool,
-    ) -> Result<Arc<Session>, Undialled> {
+    ) -> Result<Arc<Session>, NoConnection> {
         let session = match used {
             Some(used) if reload => self.cluster.renew(&used).await,
             _ => self.cluster.session().await,
         };
-        session.map_err(|error| Undialled::NoCredentials(error.to_string()))
+        session.map_err(|error| NoConnection::NoCredentials(error.to_string()))
     }
 
     fn connector(&self, session: &Session) -> Connector {
@@ -250,10 +254,10 @@ impl Connections {
         }
     }
 
-    /// Dials without sharing what comes of it.
+    /// Dials a connection that is not shared among watches.
     async fn separate(&self, session: Arc<Session>) -> Dialled {
         match self.dial(session).await {
-            Err(undialled) => Dialled::Not(undialled),
+            Err(none) => Dialled::Not(none),
             Ok((session, mut connection)) => {
                 let id = self.name(&mut connection, None).await;
                 Dialled::Connected(session, id, Box::new(connection))
@@ -261,7 +265,7 @@ impl Connections {
         }
     }
 
-    /// Tells the log of a connection with HTTP/2, and gives it its keeper; `pool` has it among the open ones.
+    /// Logs a connection with HTTP/2 and starts its keeper; `pool` has it among the open ones.
     async fn keep(
         &self,
         facts: &ConnectionFacts,
@@ -276,7 +280,7 @@ impl Connections {
         let mut state = self.state();
         while state.keepers.try_join_next().is_some() {}
         if pool.is_some() {
-            state.turns.insert(id, Turns::default());
+            state.limiters.insert(id, SideWatchLimiter::default());
         }
         state.keepers.spawn(keep(id, listener, log, pool));
         id
@@ -293,7 +297,7 @@ enum Found {
     Dial(Dial),
 }
 
-/// The dial that all wait for.
+/// The dial whose outcome all waiting watches share.
 async fn dial(pool: Weak<Connections>, connector: Connector, generation: u64) -> Outcome {
     let opened = connector.open().await;
     let Some(pool) = pool.upgrade() else {
@@ -328,7 +332,7 @@ async fn dial(pool: Weak<Connections>, connector: Connector, generation: u64) ->
     outcome
 }
 
-/// Tells the log what happens to a connection, to its end.
+/// Logs what happens to a connection, to its end.
 async fn keep(
     id: ConnectionId,
     mut listener: Listener,
@@ -337,7 +341,7 @@ async fn keep(
 ) {
     loop {
         let happening = listener.next().await;
-        // Nobody gets a share of it any more.
+        // The pool gives out no more shares of it.
         if let Some(pool) = pool.as_ref().and_then(Weak::upgrade) {
             pool.state().open.retain(|open| open.id != id);
         }
@@ -354,7 +358,7 @@ async fn keep(
                 // The ends of its streams go first.
                 listener.all_left().await;
                 if let Some(pool) = pool.as_ref().and_then(Weak::upgrade) {
-                    pool.state().turns.remove(&id);
+                    pool.state().limiters.remove(&id);
                 }
                 let event = ConnectionClosed {
                     connection: id,
@@ -370,7 +374,7 @@ async fn keep(
     }
 }
 
-/// A connection as the log has it, with what its server says of its version.
+/// A connection as the log has it, with the version that its server reports.
 pub(crate) fn opened(
     connection: ConnectionId,
     facts: &ConnectionFacts,

@@ -1,4 +1,4 @@
-//! Which apiservers of a cluster are watched, each with watches and connections of its own.
+//! The apiservers of a cluster that are watched, each with connections of its own.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -8,6 +8,10 @@ use watchscope_model::WatchName;
 
 use super::connections::Connections;
 use crate::cluster::MAX_APISERVERS;
+
+/// Most apiservers that are watched one by one in the life of a process. A cluster whose masters are replaced again and
+/// again needs a new start then.
+pub(crate) const MAX_SERVERS_EVER: usize = 64;
 
 /// Which apiservers are watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,13 +72,13 @@ impl FromStr for Servers {
 }
 
 /// The connections to each apiserver that is watched on its own, by the ordinal of its watches: the first's are
-/// `shop/pods`, the second's `shop/pods#2`. One that goes and comes again keeps its place. Bounded by the apiservers
-/// there were.
+/// `shop/pods`, the second's `shop/pods#2`. An apiserver that goes and comes again keeps its place. Bounded by
+/// [`MAX_SERVERS_EVER`].
 #[derive(Clone, Default)]
 pub(crate) struct Pools(Arc<Mutex<Vec<Arc<Connections>>>>);
 
 impl Pools {
-    /// Those that the watch's own requests go over.
+    /// The connections that carry a watch's own requests.
     pub(crate) fn of(&self, watch: &WatchName) -> Option<Arc<Connections>> {
         let (_, ordinal) = watch.what_and_ordinal();
         let index = usize::try_from(ordinal).ok()?.checked_sub(1)?;
@@ -85,11 +89,24 @@ impl Pools {
             .map(Arc::clone)
     }
 
+    /// Adds the connections of one more apiserver, whose watches have the next ordinal.
     pub(crate) fn push(&self, connections: Arc<Connections>) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(connections);
+    }
+
+    /// Closes all connections, and returns when their ends are in the log; after all watches have stopped.
+    pub(crate) async fn close(&self) {
+        let all = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        for connections in all {
+            connections.close().await;
+        }
     }
 }
 
