@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use watchscope_simulator::Request;
 
-use crate::catalogue::{self, Row, finds::FINDS};
+use crate::catalogue::{self, Row, finds::finds};
 use crate::demo;
 use crate::story::{Act, Deed, Line, Story, touch};
 
@@ -26,10 +26,9 @@ pub fn stories() -> Vec<Story> {
 /// The story of a row for one who asks for it: it has the company that its failure needs to be seen, and says when it is
 /// over.
 fn told(row: Row) -> Story {
-    let lasts = row.lasts;
+    let (of, lasts) = (row.row, row.lasts);
     let mut story = row.told();
-    let needs_others = FINDS.iter().find(|finds| finds.code == story.name);
-    if needs_others.is_some_and(|finds| finds.needs_others) {
+    if finds(of).needs_others {
         accompany(&mut story, lasts);
     }
     story.acts.sort_by_key(|act| act.at);

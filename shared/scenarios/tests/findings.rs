@@ -207,7 +207,7 @@ fn subject(finding: &Finding) -> String {
 /// Whether a finding is of the row, or has it among its candidates.
 fn names(finding: &Finding, finds: &Finds) -> bool {
     let mut codes = std::iter::once(&finding.code).chain(&finding.candidates);
-    codes.any(|code| **code == *finds.code)
+    codes.any(|code| **code == *finds.row.code())
 }
 
 /// When the row's failure strikes, in seconds of the story.
@@ -272,7 +272,7 @@ fn judge(row: &Row, finds: &Finds, way: &Way, seed: u64) -> Judged {
     let name = format!("{} {} (seed {seed}, {way:?})", row.code, row.form);
     let raised = |(_, finding): &&(f64, &Finding)| finding.state == Standing::Raised;
     let own = told.iter().filter(raised).find(|(_, finding)| {
-        let code = &&*finding.code;
+        let code = &finding.row().expect("a row of this version");
         // Reads may be the first to show it, in their own words.
         let is_read = way.audit != Level::Off && finds.by_reads.contains(code);
         let is_of_form = finds.family.contains(code) && has(&finding.summary, finds.says);
@@ -331,10 +331,10 @@ fn judge(row: &Row, finds: &Finds, way: &Way, seed: u64) -> Judged {
         writeln!(wrong, "{name}: at {at} s {finding:?}").expect("a string");
     }
     for (at, finding) in told.iter().filter(raised) {
-        let code = &*finding.code;
+        let code = finding.row().expect("a row of this version");
         let by_reads = finds.by_reads.iter().find(|by| **by == code);
         let by_reads = by_reads.filter(|_| way.audit != Level::Off);
-        read.extend(by_reads);
+        read.extend(by_reads.map(|by| by.code()));
         let is_expected = finds.family.contains(&code)
             || finds.companions.contains(&code)
             || by_reads.is_some()
@@ -405,7 +405,7 @@ fn each_row_is_found_in_time_in_every_variant_and_nothing_that_did_not_happen() 
                 read.extend(judged.read);
                 let first = first.get_or_insert_with(|| kinds.clone());
                 for (code, subject, certainty) in kinds.symmetric_difference(first) {
-                    if finds.varies.iter().any(|varies| varies.code == code) {
+                    if finds.varies.iter().any(|varies| varies.row.code() == code) {
                         varied.insert(code.clone());
                         continue;
                     }
@@ -424,14 +424,13 @@ fn each_row_is_found_in_time_in_every_variant_and_nothing_that_did_not_happen() 
             }
         }
         for varies in finds.varies {
-            if !varied.contains(varies.code) {
+            if !varied.contains(varies.row.code()) {
                 let (code, form) = (row.code, row.form);
-                writeln!(wrong, "{code} {form}: {} is always found", varies.code)
-                    .expect("a string");
+                writeln!(wrong, "{code} {form}: {} is always found", varies.row).expect("a string");
             }
         }
         for code in finds.by_reads {
-            if !read.contains(code) {
+            if !read.contains(code.code()) {
                 let (code_of, form) = (row.code, row.form);
                 writeln!(wrong, "{code_of} {form}: no audit finds {code}").expect("a string");
             }
@@ -496,10 +495,7 @@ fn each_row_is_found_in_time_with_whatever_version_and_load_is_drawn() {
 
 /// A row's line in docs/detection.md.
 fn line(row: &Row, finds: &Finds, told: usize, times: &[f64]) -> String {
-    let (code, name) = (
-        finds.code,
-        watchscope_model::Row::of(finds.code).map_or("", |row| row.name()),
-    );
+    let (code, name) = (finds.row, finds.row.name());
     let what = if row.form.is_empty() { name } else { row.form };
     if let Some((_, why)) = UNSEEN.iter().find(|(unseen, _)| *unseen == code) {
         return format!("| {code} | {what} | {told} | no: {why} | | |\n");
@@ -569,10 +565,10 @@ fn the_pages_of_the_findings_are_current() {
 
 #[test]
 fn every_row_is_either_found_or_listed_as_unseen() {
-    let unseen: Vec<&str> = UNSEEN.iter().map(|(code, _)| *code).collect();
+    let unseen: Vec<_> = UNSEEN.iter().map(|(row, _)| *row).collect();
     for (row, finds) in catalogue::rows().iter().zip(FINDS) {
-        assert_eq!(row.code, finds.code);
-        let is_unseen = unseen.contains(&row.code);
+        assert_eq!(row.row, finds.row);
+        let is_unseen = unseen.contains(&row.row);
         assert_eq!(finds.family.is_empty(), is_unseen, "{}", row.code);
     }
 }
@@ -588,7 +584,8 @@ fn what_a_world_tells_of_its_inside_changes_no_finding() {
                 .collect::<Vec<(f64, Finding)>>()
         };
         let silent = found(Variant::Written);
-        let is_own = |(_, it): &(f64, Finding)| finds.family.contains(&&*it.code);
+        let is_own =
+            |(_, it): &(f64, Finding)| it.row().is_some_and(|row| finds.family.contains(&row));
         let has_own = silent.iter().any(is_own);
         assert_eq!(has_own, !finds.family.is_empty(), "{}", row.code);
         assert_eq!(silent, found(Variant::WithInside), "{}", row.code);

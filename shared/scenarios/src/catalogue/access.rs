@@ -1,5 +1,6 @@
 //! Who may no longer ask.
 
+use watchscope_model::Row::{F40, F41};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientGo, ClientPhase, Fault, KubeWatcher, Program, Rights, Target};
 
@@ -13,7 +14,7 @@ fn f40() -> Row {
     let expired = Fault::ExpireTokens {
         target: Target::All,
     };
-    Row::new("F40")
+    Row::new(F40)
         .client(
             Program::KubeWatcher(KubeWatcher {
                 backoff: false,
@@ -49,7 +50,7 @@ pub(super) fn f41() -> Row {
         resource: MAPS_TYPE.to_owned(),
         rights: Rights::Read,
     };
-    Row::new("F41")
+    Row::new(F41)
         .client(
             Program::RetryWatcher {
                 version: ClientGo::LATEST,

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_model::Row::{F17, F18};
+use watchscope_model::row;
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
     ClientPhase, Config, KubeWatcher, Program, Request, Scope, WorkloadConfig,
@@ -20,7 +22,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 /// The shop's promotions, in a cluster where nothing else happens.
-pub(super) fn of_promotions(code: &'static str) -> Row {
+pub(super) fn of_promotions(code: row::Row) -> Row {
     let scope = Scope::new("shop.example.com/v1", "promotions", "Promotion").in_namespace("shop");
     Row::new(code).scope(scope).config(|config| {
         *config = Config {
@@ -42,7 +44,7 @@ pub(super) fn f17() -> Row {
             &json!({"spec": {"names": {"shortNames": short}}}),
         )
     };
-    of_promotions("F17")
+    of_promotions(F17)
         .client(
             reflector(15),
             // A list for each edit, a second behind it.
@@ -78,7 +80,7 @@ fn f18() -> Row {
         "apiVersion": "shop.example.com/v1", "kind": "Promotion",
         "metadata": {"name": "summer"}, "spec": {"discountPercent": 10},
     });
-    of_promotions("F18")
+    of_promotions(F18)
         .client(
             Program::KubeWatcher(KubeWatcher {
                 backoff: false,

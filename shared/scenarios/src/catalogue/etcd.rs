@@ -6,6 +6,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_model::Row::{F20, F24, F25, F26, F27, F33};
+use watchscope_model::row;
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
     ClientPhase, Cut, Defect, Fault, Program, Request, Scope, WatchDeployment,
@@ -65,7 +67,7 @@ fn write_elsewhere(name: &str, n: u64) -> Deed {
 
 fn f20() -> Row {
     let scope = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
-    let mut row = Row::new("F20")
+    let mut row = Row::new(F20)
         .servers(&["1.27.0"])
         .at(1, crowd(40, &scope))
         .client(
@@ -104,7 +106,7 @@ pub(super) enum Flood {
 
 /// The ghost of docs/semantics/servers.md#ghost-step-by-step: a crowd of watches without resourceVersion starves the
 /// watch cache's own, the deletion of `a` waits behind them, and is compacted away before it is told.
-fn ghost(code: &'static str, flood: Flood, server: &str) -> Row {
+fn ghost(code: row::Row, flood: Flood, server: &str) -> Row {
     starved(code, flood, server, delete("a"), write("b", 1)).says(
         8,
         "The deletion of a waits behind a full channel when etcd compacts it away. Here etcd is compacted at once; an \
@@ -113,13 +115,7 @@ fn ghost(code: &'static str, flood: Flood, server: &str) -> Row {
 }
 
 /// A write that waits behind a crowd's and is compacted away, and one after it that the watch cache is told of.
-pub(super) fn starved(
-    code: &'static str,
-    flood: Flood,
-    server: &str,
-    lost: Deed,
-    told: Deed,
-) -> Row {
+pub(super) fn starved(code: row::Row, flood: Flood, server: &str, lost: Deed, told: Deed) -> Row {
     let (namespace, scope) = elsewhere();
     let starved = slow(Duration::from_millis(200));
     let mut row = Row::new(code)
@@ -143,7 +139,7 @@ pub(super) fn starved(
 }
 
 fn f24() -> Row {
-    ghost("F24", Flood::Changes, "1.27.0")
+    ghost(F24, Flood::Changes, "1.27.0")
         .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))])
         .client(
             informer_of(26),
@@ -161,7 +157,7 @@ fn f24() -> Row {
 }
 
 fn f25() -> Row {
-    ghost("F25", Flood::Births, "1.27.0")
+    ghost(F25, Flood::Births, "1.27.0")
         .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))])
         .client(
             informer_of(26),
@@ -189,7 +185,7 @@ fn f26() -> Row {
 
 /// A deletion that etcd sends without what it deletes.
 fn unusable_deletion(server: &str) -> Row {
-    Row::new("F26")
+    Row::new(F26)
         .servers(&[server])
         .at(5, [inject(slow(Duration::from_secs(2))), write("b", 1), delete("a"), inject(Fault::CompactEtcd)])
         .at(9, [lift(slow(Duration::from_secs(2)))])
@@ -199,7 +195,7 @@ fn unusable_deletion(server: &str) -> Row {
 }
 
 fn f27() -> Row {
-    Row::new("F27")
+    Row::new(F27)
         .servers(&["1.30.0"])
         .client(
             informer_of(30),
@@ -231,7 +227,7 @@ fn f27() -> Row {
 
 /// etcd as it was two seconds ago: `a` is back, and `c` never was.
 pub(super) fn restored(bump: Option<u64>) -> Row {
-    Row::new("F33")
+    Row::new(F33)
         .servers(&["1.30.0"])
         .at(3, [inject(Fault::TakeSnapshot)])
         .at(4, [delete("a"), create("c")])
@@ -267,7 +263,7 @@ mod tests {
     }
 
     fn healed(server: &str, minor: u8) -> Row {
-        ghost("F24", Flood::Changes, server)
+        ghost(F24, Flood::Changes, server)
             .client(informer_of(minor), correct("informer"))
             .client(poller(), polling("reading-etcd"))
     }
@@ -313,7 +309,7 @@ mod tests {
         let (namespace, scope) = elsewhere();
         let starved = slow(Duration::from_millis(200));
         let defect = Fault::EtcdDefect(Defect::GapUnderStarvation);
-        let mut row = Row::new("F24")
+        let mut row = Row::new(F24)
             .servers(&["1.27.0"])
             .at(0, [inject(defect), namespace, create_elsewhere("x")])
             .at(290, crowd(60, &scope))

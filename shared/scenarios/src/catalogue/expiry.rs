@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use watchscope_model::Row::{F10, F11, F12, F13, F28, F34};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
     ClientGo, ClientPhase, Cut, Fault, KubeWatcher, Program, Request, Scope, Target,
@@ -27,7 +28,7 @@ fn f10() -> Row {
         resource: MAPS_TYPE.to_owned(),
     };
     let away = Duration::from_millis(100);
-    Row::new("F10")
+    Row::new(F10)
         .config(|config| config.network.latency = (away, away))
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
@@ -56,7 +57,7 @@ fn f10() -> Row {
 }
 
 fn f11() -> Row {
-    Row::new("F11")
+    Row::new(F11)
         .client(
             Program::LastSeen,
             // The same question every second.
@@ -88,7 +89,7 @@ pub(super) fn event(name: &str) -> Deed {
 }
 
 pub(super) fn f12() -> Row {
-    let mut row = Row::new("F12")
+    let mut row = Row::new(F12)
         .scope(events())
         .at_ms(200, [event("one")])
         .client(
@@ -122,7 +123,7 @@ fn f13() -> Row {
     let gone = Fault::GoneAsStatus {
         resource: MAPS_TYPE.to_owned(),
     };
-    Row::new("F13")
+    Row::new(F13)
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
             // It asks for the same again and again.
@@ -140,7 +141,7 @@ fn f13() -> Row {
 }
 
 pub(super) fn f28() -> Row {
-    Row::new("F28")
+    Row::new(F28)
         .client(
             Program::KubeWatcher(KubeWatcher {
                 flattened: true,
@@ -167,7 +168,7 @@ fn ended(client: &str) -> Deed {
 }
 
 fn f34() -> Row {
-    Row::new("F34")
+    Row::new(F34)
         .scope(events())
         .at_ms(200, [event("one")])
         .client(

@@ -5,6 +5,11 @@
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_model::Row::{
+    F06, F07, F08, F09, F11, F12, F14, F15, F16, F17, F19, F20, F24, F25, F26, F28, F31, F32, F33,
+    F34, F35, F41, F43, F44, F45, F50,
+};
+use watchscope_model::row;
 use watchscope_simulator::{
     ConnectionId, Cut, Defect, Fault, Request, Rights, Scope, ServerId, Target, Throttle,
 };
@@ -87,7 +92,7 @@ fn quiet_for_long() -> (Row, Finds) {
         .form("of a quiet type")
         .unjudged()
         .at(10, [expiry::event("moved")]);
-    let finds = row("F12", &["F12"], 1_203, 3, &["F06", "F08", "F34"]).with_error(410);
+    let finds = row(F12, &[F12], 1_203, 3, &[F06, F08, F34]).with_error(410);
     (
         story,
         finds
@@ -106,7 +111,7 @@ fn no_list_far_enough() -> (Row, Finds) {
         }),
     ];
     // While the watch that fell off waits to list, a balancer moves it to a server that stands still.
-    let story = Row::new("F14")
+    let story = Row::new(F14)
         .form("twin: a list that the server has not come far enough for")
         .servers(&["1.35.0", "1.35.0"])
         .by_watch_list()
@@ -116,9 +121,9 @@ fn no_list_far_enough() -> (Row, Finds) {
         .at(6, [close(), write("b", 2), expiry::expire()])
         .at_ms(6_300, moved);
     // The watch lists the newest state at once, and is ahead of its server with it.
-    let finds = row("F14", &[], 0, 0, &["F06", "F11"])
+    let finds = row(F14, &[], 0, 0, &[F06, F11])
         .with("1.34.0")
-        .and_by_reads(&["F32"]);
+        .and_by_reads(&[F32]);
     (story, finds.but(&[CUT_OFF[0], GONE_WITH_SERVER]))
 }
 
@@ -127,13 +132,13 @@ fn no_state_far_enough() -> (Row, Finds) {
         server: FIRST,
         resource: Some(MAPS_TYPE.to_owned()),
     };
-    let story = Row::new("F14")
+    let story = Row::new(F14)
         .form("twin: initial events that the server has not come far enough for")
         .by_watch_list()
         .at_ms(300, [inject(frozen.clone())])
         .at_ms(400, [write("b", 1)])
         .at(40, [lift(frozen)]);
-    (story, row("F14", &[], 0, 0, &[]).with("1.34.0"))
+    (story, row(F14, &[], 0, 0, &[]).with("1.34.0"))
 }
 
 fn refused_together() -> (Row, Finds) {
@@ -142,14 +147,14 @@ fn refused_together() -> (Row, Finds) {
         throttle: Throttle::PriorityAndFairness,
         retry_after_secs: 8,
     };
-    let mut story = Row::new("F15")
+    let mut story = Row::new(F15)
         .form("several watches refused at once")
         .at(5, [inject(throttled.clone()), close()])
         .at(40, [lift(throttled)]);
     for tier in ["a", "b", "c", "d"] {
         story = story.beside(maps().with_labels(&format!("tier={tier}")));
     }
-    let finds = row("F15", &["F15"], 5, 10, &[]);
+    let finds = row(F15, &[F15], 5, 10, &[]);
     (
         story,
         finds.saying("refused 5 requests in … s with 429: it has too much to do"),
@@ -162,12 +167,12 @@ fn never_ready() -> (Row, Finds) {
         throttle: Throttle::CacheNotReady,
         retry_after_secs: 3,
     };
-    let story = Row::new("F15")
+    let story = Row::new(F15)
         .form("a cache that does not become ready")
         .at(5, [inject(empty.clone()), close()])
         .at(50, [lift(empty)]);
     // Twenty seconds, and up to the next time that it is asked. Up to 1.30 no server refuses so: a request waits.
-    let finds = row("F15", &["F15"], 5, 30, &["F16"]).with("1.31.0");
+    let finds = row(F15, &[F15], 5, 30, &[F16]).with("1.31.0");
     (
         story,
         finds.saying("its cache of the type does not become ready"),
@@ -185,28 +190,28 @@ fn close_maps() -> Deed {
 }
 
 fn built_anew() -> (Row, Finds) {
-    let story = Row::new("F16")
+    let story = Row::new(F16)
         .form("a cache that is ready again, known by the 410 alone")
         .at(4, [write("b", 1)])
         .at(5, [close_maps(), delete("a"), expiry::expire()]);
-    let finds = row("F16", &["F16"], 5, 4, &["F11", "F28"]).with("1.36.3");
+    let finds = row(F16, &[F16], 5, 4, &[F11, F28]).with("1.36.3");
     (story, finds.saying("its cache of the resource begins anew"))
 }
 
 fn run_over() -> (Row, Finds) {
-    let mut story = Row::new("F16")
+    let mut story = Row::new(F16)
         .form("twin: a cache that runs over")
         .at(4, [write("b", 1)])
         .at(5, [close_maps(), delete("a")]);
     for n in 0..OVERRUN {
         story = story.at(5, [write("b", n)]);
     }
-    let finds = row("F16", &[], 0, 0, &["F11", "F28"]).with("1.36.3");
+    let finds = row(F16, &[], 0, 0, &[F11, F28]).with("1.36.3");
     (story, finds)
 }
 
 fn defined_anew() -> (Row, Finds) {
-    let story = definitions::of_promotions("F17")
+    let story = definitions::of_promotions(F17)
         .form("storage that is ready again, known by the 410 alone")
         // Others write, so the new storage begins above where the watch is.
         .at(4, [create("c")])
@@ -219,7 +224,7 @@ fn defined_anew() -> (Row, Finds) {
                 expiry::expire(),
             ],
         );
-    let finds = row("F17", &["F17"], 5, 4, &["F11"]).with("1.36.3");
+    let finds = row(F17, &[F17], 5, 4, &[F11]).with("1.36.3");
     (
         story,
         finds.saying("the storage of its type was built anew"),
@@ -247,7 +252,7 @@ fn left_behind() -> (Row, Finds) {
             [Deed::Call(Request::new("POST", path).json(&promotion))],
         )
         .lasts(200);
-    let finds = row("F17", &["F17"], 12, 150, &[]).with("1.13.0").audited();
+    let finds = row(F17, &[F17], 12, 150, &[]).with("1.13.0").audited();
     (story, finds.saying("the server left it behind"))
 }
 
@@ -257,7 +262,7 @@ fn held_up() -> (Row, Finds) {
         target: Target::Connection(ConnectionId(1)),
         bytes: 4096,
     };
-    let mut story = Row::new("F44")
+    let mut story = Row::new(F44)
         .form("events that come late by the configured address alone")
         .servers(&["1.30.0", "1.30.0"])
         .at(3, [inject(proxy)])
@@ -265,14 +270,12 @@ fn held_up() -> (Row, Finds) {
     for n in 0..100 {
         story = story.at_ms(5_000 + n * 500, [write("b", n)]);
     }
-    let finds = row("F44", &["F44"], 5, 10, &[])
-        .with("1.26.0")
-        .by_each_server();
+    let finds = row(F44, &[F44], 5, 10, &[]).with("1.26.0").by_each_server();
     (story, finds.saying("something on the way holds it back"))
 }
 
 fn late_now_and_then() -> (Row, Finds) {
-    let mut story = Row::new("F31")
+    let mut story = Row::new(F31)
         .form("one event in twenty that comes late")
         .servers(&["1.30.0", "1.30.0"])
         .at(0, [out(SECOND)])
@@ -290,9 +293,7 @@ fn late_now_and_then() -> (Row, Finds) {
             .at_ms(at_ms, [inject(still.clone())])
             .at_ms(at_ms + 4_000, [lift(still)]);
     }
-    let finds = row("F31", &["F31"], 77, 3, &[])
-        .with("1.26.0")
-        .by_each_server();
+    let finds = row(F31, &[F31], 77, 3, &[]).with("1.26.0").by_each_server();
     (story, finds.saying("has not yet"))
 }
 
@@ -301,7 +302,7 @@ fn beside_another() -> (Row, Finds) {
         .form("a stream beside it that is answered")
         .unjudged();
     // One stream is no crowd: it looks like something that holds back headers. The client has two, and no more is known.
-    let finds = row("F50", &["F44"], 1, 10, &["F50"]).with("1.35.0");
+    let finds = row(F50, &[F44], 1, 10, &[F50]).with("1.35.0");
     (story, finds.saying("1 stream over its connection is open"))
 }
 
@@ -310,14 +311,14 @@ fn beside_many() -> (Row, Finds) {
         target: Target::All,
         streams: 110,
     };
-    let mut story = Row::new("F50")
+    let mut story = Row::new(F50)
         .form("a hundred streams beside it that are answered")
         .at(0, [inject(cap)]);
     for n in 0..110 {
         let scope = maps().with_labels(&format!("n={n}"));
         story.shares_with.push(scope);
     }
-    let finds = row("F50", &["F50"], 1, 10, &[]).with("1.35.0");
+    let finds = row(F50, &[F50], 1, 10, &[]).with("1.35.0");
     (
         story,
         finds.saying("110 streams over its connection are open"),
@@ -340,7 +341,7 @@ fn drained() -> (Row, Finds) {
         scope: maps().in_namespace("kube-system"),
     });
     let crowd: Vec<Deed> = crowd.collect();
-    let story = Row::new("F07")
+    let story = Row::new(F07)
         .form("a drain that takes seconds")
         .servers(&["1.36.3", "1.36.3"])
         .sharing(Scope::new("v1", "pods", "Pod").in_namespace("default"))
@@ -355,7 +356,7 @@ fn drained() -> (Row, Finds) {
         .at(6, [lift(other)])
         .at(7, [inject(stop)])
         .lasts(30);
-    let finds = row("F07", &["F07"], 9, 2, &[]);
+    let finds = row(F07, &[F07], 9, 2, &[]);
     (
         story,
         finds.saying("ended its streams, because it shuts down."),
@@ -374,21 +375,18 @@ fn begin_anew() -> Deed {
 const BEYOND: u64 = 200;
 
 /// The cache that begins anew may be ready when it is asked, or not.
-const ANEW: Varies = varies(
-    "F16",
-    "by chance the cache is not ready yet when it is asked",
-);
+const ANEW: Varies = varies(F16, "by chance the cache is not ready yet when it is asked");
 
 /// Where the cache is known to begin anew, the 410 that follows is told with that.
 const GONE_WITH_CACHE: Varies = varies(
-    "F11",
+    F11,
     "the 410 of a cache that is known to begin anew is told with that",
 );
 
 /// etcd goes back to before a was deleted, and its server's cache begins anew, while a watch that was too old is about
 /// to list.
-fn gone_back(code: &'static str) -> Row {
-    let mut row = Row::new(code)
+fn gone_back(of: row::Row) -> Row {
+    let mut row = Row::new(of)
         .servers(&["1.30.0"])
         .at(2, [inject(Fault::TakeSnapshot)])
         .at(3, [delete("a"), create("c")])
@@ -404,19 +402,19 @@ fn gone_back(code: &'static str) -> Row {
 }
 
 fn list_from_before() -> (Row, Finds) {
-    let story = gone_back("F33").form("a list from before what was seen");
-    let finds = row("F33", &["F33"], 6, 15, &["F11", "F28"]).with("1.29.4");
+    let story = gone_back(F33).form("a list from before what was seen");
+    let finds = row(F33, &[F33], 6, 15, &[F11, F28]).with("1.29.4");
     (story, finds.saying("A list of the newest state is at"))
 }
 
 fn state_from_before() -> (Row, Finds) {
-    let story = gone_back("F33")
+    let story = gone_back(F33)
         .form("initial events from before what was seen")
         .servers(&["1.35.0"])
         .by_watch_list();
-    let finds = row("F33", &["F33"], 6, 15, &["F11", "F16", "F28"])
+    let finds = row(F33, &[F33], 6, 15, &[F11, F16, F28])
         .with("1.34.0")
-        .and_by_reads(&["F24"])
+        .and_by_reads(&[F24])
         .but(&[ANEW, GONE_WITH_CACHE]);
     (story, finds.saying("A list of the newest state is at"))
 }
@@ -431,7 +429,7 @@ fn restored_and_restarted(servers: &'static [&'static str], bump: Option<u64>) -
     };
     let all = [FIRST, SECOND];
     let stops = all.into_iter().take(servers.len()).map(stop);
-    let mut row = Row::new("F33")
+    let mut row = Row::new(F33)
         .unjudged()
         .servers(servers)
         .at(2, [inject(Fault::TakeSnapshot)])
@@ -448,22 +446,20 @@ fn restored_and_restarted(servers: &'static [&'static str], bump: Option<u64>) -
 }
 
 /// What else a restart of all servers shows.
-const RESTARTED: &[&str] = &["F06", "F07", "F08", "F09", "F11", "F15", "F16", "F28"];
+const RESTARTED: &[row::Row] = &[F06, F07, F08, F09, F11, F15, F16, F28];
 
 fn put_back() -> (Row, Finds) {
     let story = restored_and_restarted(&["1.36.3"], None)
         .form("put back as it was, with its server restarted");
     // A second after the resume a read, and the same 4 s later.
-    let finds = row("F33", &["F33"], 11, 5, RESTARTED)
-        .with("1.30.0")
-        .audited();
+    let finds = row(F33, &[F33], 11, 5, RESTARTED).with("1.30.0").audited();
     (story, finds.saying("A list of the newest state is at"))
 }
 
 fn put_back_of_two() -> (Row, Finds) {
     let story = restored_and_restarted(&["1.36.3", "1.36.3"], None)
         .form("put back as it was, with both servers restarted");
-    let finds = row("F33", &["F33"], 11, 5, RESTARTED)
+    let finds = row(F33, &[F33], 11, 5, RESTARTED)
         .with("1.30.0")
         .audited()
         .by_each_server();
@@ -477,7 +473,7 @@ const RAISED: &str =
 fn raised() -> (Row, Finds) {
     let story = restored_and_restarted(&["1.36.3"], Some(1_000_000))
         .form("its revision raised, with its server restarted");
-    let finds = row("F33", &["F33"], 11, 5, RESTARTED).with("1.30.0");
+    let finds = row(F33, &[F33], 11, 5, RESTARTED).with("1.30.0");
     (story, finds.saying(RAISED))
 }
 
@@ -485,13 +481,13 @@ fn raised_by_watch_list() -> (Row, Finds) {
     let story = restored_and_restarted(&["1.36.3", "1.36.3"], Some(1_000_000))
         .form("its revision raised, with both servers restarted, by initial events")
         .by_watch_list();
-    let finds = row("F33", &["F33"], 11, 5, RESTARTED).with("1.35.0");
+    let finds = row(F33, &[F33], 11, 5, RESTARTED).with("1.35.0");
     (story, finds.saying(RAISED))
 }
 
 fn write_lost_by_a_server() -> (Row, Finds) {
     let misses = Fault::MissWrites { server: SECOND };
-    let story = Row::new("F24")
+    let story = Row::new(F24)
         .form("an older version in the list of another server")
         .servers(&["1.30.0", "1.30.0"])
         .at(0, [out(SECOND)])
@@ -510,7 +506,7 @@ fn write_lost_by_a_server() -> (Row, Finds) {
         )
         .at(7, [write("b", 2), expiry::expire()])
         .at(8, [let_in()]);
-    let finds = row("F24", &["F24"], 8, 5, &["F11", "F06", "F08", "F28"]).with("1.29.4");
+    let finds = row(F24, &[F24], 8, 5, &[F11, F06, F08, F28]).with("1.29.4");
     (
         story,
         finds
@@ -521,7 +517,7 @@ fn write_lost_by_a_server() -> (Row, Finds) {
 
 fn deletion_lost_by_a_server() -> (Row, Finds) {
     let misses = Fault::MissWrites { server: SECOND };
-    let story = Row::new("F24")
+    let story = Row::new(F24)
         .form("a deleted object in the list of another server")
         .servers(&["1.30.0", "1.30.0"])
         .at(0, [out(SECOND)])
@@ -539,7 +535,7 @@ fn deletion_lost_by_a_server() -> (Row, Finds) {
         )
         .at(7, [write("b", 2), expiry::expire()])
         .at(8, [let_in()]);
-    let finds = row("F24", &["F24"], 8, 5, &["F11", "F06", "F08", "F28"]).with("1.29.4");
+    let finds = row(F24, &[F24], 8, 5, &[F11, F06, F08, F28]).with("1.29.4");
     (
         story,
         finds
@@ -555,7 +551,7 @@ fn no_previous_value() -> (Row, Finds) {
         per_response: Duration::from_secs(2),
     };
     let gone = Request::new("DELETE", "/api/v1/namespaces/default/events/one");
-    let story = Row::new("F26")
+    let story = Row::new(F26)
         .form("an ERROR about the value before")
         .servers(&["1.30.0"])
         .scope(expiry::events())
@@ -570,7 +566,7 @@ fn no_previous_value() -> (Row, Finds) {
             ],
         )
         .at(12, [lift(slow)]);
-    let finds = row("F26", &["F24"], 5, 5, &["F28"]).with("1.29.4");
+    let finds = row(F26, &[F24], 5, 5, &[F28]).with("1.29.4");
     (
         story,
         finds.saying("etcd gave it an event without what was there before"),
@@ -579,7 +575,7 @@ fn no_previous_value() -> (Row, Finds) {
 
 fn change_lost() -> (Row, Finds) {
     let story = etcd::starved(
-        "F25",
+        F25,
         etcd::Flood::Births,
         "1.27.0",
         write("b", 1),
@@ -588,17 +584,17 @@ fn change_lost() -> (Row, Finds) {
     .form("a change that was lost")
     .at(3, [write("a", 5)])
     .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))]);
-    let finds = row("F25", &["F24"], 60, 20, &["F19", "F20"])
+    let finds = row(F25, &[F24], 60, 20, &[F19, F20])
         .with("1.27.3")
         .audited()
         // Its cache is a minute behind before it loses the change.
-        .and_by_reads(&["F31"])
+        .and_by_reads(&[F31])
         .lasting(140);
     (story, finds.saying("and etcd has it at"))
 }
 
 /// The first of two servers, which our watch is at, does not hear that a is deleted.
-fn unheard(code: &'static str, server: ServerId, at_s: u64) -> Row {
+fn unheard(code: row::Row, server: ServerId, at_s: u64) -> Row {
     let misses = Fault::MissWrites { server };
     Row::new(code)
         .servers(&["1.30.0", "1.30.0"])
@@ -610,7 +606,7 @@ fn unheard(code: &'static str, server: ServerId, at_s: u64) -> Row {
 }
 
 fn told_to_another() -> (Row, Finds) {
-    let story = unheard("F24", FIRST, 90)
+    let story = unheard(F24, FIRST, 90)
         .form("a second watch that was told more")
         .at(
             2,
@@ -618,20 +614,18 @@ fn told_to_another() -> (Row, Finds) {
         )
         .at(30, [write("b", 0)])
         .lasts(200);
-    let finds = row("F24", &["F24"], 90, 45, &[]).with("1.29.4").audited();
+    let finds = row(F24, &[F24], 90, 45, &[]).with("1.29.4").audited();
     (story, finds.saying("Of default/configmaps, "))
 }
 
 fn kept_by_a_server() -> (Row, Finds) {
-    let story = unheard("F24", SECOND, 5).form("an event that a server kept to itself");
-    let finds = row("F24", &["F24"], 6, 1, &[])
-        .with("1.29.4")
-        .by_each_server();
+    let story = unheard(F24, SECOND, 5).form("an event that a server kept to itself");
+    let finds = row(F24, &[F24], 6, 1, &[]).with("1.29.4").by_each_server();
     (story, finds.saying("without it"))
 }
 
 /// What comes first behind a version that a watch starts after does not come.
-fn race(code: &'static str, missed: Deed) -> Row {
+fn race(code: row::Row, missed: Deed) -> Row {
     let race = Fault::StartRace {
         resource: MAPS_TYPE.to_owned(),
     };
@@ -646,18 +640,18 @@ fn race(code: &'static str, missed: Deed) -> Row {
 const FIRST_ALONE: &str = "only the event right behind the revision that is asked for is missed";
 
 fn birth_missed() -> (Row, Finds) {
-    let story = race("F45", create("c"))
+    let story = race(F45, create("c"))
         .form("a change of what was never there")
         .at(7, [write("c", 1)]);
-    let finds = row("F45", &["F24"], 7, 0, &[]).alone(FIRST_ALONE);
+    let finds = row(F45, &[F24], 7, 0, &[]).alone(FIRST_ALONE);
     (story, finds.saying("and never its ADDED"))
 }
 
 fn end_missed() -> (Row, Finds) {
-    let story = race("F45", delete("a"))
+    let story = race(F45, delete("a"))
         .form("a birth of what was never gone")
         .at(7, [create("a")]);
-    let finds = row("F45", &["F24"], 7, 0, &[]).alone(FIRST_ALONE);
+    let finds = row(F45, &[F24], 7, 0, &[]).alone(FIRST_ALONE);
     (
         story,
         finds.saying("and never the DELETED of the one before it"),
@@ -682,7 +676,7 @@ fn write_missed() -> (Row, Finds) {
     let race = Fault::StartRace {
         resource: "deployments.apps".to_owned(),
     };
-    let story = Row::new("F45")
+    let story = Row::new(F45)
         .form("a generation that rose by two")
         .scope(Scope::new("apps/v1", "deployments", "Deployment").in_namespace("default"))
         .at_ms(200, [Deed::Call(Request::new("POST", path).json(&web))])
@@ -692,7 +686,7 @@ fn write_missed() -> (Row, Finds) {
         // Before its controller has seen the first.
         .at(6, [scale(2), scale(3)])
         .lasts(30);
-    let finds = row("F45", &["F24"], 6, 0, &[]).alone(FIRST_ALONE);
+    let finds = row(F45, &[F24], 6, 0, &[]).alone(FIRST_ALONE);
     (
         story,
         finds.saying("The generation of default/web rose by 2"),
@@ -704,13 +698,13 @@ fn standing_still() -> (Row, Finds) {
         server: FIRST,
         resource: Some(MAPS_TYPE.to_owned()),
     };
-    let story = Row::new("F31")
+    let story = Row::new(F31)
         .form("a watch that does not come to what lists have")
         .at(4, [inject(still)])
         .at(5, [write("b", 1)])
         .lasts(200);
     // Where others had written before it was opened, its server knows nothing of where that was.
-    let finds = row("F31", &["F31"], 5, 150, &["F32", "F34"])
+    let finds = row(F31, &[F31], 5, 150, &[F32, F34])
         .with("1.29.4")
         .audited()
         .but(&[MISSING]);
@@ -723,7 +717,7 @@ fn silent(form: &'static str) -> Row {
         server: FIRST,
         resource: Some(MAPS_TYPE.to_owned()),
     };
-    Row::new("F31")
+    Row::new(F31)
         .form(form)
         .servers(&["1.36.3"])
         .at(4, [write("b", 1)])
@@ -735,7 +729,7 @@ fn silent(form: &'static str) -> Row {
 fn silent_for_75_s() -> (Row, Finds) {
     let story = silent("a stream of one address that lags 75 s").at(25, [write("b", 2)]);
     // A round of the audit, 3 s for each list that waits for the cache, and 10 s that are a lag.
-    let finds = row("F31", &["F31"], 25, 31, &[]).with("1.30.0").audited();
+    let finds = row(F31, &[F31], 25, 31, &[]).with("1.30.0").audited();
     (story, finds.saying("has delivered nothing for"))
 }
 
@@ -749,14 +743,14 @@ fn silent_while_others_write() -> (Row, Finds) {
     for n in 0..20 {
         story = story.at(21 + 3 * n, [other(n)]);
     }
-    let finds = row("F31", &[], 0, 0, &[]).with("1.30.0");
+    let finds = row(F31, &[], 0, 0, &[]).with("1.30.0");
     (story, finds.audited())
 }
 
 fn silent_and_not_audited() -> (Row, Finds) {
     let story = silent("twin: nobody reads").at(25, [write("b", 2)]);
-    let finds = row("F31", &[], 0, 0, &[]).with("1.30.0");
-    (story, finds.and_by_reads(&["F31"]))
+    let finds = row(F31, &[], 0, 0, &[]).with("1.30.0");
+    (story, finds.and_by_reads(&[F31]))
 }
 
 /// A watch moves at 6 s to a server that is behind where it is, while nobody writes what it watches.
@@ -769,7 +763,7 @@ fn moved_ahead(form: &'static str) -> Row {
             cut: Cut::Reset,
         }),
     ];
-    Row::new("F32")
+    Row::new(F32)
         .form(form)
         .servers(&["1.36.3", "1.36.3"])
         .at(0, [out(SECOND)])
@@ -781,9 +775,7 @@ fn moved_ahead(form: &'static str) -> Row {
 fn from_the_future_of_a_quiet_type() -> (Row, Finds) {
     let story = moved_ahead("a quiet type").lasts(90);
     // A round of the audit, 3 s for the server to give up, and the same 20 s later.
-    let finds = row("F32", &["F32"], 7, 40, &["F08"])
-        .with("1.34.0")
-        .audited();
+    let finds = row(F32, &[F32], 7, 40, &[F08]).with("1.34.0").audited();
     (
         story,
         finds.saying("two lists at … apart, were refused (504)"),
@@ -794,7 +786,7 @@ fn caught_up_in_time() -> (Row, Finds) {
     let story = moved_ahead("twin: a server that catches up after 10 s")
         .at(16, [lift(frozen_caches())])
         .lasts(90);
-    let finds = row("F32", &[], 0, 0, &["F08"]).with("1.34.0");
+    let finds = row(F32, &[], 0, 0, &[F08]).with("1.34.0");
     (story, finds.audited())
 }
 
@@ -804,7 +796,7 @@ fn far_back(servers: &[&str]) -> (Row, Finds) {
     for n in 0..BEYOND {
         story = story.at(4, [write("b", n)]);
     }
-    let finds = row("F33", &["F33"], 5, 20, &["F32", "F24", "F45"])
+    let finds = row(F33, &[F33], 5, 20, &[F32, F24, F45])
         .with("1.29.4")
         .audited()
         .by_each_server();
@@ -829,7 +821,7 @@ fn only_server_back() -> (Row, Finds) {
 
 /// A watch alone, of what is written every 2 s for 220 s.
 fn moving_alone(form: &'static str, resource: &str, written: impl Fn(u64) -> Deed) -> Row {
-    let mut story = Row::new("F34")
+    let mut story = Row::new(F34)
         .form(form)
         .servers(&["1.36.3"])
         .at(
@@ -849,7 +841,7 @@ fn none_beside_own_events() -> (Row, Finds) {
     let story = moving_alone("a stream whose own events move", MAPS_TYPE, |n| {
         write("b", n)
     });
-    let finds = row("F34", &["F34"], 0, 150, &[]).with("1.34.0");
+    let finds = row(F34, &[F34], 0, 150, &[]).with("1.34.0");
     (story, finds.saying("its own events came for"))
 }
 
@@ -857,7 +849,7 @@ fn none_beside_own_events_of_events() -> (Row, Finds) {
     let story = moving_alone("twin: a type without a watch cache", "events", |n| {
         expiry::event(&format!("e{n}"))
     });
-    let finds = row("F34", &[], 0, 0, &[]).with("1.34.0");
+    let finds = row(F34, &[], 0, 0, &[]).with("1.34.0");
     (story.scope(expiry::events()), finds)
 }
 
@@ -866,7 +858,7 @@ fn below_a_bookmark() -> (Row, Finds) {
         server: FIRST,
         resource: Some(MAPS_TYPE.to_owned()),
     };
-    let story = Row::new("F35")
+    let story = Row::new(F35)
         .form("an event below a bookmark")
         .at(
             3,
@@ -878,14 +870,14 @@ fn below_a_bookmark() -> (Row, Finds) {
         // A read that waits for the cache takes 3 s.
         .at(80, [lift(still)])
         .lasts(100);
-    let finds = row("F35", &["F35"], 80, 0, &[])
+    let finds = row(F35, &[F35], 80, 0, &[])
         .with("1.35.0")
-        .and_by_reads(&["F24"]);
+        .and_by_reads(&[F24]);
     (story, finds.saying("A bookmark said that"))
 }
 
 fn no_end_of_initial_events() -> (Row, Finds) {
-    let story = Row::new("F35")
+    let story = Row::new(F35)
         .form("our own initial events")
         .by_watch_list()
         .at(
@@ -895,7 +887,7 @@ fn no_end_of_initial_events() -> (Row, Finds) {
             })],
         )
         .lasts(40);
-    let finds = row("F35", &["F35"], 0, 11, &[]).with("1.35.0");
+    let finds = row(F35, &[F35], 0, 11, &[]).with("1.35.0");
     (story, finds.saying("None came for"))
 }
 
@@ -906,7 +898,7 @@ fn without_right() -> Row {
         resource: MAPS_TYPE.to_owned(),
         rights: Rights::Read,
     };
-    Row::new("F41")
+    Row::new(F41)
         .at(4, [inject(revoked)])
         .at(5, [write("b", 1)])
         .at(60, [close()])
@@ -915,7 +907,7 @@ fn without_right() -> Row {
 
 fn leaking() -> (Row, Finds) {
     // The audit lists again after twice as long.
-    let finds = row("F41", &["F41"], 4, 45, &[]).audited();
+    let finds = row(F41, &[F41], 4, 45, &[]).audited();
     (
         without_right().form("a stream that goes on"),
         finds.saying("goes on: it tells what nobody here may know"),
@@ -923,7 +915,7 @@ fn leaking() -> (Row, Finds) {
 }
 
 fn leaked() -> (Row, Finds) {
-    let finds = row("F41", &["F41"], 60, 0, &[]).audited();
+    let finds = row(F41, &[F41], 60, 0, &[]).audited();
     (
         without_right().form("a stream that went on"),
         finds.saying("its stream had gone on"),
@@ -935,7 +927,7 @@ fn seen_by_another() -> (Row, Finds) {
         .form("an object that another watch has")
         .unjudged()
         .beside(maps());
-    let finds = row("F43", &["F43"], 5, 0, &[]);
+    let finds = row(F43, &[F43], 5, 0, &[]);
     (story, finds.saying("and default/configmaps has it at"))
 }
 
@@ -944,7 +936,7 @@ fn labelled(form: &'static str) -> Row {
     let body = |n: u64| json!({"metadata": {"name": format!("m{n}"), "labels": {"tier": "web"}}, "data": {"n": "0"}});
     let maps_of_all = "/api/v1/namespaces/default/configmaps";
     let create = |n| Deed::Call(Request::new("POST", maps_of_all).json(&body(n)));
-    Row::new("F43")
+    Row::new(F43)
         .form(form)
         .scope(maps().with_labels("tier=web"))
         .at_ms(100, (0..12).map(create).collect::<Vec<Deed>>())
@@ -961,7 +953,7 @@ fn left_and_not_back() -> (Row, Finds) {
         .at(5, [relabelled])
         .at_ms(5_400, [delete("m4")]);
     // A second until a burst is over, and a read that may have to wait for one before it.
-    let finds = row("F43", &["F43"], 5, 4, &[]).audited();
+    let finds = row(F43, &[F43], 5, 4, &[]).audited();
     (
         story,
         finds.saying("a GET of it was answered with 200 and the uid it had"),
@@ -971,17 +963,15 @@ fn left_and_not_back() -> (Row, Finds) {
 fn only_gone() -> (Row, Finds) {
     let gone: Vec<Deed> = (1..12).map(|n| delete(&format!("m{n}"))).collect();
     let story = labelled("twin: only real deletions").at(5, gone);
-    (story, row("F43", &[], 0, 0, &[]).audited())
+    (story, row(F43, &[], 0, 0, &[]).audited())
 }
 
 fn birth_missed_and_read() -> (Row, Finds) {
-    let story = race("F45", create("c"))
+    let story = race(F45, create("c"))
         .form("an object that should have come first")
         .at(7, [write("b", 2)])
         .lasts(60);
-    let finds = row("F45", &["F45"], 7, 20, &[])
-        .audited()
-        .alone(FIRST_ALONE);
+    let finds = row(F45, &[F45], 7, 20, &[]).audited().alone(FIRST_ALONE);
     (
         story,
         finds.saying("Its event should have begun the stream from"),
@@ -994,7 +984,7 @@ fn gone_by_initial_events() -> (Row, Finds) {
         .unjudged()
         .by_watch_list()
         .at_ms(6_500, [delete("b"), create("b")]);
-    let finds = row("F28", &["F28"], 8, 10, &["F06", "F08", "F11"])
+    let finds = row(F28, &[F28], 8, 10, &[F06, F08, F11])
         .with("1.35.0")
         .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER]);
     (

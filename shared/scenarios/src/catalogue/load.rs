@@ -1,5 +1,6 @@
 //! A server that has too much to do.
 
+use watchscope_model::Row::F15;
 use watchscope_model::vocabulary::Cause;
 use watchscope_simulator::{ClientPhase, Fault, KubeWatcher, Program, Throttle};
 
@@ -16,7 +17,7 @@ fn f15() -> Row {
         throttle: Throttle::PriorityAndFairness,
         retry_after_secs: 2,
     };
-    Row::new("F15")
+    Row::new(F15)
         .client(
             Program::KubeWatcher(KubeWatcher {
                 backoff: false,

@@ -40,7 +40,9 @@ use crate::story::{Act, Deed, Line, Story, View};
 /// A row of the catalogue.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// `F01`.
+    /// Which it is.
+    pub row: row::Row,
+    /// Its code: `F01`.
     pub code: &'static str,
     /// What shows it, where that is something else than in the row's own story; empty: its own.
     pub form: &'static str,
@@ -262,14 +264,15 @@ fn view_of(scope: &Scope) -> View {
 
 impl Row {
     /// A row about the configmaps of a quiet cluster, of which there are a and b beside the root CA's.
-    fn new(code: &'static str) -> Row {
+    fn new(of: row::Row) -> Row {
         let maps = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
         let row = Row {
-            code,
+            row: of,
+            code: of.code(),
             form: "",
             story: Story {
-                name: code,
-                title: row::Row::of(code).map_or("", row::Row::name),
+                name: of.code(),
+                title: of.name(),
                 config: Config::empty(),
                 view: view_of(&maps),
                 acts: Vec::new(),
@@ -390,10 +393,8 @@ impl Row {
 
     /// The story for one who asks for it: it begins with what the catalogue says of the row.
     pub(crate) fn told(self) -> Story {
-        let mut text = format!("{} {}.", self.code, self.story.title);
-        if let Some(row) = row::Row::of(self.code) {
-            text = format!("{text} {}", explanation(row).what);
-        }
+        let what = explanation(self.row).what;
+        let mut text = format!("{} {}. {what}", self.code, self.story.title);
         let minutes = self.lasts.as_secs().div_ceil(60);
         if minutes > PATIENCE_MINUTES {
             text = format!("{text} The story lasts {minutes} minutes.");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use watchscope_model::Row::{F01, F02, F03, F19, F21, F46, F48, F49};
 use watchscope_model::vocabulary::Cause;
 use watchscope_simulator::{ClientGo, ClientPhase, Controller, Cut, Program, WatchDeployment};
 
@@ -15,7 +16,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 fn f01() -> Row {
-    Row::new("F01")
+    Row::new(F01)
         .client(
             Program::PvcLoop { fixed: false },
             naive("broken", ClientPhase::Spinning, 1).turns(900_000..=2_000_000).asking(1..=1),
@@ -33,7 +34,7 @@ fn f01() -> Row {
 }
 
 fn f02() -> Row {
-    Row::new("F02")
+    Row::new(F02)
         .client(
             Program::WatchDeployment(WatchDeployment::V2),
             naive("v2", ClientPhase::Spinning, 1)
@@ -48,7 +49,7 @@ fn f02() -> Row {
 }
 
 fn f03() -> Row {
-    Row::new("F03")
+    Row::new(F03)
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1)
@@ -62,7 +63,7 @@ fn f03() -> Row {
 }
 
 fn f19() -> Row {
-    Row::new("F19")
+    Row::new(F19)
         .client(
             Program::WatchDeployment(WatchDeployment::Final),
             // Three objects, then two of them again.
@@ -76,7 +77,7 @@ fn f19() -> Row {
 }
 
 fn f21() -> Row {
-    Row::new("F21")
+    Row::new(F21)
         // The root CA's configmap sorts last, and is older than what happens to c.
         .at_ms(100, [create("c"), delete("c"), create("c")])
         .client(
@@ -103,7 +104,7 @@ fn f46() -> Row {
             ..Controller::default()
         })
     };
-    Row::new("F46")
+    Row::new(F46)
         .client(
             controller(false),
             naive("trusting", ClientPhase::Watching, 0)
@@ -124,7 +125,7 @@ fn f46() -> Row {
 
 fn f48() -> Row {
     let version = ClientGo::LATEST;
-    Row::new("F48")
+    Row::new(F48)
         .client(
             Program::RetryWatcher { version },
             naive("retry-watcher", ClientPhase::Returned, 1),
@@ -143,7 +144,7 @@ fn f49() -> Row {
             ..Controller::default()
         })
     };
-    let mut row = Row::new("F49")
+    let mut row = Row::new(F49)
         .client(
             controller(Duration::from_secs(1)),
             // Three objects and forty changes of one, worked on at most once a second: who takes each turn for a change

@@ -1,6 +1,7 @@
 //! What stands between clients and servers: load balancers, proxies, HTTP/2.
 
 use serde_json::json;
+use watchscope_model::Row::{F09, F44, F50};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
     ClientGo, ClientPhase, Cut, Fault, Program, Request, Scope, Target, WatchDeployment,
@@ -22,7 +23,7 @@ fn f09() -> Row {
             cut,
         })
     };
-    Row::new("F09")
+    Row::new(F09)
         .over_one_connection("services")
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
@@ -48,7 +49,7 @@ fn f44() -> Row {
         target: Target::UserAgent(client.to_owned()),
         bytes: 4096,
     };
-    Row::new("F44")
+    Row::new(F44)
         .at(0, [inject(proxy("buffered ")), inject(proxy("watchscope"))])
         .client(reflector(34), naive("buffered", ClientPhase::Connecting, 1))
         .client(informer_of(34), correct("direct"))
@@ -73,7 +74,7 @@ pub(super) fn f50() -> Row {
         "metadata": {"name": "p"},
         "spec": {"schedulerName": "mini-scheduler", "containers": [{"name": "c", "image": "i"}]},
     });
-    Row::new("F50")
+    Row::new(F50)
         .scope(Scope::new("v1", "pods", "Pod").in_namespace("default"))
         .sharing(Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default"))
         .at(

@@ -1,5 +1,6 @@
 //! Events out of their order, with wrong versions, or told twice.
 
+use watchscope_model::Row::{F23, F29, F30};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientPhase, Fault, Program, WatchDeployment};
 
@@ -19,7 +20,7 @@ fn maps() -> String {
 /// The replay of docs/semantics/servers.md#replay-step-by-step, from the server that gives a deletion its object's old
 /// version.
 fn replay(server: &'static str) -> Row {
-    Row::new("F23")
+    Row::new(F23)
         .servers(&[server])
         .at_ms(100, [delete("b"), create("b")])
         .at(5, [delete("a")])
@@ -60,7 +61,7 @@ fn f23() -> Row {
 }
 
 fn f29() -> Row {
-    Row::new("F29")
+    Row::new(F29)
         .client(
             Program::WatchDeployment(WatchDeployment::Final),
             // Three objects, and four events for two changes.
@@ -81,7 +82,7 @@ fn f29() -> Row {
 }
 
 fn f30() -> Row {
-    Row::new("F30")
+    Row::new(F30)
         .client(
             reflector(36),
             naive("reflector", ClientPhase::Watching, 0).stale(1),

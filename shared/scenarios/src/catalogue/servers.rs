@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use watchscope_model::Row::{F14, F22, F31, F32};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
     ClientPhase, Cut, Fault, KubeWatcher, Program, ServerId, Target, WatchDeployment,
@@ -48,7 +49,7 @@ fn moved() -> [Deed; 3] {
 }
 
 fn f14() -> Row {
-    Row::new("F14")
+    Row::new(F14)
         .servers(&["1.30.0", "1.30.0"])
         .at(0, [out(FIRST)])
         .client(
@@ -92,7 +93,7 @@ fn f14() -> Row {
 }
 
 fn f22() -> Row {
-    Row::new("F22")
+    Row::new(F22)
         .servers(&["1.30.0", "1.30.0"])
         .at_ms(800, [out(FIRST)])
         .at(3, [frozen()])
@@ -127,7 +128,7 @@ fn f22() -> Row {
 }
 
 fn f31() -> Row {
-    Row::new("F31")
+    Row::new(F31)
         .servers(&["1.26.0", "1.26.0"])
         .at_ms(800, [out(SECOND)])
         .client(
@@ -158,7 +159,7 @@ fn f31() -> Row {
 }
 
 fn f32() -> Row {
-    Row::new("F32")
+    Row::new(F32)
         .servers(&["1.30.0", "1.30.0"])
         .at_ms(800, [out(SECOND)])
         .client(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use watchscope_model::Row::{F35, F37, F45};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientPhase, Cut, Fault, ServerId};
 
@@ -23,7 +24,7 @@ pub(super) fn f35() -> Row {
         server,
         resource: Some(maps()),
     };
-    Row::new("F35")
+    Row::new(F35)
         .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
         .client(poller(), polling("poller"))
         .at(3, [inject(Fault::BookmarksAhead { resource: maps() })])
@@ -51,7 +52,7 @@ pub(super) fn f35() -> Row {
 
 fn f37() -> Row {
     let many: Vec<_> = (1..=250).map(|n| create(&format!("y{n}"))).collect();
-    let mut row = Row::new("F37")
+    let mut row = Row::new(F37)
         .config(|config| config.apiserver.initial_event_latency = Duration::from_millis(10))
         .at(0, many)
         .client_at(
@@ -74,7 +75,7 @@ fn f37() -> Row {
 }
 
 pub(super) fn f45() -> Row {
-    Row::new("F45")
+    Row::new(F45)
         .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
         .client(poller(), polling("poller"))
         .at(3, [inject(Fault::StartRace { resource: maps() })])

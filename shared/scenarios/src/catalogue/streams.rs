@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_model::Row::{F04, F05, F06, F07, F08, F16, F36, F47};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
     ClientPhase, Cut, Fault, KubeWatcher, Program, Request, Target, WatchDeployment,
@@ -30,7 +31,7 @@ fn f04() -> Row {
     let secret = json!({"metadata": {"name": "other"}});
     let elsewhere =
         Deed::Call(Request::new("POST", "/api/v1/namespaces/default/secrets").json(&secret));
-    Row::new("F04")
+    Row::new(F04)
         .client(reflector(19), naive("old", ClientPhase::Watching, 1).asking(2..=2))
         .client(informer(), correct("pinging").asking(2..=4))
         // etcd tells its progress, so that there is a bookmark of a type that is quiet.
@@ -54,7 +55,7 @@ fn f04() -> Row {
 }
 
 fn f05() -> Row {
-    Row::new("F05")
+    Row::new(F05)
         .client(informer(), correct("informer").handling(4..=4))
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
@@ -70,7 +71,7 @@ fn f05() -> Row {
 }
 
 fn f06() -> Row {
-    Row::new("F06")
+    Row::new(F06)
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1),
@@ -95,7 +96,7 @@ fn stopping(sends_retry_after: bool) -> Row {
         sends_retry_after,
     };
     let other = Fault::OutOfRotation { server: SECOND };
-    Row::new("F07")
+    Row::new(F07)
         .servers(&["1.36.3", "1.36.3"])
         .at_ms(800, [inject(other.clone())])
         .client(
@@ -120,7 +121,7 @@ fn f07() -> Row {
 }
 
 fn f08() -> Row {
-    Row::new("F08")
+    Row::new(F08)
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1),
@@ -138,7 +139,7 @@ fn f16() -> Row {
         server: None,
         resource: Some(MAPS_TYPE.to_owned()),
     };
-    Row::new("F16")
+    Row::new(F16)
         .client(
             reflector(15),
             naive("relisting", ClientPhase::Watching, 0).showing([Asked::Lists(3..=20)]),
@@ -163,7 +164,7 @@ fn f36() -> Row {
         target: Target::UserAgent(client.to_owned()),
     };
     let readers = ["v1 ", "informer "];
-    let mut row = Row::new("F36")
+    let mut row = Row::new(F36)
         .config(|config| config.network.window_bytes = 8 * 1024)
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
@@ -189,7 +190,7 @@ fn f36() -> Row {
 }
 
 fn f47() -> Row {
-    Row::new("F47")
+    Row::new(F47)
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1).missing(1),

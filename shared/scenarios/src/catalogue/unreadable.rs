@@ -1,5 +1,6 @@
 //! Objects that cannot be read, or are not what was asked for.
 
+use watchscope_model::Row::{F38, F39};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientPhase, Fault, KubeWatcher, Program};
 
@@ -17,7 +18,7 @@ fn f38() -> Row {
         resource: MAPS_TYPE.to_owned(),
         name: "b".to_owned(),
     };
-    Row::new("F38")
+    Row::new(F38)
         .client(
             Program::KubeWatcher(KubeWatcher {
                 backoff: false,
@@ -42,7 +43,7 @@ fn f39() -> Row {
     let tables = Fault::WrongKind {
         resource: MAPS_TYPE.to_owned(),
     };
-    Row::new("F39")
+    Row::new(F39)
         .client(
             informer(),
             Expected {

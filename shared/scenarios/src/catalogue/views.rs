@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_model::Row::{F42, F43};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientPhase, Program, Request, Scope, WatchDeployment};
 
@@ -26,7 +27,7 @@ fn f42() -> Row {
     let elsewhere = json!({"metadata": {"name": "a"}});
     let namespace = json!({"metadata": {"name": "other"}});
     let maps = Scope::new("v1", "configmaps", "ConfigMap");
-    Row::new("F42")
+    Row::new(F42)
         .at_ms(
             100,
             [
@@ -64,7 +65,7 @@ pub(super) fn f43() -> Row {
     let maps = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
     let itself = maps.clone().with_fields("metadata.name=a");
     let scope = maps.with_labels("tier=web");
-    Row::new("F43")
+    Row::new(F43)
         .scope(scope)
         .at_ms(100, [label("web")])
         .client(informer(), correct("informer").handling(4..=4))

@@ -131,7 +131,10 @@ impl Shot {
         let found = told(run, began).into_iter().map(|(_, finding)| finding);
         let found = found
             .filter(|finding| finding.state == Standing::Raised)
-            .find(|finding| finds.family.contains(&&*finding.code) && names(finding, finds));
+            .find(|finding| {
+                finding.row().is_some_and(|row| finds.family.contains(&row))
+                    && names(finding, finds)
+            });
         let evidence: Vec<&Record> = found
             .iter()
             .flat_map(|finding| &finding.evidence)
