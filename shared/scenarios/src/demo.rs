@@ -8,7 +8,8 @@ use watchscope_simulator::{
     Config, Controller, Cut, Fault, Program, Request, Scope, Target, Throttle, WorkloadConfig,
 };
 
-use crate::story::{Act, Deed, Line, Story, View};
+use crate::script::{Act, Deed, Line};
+use crate::story::{Story, View};
 
 const CONFIGMAPS: &str = "/api/v1/namespaces/shop/configmaps";
 /// What is deleted while the watch of configmaps is away.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use watchscope_simulator::{Cut, Defect, Fault, Rights, ServerId, Target, Throttle};
 
-use crate::story::{Act, Deed, Line};
+use crate::script::{Act, Deed, Line};
 
 /// A fault and when: `reset@30`, `delay:700@10-60`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ pub mod faults;
 pub mod inside;
 pub mod lessons;
 pub mod run;
+pub mod script;
 mod shelf;
 pub mod story;
 
@@ -18,5 +19,6 @@ pub use digest::{Digest, digest, digested};
 pub use faults::{NoFault, PlannedFault};
 pub use inside::{Told, take_told};
 pub use run::{Run, address_of};
+pub use script::{Act, Deed, Line};
 pub use shelf::{nearest, stories, story};
-pub use story::{Act, Deed, Line, Script, Story, Telling, TooFewServers, View};
+pub use story::{Script, Story, Telling, TooFewServers, View};

@@ -26,7 +26,8 @@ pub use self::links::address_of;
 use self::links::{ProbeLink, server_at};
 pub use self::recorder::Recorder;
 use crate::inside::{Told, take_told};
-use crate::story::{Deed, Story, Telling};
+use crate::script::Deed;
+use crate::story::{Story, Telling};
 
 /// A story with our probes in it.
 pub struct Run {

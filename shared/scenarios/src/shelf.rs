@@ -7,7 +7,8 @@ use watchscope_simulator::Request;
 
 use crate::catalogue::{self, Row, finds::finds};
 use crate::demo;
-use crate::story::{Act, Deed, Line, Story, touch};
+use crate::script::{Act, Deed, Line};
+use crate::story::{Story, touch};
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 /// A service that is beside the story changes so often.

@@ -11,7 +11,7 @@ use watchscope_simulator::{
 };
 
 use super::{Asked, Row, Wire, correct, informer, informer_of, merge, naive, reflector};
-use crate::story::Deed;
+use crate::script::Deed;
 
 const DEFINITION: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/promotions.shop.example.com";

@@ -17,7 +17,7 @@ use super::{
     MAPS_TYPE, Row, Wire, correct, create, cut, delete, informer_of, inject, let_in, lift, naive,
     poller, polling, refuse, write,
 };
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f20(), f24(), f25(), f26(), f27(), f33()]

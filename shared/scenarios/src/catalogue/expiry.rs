@@ -12,7 +12,7 @@ use super::{
     Asked, MAPS_TYPE, Row, Wire, correct, cut, delete, informer, inject, let_in, naive, reflector,
     refuse,
 };
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f10(), f11(), f12(), f13(), f28(), f34()]

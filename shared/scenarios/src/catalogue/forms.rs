@@ -21,7 +21,7 @@ use super::{
     reflector, refuse, write,
 };
 use super::{definitions, etcd, expiry, network, views};
-use crate::story::Deed;
+use crate::script::Deed;
 
 /// All of them, by the numbers of their rows.
 #[must_use]

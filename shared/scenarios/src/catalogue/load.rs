@@ -5,7 +5,7 @@ use watchscope_model::vocabulary::Cause;
 use watchscope_simulator::{ClientPhase, Fault, KubeWatcher, Program, Throttle};
 
 use super::{Asked, Row, Wire, close, correct, delete, informer_of, naive, reflector};
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f15()]

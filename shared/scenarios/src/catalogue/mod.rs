@@ -35,7 +35,8 @@ use watchscope_simulator::{
     Target,
 };
 
-use crate::story::{Act, Deed, Line, Story, View};
+use crate::script::{Act, Deed, Line};
+use crate::story::{Story, View};
 
 /// A row of the catalogue.
 #[derive(Clone, Debug)]

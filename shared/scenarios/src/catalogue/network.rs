@@ -10,7 +10,7 @@ use watchscope_simulator::{
 use super::{
     Row, Wire, correct, delete, informer, informer_of, inject, lift, naive, reflector, write,
 };
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f09(), f44(), f50()]

@@ -12,7 +12,7 @@ use super::{
     Asked, FIRST, MAPS_TYPE, Row, SECOND, Wire, close, correct, create, delete, informer_of,
     inject, naive, poller, polling, reflector, write,
 };
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f14(), f22(), f31(), f32()]

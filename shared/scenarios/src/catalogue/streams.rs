@@ -13,7 +13,7 @@ use super::{
     Asked, FIRST, MAPS_TYPE, Row, SECOND, Wire, correct, create, cut, delete, informer,
     informer_of, inject, let_in, lift, naive, reflector, refuse, write,
 };
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f04(), f05(), f06(), f07(), f08(), f16(), f36(), f47()]

@@ -8,7 +8,7 @@ use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientPhase, Program, Request, Scope, WatchDeployment};
 
 use super::{MAPS, Row, Wire, correct, informer, merge, naive};
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f42(), f43()]

@@ -9,7 +9,7 @@ use super::{
     Break, Lesson, Moment, Passage, Question, Script, Sought, act, configmaps, create_map,
     delete_map, secs, start, write_map,
 };
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn lesson() -> Lesson {
     Lesson {

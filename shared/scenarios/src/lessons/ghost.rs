@@ -8,7 +8,7 @@ use super::{
     Break, Lesson, Moment, Passage, Question, Script, Sought, act, create_pod, delete_pod, pods,
     secs, start,
 };
-use crate::story::Deed;
+use crate::script::Deed;
 
 pub(super) fn lesson() -> Lesson {
     Lesson {

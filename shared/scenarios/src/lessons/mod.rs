@@ -18,7 +18,8 @@ use watchscope_simulator::{
     ClientGo, Config, Cut, Fault, Program, Request, Scope, Target, Version,
 };
 
-use crate::story::{Act, Deed, Story, View};
+use crate::script::{Act, Deed};
+use crate::story::{Story, View};
 
 pub use self::moment::{Moment, Sought};
 pub use self::stage::{Found, Run, Stage, digest_of};

@@ -8,7 +8,7 @@ use super::{
     Break, Lesson, Moment, PODS, Passage, Question, Script, Sought, act, create_pod, delete_pod,
     patch_of, pods, secs, start,
 };
-use crate::story::{Act, Deed};
+use crate::script::{Act, Deed};
 
 /// What others write all the time.
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/node-a";
