@@ -14,7 +14,7 @@ use watchscope_log::{Sealed, Sealer};
 use watchscope_model::chapter::decode_chapter;
 use watchscope_model::event::{Bookmark, Change, ListComplete, StreamOpened, WatchStarted};
 use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_model::{Event, Object, RequestId, StreamId, Text, Time, Uid, WatchName};
+use watchscope_model::{Event, Object, RequestId, State, StreamId, Text, Time, Uid, WatchName};
 
 const BAR: f64 = 24.0;
 const LIVING: usize = 5_000;
@@ -246,26 +246,33 @@ fn main() -> Result<()> {
         living: Vec::new(),
         version: 81_204_377,
     };
-    let (mut sealer, opening) = Sealer::new("prod".into(), "9f3b52c07d1ea846".into(), START);
+    let (sealer, opening) = Sealer::new("prod".into(), "9f3b52c07d1ea846".into(), START);
+    let mut log = Log {
+        state: State {
+            at: START,
+            ..State::default()
+        },
+        sealer,
+    };
     let mut written = Written {
         chapter: opening.opening.to_vec(),
         closed: Vec::new(),
     };
     let mut at = START;
-    first_lists(&mut cluster, &mut sealer, &mut written, at);
+    first_lists(&mut cluster, &mut log, &mut written, at);
     let (mut replaced, mut changes) = (0.0, 0_u64);
     let started = Instant::now();
     while written.closed.len() < CHAPTERS {
         let pause_us = u64::from(cluster.random.next_u32()) % (2_000_000 / CHANGES_PER_S) + 1;
         at = at.plus_micros(pause_us as i64);
         let event = if changes % (60 * CHANGES_PER_S) == CHANGES_PER_S {
-            bookmarks(&cluster, &mut sealer, &mut written, at);
+            bookmarks(&cluster, &mut log, &mut written, at);
             None
         } else if replaced < at.micros_since(START) as f64 / 1e6 * REPLACED_PER_S {
             replaced += 1.0;
             let place = cluster.below(LIVING);
             let gone = cluster.change(place, ChangeType::Deleted, Origin::Live);
-            push(&mut sealer, &mut written, gone, at);
+            push(&mut log, &mut written, gone, at);
             cluster.living[place] = cluster.born();
             Some(cluster.change(place, ChangeType::Added, Origin::Live))
         } else {
@@ -274,7 +281,7 @@ fn main() -> Result<()> {
         let place = cluster.below(LIVING);
         let event =
             event.unwrap_or_else(|| cluster.change(place, ChangeType::Modified, Origin::Live));
-        push(&mut sealer, &mut written, event, at);
+        push(&mut log, &mut written, event, at);
         changes += 1;
     }
     let passed = started.elapsed();
@@ -306,7 +313,7 @@ fn main() -> Result<()> {
 }
 
 /// The start of every watch: its first list, then its stream.
-fn first_lists(cluster: &mut Cluster, sealer: &mut Sealer, written: &mut Written, at: Time) {
+fn first_lists(cluster: &mut Cluster, log: &mut Log, written: &mut Written, at: Time) {
     for _ in 0..LIVING {
         let born = cluster.born();
         cluster.living.push(born);
@@ -329,7 +336,7 @@ fn first_lists(cluster: &mut Cluster, sealer: &mut Sealer, written: &mut Written
             server: None,
             aggregated: None,
         };
-        push(sealer, written, started.into(), at);
+        push(log, written, started.into(), at);
         let mut places: Vec<usize> = (0..LIVING)
             .filter(|&place| cluster.living[place].kind == kind)
             .collect();
@@ -341,7 +348,7 @@ fn first_lists(cluster: &mut Cluster, sealer: &mut Sealer, written: &mut Written
         let items = places.len() as u64;
         for place in places {
             let listed = cluster.change(place, ChangeType::Added, Origin::List);
-            push(sealer, written, listed, at);
+            push(log, written, listed, at);
         }
         let version = cluster.version.into();
         let complete = ListComplete {
@@ -352,7 +359,7 @@ fn first_lists(cluster: &mut Cluster, sealer: &mut Sealer, written: &mut Written
             changed: 0,
             removed: 0,
         };
-        push(sealer, written, complete.into(), at);
+        push(log, written, complete.into(), at);
         let opened = StreamOpened {
             watch: watch(kind),
             stream: StreamId(kind as u64 + 20),
@@ -360,12 +367,12 @@ fn first_lists(cluster: &mut Cluster, sealer: &mut Sealer, written: &mut Written
             resource_version: Some(cluster.version.into()),
             http2_stream: None,
         };
-        push(sealer, written, opened.into(), at);
+        push(log, written, opened.into(), at);
     }
 }
 
 /// A bookmark for every watch, as a server sends once a minute.
-fn bookmarks(cluster: &Cluster, sealer: &mut Sealer, written: &mut Written, at: Time) {
+fn bookmarks(cluster: &Cluster, log: &mut Log, written: &mut Written, at: Time) {
     for kind in 0..KINDS.len() {
         let bookmark = Bookmark {
             watch: watch(kind),
@@ -373,15 +380,22 @@ fn bookmarks(cluster: &Cluster, sealer: &mut Sealer, written: &mut Written, at: 
             resource_version: cluster.version.into(),
             initial_events_end: None,
         };
-        push(sealer, written, bookmark.into(), at);
+        push(log, written, bookmark.into(), at);
     }
 }
 
+/// A log as it is written: its fold and what seals its records.
+struct Log {
+    state: State,
+    sealer: Sealer,
+}
+
 /// Seals what is due, then appends.
-fn push(sealer: &mut Sealer, written: &mut Written, event: Event, at: Time) {
-    if let Some(due) = sealer.seal_at().filter(|&due| due <= at) {
-        written.take(sealer.seal(due));
+fn push(log: &mut Log, written: &mut Written, event: Event, at: Time) {
+    if let Some(due) = log.sealer.seal_at().filter(|&due| due <= at) {
+        written.take(log.sealer.seal(due, &log.state));
     }
-    let (_, sealed) = sealer.push(event, at);
-    written.take(sealed);
+    let record = log.state.stamp(event, at);
+    log.state.apply(&record);
+    written.take(log.sealer.take(&record, &log.state));
 }
