@@ -21,7 +21,7 @@ use watchscope_model::{Entry, Inside, Record, RequestId, State, StreamId, Time};
 use watchscope_probe::{Context, Emitted, Ids, Input, Output, Probe, ProbeConfig, WatchSpec};
 use watchscope_simulator::{self as sim, Delivery, Flow, Pause, ServerId, World};
 
-use self::audit::AuditLink;
+use self::audit::{AuditLink, READS, Reads};
 pub use self::links::address_of;
 use self::links::{ProbeLink, server_at};
 pub use self::recorder::Recorder;
@@ -39,6 +39,8 @@ pub struct Run {
     ids: Counters,
     /// The audit's connections, one to each server that is asked.
     audits: Vec<AuditLink>,
+    /// Carries out the reads of the audit, if there is one.
+    reads: Option<Reads>,
     /// How answers are read: at once, unless the story may ask for something else.
     flow: Flow,
     /// What has come and is left unread, since when; absent while all is read.
@@ -104,6 +106,7 @@ impl Run {
             recorder: Recorder::default(),
             ids: Counters::default(),
             audits: Vec::new(),
+            reads: None,
             flow,
             unread: None,
         }
@@ -142,6 +145,7 @@ impl Run {
             recorder: Recorder::default(),
             ids: Counters::default(),
             audits: Vec::new(),
+            reads: None,
             flow: Flow::Immediate,
             unread: None,
         }
@@ -207,6 +211,7 @@ impl Run {
             state.apply(record);
         }
         self.recorder.audit(auditor);
+        self.reads = Some(READS);
     }
 
     /// Adds a probe and starts it. One that is pinned to a server (see [`address_of`]) goes past the load balancer.
@@ -250,7 +255,9 @@ impl Run {
                 while let Some(delivery) = self.world.next_delivery() {
                     self.take(delivery);
                 }
-                self.ask_audit();
+                if let Some(reads) = self.reads {
+                    (reads.ask)(self);
+                }
                 self.begin_anew();
                 continue;
             }
@@ -277,8 +284,10 @@ impl Run {
             self.read_or_not();
             self.hear_clients();
             self.recorder.settle(now);
-            self.give_up_audit(now);
-            self.ask_audit();
+            if let Some(reads) = self.reads {
+                (reads.give_up)(self, now);
+                (reads.ask)(self);
+            }
             self.begin_anew();
             if self.world.now() >= until {
                 return;

@@ -42,9 +42,27 @@ pub(super) struct Asked {
     body: Vec<u8>,
 }
 
-impl Run {
+/// What carries out the reads of an audit: a table of functions that [`Run::audit`] fills. A lesson never audits, so its
+/// module holds none of them.
+#[derive(Clone, Copy)]
+pub(super) struct Reads {
     /// Asks what the audit wants to know next.
-    pub(super) fn ask_audit(&mut self) {
+    pub(super) ask: fn(&mut Run),
+    /// Something came over a connection of the audit's.
+    pub(super) take: fn(&mut Run, usize, Arrival),
+    /// Gives up the reads that are late by now.
+    pub(super) give_up: fn(&mut Run, Time),
+}
+
+/// How reads are carried out.
+pub(super) const READS: Reads = Reads {
+    ask: Run::ask_audit,
+    take: Run::take_audit,
+    give_up: Run::give_up_audit,
+};
+
+impl Run {
+    fn ask_audit(&mut self) {
         let now = self.now();
         while let Some(read) = self.recorder.ask(now) {
             let is_witness = read.verb == Verb::Watch;
@@ -78,8 +96,7 @@ impl Run {
         }
     }
 
-    /// Something came over a connection of the audit's.
-    pub(super) fn take_audit(&mut self, link: usize, arrival: Arrival) {
+    fn take_audit(&mut self, link: usize, arrival: Arrival) {
         let asked = &mut self.audits[link].asked;
         let under_way = asked.as_ref().and_then(|asked| asked.ids).map(|(id, _)| id);
         if arrival.request().is_some() && arrival.request() != under_way {
@@ -146,7 +163,7 @@ impl Run {
         }
     }
 
-    pub(super) fn give_up_audit(&mut self, now: Time) {
+    fn give_up_audit(&mut self, now: Time) {
         let is_late =
             |link: &AuditLink| link.asked.as_ref().is_some_and(|asked| asked.until <= now);
         while let Some(link) = self.audits.iter().position(is_late) {

@@ -136,8 +136,10 @@ impl Run {
 
     pub(super) fn take(&mut self, delivery: Delivery) {
         let is_its = |link: &AuditLink| link.world == delivery.connection;
-        if let Some(link) = self.audits.iter().position(is_its) {
-            return self.take_audit(link, delivery.arrival);
+        if let Some(reads) = self.reads
+            && let Some(link) = self.audits.iter().position(is_its)
+        {
+            return (reads.take)(self, link, delivery.arrival);
         }
         let of = |arrival: &Arrival| match arrival {
             Arrival::Head { request, .. }
