@@ -2,7 +2,7 @@
 // session, link, socket. The document holds it, so that it runs without being fetched; the content security policy allows
 // just this script by its hash.
 
-// What happens is told to the page by these numbers, as in bridge.rs.
+// These numbers say to the page what happened; bridge.rs has the same.
 const SESSION = 0, EXCHANGED = 1, OPENED = 2, MESSAGE = 3, CLOSED = 4, TIMER = 5, LINK = 6;
 // What a page that holds nothing says first, and the version of the protocol in it; a test compares.
 const PROTOCOL = 1;

@@ -2,7 +2,7 @@
 // controls. Loaded only when a lesson is asked for, or when there is no server at all.
 
 const way = globalThis.watchscopeWay;
-// What happens is told to the page by these numbers, as in bridge.rs.
+// These numbers say to the page what happened; bridge.rs has the same.
 const OPENED = 2, MESSAGE = 3;
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 100, 1000];
 // Panels are written at most so often, in milliseconds.

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::log::LogConfig;
 
-    /// Whoever asks, the writer is asked once a second, and what it said last is told when it has ended.
+    /// The writer measures at most once a second, for however many scrapes. After its end the last text stays.
     #[tokio::test(start_paused = true)]
     async fn a_text_is_told_for_a_second_and_the_last_one_after_the_end() {
         let log = LogHandle::open(LogConfig::new("demo".into())).unwrap();

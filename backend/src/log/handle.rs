@@ -24,6 +24,7 @@ pub const RING_BYTES: u64 = 64 << 20;
 pub const BODY_BYTES: u64 = 160 << 20;
 /// Most batches in the writer's queue; past that, a caller that appends waits.
 pub(super) const QUEUED_BATCHES: usize = 64;
+
 /// What a log is made of.
 pub struct LogConfig {
     /// Its name, without a dot.
@@ -115,10 +116,7 @@ impl LogHandle {
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
     pub async fn append(&self, batch: impl Into<Batch>) -> Result<(), LogClosed> {
-        self.inputs
-            .send(Input::Batch(batch.into()))
-            .await
-            .map_err(|_| LogClosed)
+        self.put(Input::Batch(batch.into())).await
     }
 
     /// Appends what happened inside a simulated cluster; waits while the writer is behind.
@@ -126,10 +124,7 @@ impl LogHandle {
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
     pub async fn append_inside(&self, inside: Vec<Inside>) -> Result<(), LogClosed> {
-        self.inputs
-            .send(Input::Inside(inside))
-            .await
-            .map_err(|_| LogClosed)
+        self.put(Input::Inside(inside)).await
     }
 
     /// Audits all records from now on. The audit's reads come out of the channel, one at a time of each server, and the
@@ -148,7 +143,7 @@ impl LogHandle {
         Ok(reads)
     }
 
-    /// Tells the audit what came of its read.
+    /// Gives the audit the answer to its read.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
@@ -206,7 +201,7 @@ impl LogHandle {
     /// Writes what is queued, seals it and ends the writer; readers end after the last record.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
-        if self.inputs.send(Input::Close(done)).await.is_ok() {
+        if self.put(Input::Close(done)).await.is_ok() {
             // An error means the writer was closed by another handle meanwhile.
             let _ = closed.await;
         }

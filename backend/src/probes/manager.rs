@@ -348,7 +348,7 @@ impl WatchManager {
         )
     }
 
-    /// Watches by each apiserver that is wanted, unless that is so already.
+    /// Starts a watch by each apiserver that is wanted, where none is started yet.
     fn start(&mut self, planned: &Planned, served: Option<&Served>) {
         for index in 0..self.servers.len() {
             if self.servers[index].is_wanted {

@@ -2,7 +2,7 @@
 
 use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_diagnosis::{Diagnosis, is_restored};
-use watchscope_model::{Event, Inside, InsideRecord, Seq, State, Time};
+use watchscope_model::{Event, Inside, Seq, State, Time};
 
 use crate::audit::{Audit, CompareRequest};
 use crate::sink::Sink;
@@ -50,11 +50,7 @@ impl Journal {
 
     /// Appends what happened inside a simulated cluster. Neither diagnosis nor audit sees it.
     pub fn append_inside(&mut self, inside: Inside, at: Time, sink: &mut dyn Sink) -> Seq {
-        let record = InsideRecord {
-            seq: self.state.seq.next(),
-            at: at.max(self.state.at),
-            inside,
-        };
+        let record = self.state.stamp_inside(inside, at);
         let seq = record.seq;
         self.state.pass(seq, record.at);
         sink.inside(record, &self.state);
@@ -166,7 +162,7 @@ impl Journal {
 mod tests {
     use watchscope_model::event::{Note, StreamEnded, StreamOpened, WatchStarted};
     use watchscope_model::vocabulary::{Author, Cause};
-    use watchscope_model::{Record, RequestId, StreamId};
+    use watchscope_model::{InsideRecord, Record, RequestId, StreamId};
 
     use super::*;
 

@@ -6,7 +6,8 @@ use super::msg::Msg;
 use super::screen::Surroundings;
 use crate::source::connection::Input;
 
-/// Handles a message. Nothing of the browser runs meanwhile; what is to run comes back as effects, in their order.
+/// Handles a message. What the browser is to do comes back as effects, in their order; only the panels' functions
+/// ([`Msg::Do`]) still write signals, styles and storage meanwhile.
 pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
     model.now = now;
     match message {

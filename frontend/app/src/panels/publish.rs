@@ -64,28 +64,28 @@ impl Model {
         let Some(until) = self.store.story_shown_until() else {
             return;
         };
-        let is_wanted = match self.panels.story {
-            StoryFit::Running => self.view.following,
-            StoryFit::Shown(view, _) if view != self.view => false,
-            StoryFit::Shown(_, shown_until) if shown_until == until => return,
-            StoryFit::Shown(..) => true,
-            StoryFit::Left => return,
+        let is_elsewhere = match self.panels.story {
+            StoryFit::Running => !self.view.following,
+            StoryFit::Shown(view, _) => view != self.view,
+            StoryFit::Left => true,
         };
-        self.panels.story = StoryFit::Left;
-        if let Some(begin) = self
-            .oldest_kept()
-            .filter(|begin| is_wanted && *begin < until)
-        {
-            // Room at the right for the words of a finding.
-            let span_us = until.micros_since(begin);
-            let (from, to) = (
-                begin.plus_micros(-span_us / 50),
-                until.plus_micros(span_us / 8),
-            );
-            let view = View::between(from, to, self.view.width_px);
-            self.set_view(view);
-            self.panels.story = StoryFit::Shown(view, until);
+        let begin = self.oldest_kept().filter(|begin| *begin < until);
+        let Some(begin) = begin.filter(|_| !is_elsewhere) else {
+            self.panels.story = StoryFit::Left;
+            return;
+        };
+        if matches!(self.panels.story, StoryFit::Shown(_, shown) if shown == until) {
+            return;
         }
+        // Room at the right for the words of a finding.
+        let span_us = until.micros_since(begin);
+        let (from, to) = (
+            begin.plus_micros(-span_us / 50),
+            until.plus_micros(span_us / 8),
+        );
+        let view = View::between(from, to, self.view.width_px);
+        self.set_view(view);
+        self.panels.story = StoryFit::Shown(view, until);
     }
 
     fn status_bar(&self, now: Time) -> StatusBar {

@@ -49,7 +49,7 @@ pub(crate) fn send(message: Msg) {
     });
 }
 
-/// The model as it is. No JavaScript runs while the model changes, so whoever asks finds it whole.
+/// The model as it is, between two messages: nothing that runs while the model changes calls back.
 pub(crate) fn read() -> Ref<'static, Model> {
     page().model.borrow()
 }

@@ -166,7 +166,7 @@ impl Registry<'_> {
         }
         self.enter_namespace_of(&mut body, kind, place.namespace)?;
         let version = text(&body, &["metadata", "resourceVersion"]);
-        let unconditional = version.is_empty() || version == "0";
+        let unconditional = is_unconditional(version);
         if unconditional && matches!(kind.printer, Printer::Columns(_)) {
             let error = FieldError {
                 field: "metadata.resourceVersion".to_owned(),
@@ -175,14 +175,7 @@ impl Registry<'_> {
             };
             return Err(invalid(&kind.group, &kind.plural, place.name, &[error]));
         }
-        if !unconditional && version != text(before, &["metadata", "resourceVersion"]) {
-            return Err(conflict(
-                &kind.group,
-                &kind.plural,
-                place.name,
-                MODIFIED_MEANWHILE,
-            ));
-        }
+        refuse_stale(kind, place, version, before)?;
         self.replace(place, old, before, body, manager)
     }
 
@@ -205,16 +198,7 @@ impl Registry<'_> {
             return Err(invalid("autoscaling", "Scale", place.name, &[error]));
         }
         let version = text(scale, &["metadata", "resourceVersion"]);
-        if !matches!(version, "" | "0")
-            && version != text(old.value(), &["metadata", "resourceVersion"])
-        {
-            return Err(conflict(
-                &kind.group,
-                &kind.plural,
-                place.name,
-                MODIFIED_MEANWHILE,
-            ));
-        }
+        refuse_stale(kind, place, version, old.value())?;
         let before = old.decode();
         let mut new = before.clone();
         set(&mut new, &["spec", "replicas"], json!(replicas));
@@ -230,16 +214,7 @@ impl Registry<'_> {
         let kind = self.kinds.get(place.resource);
         let old = Arc::clone(self.get(place)?);
         let version = text(body, &["metadata", "resourceVersion"]);
-        if !matches!(version, "" | "0")
-            && version != text(old.value(), &["metadata", "resourceVersion"])
-        {
-            return Err(conflict(
-                &kind.group,
-                &kind.plural,
-                place.name,
-                MODIFIED_MEANWHILE,
-            ));
-        }
+        refuse_stale(kind, place, version, old.value())?;
         let left = at(body, &["spec", "finalizers"])
             .cloned()
             .unwrap_or(json!([]));
@@ -471,6 +446,29 @@ impl Registry<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a write names no version of the object, or 0: it is made whatever version is held.
+fn is_unconditional(version: &str) -> bool {
+    matches!(version, "" | "0")
+}
+
+/// Refuses a write that names another version of the object than the one that is held.
+fn refuse_stale(
+    kind: &ResourceType,
+    place: Place<'_>,
+    version: &str,
+    held: &Value,
+) -> Result<(), ApiError> {
+    if is_unconditional(version) || version == text(held, &["metadata", "resourceVersion"]) {
+        return Ok(());
+    }
+    Err(conflict(
+        &kind.group,
+        &kind.plural,
+        place.name,
+        MODIFIED_MEANWHILE,
+    ))
 }
 
 /// `object` with another status.

@@ -438,7 +438,7 @@ impl Lane {
     }
 
     /// Of what was just confirmed to be wrong, etcd is asked about the newest that the watch was told: in the history that
-    /// the watch was told of, it is there at its version, whatever was lost since. The newest is the last to be
+    /// the watch was told of, it is there at its version, even where later events were lost. The newest is the last to be
     /// compacted, and the likeliest to be of a history that is gone.
     fn ask_whether_it_was<'a>(&mut self, confirmed: impl IntoIterator<Item = &'a Difference>) {
         let told = confirmed.into_iter().filter_map(|found| {
