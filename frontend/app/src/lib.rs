@@ -18,13 +18,11 @@
 //! Both are one crate and share one memory; the page build cuts them apart at `second`. What only the second part calls
 //! is carried by it alone.
 
-pub mod bitmap;
 pub mod body;
 pub mod core;
 pub mod decimal;
 pub mod input;
-#[cfg(target_arch = "wasm32")]
-pub mod painter;
+pub mod paint;
 #[cfg(target_arch = "wasm32")]
 mod panels;
 #[cfg(target_arch = "wasm32")]

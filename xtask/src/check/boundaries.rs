@@ -385,9 +385,9 @@ fn backend_source(
 /// What of the model tells nothing of records: a hash of bytes.
 const NO_RECORD: &str = "watchscope_model::fnv";
 
-/// The painter walks the display list; with no record type in sight it has nothing to judge by.
+/// Painting walks the display list; with no record type in sight it has nothing to judge by.
 fn app_source(path: &str, mentions: &[Mention], place: &dyn Fn(usize) -> String) -> Vec<Violation> {
-    if !path.split(['/', '.']).any(|part| part == "painter") {
+    if !path.split(['/', '.']).any(|part| part == "paint") {
         return Vec::new();
     }
     let of_records = mentions
@@ -568,13 +568,13 @@ mod tests {
     #[test]
     fn the_painter_sees_no_records() {
         let found = mentions::mentions("use watchscope_model::Event;").unwrap();
-        assert_eq!(app_source("painter.rs", &found, &at).len(), 1);
-        assert_eq!(app_source("canvas/painter/text.rs", &found, &at).len(), 1);
+        assert_eq!(app_source("paint/painter.rs", &found, &at).len(), 1);
+        assert_eq!(app_source("paint/sprites/text.rs", &found, &at).len(), 1);
         assert_eq!(app_source("source.rs", &found, &at).len(), 0);
         let hash = mentions::mentions("use watchscope_model::fnv; fn f() { fnv::after(0, b) }");
-        assert_eq!(app_source("painter.rs", &hash.unwrap(), &at).len(), 0);
+        assert_eq!(app_source("paint/painter.rs", &hash.unwrap(), &at).len(), 0);
         let all = mentions::mentions("use watchscope_model::*;").unwrap();
-        assert_eq!(app_source("painter.rs", &all, &at).len(), 1);
+        assert_eq!(app_source("paint/painter.rs", &all, &at).len(), 1);
     }
 
     #[test]

@@ -9,7 +9,9 @@ use web_sys::{Blob, HtmlAnchorElement, Url};
 
 use super::signals::signals;
 use crate::core::model::Model;
-use crate::painter::{self, Painter, Palette};
+use crate::paint::canvas::hidden_canvas;
+use crate::paint::painter::Painter;
+use crate::paint::palette::Palette;
 use crate::runtime::page::{Handle, elements};
 
 /// Device px to a CSS px of the page: twice, so that text stays sharp when the picture is shown at half width.
@@ -49,7 +51,7 @@ impl Model {
         };
         let scene = saved(&self.picture(now), &caption);
         let (width, height) = (scene.width.to_f64(), scene.height.to_f64());
-        let canvas = painter::canvas(
+        let canvas = hidden_canvas(
             &elements().document,
             (width * SCALE).ceil() as u32,
             (height * SCALE).ceil() as u32,

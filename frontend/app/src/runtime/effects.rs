@@ -12,7 +12,7 @@ use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 use crate::core::msg::{Msg, Painted};
 use crate::core::screen::Size;
-use crate::painter::Painter;
+use crate::paint::painter::Painter;
 use crate::source::connection;
 
 /// What belongs to the browser.

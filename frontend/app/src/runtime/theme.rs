@@ -2,7 +2,7 @@
 
 use super::elements::Elements;
 use crate::core::screen::{Screen, Surroundings, ThemeChoice};
-use crate::painter::Palette;
+use crate::paint::palette::Palette;
 
 /// What the system is asked.
 pub(crate) const LIGHT: &str = "(prefers-color-scheme: light)";

@@ -117,7 +117,7 @@ const APP: Crate = Crate {
         room("input", &["input"], &[]),
         room("body", &["body"], &[]),
         room("decimal", &["decimal"], &[]),
-        room("paint", &["painter", "bitmap"], &["decimal"]),
+        room("paint", &["paint"], &["decimal"]),
         room("core", &["core"], &["body", "decimal", "input", "source"]),
         room(
             "runtime",
@@ -139,10 +139,7 @@ const APP: Crate = Crate {
         ),
     ],
     machines: &[],
-    circles: &[
-        &["panels/signals.rs", "panels/texts.rs"],
-        &["painter/mod.rs", "painter/sprites.rs"],
-    ],
+    circles: &[&["panels/signals.rs", "panels/texts.rs"]],
 };
 
 const DIAGNOSIS: Crate = Crate {

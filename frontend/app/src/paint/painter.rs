@@ -1,65 +1,17 @@
 //! Draws a display list into memory and shows it on a canvas, a band at a time. Knows primitives and colours, not what
 //! they mean.
-//!
-//! ```text
-//!   primitives ─┬─► rectangles, level and upright lines, strips ──────────────────────────► pixels ─► canvas
-//!               └─► glyphs, digits, texts, slanted lines, hatches ─► sprites, by the browser ─┘
-//! ```
-//! A canvas takes a call for each mark, and in software it draws them slower than memory is written. So the browser
-//! draws only what it alone can, once for each size and colours, into sprites; they are dropped when the theme or the
-//! resolution changes. Everything lies on whole device px.
 
-mod sprites;
-
-use js_sys::{Object, Reflect, Uint8ClampedArray, WebAssembly};
-use wasm_bindgen::{JsCast as _, JsValue};
+use js_sys::{Uint8ClampedArray, WebAssembly};
+use wasm_bindgen::JsCast as _;
 use watchscope_timeline::glyph::GLYPH_HALO_PX;
 use watchscope_timeline::scene::{Area, FOOT_INKS, Px, STRIP_COLUMN_PX, Step, Stroke};
-use watchscope_timeline::{Primitive, Scene, Theme, Token};
-use web_sys::{CanvasRenderingContext2d, Document, HtmlCanvasElement, ImageData};
+use watchscope_timeline::{Primitive, Scene, Token};
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
-use self::sprites::Sprites;
-use crate::bitmap::{Bitmap, faint};
-
-/// Where colours come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Palette {
-    /// Dark or light.
-    pub theme: Theme,
-    /// The person chose the system's few colours (`forced-colors: active`).
-    pub forced: bool,
-}
-
-impl Palette {
-    /// A token's colour as CSS.
-    #[must_use]
-    pub fn css(self, token: Token) -> &'static str {
-        if !self.forced {
-            return token.value(self.theme);
-        }
-        match token {
-            Token::Ground0
-            | Token::Ground1
-            | Token::Ground2
-            | Token::Ground3
-            | Token::Ground4
-            | Token::StreamFill
-            | Token::LostGround
-            | Token::DivergenceGround
-            | Token::GhostFill
-            | Token::SelectGround
-            | Token::Line1
-            | Token::Expired
-            | Token::OnFill => "Canvas",
-            Token::Divergence | Token::Error | Token::Lost | Token::Select | Token::Focus => {
-                "Highlight"
-            }
-            // Lines of the panels have the colour of text too; that of disabled text is a dark red in some systems.
-            Token::NotLoaded => "GrayText",
-            _ => "CanvasText",
-        }
-    }
-}
+use super::bitmap::{Bitmap, faint};
+use super::canvas::context_of;
+use super::palette::Palette;
+use super::sprites::Sprites;
 
 /// So many px are drawn before they are shown: 512 KiB, a part of a core's own cache. Panning over 2,000 marks took 8.9 ms
 /// of script a frame (p50; p95 15.1), and 11.4 (26.1) with one bitmap of the canvas' size, on a busy machine.
@@ -456,33 +408,4 @@ fn round(area: Area, radius: u8) -> Vec<Step> {
         Step::Curve(x0, y0 + near, x0 + near, y0, x0 + arc, y0),
         Step::Close,
     ]
-}
-
-/// A canvas of so many device px that is not in the document.
-#[must_use]
-pub fn canvas(document: &Document, width: u32, height: u32) -> Option<HtmlCanvasElement> {
-    let canvas: HtmlCanvasElement = document.create_element("canvas").ok()?.dyn_into().ok()?;
-    canvas.set_width(width);
-    canvas.set_height(height);
-    Some(canvas)
-}
-
-/// Its context, made with one option.
-fn context_of(
-    canvas: &HtmlCanvasElement,
-    option: &str,
-    value: bool,
-) -> Option<CanvasRenderingContext2d> {
-    let options = Object::new();
-    Reflect::set(
-        &options,
-        &JsValue::from_str(option),
-        &JsValue::from_bool(value),
-    )
-    .ok()?;
-    canvas
-        .get_context_with_context_options("2d", &options)
-        .ok()??
-        .dyn_into()
-        .ok()
 }

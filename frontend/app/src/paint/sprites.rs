@@ -9,8 +9,9 @@ use watchscope_timeline::scene::{Align, Hatch, Pattern, Px, Step, Stroke, TextLi
 use watchscope_timeline::{Glyph, Token};
 use web_sys::{CanvasRenderingContext2d, Document, HtmlCanvasElement, Path2d};
 
-use super::{Palette, canvas, context_of};
-use crate::bitmap::Bitmap;
+use super::bitmap::Bitmap;
+use super::canvas::{context_of, hidden_canvas};
+use super::palette::Palette;
 use crate::decimal::decimal;
 
 /// The sans face of the page; the same list as in styles.css.
@@ -55,7 +56,7 @@ pub(super) struct Sprites {
 
 impl Sprites {
     pub(super) fn new(document: &Document, scale: f64, palette: Palette) -> Option<Self> {
-        let canvas = canvas(document, 64, 64)?;
+        let canvas = hidden_canvas(document, 64, 64)?;
         // What is read back again and again is best kept in memory.
         let context = context_of(&canvas, "willReadFrequently", true)?;
         let mut sprites = Self {
