@@ -1,10 +1,10 @@
-//! Canvases that are not in the document, and the contexts of canvases.
+//! Makes canvases outside the document, and the 2D contexts of canvases.
 
 use js_sys::{Object, Reflect};
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{CanvasRenderingContext2d, Document, HtmlCanvasElement};
 
-/// A canvas of so many device px that is not in the document.
+/// Makes a canvas of this size, in device px. It is not part of the document.
 #[must_use]
 pub fn hidden_canvas(document: &Document, width: u32, height: u32) -> Option<HtmlCanvasElement> {
     let canvas: HtmlCanvasElement = document.create_element("canvas").ok()?.dyn_into().ok()?;
@@ -13,7 +13,7 @@ pub fn hidden_canvas(document: &Document, width: u32, height: u32) -> Option<Htm
     Some(canvas)
 }
 
-/// Its context, made with one option.
+/// The 2D context of a canvas, made with one option.
 pub(super) fn context_of(
     canvas: &HtmlCanvasElement,
     option: &str,

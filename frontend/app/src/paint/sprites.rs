@@ -153,13 +153,9 @@ impl Sprites {
             .get(self.last_glyph)
             .is_some_and(|(last, _)| **last == key);
         if !is_last {
-            self.last_glyph = match self.find(&key) {
-                Some(place) => place,
-                None => {
-                    let sprite = self.draw_glyph(glyph, size, ink, ground, halo);
-                    self.keep(&key, sprite)
-                }
-            };
+            self.last_glyph = self.find_or_draw(&key, |sprites| {
+                sprites.draw_glyph(glyph, size, ink, ground, halo)
+            });
         }
         &self.known[self.last_glyph].1
     }
@@ -178,26 +174,14 @@ impl Sprites {
         ];
         key.extend(most.to_le_bytes());
         key.extend(line.text.as_bytes());
-        let place = match self.find(&key) {
-            Some(place) => place,
-            None => {
-                let sprite = self.draw_text(line);
-                self.keep(&key, sprite)
-            }
-        };
+        let place = self.find_or_draw(&key, |sprites| sprites.draw_text(line));
         &self.known[place].1
     }
 
     /// The tile of a hatch. It repeats without a seam: its side is a whole number of device px, next to the pitch.
     pub(super) fn hatch(&mut self, hatch: Hatch) -> &Sprite {
         let key = [b'h', hatch as u8];
-        let place = match self.find(&key) {
-            Some(place) => place,
-            None => {
-                let sprite = self.draw_hatch(hatch);
-                self.keep(&key, sprite)
-            }
-        };
+        let place = self.find_or_draw(&key, |sprites| sprites.draw_hatch(hatch));
         &self.known[place].1
     }
 
@@ -257,56 +241,63 @@ impl Sprites {
                 key.extend(((number * 64.0) as i32).to_le_bytes());
             }
         }
-        let place = match self.find(&key) {
-            Some(place) => place,
-            None => {
-                // Mitres reach beyond the points.
-                let (dx, dy) = (
-                    (left - 2.0 * width).floor() - 1.0,
-                    (top - 2.0 * width).floor() - 1.0,
-                );
-                let size = (
-                    (right + 2.0 * width - dx).ceil() as i32 + 1,
-                    (bottom + 2.0 * width - dy).ceil() as i32 + 1,
-                );
-                self.begin(size.0, size.1);
-                let context = &self.context;
-                context.set_global_alpha(f64::from(opacity) / 100.0);
-                context.begin_path();
-                for (step, &[a, b, c, d, x, y]) in steps.iter().zip(&points) {
-                    match step {
-                        Step::Move(..) => context.move_to(a - dx, b - dy),
-                        Step::Line(..) => context.line_to(a - dx, b - dy),
-                        Step::Curve(..) => {
-                            context.bezier_curve_to(a - dx, b - dy, c - dx, d - dy, x - dx, y - dy)
-                        }
-                        Step::Close => context.close_path(),
+        let place = self.find_or_draw(&key, |sprites| {
+            // Mitres reach beyond the points.
+            let (dx, dy) = (
+                (left - 2.0 * width).floor() - 1.0,
+                (top - 2.0 * width).floor() - 1.0,
+            );
+            let size = (
+                (right + 2.0 * width - dx).ceil() as i32 + 1,
+                (bottom + 2.0 * width - dy).ceil() as i32 + 1,
+            );
+            sprites.begin(size.0, size.1);
+            let context = &sprites.context;
+            context.set_global_alpha(f64::from(opacity) / 100.0);
+            context.begin_path();
+            for (step, &[a, b, c, d, x, y]) in steps.iter().zip(&points) {
+                match step {
+                    Step::Move(..) => context.move_to(a - dx, b - dy),
+                    Step::Line(..) => context.line_to(a - dx, b - dy),
+                    Step::Curve(..) => {
+                        context.bezier_curve_to(a - dx, b - dy, c - dx, d - dy, x - dx, y - dy)
                     }
+                    Step::Close => context.close_path(),
                 }
-                if let Some(ink) = fill {
-                    self.fill_with(ink);
-                    context.fill();
-                }
-                if let Some(stroke) = stroke {
-                    self.stroke_with(stroke.ink, width);
-                    let dashes = Array::new();
-                    if stroke.dash.is_some() {
-                        for length in [on, off] {
-                            dashes.push(&JsValue::from_f64(f64::from(length) * self.scale));
-                        }
-                    }
-                    // Only negative lengths are refused.
-                    let _ = context.set_line_dash(&dashes);
-                    context.stroke();
-                    let _ = context.set_line_dash(&Array::new());
-                }
-                let sprite = self.take(size.0, size.1, dx as i32, dy as i32);
-                self.keep(&key, sprite)
             }
-        };
+            if let Some(ink) = fill {
+                sprites.fill_with(ink);
+                context.fill();
+            }
+            if let Some(stroke) = stroke {
+                sprites.stroke_with(stroke.ink, width);
+                let dashes = Array::new();
+                if stroke.dash.is_some() {
+                    for length in [on, off] {
+                        dashes.push(&JsValue::from_f64(f64::from(length) * sprites.scale));
+                    }
+                }
+                // Only negative lengths are refused.
+                let _ = context.set_line_dash(&dashes);
+                context.stroke();
+                let _ = context.set_line_dash(&Array::new());
+            }
+            sprites.take(size.0, size.1, dx as i32, dy as i32)
+        });
         let sprite = &self.known[place].1;
         let (x, y) = (x0 as i32 + origin.0, y0 as i32 + origin.1);
         (&sprite.bitmap, x + sprite.dx, y + sprite.dy)
+    }
+
+    /// The place of the sprite with this key, which is drawn if there is none yet.
+    fn find_or_draw(&mut self, key: &[u8], draw: impl FnOnce(&mut Self) -> Sprite) -> usize {
+        match self.find(key) {
+            Some(place) => place,
+            None => {
+                let sprite = draw(self);
+                self.keep(key, sprite)
+            }
+        }
     }
 
     fn find(&self, key: &[u8]) -> Option<usize> {
