@@ -9,11 +9,12 @@ mod side_by_side;
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 use std::{fs, thread};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use self::counts::Counts;
 use crate::page::PageProfile;
@@ -27,43 +28,23 @@ const LONG_CASES: &str = "10000";
 /// Runs all tests; the last line of all is `N passed, N failed, N skipped`, also when they fail.
 pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<ExitCode> {
     let start = Instant::now();
-    let kube = kube::ensure_assets(project)?;
-    if let Err(wanted) = &kube {
-        eprintln!("  no kube-apiserver; its tests are skipped unless you install {wanted}");
-    }
-    let controllers = kube::ensure_controllers(project)?;
-    if let Err(wanted) = &controllers {
-        eprintln!("  no kube-controller-manager; its test is skipped unless you install {wanted}");
-    }
-    let informer = kube::ensure_informer(project)?;
-    if let Err(wanted) = &informer {
-        eprintln!("  no informer of client-go; its test is skipped unless you install {wanted}");
-    }
+    // Go's compiler and linker use the core that the page's last steps leave idle.
+    let (programs, page) = thread::scope(|scope| {
+        let programs = scope.spawn(|| programs(project));
+        let page = page_and_binary(project, installs, long);
+        (programs.join(), page)
+    });
+    let programs = programs.map_err(|_| anyhow!("building the programs panicked"))??;
+    let (digests, binary) = page?;
     let browser = browser::ensure(installs)?;
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
     }
-    if long {
-        // Nothing else builds it, and the cut into parts depends on how it is compiled.
-        page::build(project, installs, PageProfile::Dev)?;
-    }
-    page::build(project, installs, PageProfile::Release)?;
-    let digests = page::build_digests(project, installs)?;
-    let binary = build::binary(project, false, None)?;
-
     let mut variables: Vec<(&str, OsString)> = vec![
         ("WATCHSCOPE_TEST_BINARY", binary.into()),
         ("WATCHSCOPE_TEST_DIGESTS", digests.into()),
     ];
-    if let Ok(folder) = kube {
-        variables.push(("KUBEBUILDER_ASSETS", folder.into()));
-    }
-    if let Ok(folder) = controllers {
-        variables.push(("WATCHSCOPE_TEST_CONTROLLERS", folder.into()));
-    }
-    if let Ok(program) = informer {
-        variables.push(("WATCHSCOPE_TEST_INFORMER", program.into()));
-    }
+    variables.extend(programs);
     if let Some(browser) = browser {
         variables.push(("CHROME", browser.chrome.into()));
         variables.push(("CHROMEDRIVER", browser.chromedriver.into()));
@@ -115,6 +96,52 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// The programs that are built from Go modules, each with the variable by which tests find it. One that cannot be built is
+/// told, and left out.
+fn programs(project: &Project) -> Result<Vec<(&'static str, OsString)>> {
+    let programs = [
+        (
+            "KUBEBUILDER_ASSETS",
+            "kube-apiserver; its tests are",
+            kube::ensure_assets(project)?,
+        ),
+        (
+            "WATCHSCOPE_TEST_CONTROLLERS",
+            "kube-controller-manager; its test is",
+            kube::ensure_controllers(project)?,
+        ),
+        (
+            "WATCHSCOPE_TEST_INFORMER",
+            "informer of client-go; its test is",
+            kube::ensure_informer(project)?,
+        ),
+    ];
+    let mut found = Vec::new();
+    for (variable, what, program) in programs {
+        match program {
+            Ok(path) => found.push((variable, path.into())),
+            Err(wanted) => eprintln!("  no {what} skipped unless you install {wanted}"),
+        }
+    }
+    Ok(found)
+}
+
+/// The page, and with it the folder of digests and the binary.
+fn page_and_binary(
+    project: &Project,
+    installs: Installs,
+    long: bool,
+) -> Result<(PathBuf, PathBuf)> {
+    if long {
+        // Nothing else builds it, and the cut into parts depends on how it is compiled.
+        page::build(project, installs, PageProfile::Dev)?;
+    }
+    page::build(project, installs, PageProfile::Release)?;
+    let digests = page::build_digests(project, installs)?;
+    let binary = build::binary(project, false, None)?;
+    Ok((digests, binary))
 }
 
 /// Runs a command of tests, passing on what it writes, and counts.
