@@ -15,23 +15,23 @@ use watchscope_timeline::draw::RECORDS;
 use crate::core::model::{Model, Second};
 use crate::core::msg::Msg;
 use crate::panels;
-use crate::runtime::page::{Handle, send};
+use crate::runtime::page::send;
 
 /// The cut: what this function reaches and the first part does not is the second part.
 #[wasm_split(second, wasm_split_path = leptos::wasm_split, fallible)]
 fn second_part() -> Result<Second, SplitLoaderError> {
     // From here on a panic says where; before, the console has its stack.
     console_error_panic_hook::set_once();
-    panels::mount(Handle);
     Ok(Second {
+        segment: Model::take_segment,
+        chapter: Store::chapter,
+        records: RECORDS,
+        forget: Model::forget,
+        person: Model::person,
         publish: Model::publish,
+        show: panels::show,
         drawn: panels::drawn,
         carry_out: panels::carry_out,
-        forget: Model::forget,
-        inform: panels::inform,
-        segment: Model::take_segment,
-        records: RECORDS,
-        chapter: Store::chapter,
     })
 }
 
@@ -42,7 +42,7 @@ thread_local! {
     static LOADING: RefCell<Option<Loading>> = const { RefCell::new(None) };
 }
 
-/// Loads the second part and mounts its panels, once what is drawn now is painted.
+/// Loads the second part once what is drawn now is painted. Its panels are mounted as the model takes it in.
 pub(crate) fn load_soon() {
     LOADING.set(Some(Box::pin(second_part())));
     poll_soon();

@@ -107,7 +107,7 @@ fn the_document_has_the_elements_that_the_page_looks_for() {
     let sources = [
         include_str!("../src/runtime/elements.rs"),
         include_str!("../src/panels/listen.rs"),
-        include_str!("../src/panels/mod.rs"),
+        include_str!("../src/panels/mount.rs"),
     ];
     let ids: Vec<&str> = sources
         .iter()

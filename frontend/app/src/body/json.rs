@@ -1,5 +1,10 @@
 //! Reads JSON without changing it: keys in their order, numbers and strings as they are spelled.
 
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
 /// Values may be nested this deep; deeper text is shown as it came.
 const MAX_DEPTH: u32 = 128;
 
@@ -17,122 +22,56 @@ pub enum Json<'a> {
 /// Reads a text; `None` if it is no JSON, or nested too deep.
 #[must_use]
 pub fn parse(text: &str) -> Option<Json<'_>> {
-    let mut parser = Parser { text, at: 0 };
-    let value = parser.value(0)?;
-    parser.space();
-    (parser.at == text.len()).then_some(value)
+    let value: &RawValue = serde_json::from_str(text).ok()?;
+    read(value.get(), 0)
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
+/// Reads a value that is known to be JSON, with no space around it. Each level is read once more for the values in it.
+fn read(text: &str, depth: u32) -> Option<Json<'_>> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match text.as_bytes().first()? {
+        b'{' => {
+            let members: Members<'_> = serde_json::from_str(text).ok()?;
+            let members = members.0.into_iter();
+            let member = |(key, value)| Some((key, read(value, depth + 1)?));
+            members.map(member).collect::<Option<_>>().map(Json::Object)
+        }
+        b'[' => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+            let items = items.iter().map(|item| read(item.get(), depth + 1));
+            items.collect::<Option<_>>().map(Json::Array)
+        }
+        _ => Some(Json::Scalar(text)),
+    }
 }
 
-impl<'a> Parser<'a> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+/// The members of an object in their order, keys and values as they are spelled.
+struct Members<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
     }
 
-    fn space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    fn take(&mut self, byte: u8) -> Option<()> {
-        self.space();
-        (self.peek() == Some(byte)).then(|| self.at += 1)
-    }
-
-    fn value(&mut self, depth: u32) -> Option<Json<'a>> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        self.space();
-        match self.peek()? {
-            b'{' => self
-                .members(b'}', |parser| {
-                    parser.space();
-                    let key = parser.string()?;
-                    parser.take(b':')?;
-                    Some((key, parser.value(depth + 1)?))
-                })
-                .map(Json::Object),
-            b'[' => self
-                .members(b']', |parser| parser.value(depth + 1))
-                .map(Json::Array),
-            b'"' => self.string().map(Json::Scalar),
-            _ => self.word().map(Json::Scalar),
-        }
-    }
-
-    fn members<T>(
-        &mut self,
-        close: u8,
-        mut member: impl FnMut(&mut Self) -> Option<T>,
-    ) -> Option<Vec<T>> {
-        self.at += 1;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
-        if self.take(close).is_some() {
-            return Some(members);
+        while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+            members.push((key.get(), value.get()));
         }
-        loop {
-            members.push(member(self)?);
-            if self.take(close).is_some() {
-                return Some(members);
-            }
-            self.take(b',')?;
-        }
+        Ok(Members(members))
     }
-
-    fn string(&mut self) -> Option<&'a str> {
-        let start = self.at;
-        if self.peek()? != b'"' {
-            return None;
-        }
-        self.at += 1;
-        loop {
-            match self.peek()? {
-                b'\\' => self.at += 2,
-                b'"' => {
-                    self.at += 1;
-                    return self.text.get(start..self.at);
-                }
-                _ => self.at += 1,
-            }
-        }
-    }
-
-    fn word(&mut self) -> Option<&'a str> {
-        let start = self.at;
-        while matches!(
-            self.peek(),
-            Some(b'a'..=b'z' | b'E' | b'0'..=b'9' | b'+' | b'-' | b'.')
-        ) {
-            self.at += 1;
-        }
-        let word = self.text.get(start..self.at)?;
-        (is_number(word) || matches!(word, "true" | "false" | "null")).then_some(word)
-    }
-}
-
-/// Whether a word is a number as RFC 8259 section 6 spells them.
-fn is_number(word: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (mantissa, exponent) = match word.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (word, None),
-    };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
-    let whole = whole.strip_prefix('-').unwrap_or(whole);
-    digits(whole)
-        && (whole == "0" || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent
-            .is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
 }
 
 /// A value in lines: two spaces a level, one member a line, empty things on one.
@@ -207,6 +146,10 @@ mod tests {
             assert_eq!(parse(text), None, "{text}");
         }
         assert_eq!(parse(&"[".repeat(100_000)), None);
+        let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
+        assert_eq!(parse(&nested(100_000)), None);
+        assert!(parse(&nested(MAX_DEPTH as usize + 1)).is_some());
+        assert_eq!(parse(&nested(MAX_DEPTH as usize + 2)), None);
     }
 
     proptest! {

@@ -1,5 +1,8 @@
 //! What the browser is to do after a message: the runtime carries it out while nothing borrows the model.
 
+use watchscope_model::id::LogId;
+
+use super::shown::ObjectPane;
 use crate::source::connection;
 
 /// One thing to do. The runtime does them in their order.
@@ -24,8 +27,8 @@ pub enum Effect {
     Drawn,
     /// Show the date over the lane tree.
     ShowDate(String),
-    /// Show what the panels cannot wait for: the state of the connection, trouble, what is said.
-    Inform,
+    /// Show in the panels what has changed.
+    Show,
     /// Load the second part once what was painted is seen.
     LoadSecond,
     /// Say that the second part is missing.
@@ -36,11 +39,52 @@ pub enum Effect {
     Panel(PanelEffect),
 }
 
-/// What the second part is to do. Each gives the focus to an element, and the browser then calls back at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the second part is to do. Where an element takes the focus, the browser calls back at once.
+#[derive(Clone, Debug, PartialEq)]
 pub enum PanelEffect {
+    /// Put the panels around the picture, and listen to the person.
+    Mount,
     /// The filter takes the focus.
     FocusFilter,
     /// The picture takes the focus from the detail, which is about to close.
     TakeFocusBack,
+    /// An element takes the focus once it is drawn.
+    FocusSoon(Focus),
+    /// Keep a text in this browser. In one without storage it lasts as long as the page.
+    Keep(Kept, String),
+    /// Tell what was muted of this log, with [`Person::Muted`](super::person::Person::Muted).
+    RecallMuted(LogId),
+    /// Fetch the body of a change and of the version before.
+    FetchBodies {
+        /// The number of the selection.
+        selection: u64,
+        /// Where they are.
+        pane: ObjectPane,
+    },
+    /// Fetch the texts of the failure catalogue, unless they are here.
+    FetchTexts,
+}
+
+/// What takes the focus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Focus {
+    /// The picture.
+    Picture,
+    /// The findings.
+    Findings,
+    /// The table of watches.
+    Watches,
+    /// The tab that is shown.
+    Tab,
+}
+
+/// What a browser keeps for when the page is loaded again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// What the person opened and closed.
+    Opened,
+    /// The theme.
+    Theme,
+    /// What is muted of a log: the next cluster may be served at the same address.
+    Muted(LogId),
 }

@@ -2,7 +2,7 @@
 
 use watchscope_timeline::format;
 
-use super::effect::Effect;
+use super::effect::{Effect, PanelEffect};
 use super::model::{Model, Second};
 use super::msg::Painted;
 use super::screen::{Size, Window};
@@ -65,6 +65,7 @@ impl Model {
             self.effects.push(Effect::ShowDate(date));
             if let Some(second) = self.second {
                 (second.publish)(self, now);
+                self.effects.push(Effect::Show);
             }
         }
         if !self.frame.is_second_asked {
@@ -109,6 +110,7 @@ impl Model {
     /// The second part is here: takes in what waited for it.
     pub(super) fn join(&mut self, second: Second) {
         self.second = Some(second);
+        self.effects.push(Effect::Panel(PanelEffect::Mount));
         for frame in std::mem::take(&mut self.link.held) {
             if let Some(input) = (second.segment)(self, &frame) {
                 self.input(input);

@@ -13,7 +13,7 @@ impl Model {
         if !self.is_connected() {
             self.link.backfill.interrupted();
         }
-        self.effects.push(Effect::Inform);
+        self.effects.push(Effect::Show);
         self.changed();
     }
 

@@ -4,7 +4,7 @@
 //!   Msg ─► update(Model, Msg, Now) ─► effects   (runtime carries them out)
 //!             ├─ link     socket, session   ─► deliver ─► store, clock
 //!             ├─ frame    what is stale     ─► layout  ─► rows, scene, rows of the lane tree
-//!             └─ second   what a person does (second part)
+//!             └─ second   what a person does, what the panels show (second part)
 //! ```
 //! Time, chance and the browser's sizes come with each message, so that a test gives its own.
 
@@ -16,9 +16,11 @@ pub mod link;
 pub mod model;
 pub mod msg;
 pub mod panel_state;
+pub mod person;
 pub mod queue;
-pub mod records;
 pub mod screen;
+pub mod second;
+pub mod shown;
 pub mod summary;
 pub mod tree_rows;
 pub mod update;

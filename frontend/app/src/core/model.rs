@@ -10,7 +10,9 @@ use watchscope_timeline::{LaneId, RecordId, Scene, Store, View};
 
 use super::effect::{Effect, PanelEffect};
 use super::panel_state::PanelState;
+use super::person::Person;
 use super::screen::Screen;
+use super::shown::Shown;
 use crate::source::backfill::Backfill;
 use crate::source::clock::ServerClock;
 use crate::source::connection::{Connection, Input};
@@ -47,6 +49,8 @@ pub struct Model {
     pub frame: FramePolicy,
     /// What only the second part keeps.
     pub panels: PanelState,
+    /// What the panels show.
+    pub shown: Shown,
     /// What the live region says.
     pub said: String,
     /// What went wrong, until the person dismisses it.
@@ -181,10 +185,12 @@ pub struct Second {
     pub records: &'static Records,
     /// Lets go of all that is held: the log has begun again.
     pub forget: fn(&mut Model),
-    /// Writes what the panels show.
+    /// Does what the person asks for.
+    pub person: fn(&mut Model, Person),
+    /// Writes what the panels show of records and time.
     pub publish: fn(&mut Model, Time),
-    /// Writes what cannot wait for it: the state of the connection, trouble, what is said.
-    pub inform: fn(&Model),
+    /// Shows in the panels what has changed.
+    pub show: fn(&Model),
     /// The picture was painted: moves what lies over it.
     pub drawn: fn(),
     /// Does in the browser what the model asked the panels for.
@@ -221,6 +227,7 @@ impl Model {
             screen: Screen::default(),
             frame: FramePolicy::default(),
             panels: PanelState::default(),
+            shown: Shown::default(),
             said: String::new(),
             trouble: None,
             second: None,
@@ -248,13 +255,13 @@ impl Model {
     /// Says something in the live region.
     pub fn say(&mut self, words: String) {
         self.said = words;
-        self.effects.push(Effect::Inform);
+        self.effects.push(Effect::Show);
     }
 
     /// Tells of something that went wrong, until the person dismisses it.
     pub fn trouble_with(&mut self, words: impl Into<String>) {
         self.trouble = Some(words.into());
-        self.effects.push(Effect::Inform);
+        self.effects.push(Effect::Show);
     }
 
     /// Asks the browser for something after this message.

@@ -1,6 +1,7 @@
 //! What happens to the page. Each message is handled whole before the next.
 
-use super::model::{Model, Second};
+use super::model::Second;
+use super::person::Person;
 use super::screen::{Size, Surroundings, ThemeChoice, Window};
 use crate::source::connection::Input;
 
@@ -42,8 +43,8 @@ pub enum Msg {
     Loaded(Second),
     /// The second part could not be loaded.
     NotLoaded,
-    /// The second part has something to do with the model.
-    Do(Box<dyn FnOnce(&mut Model)>),
+    /// The person did something, or a panel did it for the person.
+    Person(Person),
 }
 
 /// What painting a picture took.

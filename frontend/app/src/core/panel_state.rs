@@ -1,7 +1,8 @@
-//! What only the second part keeps between messages.
+//! What only the second part keeps between messages: what is selected, open, muted and asked for.
 
 use watchscope_model::Time;
 use watchscope_model::id::LogId;
+use watchscope_timeline::health::Order;
 use watchscope_timeline::scene::{StretchKind, Target};
 use watchscope_timeline::words::Footing;
 use watchscope_timeline::{LaneId, RecordId, View};
@@ -37,6 +38,16 @@ pub struct PanelState {
     pub muted_of: Option<LogId>,
     /// Whether this page shows a lesson.
     pub is_lesson: bool,
+    /// What the person typed to filter the lanes.
+    pub filter: String,
+    /// Whether the help is open.
+    pub help: bool,
+    /// Whether the findings are shown.
+    pub findings_open: bool,
+    /// Whether the table of watches is shown.
+    pub watches_open: bool,
+    /// How the table is sorted.
+    pub order: Order,
 }
 
 /// How a story that is over is shown.

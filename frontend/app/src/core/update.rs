@@ -6,8 +6,7 @@ use super::msg::Msg;
 use super::screen::Surroundings;
 use crate::source::connection::Input;
 
-/// Handles a message. What the browser is to do comes back as effects, in their order; only the panels' functions
-/// ([`Msg::Do`]) still write signals, styles and storage meanwhile.
+/// Handles a message. What the browser is to do comes back as effects, in their order.
 pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
     model.now = now;
     match message {
@@ -34,7 +33,12 @@ pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
         Msg::Opened => model.opened(),
         Msg::Loaded(second) => model.join(second),
         Msg::NotLoaded => model.want(Effect::TellIncomplete),
-        Msg::Do(action) => action(model),
+        Msg::Person(person) => {
+            // Panels come with the second part, so it is here.
+            if let Some(second) = model.second {
+                (second.person)(model, person);
+            }
+        }
     }
     std::mem::take(&mut model.effects)
 }

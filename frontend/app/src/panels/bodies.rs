@@ -1,25 +1,55 @@
-//! Bodies of objects, fetched as they are asked for.
+//! Bodies of objects, fetched and compared as they are asked for.
 
 use wasm_bindgen::JsCast as _;
-use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use watchscope_model::wire::PAGE_HEADER;
 use web_sys::{Headers, RequestInit, Response};
 
-/// What came of asking for a body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Body {
-    /// Here it is.
-    Text(String),
-    /// It was dropped to stay within the budget (410).
-    Gone,
-    /// There is none (404).
-    None,
-    /// Something else answered, or nobody.
-    Failed(Option<u16>),
+use super::signals::show_bodies;
+use crate::body::diff;
+use crate::core::shown::{Bodies, Body, ObjectPane};
+
+/// Fetches the body of a change and of the version before, and compares them.
+pub(super) fn fetch_for(selection: u64, pane: ObjectPane) {
+    let mut bodies = Bodies {
+        number: selection,
+        ..Bodies::default()
+    };
+    spawn_local(async move {
+        let (epoch, seq) = &pane.position;
+        let after = object(epoch, *seq).await;
+        bodies.body = Some(after.clone());
+        show_bodies(bodies.clone());
+        let Some((epoch, seq)) = &pane.before else {
+            return;
+        };
+        let before = object(epoch, *seq).await;
+        bodies.difference = Some(compare(&before, &after));
+        show_bodies(bodies);
+    });
+}
+
+fn compare(before: &Body, after: &Body) -> Result<Vec<diff::Difference>, String> {
+    match (before, after) {
+        (Body::Text(before), Body::Text(after)) => diff::differences(before, after)
+            .map(|mut found| {
+                found.truncate(diff::MAX_DIFFERENCES);
+                found
+            })
+            .ok_or_else(|| "One of the two is no JSON, so they cannot be compared.".to_owned()),
+        (Body::Gone, _) => {
+            Err("410: the version before was dropped to stay within the body budget.".to_owned())
+        }
+        (Body::None, _) => Err("The version before carries no body.".to_owned()),
+        (Body::Failed(_), _) => Err("The version before could not be fetched.".to_owned()),
+        (Body::Text(_), _) => {
+            Err("Without this version's body there is nothing to compare.".to_owned())
+        }
+    }
 }
 
 /// The redacted body of a change.
-pub(super) async fn object(epoch: &str, seq: u64) -> Body {
+async fn object(epoch: &str, seq: u64) -> Body {
     let Some(response) = fetch(&format!("api/objects/{epoch}.{seq}")).await else {
         return Body::Failed(None);
     };

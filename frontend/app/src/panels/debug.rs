@@ -14,86 +14,86 @@ use watchscope_timeline::scene::{Sign, Target};
 use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 use crate::decimal::decimal;
-use crate::runtime::page::Handle;
+use crate::runtime::page;
 use crate::runtime::theme::palette;
 use crate::source::connection::{Lock, Status};
 
 /// Puts the object into the window.
-pub(super) fn expose(handle: Handle) {
+pub(super) fn expose() {
     let object = Object::new();
     let reader = |name: &str, read: fn(&Model) -> String| {
         let function =
-            Closure::<dyn Fn() -> JsValue>::new(move || JsValue::from_str(&handle.read(read)));
+            Closure::<dyn Fn() -> JsValue>::new(move || JsValue::from_str(&read(&page::read())));
         // Only a frozen object refuses a property.
         let _ = Reflect::set(&object, &JsValue::from_str(name), &function.into_js_value());
     };
-    reader("hits", Model::hits_json);
-    reader("summary", Model::summary_json);
+    reader("hits", hits_json);
+    reader("summary", summary_json);
     let _ = Reflect::set(&window(), &JsValue::from_str("watchscope"), &object);
 }
 
-impl Model {
-    fn hits_json(&self) -> String {
-        let mut json = String::from("[");
-        for hit in &self.scene.hits {
-            let Some(drawn) = hit.drawn else {
-                continue;
-            };
-            let (kind, id) = match drawn.sign {
-                Sign::Glyph(glyph) => ("glyph", glyph.id()),
-                Sign::Hatch(hatch) => ("hatch", hatch.id()),
-            };
-            if json.len() > 1 {
-                json.push(',');
-            }
-            let (first, count) = match &hit.target {
-                Target::Record(id) | Target::Stretch(_, id) => (id.seq.0, 1),
-                Target::Merged { first, count, .. } => (first.seq.0, *count),
-                Target::Lane => (0, 0),
-            };
-            json.push_str(&format!(
-                "{{\"{kind}\":\"{id}\",\"token\":\"{}\",\"color\":\"{}\",\"lane\":{},\"seq\":{first},\"count\":{count},\
-                 \"x\":{},\"y\":{},\"left\":{},\"top\":{},\"width\":{},\"height\":{}}}",
-                drawn.ink.name(),
-                palette(&self.screen).css(drawn.ink),
-                quoted(&self.lane_key(hit.lane)),
-                decimal(drawn.x.to_f64(), 6),
-                decimal(drawn.y.to_f64() + RULER_PX, 6),
-                decimal(hit.area.x.to_f64(), 6),
-                decimal(hit.area.y.to_f64() + RULER_PX, 6),
-                decimal(hit.area.w.to_f64(), 6),
-                decimal(hit.area.h.to_f64(), 6),
-            ));
+fn hits_json(model: &Model) -> String {
+    let mut json = String::from("[");
+    for hit in &model.scene.hits {
+        let Some(drawn) = hit.drawn else {
+            continue;
+        };
+        let (kind, id) = match drawn.sign {
+            Sign::Glyph(glyph) => ("glyph", glyph.id()),
+            Sign::Hatch(hatch) => ("hatch", hatch.id()),
+        };
+        if json.len() > 1 {
+            json.push(',');
         }
-        json.push(']');
-        json
+        let (first, count) = match &hit.target {
+            Target::Record(id) | Target::Stretch(_, id) => (id.seq.0, 1),
+            Target::Merged { first, count, .. } => (first.seq.0, *count),
+            Target::Lane => (0, 0),
+        };
+        json.push_str(&format!(
+            "{{\"{kind}\":\"{id}\",\"token\":\"{}\",\"color\":\"{}\",\"lane\":{},\"seq\":{first},\"count\":{count},\
+             \"x\":{},\"y\":{},\"left\":{},\"top\":{},\"width\":{},\"height\":{}}}",
+            drawn.ink.name(),
+            palette(&model.screen).css(drawn.ink),
+            quoted(&model.lane_key(hit.lane)),
+            decimal(drawn.x.to_f64(), 6),
+            decimal(drawn.y.to_f64() + RULER_PX, 6),
+            decimal(hit.area.x.to_f64(), 6),
+            decimal(hit.area.y.to_f64() + RULER_PX, 6),
+            decimal(hit.area.w.to_f64(), 6),
+            decimal(hit.area.h.to_f64(), 6),
+        ));
     }
+    json.push(']');
+    json
+}
 
-    fn summary_json(&self) -> String {
-        let state = self.store.state();
-        format!(
-            "{{\"records\":{},\"head\":{},\"rows\":{},\"hidden\":{},\"following\":{},\"connection\":{},\"frameMs\":{},\"sceneMs\":{},\
-             \"lagMs\":{},\"leftUs\":{},\"usPerPx\":{},\"scrollPx\":{},\"painted\":{},\"firstLaneMs\":{}}}",
-            self.store.records(),
-            state.map_or(0, |state| state.seq.0),
-            self.rows.rows.len(),
-            self.rows.hidden,
-            self.view.following,
-            quoted(status_word(&self.link.connection.status())),
-            decimal(self.frame.frame_ms, 2),
-            decimal(self.frame.scene_ms, 2),
-            self.link
-                .lag_ms
-                .map_or_else(|| "null".to_owned(), |lag| lag.to_string()),
-            self.view.left_us as i64,
-            decimal(self.view.us_per_px, 6),
-            decimal(self.scroll_px, 2),
-            self.frame.painted_head,
-            self.frame
-                .first_lane_ms
-                .map_or_else(|| "null".to_owned(), |ms| decimal(ms, 1)),
-        )
-    }
+fn summary_json(model: &Model) -> String {
+    let state = model.store.state();
+    format!(
+        "{{\"records\":{},\"head\":{},\"rows\":{},\"hidden\":{},\"following\":{},\"connection\":{},\"frameMs\":{},\"sceneMs\":{},\
+         \"lagMs\":{},\"leftUs\":{},\"usPerPx\":{},\"scrollPx\":{},\"painted\":{},\"firstLaneMs\":{}}}",
+        model.store.records(),
+        state.map_or(0, |state| state.seq.0),
+        model.rows.rows.len(),
+        model.rows.hidden,
+        model.view.following,
+        quoted(status_word(&model.link.connection.status())),
+        decimal(model.frame.frame_ms, 2),
+        decimal(model.frame.scene_ms, 2),
+        model
+            .link
+            .lag_ms
+            .map_or_else(|| "null".to_owned(), |lag| lag.to_string()),
+        model.view.left_us as i64,
+        decimal(model.view.us_per_px, 6),
+        decimal(model.scroll_px, 2),
+        model.frame.painted_head,
+        model
+            .frame
+            .first_lane_ms
+            .map_or_else(|| "null".to_owned(), |ms| decimal(ms, 1)),
+    )
 }
 
 /// One word for the way to the server.

@@ -4,33 +4,37 @@ use leptos::prelude::*;
 use watchscope_timeline::RecordId;
 use watchscope_timeline::words::{Description, Presence};
 
-use super::bodies::Body;
 use super::check::CheckNow;
+use super::events::{grip_detail, heighten_detail};
 use super::evidence::EvidenceTable;
 use super::findings::{chip, what_to_do};
+use super::focus::{focus_picture, focus_soon};
 use super::sides::SidesTab;
-use super::signals::{Detail, ObjectPane, Signals};
+use super::signals::Signals;
 use crate::body::json;
+use crate::core::effect::Focus;
 use crate::core::panel_state::Tab;
-use crate::runtime::page::Handle;
+use crate::core::person::Person;
+use crate::core::shown::{Bodies, Body, Detail, ObjectPane};
+use crate::runtime::page::act;
 
 /// Longer bodies are shown up to here; the rest is counted.
 const MAX_LINES: usize = 5_000;
 
 /// The panel; nothing while nothing is selected.
 #[component]
-pub(super) fn DetailPanel(panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn DetailPanel(panels: Signals) -> impl IntoView {
     move || {
         panels
             .detail
             .get()
             .filter(|_| !panels.watches_open.get())
-            .map(|detail| view! { <Panel detail panels handle/> })
+            .map(|detail| view! { <Panel detail panels/> })
     }
 }
 
 #[component]
-fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
+fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
     let told = detail.told.clone();
     let tabs: Vec<(Tab, &'static str)> = [
         (Tab::Event, "Event", true),
@@ -50,11 +54,14 @@ fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
     let count = tabs.len();
     let order: Vec<Tab> = tabs.iter().map(|&(tab, _)| tab).collect();
     let body = match current {
-        Tab::Event => view! { <EventTab detail=detail.clone() panels handle/> }.into_any(),
+        Tab::Event => view! { <EventTab detail=detail.clone() panels/> }.into_any(),
         Tab::Object => detail
             .object
             .clone()
-            .map(|pane| view! { <ObjectTab pane manager=field(&told, "manager")/> })
+            .map(|pane| {
+                let (number, manager) = (detail.number, field(&told, "manager"));
+                view! { <ObjectTab panels number pane manager/> }
+            })
             .into_any(),
         Tab::Sides => detail
             .sides
@@ -80,7 +87,7 @@ fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
                 aria-orientation="horizontal"
                 aria-label="Height of the detail panel"
                 tabindex="0"
-                on:pointerdown=move |event| handle.grip_detail(&event)
+                on:pointerdown=|event| grip_detail(&event)
                 on:keydown=move |event| {
                     let step = match event.key().as_str() {
                         "ArrowUp" => 24.0,
@@ -89,7 +96,7 @@ fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
                     };
                     event.prevent_default();
                     event.stop_propagation();
-                    handle.heighten_detail(step);
+                    heighten_detail(step);
                 }
             ></div>
             <div class="detail-head">
@@ -102,7 +109,7 @@ fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
                     .into_any(),
                 }}
                 <span class="what">{told.time.clone()}</span>
-                {detail.check.map(|check| view! { <CheckNow check panels handle/> })}
+                {detail.check.map(|check| view! { <CheckNow check panels/> })}
                 <div class="tabs" role="tablist">
                     {tabs.into_iter().map(|(tab, name)| {
                         let order = order.clone();
@@ -112,7 +119,7 @@ fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
                                 role="tab"
                                 aria-selected=(tab == current).to_string()
                                 tabindex=if tab == current { "0" } else { "-1" }
-                                on:click=move |_| handle.show_tab(tab)
+                                on:click=move |_| act(Person::ShowTab(tab))
                                 on:keydown=move |event| {
                                     let step = match event.key().as_str() {
                                         "ArrowRight" => 1,
@@ -122,8 +129,8 @@ fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
                                     event.prevent_default();
                                     event.stop_propagation();
                                     let at = order.iter().position(|&other| other == current).unwrap_or(0);
-                                    handle.show_tab(order[(at + step) % count]);
-                                    handle.focus_tab();
+                                    act(Person::ShowTab(order[(at + step) % count]));
+                                    focus_soon(Focus::Tab);
                                 }
                             >
                                 {name}
@@ -131,7 +138,10 @@ fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
                         }
                     }).collect_view()}
                 </div>
-                <button class="close" aria-label="Close" on:click=move |_| handle.close_detail()>"×"</button>
+                <button class="close" aria-label="Close" on:click=|_| {
+                    act(Person::CloseDetail);
+                    focus_picture();
+                }>"×"</button>
             </div>
             <div class="detail-body" role="tabpanel" tabindex="0">{body}</div>
         </section>
@@ -164,7 +174,7 @@ fn by_hand(request: &[(&'static str, String)]) -> String {
 }
 
 #[component]
-fn EventTab(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
+fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
     let told = detail.told;
     let record = told.record;
     if let Some(evidence) = detail.evidence {
@@ -180,14 +190,14 @@ fn EventTab(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
                         <p class="prose">{advice}</p>
                     })}
                 </div>
-                <div><h3>"Evidence"</h3><EvidenceTable evidence panels handle/></div>
+                <div><h3>"Evidence"</h3><EvidenceTable evidence panels/></div>
             </div>
         }
         .into_any();
     }
     view! {
         <div class="columns">
-            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record handle/> })}</div>
+            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}</div>
             {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&told.fields)/></div> })}
         </div>
     }
@@ -196,7 +206,7 @@ fn EventTab(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
 
 /// Why the object is here.
 #[component]
-fn Here(presence: Presence, record: Option<RecordId>, handle: Handle) -> impl IntoView {
+fn Here(presence: Presence, record: Option<RecordId>) -> impl IntoView {
     // Nothing to go to if that record is the one that is told.
     let elsewhere = presence.record.filter(|&id| record != Some(id));
     let heading = if presence.held {
@@ -215,7 +225,7 @@ fn Here(presence: Presence, record: Option<RecordId>, handle: Handle) -> impl In
             <p class="prose">
                 {presence.answer}
                 {elsewhere.map(|id| view! {
-                    " "<button class="inline-action" on:click=move |_| handle.show_record(id, None)>"Show the record"</button>
+                    " "<button class="inline-action" on:click=move |_| act(Person::ShowRecord(id))>"Show the record"</button>
                 })}
             </p>
             <Facts facts=grounds/>
@@ -243,12 +253,43 @@ fn Facts(facts: Vec<(String, String)>) -> impl IntoView {
 }
 
 #[component]
-fn ObjectTab(pane: ObjectPane, manager: Option<String>) -> impl IntoView {
+fn ObjectTab(
+    panels: Signals,
+    number: u64,
+    pane: ObjectPane,
+    manager: Option<String>,
+) -> impl IntoView {
     let written = manager.map_or_else(
         || "Who wrote it is not known: the newest entries of managedFields disagree, or there are none.".to_owned(),
         |manager| format!("Written by {manager}."),
     );
-    let body = match &pane.body {
+    // Those of another selection may still be here.
+    let bodies = Memo::new(move |_| {
+        panels.bodies.with(|bodies| {
+            if bodies.number == number {
+                bodies.clone()
+            } else {
+                Bodies::default()
+            }
+        })
+    });
+    let has_before = pane.before.is_some();
+    view! {
+        <div class="columns even">
+            <div>
+                <h3>"Who"</h3>
+                <p class="prose">{written}</p>
+                <h3>"Difference to the version before"</h3>
+                {move || bodies.with(|bodies| difference(has_before, bodies))}
+            </div>
+            <div><h3>"Object, redacted"</h3>{move || bodies.with(object)}</div>
+        </div>
+    }
+}
+
+/// The object, or why it is not here.
+fn object(bodies: &Bodies) -> AnyView {
+    match &bodies.body {
         None => view! { <p class="prose soft">"Fetching the object."</p> }.into_any(),
         Some(Body::Text(text)) => view! { <Json text=text.clone()/> }.into_any(),
         Some(Body::Gone) => view! {
@@ -266,15 +307,19 @@ fn ObjectTab(pane: ObjectPane, manager: Option<String>) -> impl IntoView {
             }}</p>
         }
         .into_any(),
-    };
-    let difference = match (&pane.before, &pane.difference) {
-        (None, _) => view! { <p class="prose soft">"There is no version before this one in what the page has loaded."</p> }.into_any(),
-        (Some(_), None) => view! { <p class="prose soft">"Fetching the version before."</p> }.into_any(),
-        (Some(_), Some(Err(words))) => view! { <p class="prose">{words.clone()}</p> }.into_any(),
-        (Some(_), Some(Ok(found))) if found.is_empty() => {
+    }
+}
+
+/// What differs from the version before, or why that is not known.
+fn difference(has_before: bool, bodies: &Bodies) -> AnyView {
+    match &bodies.difference {
+        _ if !has_before => view! { <p class="prose soft">"There is no version before this one in what the page has loaded."</p> }.into_any(),
+        None => view! { <p class="prose soft">"Fetching the version before."</p> }.into_any(),
+        Some(Err(words)) => view! { <p class="prose">{words.clone()}</p> }.into_any(),
+        Some(Ok(found)) if found.is_empty() => {
             view! { <p class="prose">"Nothing differs."</p> }.into_any()
         }
-        (Some(_), Some(Ok(found))) => view! {
+        Some(Ok(found)) => view! {
             <table class="difference">
                 <thead><tr><th scope="col">"Path"</th><th scope="col">"Before"</th><th scope="col">"After"</th></tr></thead>
                 <tbody>
@@ -289,17 +334,6 @@ fn ObjectTab(pane: ObjectPane, manager: Option<String>) -> impl IntoView {
             </table>
         }
         .into_any(),
-    };
-    view! {
-        <div class="columns even">
-            <div>
-                <h3>"Who"</h3>
-                <p class="prose">{written}</p>
-                <h3>"Difference to the version before"</h3>
-                {difference}
-            </div>
-            <div><h3>"Object, redacted"</h3>{body}</div>
-        </div>
     }
 }
 

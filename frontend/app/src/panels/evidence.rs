@@ -6,20 +6,23 @@ use watchscope_timeline::format::number;
 use watchscope_timeline::words::severity_token;
 
 use super::signals::Signals;
-use crate::runtime::page::Handle;
+use crate::core::person::Person;
+use crate::runtime::page::act;
 
 /// The table; a row is lit with its tag.
 #[component]
-pub(super) fn EvidenceTable(evidence: Evidence, panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn EvidenceTable(evidence: Evidence, panels: Signals) -> impl IntoView {
     let (finding, ink) = (evidence.finding, severity_token(evidence.severity).name());
     let rows = (1..).zip(evidence.items).map(|(place, item)| {
         let (id, is_here) = (item.record, item.place.is_some());
         let [time, lane, what] = item.words;
-        let light = move |record| {
-            handle.send(move |model| model.light(record));
-        };
+        let light = |record| act(Person::Light(record));
         let show = move |_| {
-            handle.send(move |model| model.show_evidence(finding, id, None));
+            act(Person::ShowEvidence {
+                finding,
+                record: id,
+                since: None,
+            });
         };
         let label = format!("Evidence {place}: show the record");
         view! {

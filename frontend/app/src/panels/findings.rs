@@ -1,24 +1,21 @@
 //! The findings panel: what stands, worst first, what it rests on and what to do; what is muted; what is over.
 
 use leptos::prelude::*;
+use watchscope_model::Text;
 use watchscope_model::vocabulary::Severity;
-use watchscope_model::{Text, Time};
-use watchscope_timeline::RecordId;
-use watchscope_timeline::findings::{self, Board, Group, Item, Muted, MutedItem, Over, Tally};
+use watchscope_timeline::findings::{Board, Group, Item, MutedItem, Over, Tally};
 use watchscope_timeline::format::{clock, count, number};
 use watchscope_timeline::words::severity_token;
 
-use super::signals::{Signals, publish, signals};
-use super::texts::{self, Said, Texts};
-use crate::core::model::Model;
+use super::focus::focus_soon;
+use super::signals::Signals;
+use super::texts;
+use crate::core::effect::Focus;
+use crate::core::person::Person;
+use crate::core::shown::{Said, Texts};
 use crate::input::keys::Action;
-use crate::runtime::page::{Handle, elements};
+use crate::runtime::page::act;
 
-/// Under this key and the log's name the browser remembers what is muted: the next cluster may be served at the same
-/// address.
-const MUTED_KEY: &str = "watchscope-muted";
-/// So narrow a window has no room for panel and picture: who goes to a record leaves the panel. As in panels.css.
-const COVERED_PX: f64 = 1_000.0;
 /// So many subjects of one code are shown until all are asked for: what is done about it comes behind them.
 const SHOWN: usize = 3;
 /// What a naive client does, and what to do: said of every finding, the rest where it is asked for.
@@ -26,171 +23,20 @@ const SAID_FIRST: [&str; 2] = ["A naive client", "A correct client"];
 /// Under it stands the picture.
 const PICTURED: &str = "On the wire";
 
-impl Handle {
-    /// Selects a record and brings it into view; `about` is when it came, if it is not loaded.
-    pub(super) fn show_record(self, id: RecordId, about: Option<Time>) {
-        self.send(move |model| model.show_record(id, about));
-    }
-
-    fn mute(self, key: &str, reason: &str) {
-        let (key, reason) = (key.to_owned(), reason.to_owned());
-        self.send(move |model| model.change_muted(|muted| muted.add(&key, &reason)));
-    }
-
-    /// A banner was read.
-    fn mark_read(self, raising: &str) {
-        let raising = raising.to_owned();
-        self.send(move |model| model.change_muted(|muted| muted.read(&raising)));
-    }
-
-    fn unmute(self, key: &str) {
-        let key = key.to_owned();
-        self.send(move |model| model.change_muted(|muted| muted.remove(&key)));
-    }
-}
-
-impl Model {
-    /// Shows or hides the findings.
-    pub(super) fn toggle_findings(&mut self) {
-        let panels = signals();
-        let is_open = !panels.findings_open.get_untracked();
-        if is_open {
-            texts::ask(panels);
-            if self.has_room_for_one() {
-                publish(panels.watches_open, false);
-                self.clear_selection();
-            }
-            publish(
-                panels.board,
-                findings::board(&self.store, &self.lanes.muted),
-            );
-            focus_soon(".findings");
-        }
-        panels.findings_open.set(is_open);
-        if !is_open {
-            self.focus_picture_soon();
-        }
-        self.redraw();
-    }
-
-    /// Writes what the panels show of findings and watches.
-    pub(super) fn publish_findings(&self, now: Time) {
-        let panels = signals();
-        let muted = &self.lanes.muted;
-        publish(panels.standing, findings::tally(&self.store, muted));
-        publish(panels.restored, findings::restored(&self.store, muted));
-        if panels.findings_open.get_untracked() {
-            publish(panels.board, findings::board(&self.store, muted));
-        }
-        if panels.watches_open.get_untracked() {
-            publish(panels.watches, self.table(now));
-        }
-    }
-
-    /// Closes the panel that has the focus, if one has.
-    pub(super) fn close_focused(&mut self) -> bool {
-        let focused = elements().document.active_element();
-        let is_in = |selector: &str| {
-            let focused = focused.as_ref();
-            focused.is_some_and(|focused| focused.closest(selector).ok().flatten().is_some())
-        };
-        if is_in(".findings") {
-            self.toggle_findings();
-        } else if is_in(".watches") {
-            self.toggle_watches();
-        } else {
-            return false;
-        }
-        true
-    }
-
-    /// Leaves the panel where it covers the picture.
-    pub(super) fn uncover(&mut self) {
-        if self.has_room_for_one() && signals().findings_open.get_untracked() {
-            publish(signals().findings_open, false);
-            self.focus_picture_soon();
-        }
-    }
-
-    /// Whether the window has no room for findings beside anything else.
-    pub(super) fn has_room_for_one(&self) -> bool {
-        let width = elements().window.inner_width().ok();
-        width.and_then(|px| px.as_f64()) <= Some(COVERED_PX)
-    }
-
-    /// If nothing has the focus, the picture takes it.
-    pub(super) fn keep_focus(&mut self) {
-        let focused = elements().document.active_element();
-        if focused.is_none_or(|focused| focused.tag_name() == "BODY") {
-            self.focus_picture_soon();
-        }
-    }
-
-    /// The picture takes the focus: outside the model, since the focus is an event that asks for it.
-    pub(super) fn focus_picture_soon(&self) {
-        focus_soon("canvas.chart");
-    }
-
-    /// What this browser muted before of the log that is shown.
-    pub(super) fn recall_muted(&mut self) {
-        let log = self.link.welcome.as_ref().map(|welcome| &welcome.log);
-        if self.panels.muted_of.as_ref() == log {
-            return;
-        }
-        self.panels.muted_of = log.cloned();
-        let text = self
-            .muted_storage()
-            .and_then(|(storage, key)| storage.get_item(&key).ok()?);
-        self.lanes.muted = text.map_or_else(Muted::default, |text| Muted::parse(&text));
-        self.redraw();
-    }
-
-    /// Where that is kept; nowhere in a browser without storage, or before a log is known.
-    fn muted_storage(&self) -> Option<(web_sys::Storage, String)> {
-        let log = self.panels.muted_of.as_ref()?;
-        let storage = elements().window.local_storage().ok()??;
-        Some((storage, format!("{MUTED_KEY} {log}")))
-    }
-
-    fn change_muted(&mut self, change: impl FnOnce(&mut Muted)) {
-        change(&mut self.lanes.muted);
-        // Without storage it lasts as long as the page.
-        if let Some((storage, key)) = self.muted_storage() {
-            let _ = storage.set_item(&key, &self.lanes.muted.to_text());
-        }
-        self.publish_findings(self.now());
-        self.redraw();
-    }
-}
-
-/// Gives an element the focus once it is drawn.
-pub(super) fn focus_soon(selector: &'static str) {
-    request_animation_frame(move || {
-        let found = document().query_selector(selector).ok().flatten();
-        if let Some(element) = found
-            && let Ok(element) = wasm_bindgen::JsCast::dyn_into::<web_sys::HtmlElement>(element)
-        {
-            let _ = element.focus();
-        }
-    });
-}
-
 /// The bar that tells of a cluster whose history began anew.
 #[component]
-pub(super) fn RestoredBanner(panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn RestoredBanner(panels: Signals) -> impl IntoView {
     move || {
         panels.restored.get().map(|restored| {
             let (raising, raised) = (restored.raising, restored.raised);
-            let show = move |_| {
-                handle.send(move |model| model.show_finding(raised));
-            };
+            let show = move |_| act(Person::ShowFinding(raised));
             view! {
                 <div class="banner restored" role="alert" data-part="restored">
                     <p>{restored.words}</p>
                     <button on:click=show>"Show it"</button>
                     <button
                         title="Until it is raised anew; the finding stays"
-                        on:click=move |_| handle.mark_read(&raising)
+                        on:click=move |_| act(Person::MarkRead((&*raising).into()))
                     >
                         "Close"
                     </button>
@@ -202,15 +48,15 @@ pub(super) fn RestoredBanner(panels: Signals, handle: Handle) -> impl IntoView {
 
 /// The panel; nothing while it is closed.
 #[component]
-pub(super) fn FindingsPanel(panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn FindingsPanel(panels: Signals) -> impl IntoView {
     move || {
         let is_open = panels.findings_open.get();
-        is_open.then(|| view! { <Open panels handle/> })
+        is_open.then(|| view! { <Open panels/> })
     }
 }
 
 #[component]
-fn Open(panels: Signals, handle: Handle) -> impl IntoView {
+fn Open(panels: Signals) -> impl IntoView {
     let board = panels.board;
     let codes = move || -> Vec<Text> {
         board.with(|board| {
@@ -226,7 +72,7 @@ fn Open(panels: Signals, handle: Handle) -> impl IntoView {
             <div class="detail-head">
                 <h2>"Findings"</h2>
                 <span class="what">{move || panels.standing.with(|tally| board.with(|board| summary(tally, board)))}</span>
-                <button class="close" aria-label="Close" on:click=move |_| handle.act(Action::Findings)>"×"</button>
+                <button class="close" aria-label="Close" on:click=|_| act(Person::Act(Action::Findings))>"×"</button>
             </div>
             <div class="findings-body">
                 {move || board.with(|board| board.standing.is_empty()).then(|| view! {
@@ -235,15 +81,15 @@ fn Open(panels: Signals, handle: Handle) -> impl IntoView {
                 <For
                     each=codes
                     key=|code| code.to_string()
-                    children=move |code| view! { <GroupOf panels handle code/> }
+                    children=move |code| view! { <GroupOf panels code/> }
                 />
                 {move || {
                     let muted = board.with(|board| board.muted.clone());
-                    (!muted.is_empty()).then(|| view! { <MutedList handle muted/> })
+                    (!muted.is_empty()).then(|| view! { <MutedList muted/> })
                 }}
                 {move || {
                     let (over, more) = board.with(|board| (board.over.clone(), board.over_more));
-                    (!over.is_empty()).then(|| view! { <OverList handle over more/> })
+                    (!over.is_empty()).then(|| view! { <OverList over more/> })
                 }}
             </div>
         </aside>
@@ -275,7 +121,7 @@ pub(super) fn what_to_do(said: &Said) -> Option<String> {
 
 /// The findings of one code.
 #[component]
-fn GroupOf(panels: Signals, handle: Handle, code: Text) -> impl IntoView {
+fn GroupOf(panels: Signals, code: Text) -> impl IntoView {
     let (board, named) = (panels.board, code.to_string());
     let wanted = code.clone();
     let group = Memo::new(move |_| -> Option<Group> {
@@ -332,7 +178,7 @@ fn GroupOf(panels: Signals, handle: Handle, code: Text) -> impl IntoView {
                 <For
                     each=keys
                     key=|key| key.clone()
-                    children=move |key| view! { <ItemOf group handle key/> }
+                    children=move |key| view! { <ItemOf group key/> }
                 />
             </ul>
             {others}
@@ -343,7 +189,7 @@ fn GroupOf(panels: Signals, handle: Handle, code: Text) -> impl IntoView {
 
 /// A finding about one subject.
 #[component]
-fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoView {
+fn ItemOf(group: Memo<Option<Group>>, key: String) -> impl IntoView {
     let (wanted, named) = (key.clone(), key.clone());
     let item = Memo::new(move |_| -> Option<Item> {
         group.with(|group| {
@@ -356,7 +202,7 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
     let show = move |_| {
         let raised = item.with_untracked(|item| item.as_ref().map(|item| item.raised));
         if let Some(raised) = raised {
-            handle.send(move |model| model.show_finding(raised));
+            act(Person::ShowFinding(raised));
         }
     };
     let evidence = move || {
@@ -371,7 +217,11 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
                     aria-label=format!("Evidence {number} of {of}: show the record")
                     title=format!("Record {}", id.seq.0)
                     on:click=move |_| {
-                        handle.send(move |model| model.show_evidence(raised, id, Some(since)));
+                        act(Person::ShowEvidence {
+                            finding: raised,
+                            record: id,
+                            since: Some(since),
+                        });
                     }
                 >
                     {number}
@@ -382,7 +232,7 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
     };
     let muting = move || {
         let key = key.clone();
-        asks.get().then(|| view! { <MuteForm handle key asks/> })
+        asks.get().then(|| view! { <MuteForm key asks/> })
     };
     view! {
         <li class="finding" data-key=named>
@@ -415,21 +265,24 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
 
 /// Asks why, and mutes.
 #[component]
-fn MuteForm(handle: Handle, key: String, asks: RwSignal<bool>) -> impl IntoView {
+fn MuteForm(key: String, asks: RwSignal<bool>) -> impl IntoView {
     let reason = RwSignal::new(String::new());
     view! {
         <form
             class="mute-form"
             on:submit=move |event| {
                 event.prevent_default();
-                handle.mute(&key, &reason.get_untracked());
-                focus_soon(".findings");
+                act(Person::Mute {
+                    key: (&*key).into(),
+                    reason: reason.get_untracked().into(),
+                });
+                focus_soon(Focus::Findings);
             }
             on:keydown=move |event| {
                 if event.key() == "Escape" {
                     event.stop_propagation();
                     asks.set(false);
-                    focus_soon(".findings");
+                    focus_soon(Focus::Findings);
                 }
             }
         >
@@ -484,7 +337,7 @@ fn Explained(panels: Signals, code: Text) -> impl IntoView {
             {move || failed().then(|| view! {
                 <p class="quiet">
                     "What to do could not be fetched. "
-                    <button class="inline-action" on:click=move |_| texts::ask(panels)>"Try again"</button>
+                    <button class="inline-action" on:click=|_| texts::ask()>"Try again"</button>
                 </p>
             })}
             {move || more.get().then(|| view! { <dl>{lines(false)}</dl> })}
@@ -525,7 +378,7 @@ fn Pictured(url: String) -> impl IntoView {
 }
 
 #[component]
-fn MutedList(handle: Handle, muted: Vec<MutedItem>) -> impl IntoView {
+fn MutedList(muted: Vec<MutedItem>) -> impl IntoView {
     let rows = muted.into_iter().map(|item| {
         let key = item.key.clone();
         view! {
@@ -536,7 +389,7 @@ fn MutedList(handle: Handle, muted: Vec<MutedItem>) -> impl IntoView {
                         {if item.reason.is_empty() { "no reason given".to_owned() } else { item.reason }}
                         {(!item.stands).then_some(" · does not stand now")}
                     </span>
-                    <button class="mute" on:click=move |_| handle.unmute(&key)>"Unmute"</button>
+                    <button class="mute" on:click=move |_| act(Person::Unmute((&*key).into()))>"Unmute"</button>
                 </div>
             </li>
         }
@@ -550,7 +403,7 @@ fn MutedList(handle: Handle, muted: Vec<MutedItem>) -> impl IntoView {
 }
 
 #[component]
-fn OverList(handle: Handle, over: Vec<Over>, more: u64) -> impl IntoView {
+fn OverList(over: Vec<Over>, more: u64) -> impl IntoView {
     let rows = over.into_iter().map(|over| {
         let raised = over.raised;
         let (from, to) = (clock(over.stood.0), clock(over.stood.1));
@@ -566,7 +419,7 @@ fn OverList(handle: Handle, over: Vec<Over>, more: u64) -> impl IntoView {
                     <button
                         class="subject"
                         title="Show where it was raised"
-                        on:click=move |_| { handle.send(move |model| model.show_finding(raised)); }
+                        on:click=move |_| act(Person::ShowFinding(raised))
                     >
                         {over.subject}
                     </button>

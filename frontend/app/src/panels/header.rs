@@ -1,20 +1,26 @@
 //! The bar on top: what is watched, how it is, and the controls.
 
 use leptos::prelude::*;
+use watchscope_model::Time;
 use watchscope_model::wire::PROTOCOL_VERSION;
-use watchscope_timeline::format::number;
+use watchscope_timeline::format::{clock, number};
 use watchscope_timeline::words::severity_token;
 
+use super::events::{paste_link, reload, try_now};
 use super::findings::RestoredBanner;
-use super::signals::{Remedy, Signals};
+use super::focus::{focus_picture, set_filter_field};
+use super::save::save_picture;
+use super::signals::Signals;
+use crate::core::person::Person;
 use crate::core::screen::ThemeChoice;
+use crate::core::shown::Remedy;
 use crate::input::keys::Action;
-use crate::runtime::page::Handle;
+use crate::runtime::page::act;
 use crate::source::connection::{Lock, Status, Trouble};
 
 /// The header.
 #[component]
-pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn Header(panels: Signals) -> impl IntoView {
     let open = RwSignal::new(false);
     let summary = panels.summary;
     let cluster = move || summary.with(|summary| summary.cluster.clone());
@@ -33,7 +39,7 @@ pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
         })
     };
     let field = NodeRef::<leptos::html::Input>::new();
-    handle.set_filter_field(field);
+    set_filter_field(field);
     view! {
         <header class="header" class:open=move || open.get()>
             <h1 class="mark">"watchscope"</h1>
@@ -50,7 +56,7 @@ pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
                     class="control follow"
                     aria-pressed=move || (following.get() && !cut_off()).to_string()
                     aria-keyshortcuts="Space"
-                    on:click=move |_| handle.act(Action::TogglePause)
+                    on:click=|_| act(Person::Act(Action::TogglePause))
                 >
                     <span class="dot" aria-hidden="true"></span>
                     <span>{move || match following.get() {
@@ -79,7 +85,7 @@ pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
                         view! {
                             <button
                                 class=format!("problem {}", problem.ink.name())
-                                on:click=move |_| handle.show_problem(spot)
+                                on:click=move |_| act(Person::ShowSpot(spot))
                             >
                                 {problem.words.clone()}
                             </button>
@@ -98,14 +104,14 @@ pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
                     spellcheck="false"
                     node_ref=field
                     prop:value=move || panels.filter.get()
-                    on:input:target=move |event| handle.filter(event.target().value())
+                    on:input:target=|event| act(Person::Filter(event.target().value().into()))
                     on:keydown=move |event| {
                         match event.key().as_str() {
                             "Escape" => {
-                                handle.filter(String::new());
-                                handle.focus_chart();
+                                act(Person::Filter("".into()));
+                                focus_picture();
                             }
-                            "Enter" => handle.focus_chart(),
+                            "Enter" => focus_picture(),
                             _ => return,
                         }
                         event.stop_propagation();
@@ -120,7 +126,7 @@ pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
                     aria-expanded=move || panels.findings_open.get().to_string()
                     aria-keyshortcuts="I"
                     title=move || panels.standing.with(|tally| tally.words.clone())
-                    on:click=move |_| handle.act(Action::Findings)
+                    on:click=|_| act(Person::Act(Action::Findings))
                 >
                     "Findings"
                     {move || {
@@ -136,19 +142,19 @@ pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
                     class="control"
                     aria-expanded=move || panels.watches_open.get().to_string()
                     aria-keyshortcuts="T"
-                    on:click=move |_| handle.act(Action::Watches)
+                    on:click=|_| act(Person::Act(Action::Watches))
                 >
                     "Watches"
                 </button>
                 <a class="control" href="#lessons">"Lessons"</a>
-                <button class="control" on:click=move |_| handle.save_picture()>"Save picture"</button>
-                <ThemeButton panels handle/>
+                <button class="control" on:click=|_| save_picture()>"Save picture"</button>
+                <ThemeButton panels/>
                 <button
                     class="control"
                     aria-label="Keys and glyphs"
                     aria-haspopup="dialog"
                     aria-keyshortcuts="?"
-                    on:click=move |_| handle.act(Action::Help)
+                    on:click=|_| act(Person::Act(Action::Help))
                 >
                     "?"
                 </button>
@@ -166,7 +172,7 @@ pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
 }
 
 #[component]
-fn ThemeButton(panels: Signals, handle: Handle) -> impl IntoView {
+fn ThemeButton(panels: Signals) -> impl IntoView {
     let next = move || match panels.theme.get() {
         ThemeChoice::System => ThemeChoice::Dark,
         ThemeChoice::Dark => ThemeChoice::Light,
@@ -177,7 +183,7 @@ fn ThemeButton(panels: Signals, handle: Handle) -> impl IntoView {
             class="control"
             title="Colours: dark, light, or as the system"
             aria-label=move || format!("Colours: {}. Switch to {}", panels.theme.get().word(), next().word())
-            on:click=move |_| handle.set_theme(next())
+            on:click=move |_| act(Person::Theme(next()))
         >
             "colours "
             {move || match panels.theme.get() {
@@ -191,7 +197,7 @@ fn ThemeButton(panels: Signals, handle: Handle) -> impl IntoView {
 
 /// The bar that tells of trouble between the browser and watchscope; trouble with the cluster is in the lanes.
 #[component]
-pub(super) fn Banner(panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn Banner(panels: Signals) -> impl IntoView {
     let way = panels.way;
     let body = move || {
         match way.get() {
@@ -201,22 +207,22 @@ pub(super) fn Banner(panels: Signals, handle: Handle) -> impl IntoView {
             next_try_ms,
             why,
         } => Some(
-            view! { <NotConnected panels handle since_ms next_try_ms why/> }.into_any(),
+            view! { <NotConnected panels since_ms next_try_ms why/> }.into_any(),
         ),
-        Status::Locked(lock) => Some(view! { <Locked handle lock/> }.into_any()),
+        Status::Locked(lock) => Some(view! { <Locked lock/> }.into_any()),
         Status::OtherVersion { theirs } => Some(
             view! {
                 <p>{format!(
                     "This page speaks version {PROTOCOL_VERSION} of the protocol, the server version {theirs}."
                 )}</p>
-                <button on:click=move |_| handle.reload()>"Reload"</button>
+                <button on:click=|_| reload()>"Reload"</button>
             }
             .into_any(),
         ),
         Status::Ended { reason } => Some(
             view! {
                 <p>{format!("The server ended the connection ({reason}).")}</p>
-                <button on:click=move |_| handle.try_now()>"Connect again"</button>
+                <button on:click=|_| try_now()>"Connect again"</button>
             }
             .into_any(),
         ),
@@ -228,10 +234,10 @@ pub(super) fn Banner(panels: Signals, handle: Handle) -> impl IntoView {
             {move || panels.trouble.get().map(|trouble| view! {
                 <div class="banner" role="status" data-part="trouble">
                     <p>{trouble}</p>
-                    <button on:click=move |_| handle.dismiss()>"Dismiss"</button>
+                    <button on:click=|_| act(Person::Dismiss)>"Dismiss"</button>
                 </div>
             })}
-            <RestoredBanner panels handle/>
+            <RestoredBanner panels/>
         </div>
     }
 }
@@ -239,12 +245,11 @@ pub(super) fn Banner(panels: Signals, handle: Handle) -> impl IntoView {
 #[component]
 fn NotConnected(
     panels: Signals,
-    handle: Handle,
     since_ms: u64,
     next_try_ms: Option<u64>,
     why: Trouble,
 ) -> impl IntoView {
-    let since = handle.clock(since_ms);
+    let since = clock(Time(0).plus_millis(since_ms));
     let cause = match why {
         Trouble::Unreachable => "",
         Trouble::OtherProgram => " Another program answers at this address.",
@@ -262,12 +267,12 @@ fn NotConnected(
     view! {
         // A screen reader hears the first sentence once, not every second of the countdown.
         <p>{format!("Not connected to watchscope since {since}.{cause}")}<span aria-hidden="true">{next}</span></p>
-        <button on:click=move |_| handle.try_now()>"Try now"</button>
+        <button on:click=|_| try_now()>"Try now"</button>
     }
 }
 
 #[component]
-fn Locked(handle: Handle, lock: Lock) -> impl IntoView {
+fn Locked(lock: Lock) -> impl IntoView {
     let (words, advice) = match lock {
         Lock::NoLink => (
             "This page needs a link.",
@@ -288,7 +293,7 @@ fn Locked(handle: Handle, lock: Lock) -> impl IntoView {
         <p><b>{words}</b>" "{advice}" "<code>"watchscope token"</code>"."</p>
         <form on:submit=move |event| {
             event.prevent_default();
-            refused.set(!handle.paste_link(&pasted.get_untracked()));
+            refused.set(!paste_link(&pasted.get_untracked()));
         }>
             <input
                 type="text"

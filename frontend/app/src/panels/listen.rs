@@ -5,45 +5,41 @@ use leptos::prelude::*;
 use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::{JsCast as _, JsValue, closure::Closure};
 use watchscope_timeline::LaneId;
-use web_sys::{Element, Event, EventTarget, KeyboardEvent, PointerEvent, WheelEvent};
+use web_sys::{Element, Event, EventTarget, KeyboardEvent};
 
-use super::signals::Signals;
-use crate::core::model::Model;
+use super::events;
+use super::signals::tick;
 use crate::core::msg::Msg;
+use crate::core::person::Person;
 use crate::runtime::bridge;
-use crate::runtime::page::{Handle, elements, lane_of_row, send};
+use crate::runtime::page::{act, elements, lane_of_row, send};
 use crate::runtime::theme::{FORCED, LIGHT, REDUCED_MOTION, surroundings as surroundings_now};
-use crate::source::connection::{Input, Status};
+use crate::source::connection::Input;
 
 /// Listens from now on, as long as the page lives.
-pub(super) fn listen(handle: Handle, panels: Signals) {
-    picture(handle);
-    tree(handle);
-    tabs(handle);
-    surroundings(handle, panels);
+pub(super) fn listen() {
+    picture();
+    tree();
+    tabs();
+    surroundings();
 }
 
-fn picture(handle: Handle) {
+fn picture() {
     let find = |id: &str| document().get_element_by_id(id);
     if let Some(canvas) = find("chart") {
-        on(&canvas, "wheel", move |event: WheelEvent| {
-            handle.wheel(&event)
+        on(&canvas, "wheel", |event| events::wheel(&event));
+        on(&canvas, "pointerdown", |event| events::press(&event));
+        on(&canvas, "pointermove", |event| events::motion(&event));
+        on(&canvas, "pointerup", |event| events::release(&event));
+        on(&canvas, "click", |_: Event| act(Person::Click));
+        on(&canvas, "pointercancel", |event| {
+            events::leave(&event, true);
         });
-        on(&canvas, "pointerdown", move |event| handle.press(&event));
-        on(&canvas, "pointermove", move |event| handle.motion(&event));
-        on(&canvas, "pointerup", move |event| handle.release(&event));
-        on(&canvas, "click", move |_: Event| handle.click());
-        on(&canvas, "pointercancel", move |event| {
-            handle.leave(&event, true);
-        });
-        on(&canvas, "pointerleave", move |event| {
-            handle.leave(&event, false);
+        on(&canvas, "pointerleave", |event| {
+            events::leave(&event, false);
         });
         // The canvas changes its size with panels and window alike.
-        let resized = Closure::<dyn FnMut()>::new(move || {
-            handle.send(Model::redraw);
-        })
-        .into_js_value();
+        let resized = Closure::<dyn FnMut()>::new(|| act(Person::Redraw)).into_js_value();
         if let Ok(observer) = web_sys::ResizeObserver::new(resized.unchecked_ref()) {
             observer.observe(&canvas);
             // What observes must be held, or it is collected.
@@ -51,21 +47,19 @@ fn picture(handle: Handle) {
         }
     }
     if let Some(bar) = find("scrollbar") {
-        on(&bar, "pointerdown", move |event: PointerEvent| {
-            handle.grip_scroll(&event);
-        });
+        on(&bar, "pointerdown", |event| events::grip_scroll(&event));
     }
 }
 
-fn tree(handle: Handle) {
+fn tree() {
     let find = |id: &str| document().get_element_by_id(id);
     if let Some(tree) = find("tree") {
-        on(&tree, "wheel", move |event| handle.wheel_on_tree(&event));
+        on(&tree, "wheel", |event| events::wheel_on_tree(&event));
         on(&tree, "click", move |event: Event| {
             let on_caret = closest(&event, ".caret").is_some();
             match lane_of(&event) {
-                Some(lane) if on_caret => handle.toggle_lane(lane),
-                Some(lane) => handle.select_lane(lane),
+                Some(lane) if on_caret => act(Person::ToggleLane(lane)),
+                Some(lane) => act(Person::OpenLane(lane)),
                 None => {}
             }
         });
@@ -73,12 +67,12 @@ fn tree(handle: Handle) {
             if closest(&event, ".caret").is_none()
                 && let Some(lane) = lane_of(&event)
             {
-                handle.toggle_lane(lane);
+                act(Person::ToggleLane(lane));
             }
         });
     }
     if let Some(grip) = find("tree-grip") {
-        on(&grip, "pointerdown", move |event| handle.grip_tree(&event));
+        on(&grip, "pointerdown", |event| events::grip_tree(&event));
         on(&grip, "keydown", move |event: KeyboardEvent| {
             let step = match event.key().as_str() {
                 "ArrowLeft" => -16.0,
@@ -87,28 +81,23 @@ fn tree(handle: Handle) {
             };
             event.prevent_default();
             event.stop_propagation();
-            handle.widen_tree(step);
+            events::widen_tree(step);
         });
     }
 }
 
-fn tabs(handle: Handle) {
-    let poke = move || {
-        handle.send(move |model| model.input(Input::Poke));
-    };
+fn tabs() {
+    let poke = || send(Msg::Link(Input::Poke));
     window_event_listener(ev::hashchange, move |_| {
         // A lesson has a cluster of its own, and begins with a fresh page.
         let location = window().location();
         if location.hash().is_ok_and(|hash| hash.contains("lesson")) {
             let _ = location.reload();
         }
-        let secret = bridge::link();
-        handle.send(move |model| {
-            model.input(match secret {
-                Some(secret) => Input::Link(Some(secret)),
-                None => Input::Poke,
-            });
-        });
+        send(Msg::Link(match bridge::link() {
+            Some(secret) => Input::Link(Some(secret)),
+            None => Input::Poke,
+        }));
     });
     window_event_listener(ev::focus, move |_| poke());
     window_event_listener(ev::online, move |_| poke());
@@ -117,32 +106,22 @@ fn tabs(handle: Handle) {
             poke();
         }
     });
-    on(&document(), "visibilitychange", move |_: Event| {
-        handle.send(tell_hidden);
-    });
-    handle.send(tell_hidden);
+    on(&document(), "visibilitychange", |_: Event| tell_hidden());
+    tell_hidden();
 }
 
 /// A hidden tab is sent nothing.
-fn tell_hidden(model: &mut Model) {
-    let hidden = elements().document.hidden();
-    model.input(Input::Hidden(hidden));
-    model.redraw();
+fn tell_hidden() {
+    send(Msg::Link(Input::Hidden(elements().document.hidden())));
+    act(Person::Redraw);
 }
 
-fn surroundings(handle: Handle, panels: Signals) {
-    window_event_listener(ev::keydown, move |event| handle.key(&event));
-    window_event_listener(ev::resize, move |_| {
-        handle.send(Model::redraw);
-    });
-    on_resolution(handle);
+fn surroundings() {
+    window_event_listener(ev::keydown, |event| events::key(&event));
+    window_event_listener(ev::resize, |_| act(Person::Redraw));
+    on_resolution();
     // The banner counts down; nothing ticks while there is none.
-    let tick = Closure::<dyn FnMut()>::new(move || {
-        if panels.way.with_untracked(|way| *way != Status::Live) {
-            panels.now_ms.set(js_sys::Date::now() as u64);
-        }
-    })
-    .into_js_value();
+    let tick = Closure::<dyn FnMut()>::new(|| tick(js_sys::Date::now() as u64)).into_js_value();
     let _ = window()
         .set_interval_with_callback_and_timeout_and_arguments_0(tick.unchecked_ref(), 1_000);
     let changed = Closure::<dyn FnMut()>::new(move || {
@@ -157,14 +136,14 @@ fn surroundings(handle: Handle, panels: Signals) {
 }
 
 /// Another screen, or another zoom: the next change is one from there.
-fn on_resolution(handle: Handle) {
+fn on_resolution() {
     let query = format!("(resolution: {}dppx)", window().device_pixel_ratio());
     let Ok(Some(list)) = window().match_media(&query) else {
         return;
     };
     let changed = Closure::once_into_js(move || {
-        handle.send(Model::redraw);
-        on_resolution(handle);
+        act(Person::Redraw);
+        on_resolution();
     });
     let once = web_sys::AddEventListenerOptions::new();
     once.set_once(true);

@@ -2,21 +2,23 @@
 
 use leptos::prelude::*;
 
-use super::signals::{Emptiness, Remedy, Signals};
+use super::signals::Signals;
+use crate::core::person::Person;
+use crate::core::shown::{Emptiness, Remedy};
 use crate::input::keys::Action;
-use crate::runtime::page::Handle;
+use crate::runtime::page::{act, elements};
 
 /// What lies over the picture.
 #[component]
-pub(super) fn Overlay(panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn Overlay(panels: Signals) -> impl IntoView {
     view! {
         <p class="unseen" id="lane-text">{move || panels.lane_text.get()}</p>
-        {move || panels.empty.get().map(|empty| view! { <EmptyState empty handle/> })}
+        {move || panels.empty.get().map(|empty| view! { <EmptyState empty/> })}
         {move || panels.tooltip.get().map(|tooltip| view! {
             <div
                 class="tooltip"
                 role="tooltip"
-                style:left=format!("{}px", tooltip.x_px)
+                style:left=format!("{}px", elements().canvas.offset_left() + tooltip.x_px)
                 style:top=format!("{}px", tooltip.y_px)
             >
                 {tooltip.lines.iter().map(|line| view! { <p>{line.clone()}</p> }).collect_view()}
@@ -24,7 +26,7 @@ pub(super) fn Overlay(panels: Signals, handle: Handle) -> impl IntoView {
             </div>
         })}
         {move || panels.pill.get().map(|count| view! {
-            <button class="pill" on:click=move |_| handle.act(Action::Follow)>
+            <button class="pill" on:click=|_| act(Person::Act(Action::Follow))>
                 {format!("{} new", watchscope_timeline::format::number(count))}
                 <span class="by-keys">" · End to follow"</span>
                 <span class="by-touch">" · follow"</span>
@@ -34,7 +36,7 @@ pub(super) fn Overlay(panels: Signals, handle: Handle) -> impl IntoView {
 }
 
 #[component]
-fn EmptyState(empty: Emptiness, handle: Handle) -> impl IntoView {
+fn EmptyState(empty: Emptiness) -> impl IntoView {
     let (headline, advice) = empty.words;
     let remedy = match empty.remedy {
         Remedy::None => ().into_any(),
@@ -43,7 +45,7 @@ fn EmptyState(empty: Emptiness, handle: Handle) -> impl IntoView {
                 {contexts.into_iter().map(|context| {
                     let name = context.clone();
                     view! {
-                        <li><button class="control" on:click=move |_| handle.use_context(&name)>
+                        <li><button class="control" on:click=move |_| act(Person::UseContext((&*name).into()))>
                             <b>{context}</b>
                         </button></li>
                     }
@@ -52,11 +54,11 @@ fn EmptyState(empty: Emptiness, handle: Handle) -> impl IntoView {
         }
         .into_any(),
         Remedy::ClearFilter => view! {
-            <button class="inline-action" on:click=move |_| handle.filter(String::new())>"Clear the filter"</button>
+            <button class="inline-action" on:click=|_| act(Person::Filter("".into()))>"Clear the filter"</button>
         }
         .into_any(),
         Remedy::GoToOldest => view! {
-            <button class="inline-action" on:click=move |_| handle.act(Action::Oldest)>"Go to the oldest"</button>
+            <button class="inline-action" on:click=|_| act(Person::Act(Action::Oldest))>"Go to the oldest"</button>
         }
         .into_any(),
     };

@@ -7,78 +7,72 @@ use watchscope_timeline::picture::{Caption, saved};
 use watchscope_timeline::{Theme, Token, format};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
-use super::signals::signals;
 use crate::core::model::Model;
+use crate::core::person::Person;
 use crate::paint::canvas::hidden_canvas;
 use crate::paint::painter::Painter;
 use crate::paint::palette::Palette;
-use crate::runtime::page::{Handle, elements};
+use crate::runtime::page::{act, elements, read};
 
 /// Device px to a CSS px of the page: twice, so that text stays sharp when the picture is shown at half width.
 const SCALE: f64 = 2.0;
 
-impl Handle {
-    /// Saves what is on screen.
-    pub(super) fn save_picture(self) {
-        if self.read(Model::save_picture).is_none() {
-            self.send(move |model| {
-                model.trouble_with(
-                    "The picture could not be made: the browser gave no canvas for it.",
-                );
-            });
-        }
+/// Saves what is on screen.
+pub(super) fn save_picture() {
+    let painted = paint(&read());
+    if painted.is_none() {
+        act(Person::Trouble(
+            "The picture could not be made: the browser gave no canvas for it.",
+        ));
     }
 }
 
-impl Model {
-    fn save_picture(&self) -> Option<()> {
-        let now = self.pen();
-        let summary = leptos::prelude::GetUntracked::get_untracked(&signals().summary);
-        let title = match (summary.namespaces.as_str(), summary.cluster.as_str()) {
-            ("", cluster) => format!("Watches of {cluster}"),
-            (namespaces, cluster) => format!("Watches of {namespaces} in {cluster}"),
-        };
-        let version = self
-            .link
-            .welcome
-            .as_ref()
-            .map_or_else(String::new, |welcome| welcome.version.to_string());
-        let caption = Caption {
-            title: &title,
-            filter: self.lanes.filter(),
-            version: &version,
-            zone_offset_min: -js_sys::Date::new_0().get_timezone_offset() as i32,
-        };
-        let scene = saved(&self.picture(now), &caption);
-        let (width, height) = (scene.width.to_f64(), scene.height.to_f64());
-        let canvas = hidden_canvas(
-            &elements().document,
-            (width * SCALE).ceil() as u32,
-            (height * SCALE).ceil() as u32,
-        )?;
-        // On paper, as most of what pictures are put into is.
-        let palette = Palette {
-            theme: Theme::Light,
-            forced: false,
-        };
-        let mut painter = Painter::new(&canvas, SCALE, palette)?;
-        painter.paint(Token::Ground0, &[(&scene, 0.0, 0.0)]);
-        let name = format!(
-            "watchscope {} {} UTC.png",
-            format::date(self.view.left()),
-            format::clock(self.view.left()).replace(':', "-")
-        );
-        let done = Closure::once_into_js(move |blob: Option<Blob>| {
-            if blob.and_then(|blob| download(&blob, &name)).is_none() {
-                Handle.send(move |model| {
-                    model.trouble_with(
-                        "The picture could not be saved: the browser made no PNG of it.",
-                    );
-                });
-            }
-        });
-        canvas.to_blob(done.unchecked_ref()).ok()
-    }
+/// Paints what is on screen as on paper, and hands it on; nothing if the browser gives no canvas.
+fn paint(model: &Model) -> Option<()> {
+    let now = model.pen();
+    let summary = &model.shown.summary;
+    let title = match (summary.namespaces.as_str(), summary.cluster.as_str()) {
+        ("", cluster) => format!("Watches of {cluster}"),
+        (namespaces, cluster) => format!("Watches of {namespaces} in {cluster}"),
+    };
+    let version = model
+        .link
+        .welcome
+        .as_ref()
+        .map_or_else(String::new, |welcome| welcome.version.to_string());
+    let caption = Caption {
+        title: &title,
+        filter: model.lanes.filter(),
+        version: &version,
+        zone_offset_min: -js_sys::Date::new_0().get_timezone_offset() as i32,
+    };
+    let scene = saved(&model.picture(now), &caption);
+    let (width, height) = (scene.width.to_f64(), scene.height.to_f64());
+    let canvas = hidden_canvas(
+        &elements().document,
+        (width * SCALE).ceil() as u32,
+        (height * SCALE).ceil() as u32,
+    )?;
+    // On paper, as most documents are.
+    let palette = Palette {
+        theme: Theme::Light,
+        forced: false,
+    };
+    let mut painter = Painter::new(&canvas, SCALE, palette)?;
+    painter.paint(Token::Ground0, &[(&scene, 0.0, 0.0)]);
+    let name = format!(
+        "watchscope {} {} UTC.png",
+        format::date(model.view.left()),
+        format::clock(model.view.left()).replace(':', "-")
+    );
+    let done = Closure::once_into_js(move |blob: Option<Blob>| {
+        if blob.and_then(|blob| download(&blob, &name)).is_none() {
+            act(Person::Trouble(
+                "The picture could not be saved: the browser made no PNG of it.",
+            ));
+        }
+    });
+    canvas.to_blob(done.unchecked_ref()).ok()
 }
 
 /// Hands a file to the browser's downloads.

@@ -1,24 +1,20 @@
-//! What the model publishes to the panels: plain data in signals, written at most four times a second.
+//! What the panels show, as signals: mirrors of the model, written where it has changed and nowhere else.
 
 use std::cell::Cell;
 
 use leptos::prelude::*;
-use watchscope_timeline::evidence::Evidence;
+use watchscope_timeline::RecordId;
 use watchscope_timeline::findings::{Board, Restored, Tally};
 use watchscope_timeline::health::{HealthRow, Order};
-use watchscope_timeline::sides::Sides;
-use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem};
-use watchscope_timeline::{LaneId, RecordId};
+use watchscope_timeline::words::{Presence, Problem};
 
-use super::bodies::Body;
-use super::texts::Texts;
-use crate::body::diff::Difference;
-use crate::core::panel_state::Tab;
+use crate::core::model::Model;
 use crate::core::screen::ThemeChoice;
+use crate::core::shown::{Bodies, Checking, Detail, Emptiness, StatusBar, Texts, Tooltip};
 use crate::core::summary::Summary;
 use crate::source::connection::Status;
 
-/// All signals. Copied freely; each panel reads its own.
+/// All signals. Copied freely; each panel reads its own, and none writes one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signals {
     pub(super) summary: RwSignal<Summary>,
@@ -34,6 +30,8 @@ pub(super) struct Signals {
     pub(super) empty: RwSignal<Option<Emptiness>>,
     pub(super) tooltip: RwSignal<Option<Tooltip>>,
     pub(super) detail: RwSignal<Option<Detail>>,
+    /// The bodies of the selection, as they come.
+    pub(super) bodies: RwSignal<Bodies>,
     /// Why the object of the selected lane is here, or is not.
     pub(super) presence: RwSignal<Option<Presence>>,
     pub(super) checking: RwSignal<Checking>,
@@ -70,20 +68,87 @@ thread_local! {
     static SIGNALS: Cell<Option<Signals>> = const { Cell::new(None) };
 }
 
-/// These are the page's from now on.
-pub(super) fn begin(signals: Signals) {
+/// Makes the page's signals.
+pub(super) fn begin() -> Signals {
+    // The root of all panels lives as long as the page.
+    let root = Owner::new();
+    let signals = root.with(Signals::new);
+    std::mem::forget(root);
     SIGNALS.set(Some(signals));
+    signals
 }
 
 /// The page's signals.
 pub(super) fn signals() -> Signals {
-    SIGNALS
-        .get()
-        .expect("the second part begins with its signals")
+    SIGNALS.get().expect("the panels begin with their signals")
+}
+
+/// Writes what differs from what the panels show.
+pub(crate) fn show(model: &Model) {
+    let signals = signals();
+    let (shown, panels) = (&model.shown, &model.panels);
+    mirror(signals.summary, &shown.summary);
+    mirror(signals.problems, &shown.problems);
+    mirror(signals.following, &model.view.following);
+    mirror(signals.status, &shown.status);
+    mirror(signals.way, &model.link.connection.status());
+    mirror(signals.trouble, &model.trouble);
+    mirror(signals.empty, &shown.empty);
+    mirror(signals.tooltip, &shown.tooltip);
+    mirror(signals.detail, &shown.detail);
+    mirror(signals.presence, &shown.presence);
+    mirror(signals.checking, &shown.checking);
+    mirror(signals.lit, &model.pick.lit);
+    mirror(signals.pill, &shown.pill);
+    mirror(signals.said, &model.said);
+    mirror(signals.lane_text, &shown.lane_text);
+    mirror(signals.note, &shown.note);
+    mirror(signals.filter, &panels.filter);
+    mirror(signals.theme, &model.screen.theme);
+    mirror(signals.help, &panels.help);
+    mirror(signals.standing, &shown.standing);
+    mirror(signals.board, &shown.board);
+    mirror(signals.findings_open, &panels.findings_open);
+    mirror(signals.watches, &shown.watches);
+    mirror(signals.watches_open, &panels.watches_open);
+    mirror(signals.order, &panels.order);
+    mirror(signals.restored, &shown.restored);
+}
+
+/// Writes a signal only if it says something else than before.
+fn mirror<T: Clone + PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: &T) {
+    if signal.with_untracked(|known| known != value) {
+        signal.set(value.clone());
+    }
+}
+
+/// Tells the banner what time it is, if one is shown that counts down.
+pub(super) fn tick(now_ms: u64) {
+    let signals = signals();
+    if signals.way.with_untracked(|way| *way != Status::Live) {
+        signals.now_ms.set(now_ms);
+    }
+}
+
+/// Shows what came of the bodies of a selection, unless another thing was selected since.
+pub(super) fn show_bodies(bodies: Bodies) {
+    let signals = signals();
+    let is_shown = signals.detail.with_untracked(|detail| {
+        let number = detail.as_ref().map(|detail| detail.number);
+        number == Some(bodies.number)
+    });
+    if is_shown {
+        signals.bodies.set(bodies);
+    }
+}
+
+/// Shows what there is to say of the rows of the failure catalogue.
+pub(super) fn show_texts(texts: Texts) {
+    signals().texts.set(texts);
 }
 
 impl Signals {
-    pub(super) fn new(theme: ThemeChoice) -> Self {
+    fn new() -> Self {
         Self {
             summary: RwSignal::new(Summary::default()),
             problems: RwSignal::new(Vec::new()),
@@ -95,6 +160,7 @@ impl Signals {
             empty: RwSignal::new(None),
             tooltip: RwSignal::new(None),
             detail: RwSignal::new(None),
+            bodies: RwSignal::new(Bodies::default()),
             presence: RwSignal::new(None),
             checking: RwSignal::new(Checking::default()),
             lit: RwSignal::new(None),
@@ -103,7 +169,7 @@ impl Signals {
             lane_text: RwSignal::new(String::new()),
             note: RwSignal::new(None),
             filter: RwSignal::new(String::new()),
-            theme: RwSignal::new(theme),
+            theme: RwSignal::new(ThemeChoice::default()),
             help: RwSignal::new(false),
             standing: RwSignal::new(Tally::default()),
             board: RwSignal::new(Board::default()),
@@ -115,97 +181,4 @@ impl Signals {
             restored: RwSignal::new(None),
         }
     }
-}
-
-/// Writes a signal only if it says something else than before.
-pub(super) fn publish<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
-    if signal.with_untracked(|known| *known != value) {
-        signal.set(value);
-    }
-}
-
-/// The status bar's texts; an empty one is left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct StatusBar {
-    pub(super) left: Vec<String>,
-    pub(super) right: Vec<String>,
-}
-
-/// Why the lane area is empty, or says something besides its lanes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Emptiness {
-    /// One sentence, and one line of what to do.
-    pub(super) words: (String, String),
-    /// From the top of the picture, in px.
-    pub(super) top_px: i32,
-    /// What can be done with a button.
-    pub(super) remedy: Remedy,
-}
-
-/// What can be done about emptiness.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Remedy {
-    /// Nothing here.
-    None,
-    /// Choose one of these contexts.
-    Contexts(Vec<String>),
-    /// Clear the filter.
-    ClearFilter,
-    /// Go to the oldest record kept.
-    GoToOldest,
-}
-
-/// What is under the pointer.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tooltip {
-    pub(super) x_px: i32,
-    pub(super) y_px: i32,
-    /// Lane, time, what.
-    pub(super) lines: Vec<String>,
-    /// The key that opens it.
-    pub(super) keys: Option<&'static str>,
-}
-
-/// What is selected, told in full.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Detail {
-    /// Numbers the selections, so that a late answer does not land in a newer one.
-    pub(super) number: u64,
-    pub(super) told: Description,
-    pub(super) object: Option<ObjectPane>,
-    /// What may be compared with the cluster from its lane.
-    pub(super) check: Option<Check>,
-    /// What each side believes then; only a simulated cluster can tell.
-    pub(super) sides: Option<Sides>,
-    /// What it rests on, if it is a finding.
-    pub(super) evidence: Option<Evidence>,
-    pub(super) tab: Tab,
-}
-
-/// What became of the comparison that was asked for last.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Checking {
-    /// None was.
-    #[default]
-    Idle,
-    /// It is going on, or over.
-    Of {
-        lane: LaneId,
-        /// What came of it so far.
-        found: Option<Checked>,
-        is_over: bool,
-    },
-}
-
-/// The object of a change.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct ObjectPane {
-    /// `EPOCH.SEQ` of the change.
-    pub(super) position: (String, u64),
-    /// The same of the version before, if the page knows it.
-    pub(super) before: Option<(String, u64)>,
-    /// Absent while it is being fetched.
-    pub(super) body: Option<Body>,
-    /// Absent while being fetched, or without a version before.
-    pub(super) difference: Option<Result<Vec<Difference>, String>>,
 }

@@ -4,11 +4,12 @@ use leptos::prelude::*;
 use watchscope_timeline::Glyph;
 use watchscope_timeline::scene::Hatch;
 
+use super::focus::keep_focus;
 use super::glyph::{GlyphPicture, HatchPicture};
 use super::signals::Signals;
-use crate::core::model::Model;
+use crate::core::person::Person;
 use crate::input::keys::{Action, HELP};
-use crate::runtime::page::Handle;
+use crate::runtime::page::act;
 
 /// The bar at the bottom.
 #[component]
@@ -24,7 +25,10 @@ pub(super) fn StatusBar(panels: Signals) -> impl IntoView {
         <footer class="status" data-part="status">
             {move || texts(panels.status.get().left)}
             <span class="space"></span>
-            {move || texts(panels.status.get().right)}
+            {move || {
+                let right = panels.status.get().right;
+                texts(right.into_iter().chain([zone_words()]).collect())
+            }}
         </footer>
         <div class="unseen" role="status" aria-live="polite" data-part="said">{move || panels.said.get()}</div>
     }
@@ -47,7 +51,7 @@ pub(super) fn Narration(panels: Signals) -> impl IntoView {
 /// The keys and the glyphs, over the page. The browser keeps the focus in it, and gives it back; if nothing had it,
 /// the picture takes it.
 #[component]
-pub(super) fn Help(panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn Help(panels: Signals) -> impl IntoView {
     let dialog = NodeRef::<leptos::html::Dialog>::new();
     Effect::new(move |_| {
         let Some(dialog) = dialog.get() else {
@@ -61,13 +65,13 @@ pub(super) fn Help(panels: Signals, handle: Handle) -> impl IntoView {
         }
     });
     view! {
-        <dialog class="help" aria-label="Keys and glyphs" node_ref=dialog on:close=move |_| {
-            panels.help.set(false);
-            handle.send(Model::keep_focus);
+        <dialog class="help" aria-label="Keys and glyphs" node_ref=dialog on:close=|_| {
+            act(Person::HelpClosed);
+            keep_focus();
         }>
             <h2>
                 "Keys"
-                <button class="close" aria-label="Close" on:click=move |_| handle.act(Action::Help)>"×"</button>
+                <button class="close" aria-label="Close" on:click=|_| act(Person::Act(Action::Help))>"×"</button>
             </h2>
             <dl>
                 {HELP.iter().map(|&(keys, words)| view! {
@@ -87,5 +91,21 @@ pub(super) fn Help(panels: Signals, handle: Handle) -> impl IntoView {
                 }).collect_view()}
             </ul>
         </dialog>
+    }
+}
+
+/// `UTC, you are at UTC+1`.
+fn zone_words() -> String {
+    // Minutes from local time to UTC: negative east of Greenwich.
+    let minutes = -js_sys::Date::new_0().get_timezone_offset() as i64;
+    if minutes == 0 {
+        return "UTC, as you".to_owned();
+    }
+    let sign = if minutes < 0 { '−' } else { '+' };
+    let (hours, rest) = (minutes.abs() / 60, minutes.abs() % 60);
+    if rest == 0 {
+        format!("UTC, you are at UTC{sign}{hours}")
+    } else {
+        format!("UTC, you are at UTC{sign}{hours}:{rest:02}")
     }
 }

@@ -8,63 +8,23 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::spawn_local;
 
 use super::bodies;
-use super::signals::Signals;
-
-/// What is said of the rows, by their codes.
-type Rows = Vec<(String, Said)>;
-
-/// What is said of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
-    /// Where its picture is.
-    pub(super) picture: String,
-    /// Headings and texts.
-    pub(super) parts: Vec<(String, String)>,
-}
-
-/// The texts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Texts {
-    /// Nobody asked.
-    #[default]
-    Unasked,
-    /// They are on their way.
-    Coming,
-    /// Here they are.
-    Here(Arc<Rows>),
-    /// They could not be had.
-    Failed,
-}
-
-impl Texts {
-    /// What is said of a row; nothing while it is not here, or if there is no such row.
-    pub(super) fn of(&self, code: &str) -> Option<Said> {
-        let Self::Here(rows) = self else {
-            return None;
-        };
-        let row = rows.iter().find(|(other, _)| other == code);
-        row.map(|(_, said)| said.clone())
-    }
-}
+use super::signals::{show_texts, signals};
+use crate::core::shown::{Said, SaidOfRows, Texts};
 
 /// Fetches the texts, unless they are here or on their way.
-pub(super) fn ask(panels: Signals) {
-    let is_had = panels
-        .texts
-        .with_untracked(|texts| matches!(texts, Texts::Coming | Texts::Here(_)));
-    if is_had {
+pub(super) fn ask() {
+    let texts = signals().texts;
+    if texts.with_untracked(|texts| matches!(texts, Texts::Coming | Texts::Here(_))) {
         return;
     }
-    panels.texts.set(Texts::Coming);
+    show_texts(Texts::Coming);
     spawn_local(async move {
         let rows = fetch().await;
-        panels
-            .texts
-            .set(rows.map_or(Texts::Failed, |rows| Texts::Here(Arc::new(rows))));
+        show_texts(rows.map_or(Texts::Failed, |rows| Texts::Here(Arc::new(rows))));
     });
 }
 
-async fn fetch() -> Option<Rows> {
+async fn fetch() -> Option<SaidOfRows> {
     // The page's loader says where they are: their name has a hash.
     let url = Reflect::get(&window(), &JsValue::from_str("watchscopeTexts")).ok()?;
     let url = url.as_string()?;

@@ -4,92 +4,41 @@ use js_sys::{Array, Function, Promise, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use watchscope_model::{Time, WatchName};
+use watchscope_model::WatchName;
 use watchscope_timeline::Token;
 use watchscope_timeline::format::count;
 use watchscope_timeline::health::{self, COLUMNS, HealthRow, Order};
 use web_sys::Blob;
 
-use super::findings::focus_soon;
+use super::events::grip_detail;
 use super::save::download;
-use super::signals::{Signals, publish, signals};
-use crate::core::model::Model;
+use super::signals::Signals;
+use crate::core::person::Person;
 use crate::input::keys::Action;
-use crate::runtime::page::Handle;
+use crate::runtime::page::act;
 
 /// Columns that are read as numbers, and stand at the right.
 const FIGURES: [usize; 7] = [2, 3, 5, 6, 8, 9, 10];
 
-impl Model {
-    /// Shows or hides the table, in the place of the detail.
-    pub(super) fn toggle_watches(&mut self) {
-        let panels = signals();
-        let is_open = !panels.watches_open.get_untracked();
-        if is_open {
-            if self.has_room_for_one() {
-                publish(panels.findings_open, false);
-            }
-            publish(panels.watches, self.table(self.now()));
-            focus_soon(".watches .detail-body");
-        }
-        panels.watches_open.set(is_open);
-        if !is_open {
-            self.focus_picture_soon();
-        }
-        self.redraw();
-    }
-
-    /// The table in its order.
-    pub(super) fn table(&self, now: Time) -> Vec<HealthRow> {
-        let mut rows = health::table(&self.store, &self.lanes.muted, now);
-        health::sort(&mut rows, signals().order.get_untracked());
-        rows
-    }
-
-    /// Brings the lane of a watch into view and frames it; the table stays.
-    fn frame_watch(&mut self, watch: &WatchName) {
-        if let Some(lane) = self.store.find_lane(watch, None) {
-            self.pick.selected = Some(lane);
-            self.pick.record = None;
-            self.pick.evidence = None;
-            self.focus_lane(lane);
-            self.pick.stays_in_sight = true;
-        }
-    }
-}
-
-impl Handle {
-    fn sort_watches(self, column: usize) {
-        self.send(move |model| {
-            let panels = signals();
-            panels.order.update(|order| *order = order.pressed(column));
-            let order = panels.order.get_untracked();
-            panels.watches.update(|rows| health::sort(rows, order));
-            let way = if order.falling { "falling" } else { "rising" };
-            model.say(format!("Sorted by {}, {way}.", COLUMNS[column].0));
+/// Puts the table on the clipboard; where the browser gives none, it is downloaded.
+fn copy_watches(panels: Signals, done: RwSignal<&'static str>) {
+    let rows = panels.watches.get_untracked();
+    let text = health::tsv(&rows);
+    spawn_local(async move {
+        let copied = copy(&text).await.is_some();
+        let saved = copied || save(&text).is_some();
+        done.set(match (copied, saved) {
+            (true, _) => "Copied",
+            (false, true) => "Saved as watches.tsv",
+            (false, false) => "The browser allows neither",
         });
-    }
-
-    /// Puts the table on the clipboard; where the browser gives none, it is downloaded.
-    fn copy_watches(self, panels: Signals, done: RwSignal<&'static str>) {
-        let rows = panels.watches.get_untracked();
-        let text = health::tsv(&rows);
-        spawn_local(async move {
-            let copied = copy(&text).await.is_some();
-            let saved = copied || save(&text).is_some();
-            done.set(match (copied, saved) {
-                (true, _) => "Copied",
-                (false, true) => "Saved as watches.tsv",
-                (false, false) => "The browser allows neither",
-            });
-            let words = format!(
-                "{}: {}.",
-                done.get_untracked(),
-                count(rows.len() as u64, "row")
-            );
-            self.send(move |model| model.say(words));
-        });
-    }
+        let words = format!(
+            "{}: {}.",
+            done.get_untracked(),
+            count(rows.len() as u64, "row")
+        );
+        act(Person::Say(words.into()));
+    });
 }
 
 /// Writes a text to the clipboard. Only a secure page has one.
@@ -113,15 +62,15 @@ fn save(text: &str) -> Option<()> {
 
 /// The table; nothing while it is closed.
 #[component]
-pub(super) fn WatchesPanel(panels: Signals, handle: Handle) -> impl IntoView {
+pub(super) fn WatchesPanel(panels: Signals) -> impl IntoView {
     move || {
         let is_open = panels.watches_open.get();
-        is_open.then(|| view! { <Open panels handle/> })
+        is_open.then(|| view! { <Open panels/> })
     }
 }
 
 #[component]
-fn Open(panels: Signals, handle: Handle) -> impl IntoView {
+fn Open(panels: Signals) -> impl IntoView {
     let rows = panels.watches;
     let names = move || -> Vec<String> {
         rows.with(|rows| rows.iter().map(|row| row.watch.to_string()).collect())
@@ -132,28 +81,28 @@ fn Open(panels: Signals, handle: Handle) -> impl IntoView {
             <div
                 class="detail-grip"
                 aria-hidden="true"
-                on:pointerdown=move |event| handle.grip_detail(&event)
+                on:pointerdown=|event| grip_detail(&event)
             ></div>
             <div class="detail-head">
                 <h2>"Watches"</h2>
                 <span class="what">{move || rows.with(|rows| count(rows.len() as u64, "watch"))}</span>
                 <span class="space"></span>
                 <span class="quiet" role="status">{move || copied.get()}</span>
-                <button class="control" on:click=move |_| handle.copy_watches(panels, copied)>"Copy as text"</button>
-                <button class="close" aria-label="Close" on:click=move |_| handle.act(Action::Watches)>"×"</button>
+                <button class="control" on:click=move |_| copy_watches(panels, copied)>"Copy as text"</button>
+                <button class="close" aria-label="Close" on:click=|_| act(Person::Act(Action::Watches))>"×"</button>
             </div>
             <div class="detail-body" tabindex="0" role="region" aria-label="Table of watches">
                 <table class="health">
                     <thead><tr>
                         {COLUMNS.iter().enumerate().map(|(column, &(name, says))| view! {
-                            <Heading panels handle column name says/>
+                            <Heading panels column name says/>
                         }).collect_view()}
                     </tr></thead>
                     <tbody>
                         <For
                             each=names
                             key=|name| name.clone()
-                            children=move |name| view! { <RowOf panels handle name/> }
+                            children=move |name| view! { <RowOf panels name/> }
                         />
                     </tbody>
                 </table>
@@ -165,7 +114,6 @@ fn Open(panels: Signals, handle: Handle) -> impl IntoView {
 #[component]
 fn Heading(
     panels: Signals,
-    handle: Handle,
     column: usize,
     name: &'static str,
     says: &'static str,
@@ -179,7 +127,7 @@ fn Heading(
     };
     view! {
         <th scope="col" class:figure=FIGURES.contains(&column) aria-sort=sorted>
-            <button title=says on:click=move |_| handle.sort_watches(column)>
+            <button title=says on:click=move |_| act(Person::SortWatches(column))>
                 {name}
                 <span class="arrow" aria-hidden="true">
                     {move || match sorted() {
@@ -194,7 +142,7 @@ fn Heading(
 }
 
 #[component]
-fn RowOf(panels: Signals, handle: Handle, name: String) -> impl IntoView {
+fn RowOf(panels: Signals, name: String) -> impl IntoView {
     let wanted = name.clone();
     let row = Memo::new(move |_| -> Option<HealthRow> {
         panels.watches.with(|rows| {
@@ -225,10 +173,7 @@ fn RowOf(panels: Signals, handle: Handle, name: String) -> impl IntoView {
             <th scope="row">
                 <button
                     title=title
-                    on:click=move |_| {
-                        let shown = shown.clone();
-                        handle.send(move |model| model.frame_watch(&shown));
-                    }
+                    on:click=move |_| act(Person::FrameWatch(shown.clone()))
                 >
                     {name}
                 </button>

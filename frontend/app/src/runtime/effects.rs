@@ -80,9 +80,9 @@ impl Browser {
                     (second.carry_out)(effect);
                 }
             }
-            Effect::Inform => {
+            Effect::Show => {
                 if let Some(second) = model.second {
-                    (second.inform)(model);
+                    (second.show)(model);
                 }
             }
         }

@@ -5,9 +5,8 @@
 //!   frames, timers ────┼─► page: queue ─► core::update ─► effects ─► boot.js, timers, canvas, lane tree
 //!   panels ────────────┘
 //! ```
-//! The model is borrowed mutably in `core::update` only. What the first part does there runs no JavaScript; the panels'
-//! functions (`Msg::Do`) write signals, styles and storage there, and none of these calls back. Effects run after it, one
-//! after the other; what they send waits until all of them are done.
+//! The model is borrowed mutably in `core::update` only, and no JavaScript runs there. Effects run after it, one after the
+//! other; what they send waits until all of them are done. So no message is lost.
 
 pub(crate) mod bridge;
 mod effects;

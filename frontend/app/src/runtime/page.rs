@@ -9,6 +9,7 @@ use super::effects::Browser;
 use super::elements::Elements;
 use crate::core::model::{Model, Now};
 use crate::core::msg::Msg;
+use crate::core::person::Person;
 use crate::core::queue::Queue;
 use crate::core::update::update;
 
@@ -49,6 +50,11 @@ pub(crate) fn send(message: Msg) {
     });
 }
 
+/// Tells what the person does.
+pub(crate) fn act(person: Person) {
+    send(Msg::Person(person));
+}
+
 /// The model as it is, between two messages: nothing that runs while the model changes calls back.
 pub(crate) fn read() -> Ref<'static, Model> {
     page().model.borrow()
@@ -75,21 +81,5 @@ fn now() -> Now {
         local: Time((ms * 1_000.0) as i64),
         ms: ms as u64,
         random: js_sys::Math::random(),
-    }
-}
-
-/// The way to the page from every panel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Handle;
-
-impl Handle {
-    /// Does something with the model now, or after the message that is being handled.
-    pub(crate) fn send(self, action: impl FnOnce(&mut Model) + 'static) {
-        send(Msg::Do(Box::new(action)));
-    }
-
-    /// Asks the model something.
-    pub(crate) fn read<T>(self, ask: impl FnOnce(&Model) -> T) -> T {
-        ask(&read())
     }
 }

@@ -120,6 +120,11 @@ const APP: Crate = Crate {
         room("paint", &["paint"], &["decimal"]),
         room("core", &["core"], &["body", "decimal", "input", "source"]),
         room(
+            "core/second",
+            &["core/second"],
+            &["body", "core", "decimal", "input", "source"],
+        ),
+        room(
             "runtime",
             &["runtime"],
             &["core", "decimal", "paint", "source"],
@@ -139,7 +144,7 @@ const APP: Crate = Crate {
         ),
     ],
     machines: &[],
-    circles: &[&["panels/signals.rs", "panels/texts.rs"]],
+    circles: &[],
 };
 
 const DIAGNOSIS: Crate = Crate {

@@ -1,29 +1,20 @@
-//! Actions and gestures: they change the view, the lanes or the selection, and ask for a frame.
+//! Keys and buttons: what each asks for, and which lanes a person opens and closes.
 
-use leptos::prelude::*;
-use wasm_bindgen::JsCast as _;
-use watchscope_timeline::scene::Px;
 use watchscope_timeline::{LaneId, View, WatchId};
-use web_sys::HtmlElement;
 
-use super::lesson;
-use super::signals::{publish, signals};
-use crate::core::effect::{Effect, PanelEffect};
+use crate::core::effect::{Effect, Kept, PanelEffect};
 use crate::core::model::Model;
-use crate::input::gesture::Gesture;
+use crate::core::person::FocusedPanel;
 use crate::input::keys::Action;
-use crate::runtime::page::elements;
 
-/// What a person opened and closed is kept under this key.
-const OPENED_KEY: &str = "watchscope-opened";
 /// A key zooms by this factor.
 const KEY_ZOOM: f64 = 1.3;
 /// A key moves by this share of the width.
 const KEY_PAN: f64 = 0.15;
 
 impl Model {
-    /// Does what a key or button asks for.
-    pub(super) fn act(&mut self, action: Action) {
+    /// Does what a key or button asks for, while `focused` has the focus.
+    pub(super) fn act(&mut self, action: Action, focused: Option<FocusedPanel>) {
         let middle = self.view.width_px / 2.0;
         match action {
             Action::ZoomIn => self.zoom(middle, KEY_ZOOM),
@@ -85,9 +76,11 @@ impl Model {
                 }
             }
             Action::Clear => {
-                if signals().help.get_untracked() {
-                    signals().help.set(false);
-                } else if !self.close_focused() {
+                if self.panels.help {
+                    self.panels.help = false;
+                } else if let Some(panel) = focused {
+                    self.close(panel);
+                } else {
                     self.want(Effect::Panel(PanelEffect::TakeFocusBack));
                     self.clear_selection();
                 }
@@ -97,7 +90,7 @@ impl Model {
             }
             Action::Findings => self.toggle_findings(),
             Action::Watches => self.toggle_watches(),
-            Action::Help => signals().help.update(|help| *help = !*help),
+            Action::Help => self.panels.help = !self.panels.help,
         }
     }
 
@@ -129,109 +122,10 @@ impl Model {
         self.redraw();
     }
 
-    /// Keeps what the person opened and closed, for when the page is loaded again.
-    pub(super) fn keep_choices(&self) {
-        if let Ok(Some(storage)) = elements().window.local_storage()
-            && !lesson::is_on()
-        {
-            // Full or forbidden: then it is not kept.
-            let _ = storage.set_item(OPENED_KEY, &self.lanes.choices());
+    /// Keeps what the person opened and closed, for when the page is loaded again. A lesson begins as it should.
+    fn keep_choices(&mut self) {
+        if !self.panels.is_lesson {
+            self.keep(Kept::Opened, self.lanes.choices());
         }
-    }
-
-    /// Takes what the person opened and closed before the page was loaded.
-    pub(super) fn recall_choices(&mut self) {
-        if let Ok(Some(storage)) = elements().window.local_storage()
-            && let Ok(Some(kept)) = storage.get_item(OPENED_KEY)
-            && !lesson::is_on()
-        {
-            self.lanes.set_choices(&kept);
-            self.redraw();
-        }
-    }
-
-    /// Shows another stretch of time.
-    pub(super) fn set_view(&mut self, view: View) {
-        let followed = self.view.following;
-        self.view = view;
-        if followed != view.following {
-            publish(signals().following, view.following);
-            if followed {
-                self.panels.paused_at = self.store.state().map(|state| state.seq.0);
-            }
-        }
-        self.redraw();
-    }
-
-    pub(super) fn zoom(&mut self, x_px: f64, factor: f64) {
-        self.set_view(self.view.zoom_at(x_px, factor));
-    }
-
-    pub(super) fn scroll(&mut self, by_px: f64) {
-        self.scroll_px += by_px;
-        self.clamp_scroll();
-        self.redraw();
-    }
-
-    pub(super) fn gesture(&mut self, gesture: Gesture) {
-        match gesture {
-            Gesture::Click { x_px, y_px } => self.click(x_px, y_px),
-            Gesture::DoubleTap { .. } => self.act(Action::Fit),
-            Gesture::Pan { dx_px, dy_px } => {
-                if dy_px != 0.0 {
-                    self.scroll(-dy_px);
-                }
-                if dx_px != 0.0 {
-                    self.set_view(self.view.pan(-dx_px));
-                }
-            }
-            Gesture::Zoom { x_px, factor } => self.zoom(x_px, factor),
-        }
-    }
-
-    fn step_lane(&mut self, by: i32) {
-        let rows = &self.rows.rows;
-        if rows.is_empty() {
-            return;
-        }
-        let known = self
-            .pick
-            .focused
-            .and_then(|lane| rows.iter().position(|row| row.id == lane));
-        let place = match known {
-            Some(place) => place.saturating_add_signed(by as isize).min(rows.len() - 1),
-            None => self
-                .rows
-                .window(
-                    Px::from_f64(self.scroll_px),
-                    Px::from_f64(self.scroll_px + 1.0),
-                )
-                .start
-                .min(rows.len() - 1),
-        };
-        let lane = rows[place].id;
-        self.focus_lane(lane);
-    }
-
-    /// Gives a lane the focus and scrolls it into the window.
-    pub(super) fn focus_lane(&mut self, lane: LaneId) {
-        self.pick.focused = Some(lane);
-        self.scroll_to(lane);
-        self.redraw();
-    }
-
-    /// Sets a length that styles.css reads.
-    pub(super) fn set_length(&mut self, property: &str, px: f64) {
-        if let Some(root) = elements()
-            .document
-            .document_element()
-            .and_then(|root| root.dyn_into::<HtmlElement>().ok())
-        {
-            // By script, which the content security policy allows.
-            let _ = root
-                .style()
-                .set_property(property, &format!("{}px", px as i32));
-        }
-        self.redraw();
     }
 }

@@ -1,6 +1,8 @@
-//! Live records, from the connection into the store. Only the second part reaches this.
+//! Live records, from the connection into the store.
 
-use super::model::Model;
+use watchscope_timeline::Store;
+
+use crate::core::model::Model;
 use crate::source::connection::Input;
 
 impl Model {
@@ -14,5 +16,12 @@ impl Model {
             self.link.lag_ms = Some(self.now().millis_since(at));
         }
         None
+    }
+
+    /// Lets go of all records: the log has begun again.
+    pub fn forget(&mut self) {
+        self.store = Store::default();
+        self.lanes.forget();
+        self.redraw();
     }
 }

@@ -1,7 +1,5 @@
-//! What is selected and hovered, and the detail that tells it: words at once, bodies as they come.
+//! What is selected and hovered, and the detail that tells it.
 
-use leptos::prelude::Update as _;
-use wasm_bindgen_futures::spawn_local;
 use watchscope_model::Time;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings;
@@ -10,56 +8,14 @@ use watchscope_timeline::sides;
 use watchscope_timeline::words::{self, Description};
 use watchscope_timeline::{LaneId, RecordId, View};
 
-use super::bodies::{self, Body};
-use super::lesson;
-use super::signals::{Detail, ObjectPane, Tooltip, publish, signals};
-use super::texts;
-use crate::body::diff;
+use crate::core::effect::{Effect, PanelEffect};
 use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 use crate::core::panel_state::{Awaited, Selection, Tab};
-use crate::runtime::page::{Handle, elements};
-
-impl Handle {
-    /// Closes the detail panel.
-    pub(super) fn close_detail(self) {
-        self.send(Model::clear_selection);
-        self.focus_chart();
-    }
-
-    /// Shows another tab of the detail.
-    pub(super) fn show_tab(self, tab: Tab) {
-        self.send(move |model| model.panels.tab = tab);
-        self.update_detail(None, move |detail| detail.tab = tab);
-    }
-
-    /// Gives the shown tab the focus, once it is drawn.
-    pub(super) fn focus_tab(self) {
-        leptos::prelude::request_animation_frame(move || {
-            let document = &elements().document;
-            let tab = document.query_selector(".tab[aria-selected=true]");
-            let tab = tab.ok().flatten();
-            if let Some(tab) =
-                tab.and_then(|tab| wasm_bindgen::JsCast::dyn_into::<web_sys::HtmlElement>(tab).ok())
-            {
-                let _ = tab.focus();
-            }
-        });
-    }
-
-    /// Changes the detail, unless another thing was selected since `number`.
-    fn update_detail(self, number: Option<u64>, change: impl FnOnce(&mut Detail)) {
-        signals().detail.update(|detail| {
-            if let Some(detail) = detail
-                && number.is_none_or(|number| number == detail.number)
-            {
-                change(detail);
-            }
-        });
-    }
-}
+use crate::core::shown::{Detail, ObjectPane, Tooltip};
 
 impl Model {
+    /// Selects what lies at a point.
     pub(super) fn click(&mut self, x_px: f64, y_px: f64) {
         let Some(hit) = self.hit(x_px, y_px).cloned() else {
             self.clear_selection();
@@ -102,13 +58,14 @@ impl Model {
         self.select(Selection { lane, target });
     }
 
+    /// Selects nothing, and closes the detail.
     pub(super) fn clear_selection(&mut self) {
         self.panels.selection = None;
         self.panels.awaited = None;
         self.pick.selected = None;
         self.pick.record = None;
         self.pick.evidence = None;
-        publish(signals().detail, None);
+        self.shown.detail = None;
         self.redraw();
     }
 
@@ -254,14 +211,11 @@ impl Model {
             return;
         };
         self.pick.evidence = Evidence::of(&self.store, known.finding);
-        let told = self.pick.evidence.clone();
-        signals().detail.update(|detail| {
-            if let Some(detail) = detail
-                && detail.evidence.is_some()
-            {
-                detail.evidence = told;
-            }
-        });
+        if let Some(detail) = &mut self.shown.detail
+            && detail.evidence.is_some()
+        {
+            detail.evidence.clone_from(&self.pick.evidence);
+        }
         self.redraw();
     }
 
@@ -272,8 +226,7 @@ impl Model {
         };
         let footing = words::footing(&self.store, selection.lane);
         if self.panels.footing != footing {
-            let presence = words::presence(&self.store, selection.lane, now);
-            publish(signals().presence, presence);
+            self.shown.presence = words::presence(&self.store, selection.lane, now);
             self.panels.footing = footing;
         }
     }
@@ -289,7 +242,6 @@ impl Model {
         let lit = record.filter(|record| known.clone().any(|known| known == *record));
         if self.pick.lit != lit {
             self.pick.lit = lit;
-            publish(signals().lit, lit);
             self.redraw();
         }
     }
@@ -342,7 +294,7 @@ impl Model {
     fn select(&mut self, selection: Selection) {
         self.panels.selections += 1;
         self.panels.awaited = None;
-        publish(signals().watches_open, false);
+        self.panels.watches_open = false;
         let told = self.tell(&selection);
         self.say(told.spoken());
         let object = self.object_pane(&told);
@@ -362,30 +314,29 @@ impl Model {
             _ => None,
         };
         if self.pick.evidence.is_some() {
-            texts::ask(signals());
+            self.want(Effect::Panel(PanelEffect::FetchTexts));
         }
         let lane = selection.lane;
         self.panels.footing = words::footing(&self.store, lane);
-        let presence = words::presence(&self.store, lane, self.now());
-        publish(signals().presence, presence);
-        publish(
-            signals().detail,
-            Some(Detail {
-                number,
-                told,
-                object: object.clone(),
-                check: words::check(&self.store, selection.lane).filter(|_| !lesson::is_on()),
-                sides,
-                evidence: self.pick.evidence.clone(),
-                tab,
-            }),
-        );
+        self.shown.presence = words::presence(&self.store, lane, self.now());
+        self.shown.detail = Some(Detail {
+            number,
+            told,
+            object: object.clone(),
+            check: words::check(&self.store, lane).filter(|_| !self.panels.is_lesson),
+            sides,
+            evidence: self.pick.evidence.clone(),
+            tab,
+        });
         self.pick.selected = Some(selection.lane);
         self.pick.record = selection.record();
         self.panels.selection = Some(selection);
         self.redraw();
         if let Some(pane) = object {
-            fetch_bodies(Handle, number, pane);
+            self.want(Effect::Panel(PanelEffect::FetchBodies {
+                selection: number,
+                pane,
+            }));
         }
     }
 
@@ -404,9 +355,15 @@ impl Model {
         Some(ObjectPane {
             position: position(told.body?)?,
             before: told.previous_body.and_then(position),
-            body: None,
-            difference: None,
         })
+    }
+
+    /// Shows another tab of the detail.
+    pub(super) fn show_tab(&mut self, tab: Tab) {
+        self.panels.tab = tab;
+        if let Some(detail) = &mut self.shown.detail {
+            detail.tab = tab;
+        }
     }
 
     /// Shows what lies under the pointer, or nothing.
@@ -421,8 +378,7 @@ impl Model {
             _ => None,
         });
         self.light(record);
-        let tooltip = at.and_then(|(x_px, y_px)| self.tooltip(x_px, y_px));
-        publish(signals().tooltip, tooltip);
+        self.shown.tooltip = at.and_then(|(x_px, y_px)| self.tooltip(x_px, y_px));
     }
 
     fn tooltip(&self, x_px: f64, y_px: f64) -> Option<Tooltip> {
@@ -434,7 +390,6 @@ impl Model {
         let keys = told.record.map(|_| "Click opens it");
         let mut lines = vec![told.lane, told.time, told.what];
         lines.retain(|line| !line.is_empty());
-        let left = f64::from(elements().canvas.offset_left());
         let row = self.rows.find(hit.lane)?;
         let row_top = row.y.to_f64() - self.scroll_px + RULER_PX;
         let (width, height) = (self.screen.size.width_px, self.screen.size.height_px);
@@ -457,7 +412,7 @@ impl Model {
             (row_top - tall - 6.0).max(0.0)
         };
         Some(Tooltip {
-            x_px: (left + x) as i32,
+            x_px: x as i32,
             y_px: y as i32,
             lines,
             keys,
@@ -470,48 +425,5 @@ fn target_of(lane: LaneId, id: RecordId) -> Target {
     match lane {
         LaneId::Connection(_) => Target::Stretch(StretchKind::Connection, id),
         _ => Target::Record(id),
-    }
-}
-
-/// Fetches the body of a change and of the version before, and compares them.
-fn fetch_bodies(handle: Handle, number: u64, pane: ObjectPane) {
-    spawn_local(async move {
-        let (epoch, seq) = &pane.position;
-        let after = bodies::object(epoch, *seq).await;
-        let shown = after.clone();
-        handle.update_detail(Some(number), move |detail| {
-            if let Some(object) = &mut detail.object {
-                object.body = Some(shown);
-            }
-        });
-        let Some((epoch, seq)) = &pane.before else {
-            return;
-        };
-        let before = bodies::object(epoch, *seq).await;
-        let difference = compare(&before, &after);
-        handle.update_detail(Some(number), move |detail| {
-            if let Some(object) = &mut detail.object {
-                object.difference = Some(difference);
-            }
-        });
-    });
-}
-
-fn compare(before: &Body, after: &Body) -> Result<Vec<diff::Difference>, String> {
-    match (before, after) {
-        (Body::Text(before), Body::Text(after)) => diff::differences(before, after)
-            .map(|mut found| {
-                found.truncate(diff::MAX_DIFFERENCES);
-                found
-            })
-            .ok_or_else(|| "One of the two is no JSON, so they cannot be compared.".to_owned()),
-        (Body::Gone, _) => {
-            Err("410: the version before was dropped to stay within the body budget.".to_owned())
-        }
-        (Body::None, _) => Err("The version before carries no body.".to_owned()),
-        (Body::Failed(_), _) => Err("The version before could not be fetched.".to_owned()),
-        (Body::Text(_), _) => {
-            Err("Without this version's body there is nothing to compare.".to_owned())
-        }
     }
 }

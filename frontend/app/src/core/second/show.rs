@@ -4,10 +4,10 @@ use watchscope_model::{State, Time};
 use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{View, format};
 
-use super::signals::{Emptiness, Remedy, StatusBar, publish, signals};
 use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 use crate::core::panel_state::StoryFit;
+use crate::core::shown::{Emptiness, Remedy, StatusBar};
 use crate::core::summary;
 use crate::decimal::decimal;
 
@@ -16,8 +16,8 @@ const STATE_GAP_PX: f64 = 24.0;
 const STATE_PX: f64 = 60.0;
 
 impl Model {
-    /// Writes the panels.
-    pub(crate) fn publish(&mut self, now: Time) {
+    /// Writes what the panels show of records and time.
+    pub fn publish(&mut self, now: Time) {
         self.recall_muted();
         self.follow_check();
         self.follow_evidence();
@@ -26,36 +26,34 @@ impl Model {
         self.fit_story();
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);
-        publish(signals().summary, summary::summarise(state));
-        publish(
-            signals().problems,
-            words::problems(&self.store, &self.lanes.muted),
-        );
+        let head = state.seq.0;
+        self.shown.summary = summary::summarise(state);
+        self.publish_problems();
         self.publish_findings(now);
-        publish(signals().empty, self.emptiness(now));
-        let note = self
+        self.shown.empty = self.emptiness(now);
+        self.shown.note = self
             .store
             .last_note()
             .map(|(_, at, text)| (format::clock(at), text.to_owned()));
-        publish(signals().note, note);
-        publish(signals().following, self.view.following);
-        let head = state.seq.0;
         self.panels.paused_at = match (self.view.following, self.panels.paused_at) {
             (true, _) => None,
             (false, None) => Some(head),
             (false, known) => known,
         };
-        let new = self
+        self.shown.pill = self
             .panels
             .paused_at
             .map(|paused| head.saturating_sub(paused))
             .filter(|&new| new > 0);
-        publish(signals().pill, new);
-        publish(signals().status, self.status_bar(now));
-        let lane_text = self.pick.focused.map_or_else(String::new, |lane| {
+        self.shown.status = self.status_bar(now);
+        self.shown.lane_text = self.pick.focused.map_or_else(String::new, |lane| {
             words::accessible(&self.store, lane, now)
         });
-        publish(signals().lane_text, lane_text);
+    }
+
+    /// Writes what is wrong now.
+    pub(super) fn publish_problems(&mut self) {
+        self.shown.problems = words::problems(&self.store, &self.lanes.muted);
     }
 
     /// Shows all of a story that is over, and stays there; what is found a little later is shown too.
@@ -130,7 +128,6 @@ impl Model {
                 words::unknown(&self.store),
                 words::gaps(&self.store),
                 words::gaps_in_view(&self.store, &self.view.at_now(now), now),
-                zone_words(),
             ],
         }
     }
@@ -182,35 +179,11 @@ impl Model {
     }
 }
 
-/// Writes the panels that cannot wait.
-pub(crate) fn inform(model: &Model) {
-    let signals = signals();
-    publish(signals.way, model.link.connection.status());
-    publish(signals.said, model.said.clone());
-    publish(signals.trouble, model.trouble.clone());
-}
-
 /// `250 ms`, `0.40 s`, `12 s`: how long a px is.
 fn scale_words(us_per_px: f64) -> String {
     if (100_000.0..10_000_000.0).contains(&us_per_px) {
         format!("{} s", decimal(us_per_px / 1e6, 2))
     } else {
         format::duration(us_per_px as i64)
-    }
-}
-
-/// `UTC, you are at UTC+1`.
-fn zone_words() -> String {
-    // Minutes from local time to UTC: negative east of Greenwich.
-    let minutes = -js_sys::Date::new_0().get_timezone_offset() as i64;
-    if minutes == 0 {
-        return "UTC, as you".to_owned();
-    }
-    let sign = if minutes < 0 { '−' } else { '+' };
-    let (hours, rest) = (minutes.abs() / 60, minutes.abs() % 60);
-    if rest == 0 {
-        format!("UTC, you are at UTC{sign}{hours}")
-    } else {
-        format!("UTC, you are at UTC{sign}{hours}:{rest:02}")
     }
 }

@@ -1,0 +1,148 @@
+//! The panels of findings and watches: open and closed, what they show, what is muted.
+
+use watchscope_model::{Time, WatchName};
+use watchscope_timeline::findings::{self, Muted};
+use watchscope_timeline::health::{self, COLUMNS, HealthRow};
+
+use crate::core::effect::{Effect, Focus, Kept, PanelEffect};
+use crate::core::model::Model;
+use crate::core::person::FocusedPanel;
+
+/// So narrow a window has no room for panel and picture: who goes to a record leaves the panel. As in panels.css.
+const COVERED_PX: f64 = 1_000.0;
+
+impl Model {
+    /// Shows or hides the findings.
+    pub(super) fn toggle_findings(&mut self) {
+        let is_open = !self.panels.findings_open;
+        self.panels.findings_open = is_open;
+        if is_open {
+            self.want(Effect::Panel(PanelEffect::FetchTexts));
+            if self.has_room_for_one() {
+                self.panels.watches_open = false;
+                self.clear_selection();
+            }
+            self.shown.board = findings::board(&self.store, &self.lanes.muted);
+            self.focus_soon(Focus::Findings);
+        } else {
+            self.focus_soon(Focus::Picture);
+        }
+        self.redraw();
+    }
+
+    /// Shows or hides the table of watches, in the place of the detail.
+    pub(super) fn toggle_watches(&mut self) {
+        let is_open = !self.panels.watches_open;
+        self.panels.watches_open = is_open;
+        if is_open {
+            if self.has_room_for_one() {
+                self.panels.findings_open = false;
+            }
+            self.shown.watches = self.table(self.now());
+            self.focus_soon(Focus::Watches);
+        } else {
+            self.focus_soon(Focus::Picture);
+        }
+        self.redraw();
+    }
+
+    /// Writes what the panels show of findings and watches.
+    pub(super) fn publish_findings(&mut self, now: Time) {
+        let muted = &self.lanes.muted;
+        self.shown.standing = findings::tally(&self.store, muted);
+        self.shown.restored = findings::restored(&self.store, muted);
+        if self.panels.findings_open {
+            self.shown.board = findings::board(&self.store, muted);
+        }
+        if self.panels.watches_open {
+            self.shown.watches = self.table(now);
+        }
+    }
+
+    /// Closes a panel.
+    pub(super) fn close(&mut self, panel: FocusedPanel) {
+        match panel {
+            FocusedPanel::Findings => self.toggle_findings(),
+            FocusedPanel::Watches => self.toggle_watches(),
+        }
+    }
+
+    /// Leaves the panel of findings where it covers the picture.
+    pub(super) fn uncover(&mut self) {
+        if self.has_room_for_one() && self.panels.findings_open {
+            self.panels.findings_open = false;
+            self.focus_soon(Focus::Picture);
+        }
+    }
+
+    /// Whether the window has no room for findings beside anything else.
+    fn has_room_for_one(&self) -> bool {
+        self.screen.window.width_px <= COVERED_PX
+    }
+
+    fn focus_soon(&mut self, focus: Focus) {
+        self.want(Effect::Panel(PanelEffect::FocusSoon(focus)));
+    }
+
+    /// The table of watches in its order.
+    fn table(&self, now: Time) -> Vec<HealthRow> {
+        let mut rows = health::table(&self.store, &self.lanes.muted, now);
+        health::sort(&mut rows, self.panels.order);
+        rows
+    }
+
+    /// Sorts the table by a column; by the same again: the other way.
+    pub(super) fn sort_watches(&mut self, column: usize) {
+        let Some((name, _)) = COLUMNS.get(column) else {
+            return;
+        };
+        let order = self.panels.order.pressed(column);
+        self.panels.order = order;
+        health::sort(&mut self.shown.watches, order);
+        let way = if order.falling { "falling" } else { "rising" };
+        self.say(format!("Sorted by {name}, {way}."));
+    }
+
+    /// Brings the lane of a watch into view and frames it; the table stays.
+    pub(super) fn frame_watch(&mut self, watch: &WatchName) {
+        if let Some(lane) = self.store.find_lane(watch, None) {
+            self.pick.selected = Some(lane);
+            self.pick.record = None;
+            self.pick.evidence = None;
+            self.focus_lane(lane);
+            self.pick.stays_in_sight = true;
+        }
+    }
+
+    /// Asks what this browser muted before of the log that is shown, if it is another log than before.
+    pub(super) fn recall_muted(&mut self) {
+        let log = self.link.welcome.as_ref().map(|welcome| &welcome.log);
+        if self.panels.muted_of.as_ref() == log {
+            return;
+        }
+        self.panels.muted_of = log.cloned();
+        self.lanes.muted = Muted::default();
+        self.redraw();
+        if let Some(log) = self.panels.muted_of.clone() {
+            self.want(Effect::Panel(PanelEffect::RecallMuted(log)));
+        }
+    }
+
+    /// Takes what was muted, as the browser kept it.
+    pub(super) fn muted_before(&mut self, text: Option<&str>) {
+        self.lanes.muted = text.map_or_else(Muted::default, Muted::parse);
+        self.publish_problems();
+        self.publish_findings(self.now());
+        self.redraw();
+    }
+
+    /// Changes what is muted, and keeps it.
+    pub(super) fn change_muted(&mut self, change: impl FnOnce(&mut Muted)) {
+        change(&mut self.lanes.muted);
+        if let Some(log) = self.panels.muted_of.clone() {
+            self.keep(Kept::Muted(log), self.lanes.muted.to_text());
+        }
+        self.publish_findings(self.now());
+        self.redraw();
+    }
+}

@@ -1,0 +1,46 @@
+//! What a lesson asks of the page: which lanes are open, where a lane is, where a moment lies on screen.
+
+use watchscope_model::{Seq, Time};
+use watchscope_timeline::{LaneId, Px};
+
+use crate::core::layout::RULER_PX;
+use crate::core::model::Model;
+
+impl Model {
+    /// Opens the layers and all watches, so that their objects are seen.
+    pub(super) fn expand(&mut self) {
+        self.lanes.shows_all = true;
+        if let Some(LaneId::Layer(all)) = self.lane_of_key("inside") {
+            self.lanes.set_layer_open(&self.store, all, true);
+        }
+        self.redraw();
+    }
+
+    fn lane_of_key(&self, key: &str) -> Option<LaneId> {
+        let mut rows = self.rows.rows.iter();
+        rows.find(|row| self.lane_key(row.id) == key)
+            .map(|row| row.id)
+    }
+
+    /// Scrolls to a lane.
+    pub(super) fn reveal_lane(&mut self, key: &str) {
+        if let Some(lane) = self.lane_of_key(key) {
+            self.scroll_to(lane);
+            self.redraw();
+        }
+    }
+
+    /// Where a moment of a lane lies on the canvas, in px: at the mark of its record, else in the middle of the lane.
+    #[must_use]
+    pub fn place_of(&self, key: &str, at: Time, seq: u64) -> Option<(f64, f64)> {
+        let row = self.rows.find(self.lane_of_key(key)?)?;
+        let x = self.view.x_from_time(at);
+        let top = row.y - Px::from_f64(self.scroll_px);
+        let record = self.store.newest(Seq(seq));
+        let mark_y = self.scene.y_of(row.id, (top, top + row.height), record);
+        let y = mark_y.unwrap_or(top + row.height.half()).to_f64() + RULER_PX;
+        let is_seen = (0.0..self.view.width_px).contains(&x)
+            && (RULER_PX..self.screen.size.height_px).contains(&y);
+        is_seen.then_some((x, y))
+    }
+}

@@ -1,0 +1,22 @@
+//! What a person does to the model, and what the panels show of it. Only the second part of the page reaches this.
+//!
+//! ```text
+//!   Person ─► person ─┬─ act         keys and buttons
+//!                     ├─ view        time, scrolling, pointers
+//!                     ├─ selection   what is selected, hovered, gone to      ─► Shown ─► panels
+//!                     ├─ findings    findings, muting, table of watches
+//!                     ├─ comparison  with the cluster, as it was asked for
+//!                     └─ lesson      what a lesson asks for
+//!   each 250 ms ─► show                words of header, status bar, empty states
+//!   segments    ─► records             into the store
+//! ```
+
+mod act;
+mod comparison;
+mod findings;
+mod lesson;
+mod person;
+mod records;
+mod selection;
+mod show;
+mod view;

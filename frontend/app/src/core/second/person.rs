@@ -1,0 +1,151 @@
+//! One thing that a person does, handed to the method that does it.
+
+use crate::core::effect::{Effect, Kept, PanelEffect};
+use crate::core::model::Model;
+use crate::core::panel_state::Awaited;
+use crate::core::person::Person;
+use crate::source::connection::Input;
+use watchscope_timeline::LaneId;
+use watchscope_timeline::View;
+use watchscope_timeline::words::Spot;
+
+impl Model {
+    /// Does what the person asks for, and shows in the panels what it has changed.
+    pub fn person(&mut self, person: Person) {
+        match person {
+            Person::Begin { is_lesson, opened } => self.begin(is_lesson, opened.as_deref()),
+            Person::Key(action, focused) => {
+                self.pick.by_keyboard = true;
+                self.act(action, focused);
+            }
+            Person::Act(action) => self.act(action, None),
+            Person::Redraw => self.redraw(),
+
+            Person::Press(pointer) => self.press(pointer),
+            Person::Motion(pointer) => self.motion(pointer),
+            Person::Release { pointer, at_ms } => {
+                self.panels.released = self.panels.gestures.release(pointer, at_ms);
+            }
+            Person::Click => {
+                if let Some(gesture) = self.panels.released.take() {
+                    self.gesture(gesture);
+                }
+            }
+            Person::Leave { pointer, cancelled } => {
+                if cancelled {
+                    self.panels.gestures.cancel(pointer);
+                }
+                self.set_hover(None);
+            }
+            Person::Scroll { dx_px, dy_px } => self.move_by(dx_px, dy_px),
+            Person::ScrollTo { y_px } => {
+                let share = y_px / self.window_px().max(1.0);
+                self.scroll_px = self.rows.height.to_f64() * share - self.window_px() / 2.0;
+                self.redraw();
+            }
+            Person::Zoom { x_px, factor } => self.zoom(x_px, factor),
+
+            Person::Filter(text) => {
+                self.lanes.set_filter(&text);
+                self.panels.filter = text.into();
+                self.redraw();
+            }
+            Person::OpenLane(lane) => self.open_lane(lane),
+            Person::ToggleLane(lane) => self.toggle_lane(lane),
+            Person::ShowSpot(spot) => self.show_spot(spot),
+            Person::ShowRecord(record) => self.show_record(record, None),
+            Person::ShowFinding(raised) => self.show_finding(raised),
+            Person::ShowEvidence {
+                finding,
+                record,
+                since,
+            } => self.show_evidence(finding, record, since),
+            Person::Light(record) => self.light(record),
+            Person::CloseDetail => self.clear_selection(),
+            Person::ShowTab(tab) => self.show_tab(tab),
+            Person::Compare(lane) => self.ask_for(lane),
+            Person::FrameWatch(watch) => self.frame_watch(&watch),
+            Person::SortWatches(column) => self.sort_watches(column),
+            Person::Mute { key, reason } => self.change_muted(|muted| muted.add(&key, &reason)),
+            Person::Unmute(key) => self.change_muted(|muted| muted.remove(&key)),
+            Person::MarkRead(raising) => self.change_muted(|muted| muted.read(&raising)),
+            Person::Muted(text) => self.muted_before(text.as_deref()),
+
+            Person::UseContext(name) => {
+                let command = self
+                    .link
+                    .connection
+                    .command("use-context", name.into_string());
+                if let Some((_, ask)) = command {
+                    self.want(Effect::Link(ask));
+                }
+            }
+            Person::Theme(theme) => {
+                self.screen.theme = theme;
+                self.want(Effect::Theme);
+                self.keep(Kept::Theme, theme.word().to_owned());
+                self.redraw();
+            }
+            Person::HelpClosed => self.panels.help = false,
+            Person::Dismiss => self.trouble = None,
+            Person::Say(words) => self.said = words.into(),
+            Person::Trouble(words) => self.trouble = Some(words.to_owned()),
+
+            Person::Hold(at) => {
+                self.link.clock.hold(at);
+                self.redraw();
+            }
+            Person::ShowTime { from, to } => {
+                self.set_view(View::between(from, to, self.view.width_px));
+            }
+            Person::StartOver => {
+                self.link.starts_over = true;
+                self.input(Input::Anew);
+            }
+            Person::Expand => self.expand(),
+            Person::Reveal(lane) => self.reveal_lane(&lane),
+        }
+        self.want(Effect::Show);
+    }
+
+    /// The panels are there: takes what the person opened and closed before the page was loaded.
+    fn begin(&mut self, is_lesson: bool, opened: Option<&str>) {
+        self.panels.is_lesson = is_lesson;
+        if let Some(opened) = opened.filter(|_| !is_lesson) {
+            self.lanes.set_choices(opened);
+        }
+        self.redraw();
+    }
+
+    /// Keeps a text in this browser.
+    pub(super) fn keep(&mut self, kept: Kept, text: String) {
+        self.want(Effect::Panel(PanelEffect::Keep(kept, text)));
+    }
+
+    /// Brings a problem into the window and selects it.
+    fn show_spot(&mut self, spot: Option<Spot>) {
+        match spot {
+            Some(Spot::Stretch {
+                lane,
+                kind,
+                began,
+                at,
+            }) => self.show_stretch(Awaited {
+                lane,
+                kind,
+                began,
+                at,
+            }),
+            Some(Spot::Finding(raised)) => self.show_finding(raised),
+            Some(Spot::Lane(lane)) => {
+                if let LaneId::Object(watch, _) = lane {
+                    self.lanes.set_expanded(&self.store, watch, true);
+                }
+                self.pick.stays_in_sight = true;
+                self.focus_lane(lane);
+                self.select_lane(lane);
+            }
+            None => self.say("Nothing of it is loaded.".to_owned()),
+        }
+    }
+}

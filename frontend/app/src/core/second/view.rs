@@ -1,0 +1,106 @@
+//! Time, scrolling and pointers: which stretch of time and which lanes are in the window.
+
+use watchscope_timeline::LaneId;
+use watchscope_timeline::View;
+use watchscope_timeline::scene::Px;
+
+use crate::core::model::Model;
+use crate::input::gesture::{Gesture, Pointer};
+use crate::input::keys::Action;
+
+impl Model {
+    /// Shows another stretch of time.
+    pub(super) fn set_view(&mut self, view: View) {
+        let followed = self.view.following;
+        self.view = view;
+        if followed && !view.following {
+            self.panels.paused_at = self.store.state().map(|state| state.seq.0);
+        }
+        self.redraw();
+    }
+
+    /// Scales time around a point.
+    pub(super) fn zoom(&mut self, x_px: f64, factor: f64) {
+        self.set_view(self.view.zoom_at(x_px, factor));
+    }
+
+    /// Scrolls the lanes.
+    pub(super) fn scroll(&mut self, by_px: f64) {
+        self.scroll_px += by_px;
+        self.clamp_scroll();
+        self.redraw();
+    }
+
+    /// Moves time and lanes, in px.
+    pub(super) fn move_by(&mut self, dx_px: f64, dy_px: f64) {
+        if dx_px != 0.0 {
+            self.set_view(self.view.pan(dx_px));
+        }
+        if dy_px != 0.0 {
+            self.scroll(dy_px);
+        }
+    }
+
+    /// A pointer was pressed on the picture.
+    pub(super) fn press(&mut self, pointer: Pointer) {
+        self.pick.by_keyboard = false;
+        self.panels.released = None;
+        self.panels.gestures.press(pointer);
+        self.set_hover(None);
+    }
+
+    /// A pointer moved over the picture.
+    pub(super) fn motion(&mut self, pointer: Pointer) {
+        let gestures = self.panels.gestures.motion(pointer);
+        for gesture in gestures {
+            self.gesture(gesture);
+        }
+        if self.panels.gestures.is_dragging() {
+            self.set_hover(None);
+        } else if !pointer.touch {
+            self.set_hover(Some((pointer.x_px, pointer.y_px)));
+        }
+    }
+
+    /// Does what pointers ask for.
+    pub(super) fn gesture(&mut self, gesture: Gesture) {
+        match gesture {
+            Gesture::Click { x_px, y_px } => self.click(x_px, y_px),
+            Gesture::DoubleTap { .. } => self.act(Action::Fit, None),
+            Gesture::Pan { dx_px, dy_px } => self.move_by(-dx_px, -dy_px),
+            Gesture::Zoom { x_px, factor } => self.zoom(x_px, factor),
+        }
+    }
+
+    /// Gives the lane above or below the focus.
+    pub(super) fn step_lane(&mut self, by: i32) {
+        let rows = &self.rows.rows;
+        if rows.is_empty() {
+            return;
+        }
+        let known = self
+            .pick
+            .focused
+            .and_then(|lane| rows.iter().position(|row| row.id == lane));
+        let place = match known {
+            Some(place) => place.saturating_add_signed(by as isize).min(rows.len() - 1),
+            None => self
+                .rows
+                .window(
+                    Px::from_f64(self.scroll_px),
+                    Px::from_f64(self.scroll_px + 1.0),
+                )
+                .start
+                .min(rows.len() - 1),
+        };
+        let lane = rows[place].id;
+        self.focus_lane(lane);
+    }
+
+    /// Gives a lane the focus and scrolls it into the window.
+    pub(super) fn focus_lane(&mut self, lane: LaneId) {
+        self.pick.focused = Some(lane);
+        self.scroll_to(lane);
+        self.redraw();
+    }
+}

@@ -1,0 +1,63 @@
+//! What the model asks the panels for: the focus, the browser's storage, bodies and texts.
+
+use watchscope_model::id::LogId;
+use web_sys::Storage;
+
+use super::focus::{focus_filter, focus_soon, take_focus_back};
+use super::mount::mount;
+use super::{bodies, lesson, texts};
+use crate::core::effect::{Kept, PanelEffect};
+use crate::core::person::Person;
+use crate::runtime::page::{act, elements};
+use crate::runtime::theme::THEME_KEY;
+
+/// What a person opened and closed is kept under this key.
+const OPENED_KEY: &str = "watchscope-opened";
+/// What is muted is kept under this key and the log's name.
+const MUTED_KEY: &str = "watchscope-muted";
+
+/// Does in the browser what the model asked for.
+pub(crate) fn carry_out(effect: PanelEffect) {
+    match effect {
+        PanelEffect::Mount => {
+            mount();
+            act(Person::Begin {
+                is_lesson: lesson::is_on(),
+                opened: recall(&Kept::Opened).map(Into::into),
+            });
+            lesson::offer();
+        }
+        PanelEffect::FocusFilter => focus_filter(),
+        PanelEffect::TakeFocusBack => take_focus_back(),
+        PanelEffect::FocusSoon(focus) => focus_soon(focus),
+        PanelEffect::Keep(kept, text) => {
+            if let Some(storage) = storage() {
+                // Full or forbidden: then it is not kept.
+                let _ = storage.set_item(&key(&kept), &text);
+            }
+        }
+        PanelEffect::RecallMuted(log) => {
+            let text = recall(&Kept::Muted(log));
+            act(Person::Muted(text.map(Into::into)));
+        }
+        PanelEffect::FetchBodies { selection, pane } => bodies::fetch_for(selection, pane),
+        PanelEffect::FetchTexts => texts::ask(),
+    }
+}
+
+fn recall(kept: &Kept) -> Option<String> {
+    storage()?.get_item(&key(kept)).ok()?
+}
+
+/// None in a browser that forbids it.
+fn storage() -> Option<Storage> {
+    elements().window.local_storage().ok()?
+}
+
+fn key(kept: &Kept) -> String {
+    match kept {
+        Kept::Opened => OPENED_KEY.to_owned(),
+        Kept::Theme => THEME_KEY.to_owned(),
+        Kept::Muted(LogId(log)) => format!("{MUTED_KEY} {log}"),
+    }
+}

@@ -1,0 +1,91 @@
+//! What has the focus, and what takes it.
+
+use std::cell::RefCell;
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use web_sys::{Element, HtmlElement, HtmlInputElement};
+
+use crate::core::effect::Focus;
+use crate::core::person::FocusedPanel;
+use crate::runtime::page::elements;
+
+thread_local! {
+    /// The field by whose text the lanes are filtered.
+    static FILTER_FIELD: RefCell<Option<HtmlInputElement>> = const { RefCell::new(None) };
+}
+
+/// This is the filter field.
+pub(super) fn set_filter_field(field: NodeRef<leptos::html::Input>) {
+    Effect::new(move |_| {
+        if let Some(field) = field.get() {
+            FILTER_FIELD.set(Some(field));
+        }
+    });
+}
+
+/// The filter field takes the focus.
+pub(super) fn focus_filter() {
+    FILTER_FIELD.with_borrow(|field| {
+        if let Some(field) = field {
+            let _ = field.focus();
+            field.select();
+        }
+    });
+}
+
+/// The picture takes the focus.
+pub(super) fn focus_picture() {
+    let _ = elements().canvas.focus();
+}
+
+/// An element takes the focus once it is drawn.
+pub(super) fn focus_soon(focus: Focus) {
+    let selector = match focus {
+        Focus::Picture => "canvas.chart",
+        Focus::Findings => ".findings",
+        Focus::Watches => ".watches .detail-body",
+        Focus::Tab => ".tab[aria-selected=true]",
+    };
+    request_animation_frame(move || {
+        let found = document().query_selector(selector).ok().flatten();
+        if let Some(element) = found
+            && let Ok(element) = element.dyn_into::<HtmlElement>()
+        {
+            let _ = element.focus();
+        }
+    });
+}
+
+/// If nothing has the focus, the picture takes it.
+pub(super) fn keep_focus() {
+    let focused = elements().document.active_element();
+    if focused.is_none_or(|focused| focused.tag_name() == "BODY") {
+        focus_soon(Focus::Picture);
+    }
+}
+
+/// The picture takes the focus from the detail, which is about to close.
+pub(super) fn take_focus_back() {
+    if has_focus(".detail") {
+        focus_picture();
+    }
+}
+
+/// The panel that has the focus, of those that a key closes.
+pub(super) fn focused_panel() -> Option<FocusedPanel> {
+    if has_focus(".findings") {
+        Some(FocusedPanel::Findings)
+    } else if has_focus(".watches") {
+        Some(FocusedPanel::Watches)
+    } else {
+        None
+    }
+}
+
+/// Whether the focus is within an element that fits the selector.
+fn has_focus(selector: &str) -> bool {
+    let focused = elements().document.active_element();
+    let within = |focused: Element| focused.closest(selector).ok().flatten();
+    focused.and_then(within).is_some()
+}

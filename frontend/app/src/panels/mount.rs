@@ -1,0 +1,62 @@
+//! Puts the panels around and over the picture.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+
+use super::{debug, detail, findings, header, listen, overlay, signals, status, watches};
+use crate::runtime::page::read;
+
+/// Puts the panels into the document, and listens to the person.
+pub(super) fn mount() {
+    let panels = signals::begin();
+    signals::show(&read());
+    put("above", move || {
+        view! {
+            <header::Header panels/>
+            <header::Banner panels/>
+        }
+        .into_any()
+    });
+    put("over", move || {
+        view! {
+            <overlay::Overlay panels/>
+            <findings::FindingsPanel panels/>
+        }
+        .into_any()
+    });
+    put("below", move || {
+        view! {
+            <status::Narration panels/>
+            <watches::WatchesPanel panels/>
+            <detail::DetailPanel panels/>
+            <status::StatusBar panels/>
+            <status::Help panels/>
+        }
+        .into_any()
+    });
+    listen::listen();
+    debug::expose();
+    show_icon();
+}
+
+/// Gives the tab its icon, which the document only names: fetched with it, it held up the first lane.
+fn show_icon() {
+    if let Some(icon) = document().get_element_by_id("icon")
+        && let Some(href) = icon.get_attribute("data-href")
+    {
+        // Attributes are refused only if their names are no names.
+        let _ = icon.set_attribute("href", &href);
+    }
+}
+
+/// Mounts a view in the place that index.html keeps for it.
+fn put(id: &str, view: impl FnOnce() -> AnyView + 'static) {
+    let Some(place) = document()
+        .get_element_by_id(id)
+        .and_then(|place| place.dyn_into::<web_sys::HtmlElement>().ok())
+    else {
+        return;
+    };
+    place.set_text_content(None);
+    mount_to(place, view).forget();
+}

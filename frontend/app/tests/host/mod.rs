@@ -1,0 +1,232 @@
+//! A page whose browser answers as soon as it is asked: it carries effects out as the runtime does, over a queue of the same
+//! kind.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::cell::{Cell, RefCell};
+
+use watchscope_app::core::effect::Effect;
+use watchscope_app::core::model::{Model, Now, Second};
+use watchscope_app::core::msg::{Msg, Painted};
+use watchscope_app::core::person::Person;
+use watchscope_app::core::queue::Queue;
+use watchscope_app::core::screen::{Size, Surroundings, ThemeChoice, Window};
+use watchscope_app::core::update::update;
+use watchscope_app::source::connection::{self, Input, SessionStatus};
+use watchscope_model::Seq;
+use watchscope_model::chapter::ChapterWriter;
+use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::wire::{
+    ClientMessage, PROTOCOL_VERSION, Segment, Snapshot, Welcome, decode_client, encode_server,
+};
+use watchscope_timeline::Store;
+use watchscope_timeline::draw::RECORDS;
+
+use crate::common::{Log, START, at};
+
+/// What the second part gives, without its panels.
+pub(crate) const SECOND: Second = Second {
+    segment: Model::take_segment,
+    chapter: Store::chapter,
+    records: RECORDS,
+    forget: Model::forget,
+    person: Model::person,
+    publish: Model::publish,
+    show: |_| {},
+    drawn: || {},
+    carry_out: |_| {},
+};
+
+/// The same, which publishes nothing: a frame is about the picture alone.
+pub(crate) const UNPUBLISHED: Second = Second {
+    publish: |_, _| {},
+    ..SECOND
+};
+
+pub(crate) const SIZE: Size = Size {
+    width_px: 800.0,
+    height_px: 400.0,
+    scale: 2.0,
+};
+
+const WINDOW: Window = Window {
+    width_px: 1_200.0,
+    height_px: 700.0,
+};
+
+/// A page and its browser, which answers as soon as it is asked.
+pub(crate) struct Host {
+    pub(crate) model: RefCell<Model>,
+    queue: Queue<Msg>,
+    pub(crate) now: Cell<Now>,
+    /// What the browser was asked for, in order.
+    pub(crate) done: RefCell<Vec<String>>,
+}
+
+impl Host {
+    /// A page that has started. The clock says 10 s after the log's begin.
+    pub(crate) fn new() -> Self {
+        let now = now(10.0);
+        let host = Self {
+            model: RefCell::new(Model::new(now)),
+            queue: Queue::default(),
+            now: Cell::new(now),
+            done: RefCell::default(),
+        };
+        host.send(Msg::Start {
+            theme: ThemeChoice::System,
+            surroundings: Surroundings::default(),
+            link: None,
+        });
+        host
+    }
+
+    /// A page that shows a log after `records` of its records; the second part is not here yet.
+    pub(crate) fn shows(log: &Log, records: usize) -> (Self, ChapterWriter) {
+        let host = Self::new();
+        host.send(Msg::Message(welcome()));
+        let (writer, head) =
+            ChapterWriter::open("log".into(), log.epoch.clone(), &log.state_after(records));
+        let seq = Seq(records as u64);
+        let snapshot = Snapshot {
+            log: "log".into(),
+            seq,
+        };
+        host.send(Msg::Message(encode_server(&snapshot.into(), &[&head])));
+        (host, writer)
+    }
+
+    pub(crate) fn send(&self, message: Msg) {
+        self.queue.send(message, |message| {
+            let effects = update(&mut self.model.borrow_mut(), message, self.now.get());
+            for effect in effects {
+                let words = self.carry_out(effect);
+                self.done.borrow_mut().push(words);
+            }
+        });
+    }
+
+    /// The person does something. What was asked of the browser before is forgotten.
+    pub(crate) fn person(&self, person: Person) -> Vec<String> {
+        self.done();
+        self.send(Msg::Person(person));
+        self.done()
+    }
+
+    fn carry_out(&self, effect: Effect) -> String {
+        // Whoever reads within an effect finds the model whole.
+        let model = self.model.borrow();
+        match effect {
+            Effect::Link(connection::Effect::AskSession) => {
+                self.send(Msg::Link(Input::Session(Some(SessionStatus {
+                    product: "watchscope".into(),
+                    protocol: PROTOCOL_VERSION,
+                    instance: "1".into(),
+                    session: true,
+                }))));
+                "ask session".into()
+            }
+            Effect::Link(connection::Effect::OpenSocket) => {
+                self.send(Msg::Opened);
+                "open socket".into()
+            }
+            Effect::Link(connection::Effect::Send(bytes)) => {
+                match decode_client(&bytes).unwrap().unwrap() {
+                    ClientMessage::Hello(_) => "say hello".into(),
+                    ClientMessage::Acknowledge(_) => "acknowledge".into(),
+                    ClientMessage::Backfill(wanted) => format!("ask before {}", wanted.before.0),
+                    other => format!("{other:?}"),
+                }
+            }
+            Effect::Link(connection::Effect::CloseSocket) => "close socket".into(),
+            Effect::WarmUp => {
+                self.send(Msg::Resized(SIZE));
+                "warm up".into()
+            }
+            Effect::Paint => {
+                self.send(Msg::Painted(Painted {
+                    at_ms: 90.0,
+                    scene_ms: 1.0,
+                    frame_ms: 3.0,
+                }));
+                format!("paint {} rows", model.tree_rows().len())
+            }
+            Effect::ArmAfter { wait_ms } => format!("frame in {wait_ms} ms"),
+            Effect::ArmFrame => "frame".into(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// What was asked of the browser since the last time, without what is asked after every message.
+    pub(crate) fn done(&self) -> Vec<String> {
+        let mut done = self.done.take();
+        done.retain(|words| !words.starts_with("WakeAt") && words != "Show");
+        done
+    }
+
+    pub(crate) fn frame(&self, now_ms: f64) -> Vec<String> {
+        self.done();
+        self.send(Msg::Frame {
+            now_ms,
+            size: SIZE,
+            window: WINDOW,
+        });
+        self.done()
+    }
+
+    /// Live records from the server.
+    pub(crate) fn live(&self, log: &Log, writer: &mut ChapterWriter, from: usize) {
+        log.records[from..]
+            .iter()
+            .for_each(|record| writer.push(record));
+        let frame = writer.seal().unwrap();
+        let segment = Segment { log: "log".into() };
+        self.send(Msg::Message(encode_server(&segment.into(), &[&frame])));
+    }
+}
+
+pub(crate) fn now(seconds: f64) -> Now {
+    Now {
+        local: at(seconds),
+        ms: 1_000 + (seconds * 1_000.0) as u64,
+        random: 0.5,
+    }
+}
+
+pub(crate) fn welcome() -> Vec<u8> {
+    welcome_to("log")
+}
+
+pub(crate) fn welcome_to(log: &str) -> Vec<u8> {
+    let welcome = Welcome {
+        protocol: PROTOCOL_VERSION,
+        log: log.into(),
+        epoch: "a".into(),
+        first: Seq(1),
+        head: Seq(1),
+        resumed: false,
+        at: at(10.0),
+        version: "0".into(),
+        first_at: START,
+    };
+    encode_server(&welcome.into(), &[])
+}
+
+/// Two watches and three objects of the first.
+pub(crate) fn log() -> Log {
+    let mut log = Log::new("a");
+    log.watch(0.0, "shop/pods");
+    log.watch(0.1, "shop/jobs.batch");
+    for (place, name) in ["cart-0", "cart-1", "cart-2"].into_iter().enumerate() {
+        let version = 10 + place as u64;
+        log.change(
+            1.0 + place as f64,
+            "shop/pods",
+            ChangeType::Added,
+            Origin::List,
+            name,
+            version,
+        );
+    }
+    log
+}

@@ -1,0 +1,436 @@
+//! What a person does, without a browser: what the model shows afterwards, and what it asks of the browser.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../../../shared/timeline/tests/common/mod.rs"]
+mod common;
+mod host;
+
+use common::{Log, at};
+use host::{Host, SECOND, SIZE, log, welcome_to};
+use watchscope_app::core::msg::Msg;
+use watchscope_app::core::panel_state::Tab;
+use watchscope_app::core::person::{FocusedPanel, Person};
+use watchscope_app::core::screen::{ThemeChoice, Window};
+use watchscope_app::input::gesture::Pointer;
+use watchscope_app::input::keys::Action;
+use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_timeline::scene::Target;
+use watchscope_timeline::{LaneId, WatchId};
+
+/// The lane of `shop/pods`: watches are numbered by their names.
+const PODS: LaneId = LaneId::Watch(WatchId(1));
+
+/// A page with its panels that shows a log, after two frames: the second publishes what came with the panels.
+fn page_of(log: &Log) -> Host {
+    let (host, mut writer) = Host::shows(log, 2);
+    host.frame(100.0);
+    host.send(Msg::Loaded(SECOND));
+    host.live(log, &mut writer, 2);
+    host.person(Person::Begin {
+        is_lesson: false,
+        opened: None,
+    });
+    host.frame(1_000.0);
+    host
+}
+
+fn page() -> Host {
+    page_of(&log())
+}
+
+/// The keys of the rows in the tree.
+fn rows(host: &Host) -> Vec<String> {
+    let rows = host.model.borrow().tree_rows();
+    rows.into_iter().map(|row| row.key).collect()
+}
+
+/// The lane of the first object of `shop/pods`, whose objects are shown from then on.
+fn first_object(host: &Host) -> LaneId {
+    host.person(Person::ToggleLane(PODS));
+    host.frame(2_000.0);
+    let model = host.model.borrow();
+    let mut lanes = model.rows.rows.iter().map(|row| row.id);
+    lanes
+        .find(|lane| matches!(lane, LaneId::Object(..)))
+        .unwrap()
+}
+
+#[test]
+fn the_panels_are_mounted_as_the_second_part_is_taken_in_and_shown_before_a_person_can_act() {
+    let (host, _) = Host::shows(&log(), 2);
+    host.frame(100.0);
+    host.send(Msg::Loaded(SECOND));
+    assert_eq!(host.done.take()[0], "Panel(Mount)");
+}
+
+#[test]
+fn without_the_second_part_nothing_comes_of_what_a_person_does() {
+    let (host, _) = Host::shows(&log(), 2);
+    host.frame(100.0);
+    assert_eq!(
+        host.person(Person::Act(Action::TogglePause)),
+        [] as [&str; 0]
+    );
+    assert!(host.model.borrow().view.following);
+}
+
+#[test]
+fn everything_that_a_person_does_is_shown_in_the_panels() {
+    let host = page();
+    host.done.take();
+    host.send(Msg::Person(Person::Dismiss));
+    assert_eq!(host.done.take(), ["Show"]);
+}
+
+#[test]
+fn a_lane_that_is_opened_is_selected_and_told() {
+    let host = page();
+    host.person(Person::OpenLane(PODS));
+    let model = host.model.borrow();
+    let detail = model.shown.detail.as_ref().unwrap();
+    assert_eq!(detail.told.lane, "shop/pods");
+    assert_eq!(model.pick.selected, Some(PODS));
+    assert!(model.said.contains("shop/pods"), "{}", model.said);
+}
+
+#[test]
+fn a_change_that_is_selected_has_its_bodies_fetched_and_a_late_answer_is_told_by_its_number() {
+    let host = page();
+    let object = first_object(&host);
+    let done = host.person(Person::OpenLane(object));
+    let fetched = done
+        .iter()
+        .find(|words| words.starts_with("Panel(FetchBodies"));
+    let number = host.model.borrow().shown.detail.as_ref().unwrap().number;
+    assert!(
+        fetched
+            .unwrap()
+            .contains(&format!("selection: {number}, pane")),
+        "{done:?}"
+    );
+    host.person(Person::OpenLane(PODS));
+    let later = host.model.borrow().shown.detail.as_ref().unwrap().number;
+    assert!(later > number);
+}
+
+#[test]
+fn a_tab_that_is_shown_is_kept_for_the_next_selection_that_has_it() {
+    let host = page();
+    let object = first_object(&host);
+    let tab = || host.model.borrow().shown.detail.as_ref().unwrap().tab;
+    host.person(Person::OpenLane(object));
+    assert_eq!(tab(), Tab::Event);
+    host.person(Person::ShowTab(Tab::Object));
+    assert_eq!(tab(), Tab::Object);
+    host.person(Person::CloseDetail);
+    assert_eq!(host.model.borrow().shown.detail, None);
+    host.person(Person::OpenLane(LaneId::Watch(WatchId(0))));
+    assert_eq!(
+        tab(),
+        Tab::Event,
+        "nothing of shop/jobs.batch has an object"
+    );
+    host.person(Person::OpenLane(object));
+    assert_eq!(tab(), Tab::Object);
+}
+
+#[test]
+fn escape_closes_the_help_then_the_panel_that_has_the_focus_then_the_detail() {
+    let host = page();
+    host.person(Person::OpenLane(PODS));
+    host.person(Person::Act(Action::Findings));
+    host.person(Person::Act(Action::Help));
+    let open = |host: &Host| {
+        let model = host.model.borrow();
+        let is_selected = model.shown.detail.is_some();
+        (model.panels.help, model.panels.findings_open, is_selected)
+    };
+    assert_eq!(open(&host), (true, true, true));
+    let escape = |focused| host.person(Person::Key(Action::Clear, focused));
+    escape(Some(FocusedPanel::Findings));
+    assert_eq!(open(&host), (false, true, true));
+    let done = escape(Some(FocusedPanel::Findings));
+    assert_eq!(open(&host), (false, false, true));
+    assert!(
+        done.contains(&"Panel(FocusSoon(Picture))".into()),
+        "{done:?}"
+    );
+    let done = escape(None);
+    assert_eq!(open(&host), (false, false, false));
+    assert_eq!(
+        done[0], "Panel(TakeFocusBack)",
+        "the detail is there as long as the focus is in it"
+    );
+}
+
+#[test]
+fn findings_and_watches_share_a_wide_window_and_not_a_narrow_one() {
+    let open = |width_px| {
+        let host = page();
+        host.send(Msg::Frame {
+            now_ms: 2_000.0,
+            size: SIZE,
+            window: Window {
+                width_px,
+                height_px: 700.0,
+            },
+        });
+        host.person(Person::Act(Action::Watches));
+        host.person(Person::Act(Action::Findings));
+        let both = |host: &Host| {
+            let model = host.model.borrow();
+            (model.panels.findings_open, model.panels.watches_open)
+        };
+        let first = both(&host);
+        host.person(Person::OpenLane(PODS));
+        (first, both(&host))
+    };
+    assert_eq!(open(1_200.0), ((true, true), (true, false)));
+    assert_eq!(open(1_000.0), ((true, false), (true, false)));
+}
+
+#[test]
+fn findings_are_fetched_their_texts_as_they_are_opened_and_take_the_focus() {
+    let host = page();
+    let done = host.person(Person::Act(Action::Findings));
+    assert_eq!(
+        done[..2],
+        ["Panel(FetchTexts)", "Panel(FocusSoon(Findings))"]
+    );
+}
+
+#[test]
+fn a_pause_counts_what_comes_until_it_ends() {
+    let log = {
+        let mut log = log();
+        for place in 0..3 {
+            let (name, version) = (format!("late-{place}"), 20 + place);
+            let seconds = 5.0 + place as f64;
+            log.change(
+                seconds,
+                "shop/pods",
+                ChangeType::Added,
+                Origin::Live,
+                &name,
+                version,
+            );
+        }
+        log
+    };
+    let (host, mut writer) = Host::shows(&log, 5);
+    host.frame(100.0);
+    host.send(Msg::Loaded(SECOND));
+    host.frame(1_000.0);
+    host.person(Person::Act(Action::TogglePause));
+    assert!(!host.model.borrow().view.following);
+    host.live(&log, &mut writer, 5);
+    host.frame(2_000.0);
+    assert_eq!(host.model.borrow().shown.pill, Some(3));
+    host.person(Person::Act(Action::Follow));
+    host.frame(3_000.0);
+    assert_eq!(host.model.borrow().shown.pill, None);
+}
+
+#[test]
+fn what_is_typed_into_the_filter_stays_as_typed_and_filters_the_lanes() {
+    let host = page();
+    host.person(Person::Filter("jobs ".into()));
+    assert_eq!(host.model.borrow().panels.filter, "jobs ");
+    host.frame(2_000.0);
+    let rows = rows(&host);
+    assert!(rows.contains(&"shop/jobs.batch".into()), "{rows:?}");
+    assert!(!rows.contains(&"shop/pods".into()), "{rows:?}");
+}
+
+#[test]
+fn what_is_opened_is_kept_and_opened_again_but_not_in_a_lesson() {
+    let host = page();
+    let done = host.person(Person::ToggleLane(PODS));
+    let kept = done.iter().find(|words| words.starts_with("Panel(Keep"));
+    assert!(kept.unwrap().contains("Opened"), "{done:?}");
+    let choices = host.model.borrow().lanes.choices();
+    host.frame(2_000.0);
+    let shown = rows(&host);
+
+    let begin = |is_lesson| {
+        let (again, _) = Host::shows(&log(), 5);
+        again.frame(100.0);
+        again.send(Msg::Loaded(SECOND));
+        again.person(Person::Begin {
+            is_lesson,
+            opened: Some(choices.as_str().into()),
+        });
+        again.frame(1_000.0);
+        again
+    };
+    assert_eq!(rows(&begin(false)), shown);
+    let lesson = begin(true);
+    assert_ne!(rows(&lesson), shown);
+    let done = lesson.person(Person::ToggleLane(PODS));
+    assert!(!done.iter().any(|words| words.contains("Keep")), "{done:?}");
+}
+
+#[test]
+fn what_is_muted_is_asked_for_once_a_log_and_kept_under_its_name() {
+    let host = page();
+    let log = "LogId(\"log\")";
+    // The page asked as it published the first time.
+    let recalled = |words: &String| words == &format!("Panel(RecallMuted({log}))");
+    host.person(Person::Muted(Some("F21|pods\tknown".into())));
+    let done = host.person(Person::Mute {
+        key: "F12 shop/pods".into(),
+        reason: "planned".into(),
+    });
+    let kept = done.iter().find(|words| words.starts_with("Panel(Keep"));
+    let kept = kept.unwrap();
+    assert!(
+        kept.contains(log) && kept.contains("F12 shop/pods") && kept.contains("planned"),
+        "{kept}"
+    );
+    assert!(!host.frame(2_000.0).iter().any(recalled));
+    host.send(Msg::Message(welcome_to("another")));
+    let done = host.frame(3_000.0);
+    assert!(
+        done.contains(&"Panel(RecallMuted(LogId(\"another\")))".into()),
+        "{done:?}"
+    );
+    assert!(!host.model.borrow().lanes.muted.has("F12 shop/pods"));
+}
+
+#[test]
+fn a_theme_is_used_and_kept() {
+    let host = page();
+    let done = host.person(Person::Theme(ThemeChoice::Light));
+    assert_eq!(done[..2], ["Theme", "Panel(Keep(Theme, \"light\"))"]);
+    assert_eq!(host.model.borrow().screen.theme, ThemeChoice::Light);
+}
+
+#[test]
+fn the_table_of_watches_is_sorted_again_the_other_way_and_says_so() {
+    let host = page();
+    host.person(Person::Act(Action::Watches));
+    let names = |host: &Host| -> Vec<String> {
+        let model = host.model.borrow();
+        let rows = model.shown.watches.iter();
+        rows.map(|row| row.watch.to_string()).collect()
+    };
+    let first = names(&host);
+    assert_eq!(first, ["shop/jobs.batch", "shop/pods"]);
+    host.person(Person::SortWatches(0));
+    assert_eq!(names(&host), ["shop/pods", "shop/jobs.batch"]);
+    assert_eq!(host.model.borrow().said, "Sorted by Watch, falling.");
+    host.person(Person::SortWatches(99));
+    assert_eq!(names(&host), ["shop/pods", "shop/jobs.batch"]);
+}
+
+#[test]
+fn a_press_that_does_not_move_selects_at_its_click_and_a_drag_pans() {
+    let host = page();
+    host.person(Person::ToggleLane(PODS));
+    host.frame(2_000.0);
+    let hit = {
+        let model = host.model.borrow();
+        let hit = model
+            .scene
+            .hits
+            .iter()
+            .find(|hit| matches!(hit.target, Target::Record(_) | Target::Stretch(..)));
+        hit.unwrap().clone()
+    };
+    let place = |dx_px: f64| Pointer {
+        id: 1,
+        x_px: hit.area.x.to_f64() + hit.area.w.to_f64() / 2.0 + dx_px,
+        y_px: hit.area.y.to_f64()
+            + hit.area.h.to_f64() / 2.0
+            + watchscope_app::core::layout::RULER_PX,
+        touch: false,
+    };
+    let release = |pointer| {
+        host.person(Person::Release {
+            pointer,
+            at_ms: 10.0,
+        });
+    };
+    host.person(Person::Press(place(0.0)));
+    release(place(0.0));
+    assert_eq!(
+        host.model.borrow().shown.detail,
+        None,
+        "the click may land on what opens"
+    );
+    host.person(Person::Click);
+    assert_eq!(host.model.borrow().pick.selected, Some(hit.lane));
+
+    let before = host.model.borrow().view;
+    host.person(Person::Press(place(0.0)));
+    host.person(Person::Motion(place(-100.0)));
+    release(place(-100.0));
+    host.person(Person::Click);
+    let after = host.model.borrow().view;
+    let moved_px = (after.left_us - before.left_us) / before.us_per_px;
+    assert!((moved_px - 100.0).abs() < 1.0, "{moved_px}");
+}
+
+#[test]
+fn a_pointer_that_leaves_the_picture_takes_its_tooltip_along() {
+    let host = page();
+    host.person(Person::ToggleLane(PODS));
+    host.frame(2_000.0);
+    let hit = {
+        let model = host.model.borrow();
+        let mut hits = model.scene.hits.iter();
+        hits.find(|hit| hit.target != Target::Lane).unwrap().clone()
+    };
+    let pointer = Pointer {
+        id: 1,
+        x_px: hit.area.x.to_f64() + 1.0,
+        y_px: hit.area.y.to_f64() + 1.0 + watchscope_app::core::layout::RULER_PX,
+        touch: false,
+    };
+    host.person(Person::Motion(pointer));
+    assert!(host.model.borrow().shown.tooltip.is_some());
+    host.person(Person::Leave {
+        pointer: 1,
+        cancelled: false,
+    });
+    assert_eq!(host.model.borrow().shown.tooltip, None);
+}
+
+#[test]
+fn a_comparison_is_asked_for_once_connected_and_told_where_it_stands() {
+    use watchscope_app::core::shown::Checking;
+    let host = page();
+    let done = host.person(Person::Compare(PODS));
+    assert!(
+        done.iter()
+            .any(|words| words.contains("audit") && words.contains("shop/pods")),
+        "{done:?}"
+    );
+    assert_eq!(
+        host.model.borrow().shown.checking,
+        Checking::Of {
+            lane: PODS,
+            found: None,
+            is_over: false
+        }
+    );
+}
+
+#[test]
+fn a_lesson_holds_the_time_and_knows_where_a_moment_lies() {
+    let host = page();
+    host.person(Person::Hold(at(4.0)));
+    host.person(Person::ShowTime {
+        from: at(0.0),
+        to: at(8.0),
+    });
+    host.frame(2_000.0);
+    let model = host.model.borrow();
+    assert_eq!(model.now(), at(4.0));
+    let (x_px, y_px) = model.place_of("shop/pods", at(4.0), 0).unwrap();
+    assert!((x_px - SIZE.width_px / 2.0).abs() < 1.0, "{x_px}");
+    assert!(y_px > 0.0);
+    assert_eq!(model.place_of("shop/pods", at(9.0), 0), None);
+    assert_eq!(model.place_of("nothing", at(4.0), 0), None);
+}
