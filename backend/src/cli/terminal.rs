@@ -112,6 +112,7 @@ mod tests {
             subresource: Some("status".into()),
             bytes: Some(9),
             stray: None,
+            owner: None,
         }), @"09:00:00.004  shop/pods               change              MODIFIED web-0 at resourceVersion 603 by kubelet (status).");
     }
 

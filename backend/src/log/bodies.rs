@@ -278,6 +278,7 @@ mod tests {
             subresource: None,
             bytes: None,
             stray: None,
+            owner: None,
         }
         .into()
     }

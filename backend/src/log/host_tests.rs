@@ -191,6 +191,7 @@ fn change(name: &str, version: u64, origin: Origin) -> Event {
         subresource: None,
         bytes: None,
         stray: None,
+        owner: None,
     }
     .into()
 }

@@ -88,6 +88,7 @@ fn modified(name: &str) -> Event {
         subresource: None,
         bytes: Some(4),
         stray: None,
+        owner: None,
     }
     .into()
 }

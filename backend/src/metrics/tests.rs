@@ -122,6 +122,7 @@ impl Story {
             subresource: None,
             bytes: (origin != Origin::Inferred).then_some(1_000),
             stray: None,
+            owner: None,
         })
     }
 
@@ -745,6 +746,7 @@ fn what_initial_events_only_let_infer_was_not_received() {
             subresource: None,
             bytes,
             stray: None,
+            owner: None,
         });
     }
     insta::assert_snapshot!(story.samples("watchscope_watch_events_total"), @r#"

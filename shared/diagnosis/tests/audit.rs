@@ -579,6 +579,7 @@ fn changed(
         subresource: None,
         bytes: None,
         stray: None,
+        owner: None,
     }
 }
 

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use crate::field::Headers;
-use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
+use crate::id::{
+    ConnectionId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName,
+};
 use crate::options::ListOptions;
 use crate::row::{Attributed, Row};
 use crate::time::Time;
@@ -306,6 +308,8 @@ events! {
         /// Whether the watch's selectors do not ask for it, as its labels or its name say; absent where they do, or where
         /// that cannot be told.
         stray "stray": Option<bool>,
+        /// Its controller: the reference in `metadata.ownerReferences` with `controller: true`.
+        owner "owner": Option<Owner>,
     }
     /// A bookmark: nothing up to its resourceVersion is missing.
     16 "bookmark" Bookmark {

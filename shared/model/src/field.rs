@@ -13,7 +13,7 @@ use serde::ser::SerializeMap;
 
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::id::{
-    ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, Uid, WatchName,
+    ConnectionId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text, Uid, WatchName,
 };
 use crate::map::Map;
 use crate::time::Time;
@@ -299,6 +299,21 @@ impl Field for Arc<Object> {
         } else {
             entry(&self.uid, "uid", map)
         }
+    }
+}
+
+/// A controller: as an object in the binary form.
+impl Field for Owner {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.object(&self.0);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self(reader.object())
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        entry(self, name, map)
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 /// Text of a record. Shared, so that a name that comes a thousand times is held once.
@@ -433,6 +434,53 @@ pub struct Object {
     pub name: Text,
     /// Uid: tells an object from a later one of the same name.
     pub uid: Uid,
+}
+
+/// The controller of an object, as a reference names it. Records share it.
+///
+/// It is held, and written, like an object whose kind stands in the place of the namespace: a reference names an object
+/// of the same namespace, or of none, and does not say which.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Owner(pub(crate) Arc<Object>);
+
+impl Owner {
+    /// A controller by its kind, name and uid.
+    #[must_use]
+    pub fn new(kind: Text, name: Text, uid: Uid) -> Self {
+        Self(Arc::new(Object {
+            namespace: Some(kind),
+            name,
+            uid,
+        }))
+    }
+
+    /// Its kind: `ReplicaSet`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.0.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its uid.
+    #[must_use]
+    pub fn uid(&self) -> &Uid {
+        &self.0.uid
+    }
+}
+
+impl Serialize for Owner {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("kind", self.kind())?;
+        map.serialize_entry("name", self.name())?;
+        map.serialize_entry("uid", self.uid())?;
+        map.end()
+    }
 }
 
 /// An object's place in a watch: equal, ordered and hashed by namespace and name, whatever the uid.

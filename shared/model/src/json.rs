@@ -161,6 +161,7 @@ mod tests {
     use super::*;
     use crate::event::{Change, Gap, Loss, RequestAnswered};
     use crate::field::Headers;
+    use crate::id::Owner;
     use crate::id::{Object, RequestId, StreamId, Uid};
     use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin};
 
@@ -186,7 +187,26 @@ mod tests {
             subresource: Some("status".into()),
             bytes: Some(5900),
             stray: None,
+            owner: None,
         }), @r#"{"type":"change","seq":7,"at":"2025-11-21T09:00:00.000001Z","watch":"shop/pods","stream":12,"change":"MODIFIED","origin":"live","namespace":"shop","name":"web-0","uid":"u1","resourceVersion":"603","manager":"kubelet","subresource":"status","bytes":5900}"#);
+    }
+
+    #[test]
+    fn a_change_names_its_controller_by_kind_name_and_uid() {
+        assert_snapshot!(record(Change {
+            watch: "shop/pods".into(),
+            stream: None,
+            change: ChangeType::Added,
+            origin: Origin::List,
+            object: Arc::new(Object { namespace: Some("shop".into()), name: "web-0".into(), uid: Uid::parse("u1") }),
+            resource_version: 603.into(),
+            generation: None,
+            manager: None,
+            subresource: None,
+            bytes: None,
+            stray: None,
+            owner: Some(Owner::new("ReplicaSet".into(), "web".into(), Uid::parse("u2"))),
+        }), @r#"{"type":"change","seq":7,"at":"2025-11-21T09:00:00.000001Z","watch":"shop/pods","change":"ADDED","origin":"list","namespace":"shop","name":"web-0","uid":"u1","resourceVersion":"603","owner":{"kind":"ReplicaSet","name":"web","uid":"u2"}}"#);
     }
 
     #[test]

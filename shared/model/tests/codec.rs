@@ -20,6 +20,7 @@ use watchscope_model::event::{
     StreamError, StreamOpened, WatchPhase, WatchStarted, WatchStopped,
 };
 use watchscope_model::field::Headers;
+use watchscope_model::id::Owner;
 use watchscope_model::vocabulary::{
     Author, Cause, Certainty, ChangeType, ErrorText, FrameLoss, LossPlace, Origin, Phase,
     PhaseReason, Severity, Standing,
@@ -79,13 +80,16 @@ fn version() -> impl Strategy<Value = ResourceVersion> {
     ]
 }
 
-fn object() -> impl Strategy<Value = Arc<Object>> {
-    let uid = prop_oneof![
+fn uid() -> impl Strategy<Value = Uid> {
+    prop_oneof![
         any::<[u8; 16]>().prop_map(Uid::Uuid),
         (0u8..4).prop_map(|uid| Uid::Uuid([uid; 16])),
         "[a-z]{0,5}".prop_map(|text| Uid::parse(&text)),
-    ];
-    (prop::option::of("[ab]"), "web-[0-9]{1,2}", uid).prop_map(|(namespace, name, uid)| {
+    ]
+}
+
+fn object() -> impl Strategy<Value = Arc<Object>> {
+    (prop::option::of("[ab]"), "web-[0-9]{1,2}", uid()).prop_map(|(namespace, name, uid)| {
         Arc::new(Object {
             namespace: namespace.map(Text::from),
             name: name.into(),
@@ -173,7 +177,11 @@ fn event() -> impl Strategy<Value = Event> {
         prop::option::of(any::<u64>()),
         prop::option::of(text()),
         prop::option::of(text()),
-        prop::option::of(any::<u64>()),
+        (
+            prop::option::of(any::<u64>()),
+            prop::option::of(any::<bool>()),
+            prop::option::of((text(), text(), uid())),
+        ),
     )
         .prop_map(
             |(
@@ -186,7 +194,7 @@ fn event() -> impl Strategy<Value = Event> {
                 generation,
                 manager,
                 subresource,
-                bytes,
+                (bytes, stray, owner),
             )| {
                 Change {
                     watch,
@@ -199,7 +207,8 @@ fn event() -> impl Strategy<Value = Event> {
                     manager,
                     subresource,
                     bytes,
-                    stray: None,
+                    stray,
+                    owner: owner.map(|(kind, name, uid)| Owner::new(kind, name, uid)),
                 }
                 .into()
             },

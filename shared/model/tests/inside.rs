@@ -84,7 +84,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         3 => (object(), any::<u64>()).prop_map(|(object, version)| Change {
             watch: "shop/pods".into(), stream: None, change: ChangeType::Added, origin: Origin::Live, object,
-            resource_version: version.into(), generation: None, manager: None, subresource: None, bytes: None, stray: None }.into()),
+            resource_version: version.into(), generation: None, manager: None, subresource: None, bytes: None, stray: None, owner: None }.into()),
         1 => (any::<i64>(), any::<Option<u64>>())
             .prop_map(|(off_ms, paused_ms)| Clock { off_ms, paused_ms }.into()),
         1 => client().prop_map(|client| ClientStarted { client, program: "informer".into(), version: None }.into()),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use indexmap::{Equivalent, IndexMap};
 use rustc_hash::FxBuildHasher;
-use watchscope_model::id::Place;
+use watchscope_model::id::{Owner, Place};
 use watchscope_model::{Object, ResourceVersion, Text, Uid, tree};
 
 /// Objects by place. Bounded by what the cluster holds.
@@ -218,27 +218,55 @@ impl Equivalent<Place> for Key<'_> {
     }
 }
 
-/// Texts that recur (managers, subresources), each held once. At most 64; then the oldest makes room.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Texts {
-    texts: Vec<Text>,
+/// Values that recur (managers, subresources, controllers), each held once. At most 64; then the oldest makes room.
+#[derive(Clone, Debug)]
+pub(crate) struct Recent<T> {
+    values: Vec<T>,
     next: usize,
 }
 
-impl Texts {
-    /// The shared form of a text.
-    pub(crate) fn share(&mut self, text: &str) -> Text {
-        if let Some(shared) = self.texts.iter().find(|shared| ***shared == *text) {
+impl<T> Default for Recent<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            next: 0,
+        }
+    }
+}
+
+impl<T: Clone> Recent<T> {
+    /// The value that is wanted; it is made if it is not held.
+    fn share(&mut self, is_wanted: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
+        if let Some(shared) = self.values.iter().find(|value| is_wanted(value)) {
             return shared.clone();
         }
-        let shared: Text = text.into();
-        if self.texts.len() < 64 {
-            self.texts.push(shared.clone());
+        let shared = make();
+        if self.values.len() < 64 {
+            self.values.push(shared.clone());
         } else {
-            self.texts[self.next] = shared.clone();
+            self.values[self.next] = shared.clone();
             self.next = (self.next + 1) % 64;
         }
         shared
+    }
+}
+
+impl Recent<Text> {
+    /// The shared form of a text.
+    pub(crate) fn text(&mut self, text: &str) -> Text {
+        self.share(|known| **known == *text, || text.into())
+    }
+}
+
+impl Recent<Owner> {
+    /// The shared form of a controller.
+    pub(crate) fn owner(&mut self, kind: &str, name: &str, uid: &str) -> Owner {
+        let uid = Uid::parse(uid);
+        let is_same =
+            |known: &Owner| *known.uid() == uid && known.name() == name && known.kind() == kind;
+        self.share(is_same, || {
+            Owner::new(kind.into(), name.into(), uid.clone())
+        })
     }
 }
 

@@ -479,6 +479,7 @@ impl Probe {
             subresource: None,
             bytes: None,
             stray: None,
+            owner: None,
         });
     }
 
@@ -507,10 +508,14 @@ impl Probe {
             object: learned.object,
             resource_version: learned.version,
             generation: head.generation,
-            manager: head.writer.manager().map(|text| self.texts.share(text)),
-            subresource: head.writer.subresource().map(|text| self.texts.share(text)),
+            manager: head.writer.manager().map(|text| self.texts.text(text)),
+            subresource: head.writer.subresource().map(|text| self.texts.text(text)),
             bytes: Some(read.raw.len() as u64),
             stray: is_stray.then_some(true),
+            owner: head
+                .owner
+                .as_ref()
+                .map(|owner| self.owners.owner(&owner.kind, &owner.name, &owner.uid)),
         };
         turn.out.events.push(Emitted {
             event: event.into(),

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use watchscope_model::chance::Chance;
 use watchscope_model::event::{Event, RequestAnswered, WatchStopped};
 use watchscope_model::field::Headers;
+use watchscope_model::id::Owner;
 use watchscope_model::vocabulary::{Cause, FrameLoss, Phase, PhaseReason};
-use watchscope_model::{ConnectionId, Object, RequestId, ResourceVersion, Time, WatchName};
+use watchscope_model::{ConnectionId, Object, RequestId, ResourceVersion, Text, Time, WatchName};
 
 use crate::backoff::Backoff;
 use crate::decode::Decoder;
-use crate::held::{Held, Texts};
+use crate::held::{Held, Recent};
 use crate::journal::worth_keeping;
 use crate::list::{ListRun, Page};
 use crate::port::{
@@ -46,7 +47,8 @@ pub struct Probe {
     pub(crate) selector: Option<Selector>,
     pub(crate) progress: Option<ResourceVersion>,
     pub(crate) held: Held,
-    pub(crate) texts: Texts,
+    pub(crate) texts: Recent<Text>,
+    pub(crate) owners: Recent<Owner>,
     pub(crate) list: ListRun,
     pub(crate) streaks: Streaks,
     pub(crate) gap: Option<OpenGap>,
@@ -179,7 +181,8 @@ impl Probe {
             decoder: None,
             progress: None,
             held: Held::default(),
-            texts: Texts::default(),
+            texts: Recent::default(),
+            owners: Recent::default(),
             streaks: Streaks::default(),
             gap: None,
             failures: Backoff::for_failures(),

@@ -497,7 +497,7 @@ impl Probe {
                 .reason
                 .as_deref()
                 .filter(|reason| !reason.is_empty())
-                .map(|reason| self.texts.share(reason)),
+                .map(|reason| self.texts.text(reason)),
             message: message_of(status, self.spec.is_secrets()),
         });
     }

@@ -1176,6 +1176,7 @@ fn a_watch_whose_versions_have_no_order_says_so_where_their_line_would_be() {
                 subresource: None,
                 bytes: None,
                 stray: None,
+                owner: None,
             };
             log.push(second, change);
         }

@@ -837,6 +837,7 @@ fn a_deletion_inferred_on_a_stream_is_told_by_the_stream_and_by_no_list() {
         subresource: None,
         bytes: None,
         stray: None,
+        owner: None,
     };
     let told = [None, Some(StreamId(12))].map(|stream| event_words(&Event::from(gone(stream))));
     assert_snapshot!(told.join("\n"), @r"

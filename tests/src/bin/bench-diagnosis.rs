@@ -251,6 +251,7 @@ fn change(number: u64, version: u64, change: ChangeType, origin: Origin) -> Even
         subresource: Some("status".into()),
         bytes: Some(5_900),
         stray: None,
+        owner: None,
     }
     .into()
 }

@@ -310,6 +310,7 @@ fn change(object: &Arc<Object>, change: ChangeType, version: u64) -> Event {
         subresource: Some("status".into()),
         bytes: Some(uptime_us()),
         stray: None,
+        owner: None,
     }
     .into()
 }

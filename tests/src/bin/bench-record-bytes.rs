@@ -210,6 +210,7 @@ impl Cluster {
             subresource: subresource.map(Text::from),
             bytes: Some(KINDS[kind].bytes + spread),
             stray: None,
+            owner: None,
         }
         .into()
     }

@@ -366,6 +366,7 @@ mod tests {
                 subresource: None,
                 bytes: None,
                 stray: None,
+                owner: None,
             };
             self.take(change.into(), at);
         }

@@ -676,6 +676,7 @@ impl Stage {
             subresource: None,
             bytes: None,
             stray: None,
+            owner: None,
         });
     }
 
@@ -824,6 +825,7 @@ impl Stage {
             subresource: None,
             bytes: None,
             stray: None,
+            owner: None,
         }
     }
 

@@ -147,6 +147,7 @@ pub fn change(number: u64) -> Event {
         subresource: None,
         bytes: Some(5_900),
         stray: None,
+        owner: None,
     }
     .into()
 }

@@ -432,6 +432,7 @@ mod tests {
             subresource: None,
             bytes: None,
             stray: None,
+            owner: None,
         }
         .into()
     }

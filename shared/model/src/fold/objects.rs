@@ -193,6 +193,7 @@ mod tests {
             subresource: None,
             bytes: None,
             stray: None,
+            owner: None,
         }
     }
 

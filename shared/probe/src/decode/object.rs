@@ -37,12 +37,22 @@ pub(crate) struct ObjectHead<'a> {
     pub(crate) resource_version: Option<Cow<'a, str>>,
     /// `metadata.generation`.
     pub(crate) generation: Option<u64>,
+    /// Its controller.
+    pub(crate) owner: Option<OwnerHead<'a>>,
     /// `metadata.labels`, as it came.
     pub(crate) labels: Option<&'a str>,
     /// Who wrote it last.
     pub(crate) writer: Writer<'a>,
     /// Whether `k8s.io/initial-events-end` is `true` (bookmarks).
     pub(crate) initial_events_end: bool,
+}
+
+/// The reference in `metadata.ownerReferences` that says `controller: true`; the apiserver takes one at most.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct OwnerHead<'a> {
+    pub(crate) kind: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) uid: Cow<'a, str>,
 }
 
 /// Who wrote an object last, by the newest `managedFields` entry; times there are whole seconds.
@@ -238,6 +248,7 @@ fn read_metadata<'a>(
                 let place = reader.skip()?;
                 head.labels = Some(&reader.text()[place]);
             }
+            "ownerReferences" => head.owner = read_owner(reader)?,
             "managedFields" => read_managed_fields(reader, rule, cuts, &mut head.writer)?,
             _ => {
                 reader.skip()?;
@@ -269,6 +280,48 @@ fn read_annotations<'a>(
         }
         Ok(())
     })
+}
+
+/// The controller among the owners. Owners of a shape that is not known have none: nothing rests on them.
+fn read_owner<'a>(reader: &mut Reader<'a>) -> Result<Option<OwnerHead<'a>>, JsonError> {
+    let again = reader.clone();
+    match read_controller(reader) {
+        Err(error) if error.kind == JsonErrorKind::Shape => {
+            *reader = again;
+            reader.skip().map(|_| None)
+        }
+        found => found,
+    }
+}
+
+fn read_controller<'a>(reader: &mut Reader<'a>) -> Result<Option<OwnerHead<'a>>, JsonError> {
+    if reader.peek()? == Next::Null {
+        return reader.skip().map(|_| None);
+    }
+    let mut found = None;
+    reader.array(|reader| {
+        let (mut owner, mut is_controller) = (OwnerHead::default(), false);
+        reader.object(|reader, key| {
+            match &*key {
+                "kind" => owner.kind = reader.string()?,
+                "name" => owner.name = reader.string()?,
+                "uid" => owner.uid = reader.string()?,
+                "controller" => {
+                    let place = reader.skip()?;
+                    is_controller = reader.text()[place].trim() == "true";
+                }
+                _ => {
+                    reader.skip()?;
+                }
+            }
+            Ok(())
+        })?;
+        if is_controller {
+            found = Some(owner);
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 fn read_managed_fields<'a>(
@@ -319,6 +372,40 @@ mod tests {
             writer.manager().map(str::to_owned),
             writer.subresource().map(str::to_owned),
         )
+    }
+
+    #[test]
+    fn the_owner_is_the_reference_that_controls_and_none_of_a_shape_that_is_not_known() {
+        let owner = |references: &str| {
+            let text = format!(
+                r#"{{"metadata":{{"ownerReferences":{references},"name":"a"}},"spec":{{}}}}"#
+            );
+            let mut decoder = Decoder::new("", "Pod", false);
+            let object = decoder.object(&mut Reader::new(&text)).unwrap();
+            assert_eq!(object.head.name.as_deref(), Some("a"));
+            assert!(object.cuts.is_some(), "its body is kept");
+            let owner = object.head.owner.as_ref();
+            owner.map(|owner| format!("{} {} {}", owner.kind, owner.name, owner.uid))
+        };
+        let set = r#"{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-1","uid":"u1","controller":true}"#;
+        let other = r#"{"apiVersion":"v1","kind":"Node","name":"n","uid":"u2","controller":false}"#;
+        let neither = r#"{"kind":"Node","name":"n","uid":"u2"}"#;
+        let controlled = Some("ReplicaSet web-1 u1".to_owned());
+        assert_eq!(owner(&format!("[{set}]")), controlled);
+        assert_eq!(owner(&format!("[{other},{set},{neither}]")), controlled);
+        for none in [other, neither] {
+            assert_eq!(owner(&format!("[{none}]")), None);
+        }
+        for strange in [
+            "null",
+            "[]",
+            "{}",
+            "7",
+            "[7]",
+            r#"[{"kind":7,"controller":true}]"#,
+        ] {
+            assert_eq!(owner(strange), None, "{strange}");
+        }
     }
 
     #[test]

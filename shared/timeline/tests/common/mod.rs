@@ -335,6 +335,7 @@ impl Log {
                 subresource: subresource.map(Into::into),
                 bytes: Some(2_000),
                 stray: None,
+                owner: None,
             },
         )
     }
