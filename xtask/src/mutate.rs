@@ -129,7 +129,8 @@ pub(crate) fn run(project: &Project, mutants: &[Mutant]) -> Result<Outcome> {
     })?;
     let bench = Bench {
         tree,
-        target: folder.join("build"),
+        // What the tests need of others is built there already.
+        target: project.target().to_owned(),
         logs: folder,
     };
     let packages: Result<BTreeSet<String>> = mutants.iter().map(Mutant::package).collect();

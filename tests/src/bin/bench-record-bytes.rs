@@ -3,6 +3,7 @@
 //! 2,000 changes a second over 5,000 living objects of a busy cluster, a tenth of them replaced per minute. Every byte
 //! of a chapter counts: opening snapshot, segment headers, definitions, bookmarks. Deterministic: same seed, same bytes.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 use watchscope_log::{Sealed, Sealer};
 use watchscope_model::chapter::decode_chapter;
 use watchscope_model::event::{Bookmark, Change, ListComplete, StreamOpened, WatchStarted};
+use watchscope_model::id::Owner;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Event, Object, RequestId, State, StreamId, Text, Time, Uid, WatchName};
 
@@ -120,11 +122,14 @@ struct Cluster {
     random: ChaCha8Rng,
     living: Vec<Living>,
     version: u64,
+    /// By kind, namespace and name.
+    owners: BTreeMap<(&'static str, &'static str, String), Owner>,
 }
 
 struct Living {
     kind: usize,
     object: Arc<Object>,
+    owner: Option<Owner>,
     generation: u64,
 }
 
@@ -172,17 +177,35 @@ impl Cluster {
             ),
             _ => format!("{app}-{}", self.suffix(4)),
         };
-        let mut uid = [0; 16];
-        self.random.fill_bytes(&mut uid);
+        let owner = match KINDS[kind].resource {
+            "pods" => Some(self.owner("ReplicaSet", namespace, format!("{app}-{hash}"))),
+            "replicasets" => Some(self.owner("Deployment", namespace, app)),
+            _ => None,
+        };
         Living {
             kind,
             object: Arc::new(Object {
                 namespace: Some(namespace.into()),
                 name: name.into(),
-                uid: Uid::Uuid(uid),
+                uid: self.uid(),
             }),
+            owner,
             generation: 1,
         }
+    }
+
+    fn owner(&mut self, kind: &'static str, namespace: &'static str, name: String) -> Owner {
+        let uid = self.uid();
+        let key = (kind, namespace, name.clone());
+        let owner = self.owners.entry(key);
+        let made = || Owner::new(kind.into(), name.into(), uid);
+        owner.or_insert_with(made).clone()
+    }
+
+    fn uid(&mut self) -> Uid {
+        let mut uid = [0; 16];
+        self.random.fill_bytes(&mut uid);
+        Uid::Uuid(uid)
     }
 
     fn change(&mut self, place: usize, change: ChangeType, origin: Origin) -> Event {
@@ -190,12 +213,13 @@ impl Cluster {
         self.version += 1 + u64::from(self.random.next_u32().is_multiple_of(4));
         let writer = self.random.next_u32() as usize;
         let spread = u64::from(self.random.next_u32() % 400);
-        let (kind, object, generation) = {
+        let (kind, object, owner, generation) = {
             let living = &mut self.living[place];
             let (_, subresource) =
                 KINDS[living.kind].writers[writer % KINDS[living.kind].writers.len()];
             living.generation += u64::from(subresource.is_none() && change == ChangeType::Modified);
-            (living.kind, living.object.clone(), living.generation)
+            let (object, owner) = (living.object.clone(), living.owner.clone());
+            (living.kind, object, owner, living.generation)
         };
         let (manager, subresource) = KINDS[kind].writers[writer % KINDS[kind].writers.len()];
         Change {
@@ -210,7 +234,7 @@ impl Cluster {
             subresource: subresource.map(Text::from),
             bytes: Some(KINDS[kind].bytes + spread),
             stray: None,
-            owner: None,
+            owner,
         }
         .into()
     }
@@ -246,6 +270,7 @@ fn main() -> Result<()> {
         random: ChaCha8Rng::seed_from_u64(7),
         living: Vec::new(),
         version: 81_204_377,
+        owners: BTreeMap::new(),
     };
     let (sealer, opening) = Sealer::new("prod".into(), "9f3b52c07d1ea846".into(), START);
     let mut log = Log {

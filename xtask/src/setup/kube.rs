@@ -60,6 +60,10 @@ pub(crate) fn ensure_controllers(project: &Project) -> Result<Result<PathBuf, St
     }
 }
 
+/// How much garbage Go's compiler leaves, in percent of what it uses. Building etcd takes 22 % less CPU than with the usual
+/// 100; without a limit 30 %, but then a compiler of a large package takes gigabytes.
+const GARBAGE: &str = "400";
+
 /// The folder into which these programs are built if they are not there, or what would help.
 fn built(project: &Project, programs: &[Program]) -> Result<Result<PathBuf, String>> {
     let module = Module::open(&project.root.join("tests/cluster"))?;
@@ -100,6 +104,7 @@ pub(crate) fn ensure_informer(project: &Project) -> Result<Result<PathBuf, Strin
                 .arg(&program)
                 .arg("./informer")
                 .env("CGO_ENABLED", "0")
+                .env("GOGC", GARBAGE)
                 .current_dir(project.root.join("tests/cluster")),
         )
     })?;
@@ -181,6 +186,7 @@ impl Module {
                         .arg(&unfinished)
                         .arg(package)
                         .env("CGO_ENABLED", "0")
+                        .env("GOGC", GARBAGE)
                         .current_dir(&self.folder),
                 )
             })?;
