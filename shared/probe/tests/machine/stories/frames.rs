@@ -226,3 +226,49 @@ fn an_object_that_the_selectors_do_not_ask_for_is_marked_unless_it_leaves() {
         .collect();
     assert_eq!(stray, [None, Some(true), None]);
 }
+
+#[test]
+fn a_change_names_its_controller_in_lists_and_streams_with_metadata_alone_too() {
+    let owned = |kind: &str, version: u64| {
+        format!(
+            r#"{{"kind":"{kind}","metadata":{{"namespace":"shop","name":"a","uid":"u","resourceVersion":"{version}","ownerReferences":[{{"kind":"ReplicaSet","name":"web-1","uid":"r","controller":true}}]}}}}"#
+        )
+    };
+    let free = r#"{"metadata":{"namespace":"shop","name":"b","uid":"v","resourceVersion":"90"}}"#;
+    for (metadata_only, list_kind, kind) in [
+        (false, "PodList", "Pod"),
+        (true, "PartialObjectMetadataList", "PartialObjectMetadata"),
+    ] {
+        let config = ProbeConfig {
+            metadata_only,
+            ..ProbeConfig::default()
+        };
+        let list = format!(
+            r#"{{"kind":"{list_kind}","metadata":{{"resourceVersion":"100"}},"items":[{},{free}]}}"#,
+            owned(kind, 80)
+        );
+        let line = format!(
+            "{{\"type\":\"MODIFIED\",\"object\":{}}}\n",
+            owned(kind, 101)
+        );
+        let (lists, lines) = ([list.as_bytes()], [line.as_bytes()]);
+        let played = play(pods(), &config, &lists, &lines, None);
+        let owners: Vec<Option<String>> = played
+            .iter()
+            .filter_map(|(event, _)| match event {
+                Event::Change(change) => Some(change.owner.as_ref()),
+                _ => None,
+            })
+            .map(|owner| {
+                Some(format!(
+                    "{} {} {}",
+                    owner?.kind(),
+                    owner?.name(),
+                    owner?.uid()
+                ))
+            })
+            .collect();
+        let owner = Some("ReplicaSet web-1 r".to_owned());
+        assert_eq!(owners, [owner.clone(), None, owner], "{kind}");
+    }
+}
