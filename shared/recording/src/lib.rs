@@ -1,0 +1,53 @@
+//! The file of a log: blocks behind checksums, whose payload is the log's own frames.
+//!
+//! ```text
+//!   head and segment frames ─► Writer ─► bytes to append          file ─► Scan ─► Contents ─► ReadChapter ─► frames
+//!                               │  ▲                                      │  ▲                 │  ▲
+//!                               ▼  │ deflated                             ▼  │ bytes           ▼  │ bytes, inflated
+//!                               host                                      host                 host
+//! ```
+//!
+//! Nothing here reads a file, deflates or inflates: a machine says what it needs ([`Step`]) and its host hands it in
+//! ([`Input`]). So one reader serves files of the host and `Blob`s of a browser. docs/recordings.md describes every
+//! byte for other implementers.
+//!
+//! A file from a stranger is hostile: every length and count is bounded before anything is allocated, inflating stops at
+//! the stated length, and damage is reported by block and byte while the rest is read.
+
+#![forbid(unsafe_code)]
+
+mod block;
+mod body;
+mod chapter;
+mod copy;
+mod error;
+mod extract;
+mod fields;
+mod file_block;
+mod index;
+mod machine;
+mod read_chapter;
+mod scan;
+mod summary;
+mod trouble;
+mod walk;
+mod window;
+mod write;
+
+pub use block::{
+    BLOCK_HEADER_BYTES, BlockPlace, FILE_HEADER_BYTES, FORMAT_VERSION, Header, MAGIC,
+    MAX_RAW_BYTES, MAX_STORED_BYTES, Tag,
+};
+pub use body::{Bodies, MAX_BODIES, ReadBodies};
+pub use chapter::Frames;
+pub use copy::{Piece, Source, compact, copy};
+pub use error::{Damage, DamageKind, ExtractError, ReadError, WriteError};
+pub use extract::{Extract, Lanes, Out, Stretch};
+pub use file_block::{ClusterName, FileBlock, Form, MAX_FILE_BLOCK_BYTES, Watched};
+pub use index::CHAPTERS_BETWEEN_INDEXES;
+pub use machine::{Input, Step};
+pub use read_chapter::{Chapter, ReadChapter};
+pub use scan::{ChapterEntry, Contents, Cut, MAX_BLOCKS, MAX_CHAPTERS, Scan};
+pub use summary::{Summarizer, Summary};
+pub use trouble::{MAX_TROUBLES, Trouble, TroubleKind};
+pub use write::{Closing, Packing, Writer};

@@ -1,0 +1,465 @@
+//! The machine that opens a recording: what is in it, where, and what of it is damaged.
+//!
+//! ```text
+//!   first bytes ─► last bytes ─┬─ an index ─────────────┬─► F blocks ─► chapters without a summary ─► Contents
+//!                              └─ none: header by header ┘
+//! ```
+//!
+//! A closed chapter's frames are not read here, only its summary. [`ReadChapter`](crate::ReadChapter) reads them.
+
+use std::collections::BTreeMap;
+
+use watchscope_model::Seq;
+use watchscope_model::codec::split_frame;
+
+use crate::block::{
+    BLOCK_HEADER_BYTES, BlockPlace, FILE_HEADER_BYTES, Header, MAX_STORED_BYTES, Tag,
+    check_file_header,
+};
+use crate::chapter::split_key;
+use crate::error::{Damage, DamageKind, ReadError};
+use crate::file_block::{FileBlock, MAX_FILE_BLOCK_BYTES};
+use crate::index::{self, Found, TRAILER_BYTES};
+use crate::machine::{Input, Step};
+use crate::summary::{Summarizer, Summary};
+use crate::walk::{Walk, Walked};
+use crate::window::{Missing, Window};
+
+/// The most blocks that a file is read with: eleven days of one a second.
+pub const MAX_BLOCKS: usize = 1_000_000;
+/// The most chapters that a file is read with.
+pub const MAX_CHAPTERS: usize = 65_536;
+/// Bytes read at once while headers are read: a closed chapter's header and summary are usually within them.
+const HEADERS_AHEAD: usize = 16 << 10;
+/// Bytes read at once while whole blocks are read.
+const BLOCKS_AHEAD: usize = 1 << 20;
+
+/// What a recording holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// How many bytes the file has.
+    pub size: u64,
+    /// What its chapters are of; more than one if several files were put together.
+    pub files: Vec<FileBlock>,
+    /// Its chapters, in the order of the file.
+    pub chapters: Vec<ChapterEntry>,
+    /// Its blocks, in the order of the file. Those that could not be read are not among them.
+    pub blocks: Vec<BlockPlace>,
+    /// What could not be read, as far as was looked.
+    pub damaged: Vec<Damage>,
+    /// Where the file was cut, if it ends inside a block.
+    pub cut: Option<Cut>,
+}
+
+/// Where a file was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The block that is not whole.
+    pub block: u32,
+    /// Where it begins.
+    pub offset: u64,
+}
+
+/// A chapter and where its blocks are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChapterEntry {
+    /// Which of [`Contents::files`] it is of; `None` if that cannot be read.
+    pub file: Option<usize>,
+    /// What it holds in short.
+    pub summary: Summary,
+    /// The block of the closed chapter, if there is one.
+    pub closed: Option<BlockPlace>,
+    /// The block of its opening, if it is still there.
+    pub opening: Option<BlockPlace>,
+    /// The blocks of its segments, if they are still there.
+    pub segments: Vec<BlockPlace>,
+    /// The blocks of its bodies.
+    pub bodies: Vec<BlockPlace>,
+}
+
+/// Opens a recording.
+///
+/// Holds one stretch of the file of at most 1 MiB or one block, and of each block and chapter an entry; there are at most
+/// [`MAX_BLOCKS`] and [`MAX_CHAPTERS`].
+#[derive(Debug)]
+pub struct Scan {
+    window: Window,
+    phase: Phase,
+    damaged: Vec<Damage>,
+    cut: Option<Cut>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The file's first bytes.
+    First,
+    /// Its last bytes, which may point to an index.
+    Last,
+    /// The index that is said to begin at this byte.
+    Index(u64),
+    /// Header by header.
+    Walk(Walk),
+    /// The blocks are known; `F` blocks are read.
+    Files(Files),
+    /// Chapters without a summary are read.
+    Chapters(Box<Chapters>),
+}
+
+#[derive(Debug)]
+struct Files {
+    found: Vec<Found>,
+    /// Which block comes next.
+    next: usize,
+    /// The files read, and the block with which each begins; `None` if it is damaged.
+    files: Vec<(usize, Option<FileBlock>)>,
+}
+
+/// A chapter whose blocks are being put together.
+#[derive(Debug, Default)]
+struct Draft {
+    file: Option<usize>,
+    first: Seq,
+    summary: Option<Summary>,
+    closed: Option<BlockPlace>,
+    opening: Option<BlockPlace>,
+    segments: Vec<BlockPlace>,
+    bodies: Vec<BlockPlace>,
+}
+
+#[derive(Debug)]
+struct Chapters {
+    files: Vec<FileBlock>,
+    blocks: Vec<BlockPlace>,
+    drafts: Vec<Draft>,
+    /// Which draft comes next.
+    next: usize,
+    /// How far it is summed up: its fold, and how many of its segment blocks are in it.
+    open: Option<(Summarizer, usize)>,
+}
+
+/// Why a phase stops before its end.
+enum Halt {
+    Needs(Missing),
+    Fails(ReadError),
+}
+
+impl From<Missing> for Halt {
+    fn from(missing: Missing) -> Self {
+        Self::Needs(missing)
+    }
+}
+
+impl Scan {
+    /// Of a file of `size` bytes.
+    #[must_use]
+    pub fn new(size: u64) -> Self {
+        Self {
+            window: Window::new(size),
+            phase: Phase::First,
+            damaged: Vec::new(),
+            cut: None,
+        }
+    }
+
+    /// Takes in what was asked for; returns what to do next. It never asks for inflating.
+    ///
+    /// # Errors
+    /// If the file is no recording, is of a later version, or holds more than is read.
+    pub fn step(&mut self, input: Input) -> Result<Step<Contents>, ReadError> {
+        if let Input::Bytes(bytes) = input {
+            self.window.take(bytes)?;
+        }
+        loop {
+            match self.go_on() {
+                Ok(Some(contents)) => return Ok(Step::Done(contents)),
+                Ok(None) => {}
+                Err(Halt::Needs(missing)) => {
+                    let ahead = match self.phase {
+                        Phase::Chapters(_) => BLOCKS_AHEAD,
+                        _ => HEADERS_AHEAD,
+                    };
+                    return Ok(self.window.ask(missing, ahead));
+                }
+                Err(Halt::Fails(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Does one phase, as far as the bytes at hand reach.
+    fn go_on(&mut self) -> Result<Option<Contents>, Halt> {
+        let size = self.window.size();
+        match &mut self.phase {
+            Phase::First => {
+                let length = size.min(FILE_HEADER_BYTES as u64) as usize;
+                let bytes = self.window.get(0, length)?;
+                check_file_header(bytes).map_err(Halt::Fails)?;
+                self.phase = Phase::Last;
+            }
+            Phase::Last => {
+                let least = FILE_HEADER_BYTES + BLOCK_HEADER_BYTES + TRAILER_BYTES;
+                self.phase = if size < least as u64 {
+                    Phase::Walk(Walk::new())
+                } else {
+                    let trailer = self.window.get(size - TRAILER_BYTES as u64, TRAILER_BYTES)?;
+                    let begins = FILE_HEADER_BYTES as u64..size - BLOCK_HEADER_BYTES as u64;
+                    match index::offset_of(trailer) {
+                        Some(offset)
+                            if begins.contains(&offset)
+                                && size - offset <= u64::from(MAX_STORED_BYTES) =>
+                        {
+                            Phase::Index(offset)
+                        }
+                        _ => Phase::Walk(Walk::new()),
+                    }
+                };
+            }
+            Phase::Index(offset) => {
+                let offset = *offset;
+                let block = self.window.get(offset, (size - offset) as usize)?;
+                // A bad index is no loss: the blocks are found without it.
+                self.phase = match read_index(block, offset) {
+                    Some(found) => Phase::Files(Files::new(found)),
+                    None => Phase::Walk(Walk::new()),
+                };
+            }
+            Phase::Walk(walk) => {
+                walk.go_on(&self.window).map_err(|walked| match walked {
+                    Walked::Needs(missing) => Halt::Needs(missing),
+                    Walked::Fails(error) => Halt::Fails(error),
+                })?;
+                self.damaged.append(&mut walk.damaged);
+                self.cut = walk.cut;
+                self.phase = Phase::Files(Files::new(std::mem::take(&mut walk.found)));
+            }
+            Phase::Files(files) => {
+                files.go_on(&self.window, &mut self.damaged)?;
+                let chapters = std::mem::replace(files, Files::new(Vec::new())).group();
+                self.phase = Phase::Chapters(Box::new(chapters.map_err(Halt::Fails)?));
+            }
+            Phase::Chapters(chapters) => {
+                chapters.go_on(&self.window, &mut self.damaged)?;
+                let mut damaged = std::mem::take(&mut self.damaged);
+                damaged.sort_by_key(|damage| damage.offset);
+                return Ok(Some(Contents {
+                    size,
+                    files: std::mem::take(&mut chapters.files),
+                    chapters: std::mem::take(&mut chapters.drafts)
+                        .into_iter()
+                        .filter_map(Draft::finish)
+                        .collect(),
+                    blocks: std::mem::take(&mut chapters.blocks),
+                    damaged,
+                    cut: self.cut,
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The blocks that an index lists, and the index itself, if it is a good one that ends the file.
+fn read_index(block: &[u8], offset: u64) -> Option<Vec<Found>> {
+    let header = Header::read(block).filter(|header| header.tag == Tag::Index)?;
+    let mut place = BlockPlace {
+        number: 0,
+        offset,
+        header,
+    };
+    if place.len() != block.len() as u64 {
+        return None;
+    }
+    let mut found = index::decode(place.payload(block).ok()?, offset).ok()?;
+    place.number = found.len() as u32;
+    found.push(Found {
+        place,
+        first: None,
+        summary: None,
+    });
+    Some(found)
+}
+
+impl Files {
+    fn new(found: Vec<Found>) -> Self {
+        Self {
+            found,
+            next: 0,
+            files: Vec::new(),
+        }
+    }
+
+    /// Reads all `F` blocks.
+    fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
+        while let Some(found) = self.found.get(self.next) {
+            let place = found.place;
+            if place.header.tag == Tag::File {
+                let read = if place.header.stored_bytes as usize > MAX_FILE_BLOCK_BYTES {
+                    Err(DamageKind::Payload("it is longer than 1 MiB"))
+                } else {
+                    let block = window.get(place.offset, place.len() as usize)?;
+                    place.payload(block).and_then(FileBlock::decode)
+                };
+                let file = read
+                    .map_err(|kind| damaged.push(damage(place, kind)))
+                    .ok();
+                self.files.push((self.next, file));
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    /// Puts the blocks of each chapter together.
+    fn group(self) -> Result<Chapters, ReadError> {
+        let mut drafts: Vec<Draft> = Vec::new();
+        let mut places: BTreeMap<(usize, Seq), usize> = BTreeMap::new();
+        let mut blocks = Vec::new();
+        let mut read = self.files.into_iter().peekable();
+        let (mut files, mut file, mut part) = (Vec::new(), None, 0);
+        for (number, found) in self.found.into_iter().enumerate() {
+            let place = found.place;
+            blocks.push(place);
+            if let Some((_, block)) = read.next_if(|(begin, _)| *begin == number) {
+                part += 1;
+                file = block.map(|block| {
+                    files.push(block);
+                    files.len() - 1
+                });
+            }
+            let Some(first) = found.first else { continue };
+            let draft = *places.entry((part, first)).or_insert_with(|| {
+                drafts.push(Draft {
+                    file,
+                    first,
+                    ..Draft::default()
+                });
+                drafts.len() - 1
+            });
+            if drafts.len() > MAX_CHAPTERS {
+                return Err(ReadError::TooManyChapters {
+                    block: place.number,
+                    offset: place.offset,
+                });
+            }
+            drafts[draft].take(place, found.summary);
+        }
+        Ok(Chapters {
+            files,
+            blocks,
+            drafts,
+            next: 0,
+            open: None,
+        })
+    }
+}
+
+impl Draft {
+    fn take(&mut self, place: BlockPlace, summary: Option<Summary>) {
+        match place.header.tag {
+            Tag::Chapter if self.summary.is_none() && summary.is_some() => {
+                self.summary = summary;
+                self.closed = Some(place);
+            }
+            // Written again after a failure: what follows is of the later one.
+            Tag::Opening => {
+                self.opening = Some(place);
+                self.segments.clear();
+            }
+            Tag::Segments => self.segments.push(place),
+            Tag::Bodies => self.bodies.push(place),
+            _ => {}
+        }
+    }
+
+    fn finish(self) -> Option<ChapterEntry> {
+        Some(ChapterEntry {
+            file: self.file,
+            summary: self.summary?,
+            closed: self.closed,
+            opening: self.opening,
+            segments: self.segments,
+            bodies: self.bodies,
+        })
+    }
+}
+
+impl Chapters {
+    /// Sums up the chapters that were not closed.
+    fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
+        while let Some(draft) = self.drafts.get_mut(self.next) {
+            if draft.summary.is_none() {
+                sum_up(draft, &mut self.open, window, damaged)?;
+            }
+            self.open = None;
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a chapter's opening and its segments up to the first that is damaged.
+fn sum_up(
+    draft: &mut Draft,
+    open: &mut Option<(Summarizer, usize)>,
+    window: &Window,
+    damaged: &mut Vec<Damage>,
+) -> Result<(), Missing> {
+    let (summarizer, next) = match open {
+        Some(open) => open,
+        None => {
+            let Some(place) = draft.opening else {
+                if let Some(&place) = draft.segments.first() {
+                    let first = draft.first;
+                    damaged.push(damage(place, DamageKind::NoOpening { first }));
+                }
+                return Ok(());
+            };
+            let block = window.get(place.offset, place.len() as usize)?;
+            match begin(place, block, draft.first) {
+                Ok(summarizer) => open.insert((summarizer, 0)),
+                Err(kind) => {
+                    damaged.push(damage(place, kind));
+                    return Ok(());
+                }
+            }
+        }
+    };
+    while let Some(&place) = draft.segments.get(*next) {
+        let block = window.get(place.offset, place.len() as usize)?;
+        if let Err(kind) = go_on(place, block, summarizer) {
+            damaged.push(damage(place, kind));
+            draft.segments.truncate(*next);
+            break;
+        }
+        *next += 1;
+    }
+    draft.summary = Some(summarizer.summary());
+    Ok(())
+}
+
+fn begin(place: BlockPlace, block: &[u8], first: Seq) -> Result<Summarizer, DamageKind> {
+    let (_, head) = split_key(place.payload(block)?)?;
+    let (_, rest) = split_frame(head)?;
+    let summarizer = Summarizer::open(head)?;
+    if summarizer.first() != first || !rest.is_empty() {
+        return Err(DamageKind::Payload("its opening is of another chapter"));
+    }
+    Ok(summarizer)
+}
+
+fn go_on(place: BlockPlace, block: &[u8], summarizer: &mut Summarizer) -> Result<(), DamageKind> {
+    let (_, mut rest) = split_key(place.payload(block)?)?;
+    while !rest.is_empty() {
+        let (frame, after) = split_frame(rest)?;
+        summarizer.segment(frame.bytes)?;
+        rest = after;
+    }
+    Ok(())
+}
+
+fn damage(place: BlockPlace, kind: DamageKind) -> Damage {
+    Damage {
+        block: place.number,
+        offset: place.offset,
+        kind,
+    }
+}
