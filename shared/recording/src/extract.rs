@@ -414,8 +414,8 @@ impl Run {
         if *lanes == Lanes::All {
             self.layers.apply(entry);
         }
-        let is_full = making.writer.open_count() >= SEAL_RECORDS
-            || making.writer.open_bytes() >= SEAL_BYTES;
+        let is_full =
+            making.writer.open_count() >= SEAL_RECORDS || making.writer.open_bytes() >= SEAL_BYTES;
         if !is_full {
             return;
         }

@@ -118,8 +118,8 @@ impl FileBlock {
         if bytes.len() > MAX_FILE_BLOCK_BYTES {
             return Err(DamageKind::Payload("it is longer than 1 MiB"));
         }
-        let mut block: Self = serde_json::from_slice(bytes)
-            .map_err(|error| DamageKind::Json(error.to_string()))?;
+        let mut block: Self =
+            serde_json::from_slice(bytes).map_err(|error| DamageKind::Json(error.to_string()))?;
         block.watches.truncate(MAX_WATCHES);
         Ok(block)
     }

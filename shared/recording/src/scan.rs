@@ -200,7 +200,9 @@ impl Scan {
                 self.phase = if size < least as u64 {
                     Phase::Walk(Walk::new())
                 } else {
-                    let trailer = self.window.get(size - TRAILER_BYTES as u64, TRAILER_BYTES)?;
+                    let trailer = self
+                        .window
+                        .get(size - TRAILER_BYTES as u64, TRAILER_BYTES)?;
                     let begins = FILE_HEADER_BYTES as u64..size - BLOCK_HEADER_BYTES as u64;
                     match index::offset_of(trailer) {
                         Some(offset)
@@ -298,9 +300,7 @@ impl Files {
                     let block = window.get(place.offset, place.len() as usize)?;
                     place.payload(block).and_then(FileBlock::decode)
                 };
-                let file = read
-                    .map_err(|kind| damaged.push(damage(place, kind)))
-                    .ok();
+                let file = read.map_err(|kind| damaged.push(damage(place, kind))).ok();
                 self.files.push((self.next, file));
             }
             self.next += 1;

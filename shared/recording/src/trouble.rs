@@ -268,17 +268,24 @@ pub(crate) mod tests {
 
     pub(crate) fn trouble() -> impl Strategy<Value = Trouble> {
         let severity = prop::sample::select(Severity::ALL);
-        (0i64..100_000, 0u64..3_000, 0u64..6, severity, any::<[bool; 2]>()).prop_map(
-            |(start, length_us, kind, severity, [open_at_begin, open_at_end])| Trouble {
-                start: Time(start),
-                length_us,
-                kind: TroubleKind::of(kind),
-                severity,
-                open_at_begin,
-                open_at_end,
-                count: 1,
-            },
+        (
+            0i64..100_000,
+            0u64..3_000,
+            0u64..6,
+            severity,
+            any::<[bool; 2]>(),
         )
+            .prop_map(
+                |(start, length_us, kind, severity, [open_at_begin, open_at_end])| Trouble {
+                    start: Time(start),
+                    length_us,
+                    kind: TroubleKind::of(kind),
+                    severity,
+                    open_at_begin,
+                    open_at_end,
+                    count: 1,
+                },
+            )
     }
 
     fn at(start: i64, length_us: u64, severity: Severity) -> Trouble {
@@ -308,7 +315,10 @@ pub(crate) mod tests {
             each.map(|trouble| (trouble.start.0, trouble.length_us, trouble.count))
                 .collect()
         };
-        assert_eq!(told(&troubles), [(0, 5, 1), (10, 2, 2), (13, 0, 1), (14, 0, 1)]);
+        assert_eq!(
+            told(&troubles),
+            [(0, 5, 1), (10, 2, 2), (13, 0, 1), (14, 0, 1)]
+        );
         join_neighbours(&mut troubles, 3);
         assert_eq!(told(&troubles), [(0, 12, 3), (13, 0, 1), (14, 0, 1)]);
         join_neighbours(&mut troubles, 1);

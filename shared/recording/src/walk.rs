@@ -1,9 +1,7 @@
 //! Finds the blocks of a file by their headers, one after the other, and goes on behind damage.
 
 use crate::block::{BLOCK_HEADER_BYTES, BlockPlace, FILE_HEADER_BYTES, Header, Tag};
-use crate::chapter::{
-    BEFORE_SUMMARY_BYTES, KEY_BYTES, prefix_bytes, split_chapter, split_key,
-};
+use crate::chapter::{BEFORE_SUMMARY_BYTES, KEY_BYTES, prefix_bytes, split_chapter, split_key};
 use crate::error::{Damage, DamageKind, ReadError};
 use crate::index::Found;
 use crate::scan::{Cut, MAX_BLOCKS};
@@ -142,13 +140,15 @@ impl Walk {
             Tag::Chapter => {
                 let begin = payload(BEFORE_SUMMARY_BYTES)?;
                 match prefix_bytes(begin) {
-                    Ok(length) => split_chapter(payload(length)?).and_then(|(first, summary, _)| {
-                        if summary.first == first {
-                            Ok((Some(first), Some(summary)))
-                        } else {
-                            Err(DamageKind::Payload("its summary is of another chapter"))
-                        }
-                    }),
+                    Ok(length) => {
+                        split_chapter(payload(length)?).and_then(|(first, summary, _)| {
+                            if summary.first == first {
+                                Ok((Some(first), Some(summary)))
+                            } else {
+                                Err(DamageKind::Payload("its summary is of another chapter"))
+                            }
+                        })
+                    }
                     Err(kind) => Err(kind),
                 }
             }
