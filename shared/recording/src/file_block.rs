@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn it_is_json_that_reads_back() {
         let bytes = block().encode();
-        insta::assert_snapshot!(String::from_utf8(bytes.clone()).unwrap(), @"");
+        insta::assert_snapshot!(String::from_utf8(bytes.clone()).unwrap(), @r#"{"watchscope":"0.1.0","redaction":1,"log":"demo","epoch":"e1","cluster":{"name":"prod","server":"https://10.0.0.1:6443","version":"v1.33.1"},"watches":[{"watch":"shop/pods?app=web","group":"","version":"v1","resource":"pods","namespace":"shop","labelSelector":"app=web"}],"form":"extract","withheld":["1 of 2 watches"]}"#);
         assert_eq!(FileBlock::decode(&bytes), Ok(block()));
     }
 
