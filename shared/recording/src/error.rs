@@ -10,7 +10,7 @@ use crate::block::{FORMAT_VERSION, MAX_RAW_BYTES, Tag};
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReadError {
     /// It does not begin as a recording does.
-    #[error("block 0 at byte 0: this is no watchscope recording")]
+    #[error("byte 0: this is no watchscope recording")]
     NotARecording,
     /// It ends before its first block.
     #[error("byte 0: the recording ends inside its first 12 bytes")]

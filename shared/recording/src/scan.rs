@@ -41,7 +41,7 @@ pub struct Contents {
     pub size: u64,
     /// What its chapters are of; more than one if several files were put together.
     pub files: Vec<FileBlock>,
-    /// Its chapters, in the order of the file.
+    /// Its chapters: of each file in the order of their records.
     pub chapters: Vec<ChapterEntry>,
     /// Its blocks, in the order of the file. Those that could not be read are not among them.
     pub blocks: Vec<BlockPlace>,
@@ -117,6 +117,8 @@ struct Files {
 /// A chapter whose blocks are being put together.
 #[derive(Debug, Default)]
 struct Draft {
+    /// How many `F` blocks come before it.
+    part: usize,
     file: Option<usize>,
     first: Seq,
     summary: Option<Summary>,
@@ -328,6 +330,7 @@ impl Files {
             let Some(first) = found.first else { continue };
             let draft = *places.entry((part, first)).or_insert_with(|| {
                 drafts.push(Draft {
+                    part,
                     file,
                     first,
                     ..Draft::default()
@@ -342,6 +345,8 @@ impl Files {
             }
             drafts[draft].take(place, found.summary);
         }
+        // A chapter may be closed after the next one was opened.
+        drafts.sort_by_key(|draft| (draft.part, draft.first));
         Ok(Chapters {
             files,
             blocks,

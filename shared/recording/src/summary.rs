@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
-use watchscope_model::fold::{Objects, OpenFinding, OpenVerdict};
+use watchscope_model::fold::{Moment, Objects, OpenFinding, OpenVerdict};
 use watchscope_model::vocabulary::{Divergence, Severity, Standing};
 use watchscope_model::{Entry, EpochId, Event, LogId, Record, Seq, State, Text, Time};
 
@@ -197,7 +197,7 @@ impl Summarizer {
 
     fn record(&mut self, record: &Record) {
         self.count(record.event.kind(), record.at);
-        let ended = self.ended_by(&record.event, record.at);
+        let ended = self.ended_by(&record.event, record.into());
         self.troubles.extend(ended);
         self.state.apply(record);
         if self.troubles.len() >= TROUBLES_HELD {
@@ -206,17 +206,18 @@ impl Summarizer {
     }
 
     /// What an event ends, or is, of trouble; the fold is the one before it.
-    fn ended_by(&self, event: &Event, at: Time) -> Vec<Trouble> {
+    fn ended_by(&self, event: &Event, now: Moment) -> Vec<Trouble> {
+        let at = now.at;
         match event {
             Event::Gap(gap) if !gap.resumed => {
                 let open = self.state.watches.get(&gap.watch);
                 let since = open
                     .and_then(|watch| watch.gap.as_ref())
-                    .map_or(at, |gap| gap.since.at);
+                    .map_or(now, |gap| gap.since);
                 vec![self.trouble(TroubleKind::LostGap, Severity::Warning, since, at)]
             }
             Event::StreamError(_) => {
-                vec![self.trouble(TroubleKind::Error, Severity::Error, at, at)]
+                vec![self.trouble(TroubleKind::Error, Severity::Error, now, at)]
             }
             Event::Verdict(verdict) if verdict.state == Standing::Cleared => {
                 let watch = self.state.watches.get(&verdict.watch);
@@ -252,7 +253,7 @@ impl Summarizer {
             } else {
                 Severity::Note
             };
-            self.trouble(TroubleKind::OpenGap, severity, gap.since.at, until)
+            self.trouble(TroubleKind::OpenGap, severity, gap.since, until)
         });
         let verdicts = watch.verdicts.values();
         let verdicts = verdicts.filter_map(|open| self.verdict(open, until));
@@ -264,7 +265,7 @@ impl Summarizer {
         let is_trouble = open.verdict.kind != Divergence::ListOlder;
         is_trouble.then(|| {
             let (kind, severity) = (TroubleKind::Divergence, Severity::Divergence);
-            self.trouble(kind, severity, open.since.at, until)
+            self.trouble(kind, severity, open.since, until)
         })
     }
 
@@ -272,23 +273,30 @@ impl Summarizer {
         let severity = open.finding.severity;
         let is_trouble = !matches!(severity, Severity::Note | Severity::Unknown);
         is_trouble.then(|| {
-            let raised_at = open.raised().at;
-            let from = open
-                .finding
-                .since
-                .map_or(raised_at, |since| since.min(raised_at));
-            self.trouble(TroubleKind::Finding, severity, from, until)
+            let raised = open.raised();
+            let began = open.finding.since.unwrap_or(raised.at);
+            let since = Moment {
+                at: began.min(raised.at),
+                ..raised
+            };
+            self.trouble(TroubleKind::Finding, severity, since, until)
         })
     }
 
-    fn trouble(&self, kind: TroubleKind, severity: Severity, from: Time, until: Time) -> Trouble {
-        let start = from.max(self.opened_at);
+    fn trouble(
+        &self,
+        kind: TroubleKind,
+        severity: Severity,
+        since: Moment,
+        until: Time,
+    ) -> Trouble {
+        let start = since.at.max(self.opened_at);
         Trouble {
             start,
             length_us: length_us(start, until),
             kind,
             severity,
-            open_at_begin: from < self.opened_at,
+            open_at_begin: since.seq < self.first || since.at < self.opened_at,
             open_at_end: false,
             count: 1,
         }

@@ -175,7 +175,10 @@ pub fn decoded(frames: &Frames) -> (State, Vec<Record>) {
     let (mut reader, opening) = ChapterReader::open(frames.head()).unwrap();
     let segments = frames.segments();
     let records = segments.flat_map(|segment| reader.segment(segment).unwrap());
-    (opening.state, records.map(|record| record.unwrap()).collect())
+    (
+        opening.state,
+        records.map(|record| record.unwrap()).collect(),
+    )
 }
 
 /// All records of a file whose chapters can all be read, in the order of the file; checks each chapter on its own.

@@ -138,8 +138,13 @@ pub fn event() -> impl Strategy<Value = Event> {
         }
         .into()
     });
-    let verdict = (watch(), object(), word(Divergence::ALL), word(Standing::ALL)).prop_map(
-        |(watch, object, kind, state)| {
+    let verdict = (
+        watch(),
+        object(),
+        word(Divergence::ALL),
+        word(Standing::ALL),
+    )
+        .prop_map(|(watch, object, kind, state)| {
             Verdict {
                 watch,
                 object,
@@ -150,8 +155,7 @@ pub fn event() -> impl Strategy<Value = Event> {
                 certainty: Certainty::Definite,
             }
             .into()
-        },
-    );
+        });
     let answered = (watch(), prop::option::of(400u16..520)).prop_map(|(watch, status)| {
         RequestAnswered {
             watch,
