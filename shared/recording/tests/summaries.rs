@@ -259,19 +259,29 @@ fn a_segment_that_cannot_be_read_changes_nothing_of_the_summary() {
     assert_eq!(summarizer.summary().last, Seq(2));
 }
 
-/// What is certainly trouble, seen from the whole log.
+/// What is certainly trouble, seen from the whole log. A finding that is reported again may turn out to be a note.
 fn instants(records: &[Record]) -> impl Iterator<Item = (Time, TroubleKind)> {
-    records.iter().filter_map(|record| match &record.event {
-        Event::Gap(gap) if !gap.resumed => Some((record.at, TroubleKind::LostGap)),
-        Event::StreamError(_) => Some((record.at, TroubleKind::Error)),
-        Event::Finding(finding)
-            if finding.state == Standing::Raised
-                && !matches!(finding.severity, Severity::Note | Severity::Unknown) =>
-        {
-            Some((record.at, TroubleKind::Finding))
-        }
-        _ => None,
-    })
+    let is_reported_again = |key: &str| {
+        let findings = records.iter().filter(move |record| match &record.event {
+            Event::Finding(finding) => &*finding.key() == key && finding.state != Standing::Cleared,
+            _ => false,
+        });
+        findings.count() > 1
+    };
+    records
+        .iter()
+        .filter_map(move |record| match &record.event {
+            Event::Gap(gap) if !gap.resumed => Some((record.at, TroubleKind::LostGap)),
+            Event::StreamError(_) => Some((record.at, TroubleKind::Error)),
+            Event::Finding(finding)
+                if finding.state == Standing::Raised
+                    && !is_reported_again(&finding.key())
+                    && !matches!(finding.severity, Severity::Note | Severity::Unknown) =>
+            {
+                Some((record.at, TroubleKind::Finding))
+            }
+            _ => None,
+        })
 }
 
 proptest! {
