@@ -4,7 +4,7 @@ use thiserror::Error;
 use watchscope_model::Seq;
 use watchscope_model::codec::DecodeError;
 
-use crate::block::{FORMAT_VERSION, MAX_RAW_BYTES, Tag};
+use crate::format::{FORMAT_VERSION, MAX_RAW_BYTES, Tag};
 
 /// Why a file cannot be opened at all.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

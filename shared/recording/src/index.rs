@@ -10,10 +10,10 @@
 
 use watchscope_model::Seq;
 
-use crate::block::{BlockPlace, FILE_HEADER_BYTES, Header, Tag};
+use crate::block::{BlockPlace, Header};
 use crate::error::DamageKind;
 use crate::fields::{Cursor, push_varint};
-use crate::scan::MAX_BLOCKS;
+use crate::format::{FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 use crate::summary::{MAX_SUMMARY_BYTES, Summary};
 
 /// How many closed chapters come between two indexes.

@@ -24,6 +24,7 @@ mod error;
 mod extract;
 mod fields;
 mod file_block;
+mod format;
 mod index;
 mod machine;
 mod read_chapter;
@@ -34,20 +35,22 @@ mod walk;
 mod window;
 mod write;
 
-pub use block::{
-    BLOCK_HEADER_BYTES, BlockPlace, FILE_HEADER_BYTES, FORMAT_VERSION, Header, MAGIC,
-    MAX_RAW_BYTES, MAX_STORED_BYTES, Tag,
-};
+pub use block::{BlockPlace, Header};
 pub use body::{Bodies, MAX_BODIES, ReadBodies};
 pub use chapter::Frames;
 pub use copy::{Piece, Source, compact, copy};
 pub use error::{Damage, DamageKind, ExtractError, ReadError, WriteError};
 pub use extract::{Extract, Lanes, Out, Stretch};
 pub use file_block::{ClusterName, FileBlock, Form, MAX_FILE_BLOCK_BYTES, Watched};
+pub use format::{
+    BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FORMAT_VERSION, MAGIC, MAX_BLOCKS, MAX_CHAPTERS,
+    MAX_RAW_BYTES, MAX_STORED_BYTES, Tag,
+};
 pub use index::CHAPTERS_BETWEEN_INDEXES;
 pub use machine::{Input, Step};
 pub use read_chapter::{Chapter, ReadChapter};
-pub use scan::{ChapterEntry, Contents, Cut, MAX_BLOCKS, MAX_CHAPTERS, Scan};
+pub use scan::{ChapterEntry, Contents, Scan};
 pub use summary::{Summarizer, Summary};
 pub use trouble::{MAX_TROUBLES, Trouble, TroubleKind};
+pub use walk::Cut;
 pub use write::{Closing, Packing, Writer};

@@ -12,23 +12,17 @@ use std::collections::BTreeMap;
 use watchscope_model::Seq;
 use watchscope_model::codec::split_frame;
 
-use crate::block::{
-    BLOCK_HEADER_BYTES, BlockPlace, FILE_HEADER_BYTES, Header, MAX_STORED_BYTES, Tag,
-    check_file_header,
-};
+use crate::block::{BlockPlace, Header, check_file_header};
 use crate::chapter::split_key;
 use crate::error::{Damage, DamageKind, ReadError};
 use crate::file_block::{FileBlock, MAX_FILE_BLOCK_BYTES};
+use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_CHAPTERS, MAX_STORED_BYTES, Tag};
 use crate::index::{self, Found, TRAILER_BYTES};
 use crate::machine::{Input, Step};
 use crate::summary::{Summarizer, Summary};
-use crate::walk::{Walk, Walked};
+use crate::walk::{Cut, Walk, Walked};
 use crate::window::{Missing, Window};
 
-/// The most blocks that a file is read with: eleven days of one a second.
-pub const MAX_BLOCKS: usize = 1_000_000;
-/// The most chapters that a file is read with.
-pub const MAX_CHAPTERS: usize = 65_536;
 /// Bytes read at once while headers are read: a closed chapter's header and summary are usually within them.
 const HEADERS_AHEAD: usize = 16 << 10;
 /// Bytes read at once while whole blocks are read.
@@ -51,15 +45,6 @@ pub struct Contents {
     pub cut: Option<Cut>,
 }
 
-/// Where a file was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The block that is not whole.
-    pub block: u32,
-    /// Where it begins.
-    pub offset: u64,
-}
-
 /// A chapter and where its blocks are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChapterEntry {
@@ -80,7 +65,7 @@ pub struct ChapterEntry {
 /// Opens a recording.
 ///
 /// Holds one stretch of the file of at most 1 MiB or one block, and of each block and chapter an entry; there are at most
-/// [`MAX_BLOCKS`] and [`MAX_CHAPTERS`].
+/// [`MAX_BLOCKS`](crate::MAX_BLOCKS) and [`MAX_CHAPTERS`].
 #[derive(Debug)]
 pub struct Scan {
     window: Window,

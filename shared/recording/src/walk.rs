@@ -1,14 +1,23 @@
 //! Finds the blocks of a file by their headers, one after the other, and goes on behind damage.
 
-use crate::block::{BLOCK_HEADER_BYTES, BlockPlace, FILE_HEADER_BYTES, Header, Tag};
+use crate::block::{BlockPlace, Header};
 use crate::chapter::{BEFORE_SUMMARY_BYTES, KEY_BYTES, prefix_bytes, split_chapter, split_key};
 use crate::error::{Damage, DamageKind, ReadError};
+use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 use crate::index::Found;
-use crate::scan::{Cut, MAX_BLOCKS};
 use crate::window::{Missing, Window};
 
 /// Bytes that are searched at once for a header behind damage.
 const SEARCH_BYTES: usize = 256 << 10;
+
+/// Where a file was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The block that is not whole.
+    pub block: u32,
+    /// Where it begins.
+    pub offset: u64,
+}
 
 /// Where the walk is, and what it has found.
 #[derive(Debug)]

@@ -10,13 +10,13 @@
 use watchscope_model::codec::{FrameKind, split_frame};
 use watchscope_model::{EpochId, LogId, Seq};
 
-use crate::block::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_RAW_BYTES, Tag, block, file_header};
+use crate::block::{block, file_header};
 use crate::body::Bodies;
 use crate::chapter::{KEY_BYTES, chapter_prefix};
 use crate::error::WriteError;
 use crate::file_block::FileBlock;
+use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, MAX_RAW_BYTES, Tag};
 use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Listed};
-use crate::scan::MAX_BLOCKS;
 use crate::summary::Summarizer;
 
 /// The most bytes of frames that an `O` or `S` holds.

@@ -13,7 +13,9 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use watchscope_model::codec::split_frame;
 use watchscope_model::{Event, Record};
-use watchscope_recording::{BLOCK_HEADER_BYTES, Contents, DamageKind, FORMAT_VERSION, MAGIC, Tag};
+use watchscope_recording::{
+    BLOCK_HEADER_BYTES, Contents, DamageKind, FORMAT_VERSION, MAGIC, Summary, Tag,
+};
 use world::records::{event, stamped};
 use world::{Act, decoded, host, write};
 
@@ -82,7 +84,7 @@ fn lines_of(file: &[u8]) -> String {
     let mut damaged = contents.damaged.clone();
     for entry in &contents.chapters {
         let summary = &entry.summary;
-        writeln!(out, "{} to {}: {:?}", summary.first, summary.last, summary).unwrap();
+        out.push_str(&lines_of_summary(summary));
         let chapter = host::chapter(file, entry).unwrap();
         damaged.extend(chapter.damaged);
         let (state, records) = decoded(&chapter.frames);
@@ -103,6 +105,33 @@ fn lines_of(file: &[u8]) -> String {
     }
     if let Some(cut) = contents.cut {
         writeln!(out, "cut in block {} at byte {}", cut.block, cut.offset).unwrap();
+    }
+    out
+}
+
+fn lines_of_summary(summary: &Summary) -> String {
+    let mut out = format!(
+        "chapter {} to {}, {} to {}, kinds",
+        summary.first, summary.last, summary.first_at, summary.last_at
+    );
+    for (kind, count) in &summary.counts {
+        write!(out, " {kind}x{count}").unwrap();
+    }
+    let worst = summary.worst.map_or("nothing", |worst| worst.word());
+    writeln!(out, ", worst {worst}").unwrap();
+    for trouble in &summary.troubles {
+        writeln!(
+            out,
+            "{} for {} us: {} {} ({}), open {} {}",
+            trouble.start,
+            trouble.length_us,
+            trouble.count,
+            trouble.kind,
+            trouble.severity,
+            trouble.open_at_begin,
+            trouble.open_at_end
+        )
+        .unwrap();
     }
     out
 }

@@ -61,8 +61,8 @@ pub struct Written {
 impl Written {
     /// How many records a file holds that was cut at a byte.
     pub fn records_at(&self, cut: usize) -> usize {
-        let before = self.moments.iter().filter(|(length, _)| *length <= cut);
-        before.last().map_or(0, |(_, records)| *records)
+        let mut before = self.moments.iter().filter(|(length, _)| *length <= cut);
+        before.next_back().map_or(0, |(_, records)| *records)
     }
 }
 
