@@ -1,5 +1,6 @@
 //! The outermost layer of a recording: the file's first bytes, and blocks behind headers with checksums.
 
+use watchscope_model::Seq;
 use watchscope_model::codec::checksum;
 
 use crate::error::{DamageKind, ReadError, WriteError};
@@ -66,6 +67,8 @@ pub struct BlockPlace {
     pub offset: u64,
     /// Its header.
     pub header: Header,
+    /// The first seq of the chapter that it belongs to, if it belongs to one and says so.
+    pub first: Option<Seq>,
 }
 
 impl BlockPlace {
@@ -180,6 +183,7 @@ mod tests {
             number: 0,
             offset: 12,
             header,
+            first: None,
         };
         (place, bytes)
     }

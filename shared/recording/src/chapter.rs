@@ -31,6 +31,13 @@ pub struct Frames {
 impl Frames {
     /// The frames of bytes in which they lie one behind the other, the head first.
     pub(crate) fn of(bytes: Vec<u8>) -> Result<Self, DamageKind> {
+        if bytes.is_empty() {
+            return Err(DamageKind::Payload("it holds no frames"));
+        }
+        Ok(Self::split(bytes)?)
+    }
+
+    fn split(bytes: Vec<u8>) -> Result<Self, DecodeError> {
         let mut places = Vec::new();
         let mut rest = &bytes[..];
         while !rest.is_empty() {
@@ -41,16 +48,32 @@ impl Frames {
                 FrameKind::Segment
             };
             if frame.kind != expected {
-                return Err(DecodeError::Tag(frame.bytes[0]).into());
+                return Err(DecodeError::Tag(frame.bytes[0]));
             }
             let begin = bytes.len() - rest.len();
             places.push(begin..begin + frame.bytes.len());
             rest = after;
         }
         if places.is_empty() {
-            return Err(DamageKind::Payload("it holds no frames"));
+            // Says what is missing of a head frame.
+            split_frame(&bytes)?;
         }
         Ok(Self { bytes, places })
+    }
+
+    /// A head frame and the segment frames that follow it.
+    ///
+    /// # Errors
+    /// If one is no such frame or is damaged.
+    pub fn join<'a>(
+        head: &[u8],
+        segments: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Self, DecodeError> {
+        let mut bytes = head.to_vec();
+        segments
+            .into_iter()
+            .for_each(|segment| bytes.extend_from_slice(segment));
+        Self::split(bytes)
     }
 
     /// The chapter's opening.

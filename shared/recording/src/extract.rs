@@ -141,6 +141,32 @@ pub struct Out {
     pub head: Vec<u8>,
     /// Its segment frames.
     pub segments: Vec<Vec<u8>>,
+    /// Runs of records of the log that are in it, from the first to the last of each; the others are left out. Their
+    /// bodies may go with it.
+    pub kept: Vec<(Seq, Seq)>,
+}
+
+impl Out {
+    fn opening(head: Vec<u8>) -> Self {
+        Self {
+            head,
+            ..Self::default()
+        }
+    }
+
+    fn keep(&mut self, seq: Seq) {
+        match self.kept.last_mut() {
+            Some((_, last)) if last.next() == seq => *last = seq,
+            _ => self.kept.push((seq, seq)),
+        }
+    }
+
+    /// Whether a record of the log is in it.
+    #[must_use]
+    pub fn keeps(&self, seq: Seq) -> bool {
+        let place = self.kept.partition_point(|(_, last)| *last < seq);
+        self.kept.get(place).is_some_and(|(first, _)| *first <= seq)
+    }
 }
 
 /// Makes an extract of the chapters of one log and one run of its writer.
@@ -324,6 +350,9 @@ impl Run {
             return;
         };
         self.write_pending();
+        if let Some(making) = &mut self.making {
+            making.out.keep(seq);
+        }
         self.push(&entry, lanes);
     }
 
@@ -340,10 +369,7 @@ impl Run {
         let (writer, head) = ChapterWriter::open(self.log.clone(), self.epoch.clone(), fold);
         self.making = Some(Making {
             writer,
-            out: Out {
-                head,
-                segments: Vec::new(),
-            },
+            out: Out::opening(head),
             segment_bytes: 0,
         });
     }
@@ -423,10 +449,7 @@ impl Run {
         if making.segment_bytes > CHAPTER_BYTES.max(making.out.head.len()) {
             let fold = Fold::new(&self.state, &self.layers);
             let head = making.writer.open_next(fold);
-            let next = Out {
-                head,
-                segments: Vec::new(),
-            };
+            let next = Out::opening(head);
             self.done.push(std::mem::replace(&mut making.out, next));
             making.segment_bytes = 0;
         }

@@ -37,8 +37,6 @@ pub(crate) struct Listed {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) place: BlockPlace,
-    /// The first seq of the chapter that it belongs to, if it has one that can be read.
-    pub(crate) first: Option<Seq>,
     /// Of a closed chapter, its summary, if it can be read.
     pub(crate) summary: Option<Summary>,
 }
@@ -119,13 +117,10 @@ pub(crate) fn decode(payload: &[u8], offset: u64) -> Result<Vec<Found>, DamageKi
             number,
             offset: at,
             header,
+            first,
         };
         at = place.end();
-        found.push(Found {
-            place,
-            first,
-            summary,
-        });
+        found.push(Found { place, summary });
     }
     if at != offset || !cursor.rest().is_empty() {
         return Err(WRONG);
@@ -160,7 +155,7 @@ mod tests {
         let found = decode(&payload, offset).unwrap();
         let places: Vec<(u64, Option<Seq>)> = found
             .iter()
-            .map(|block| (block.place.offset, block.first))
+            .map(|block| (block.place.offset, block.place.first))
             .collect();
         assert_eq!(places, [(12, None), (42, Some(Seq(7)))]);
         assert!(decode(&payload, offset + 1).is_err());

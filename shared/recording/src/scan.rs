@@ -91,7 +91,7 @@ enum Phase {
 }
 
 #[derive(Debug)]
-struct Files {
+pub(crate) struct Files {
     found: Vec<Found>,
     /// Which block comes next.
     next: usize,
@@ -113,8 +113,8 @@ struct Draft {
     bodies: Vec<BlockPlace>,
 }
 
-#[derive(Debug)]
-struct Chapters {
+#[derive(Debug, Default)]
+pub(crate) struct Chapters {
     files: Vec<FileBlock>,
     blocks: Vec<BlockPlace>,
     drafts: Vec<Draft>,
@@ -229,17 +229,8 @@ impl Scan {
                 chapters.go_on(&self.window, &mut self.damaged)?;
                 let mut damaged = std::mem::take(&mut self.damaged);
                 damaged.sort_by_key(|damage| damage.offset);
-                return Ok(Some(Contents {
-                    size,
-                    files: std::mem::take(&mut chapters.files),
-                    chapters: std::mem::take(&mut chapters.drafts)
-                        .into_iter()
-                        .filter_map(Draft::finish)
-                        .collect(),
-                    blocks: std::mem::take(&mut chapters.blocks),
-                    damaged,
-                    cut: self.cut,
-                }));
+                let chapters = std::mem::take(&mut **chapters);
+                return Ok(Some(chapters.contents(size, damaged, self.cut)));
             }
         }
         Ok(None)
@@ -253,6 +244,7 @@ fn read_index(block: &[u8], offset: u64) -> Option<Vec<Found>> {
         number: 0,
         offset,
         header,
+        first: None,
     };
     if place.len() != block.len() as u64 {
         return None;
@@ -261,7 +253,6 @@ fn read_index(block: &[u8], offset: u64) -> Option<Vec<Found>> {
     place.number = found.len() as u32;
     found.push(Found {
         place,
-        first: None,
         summary: None,
     });
     Some(found)
@@ -273,6 +264,19 @@ impl Files {
             found,
             next: 0,
             files: Vec::new(),
+        }
+    }
+
+    /// Blocks with what their `F` blocks say, in order.
+    pub(crate) fn read(found: Vec<Found>, files: &[FileBlock]) -> Self {
+        let tags = found.iter().map(|found| found.place.header.tag).enumerate();
+        let places = tags.filter_map(|(place, tag)| (tag == Tag::File).then_some(place));
+        Self {
+            files: places
+                .zip(files)
+                .map(|(place, file)| (place, Some(file.clone())))
+                .collect(),
+            ..Self::new(found)
         }
     }
 
@@ -296,7 +300,7 @@ impl Files {
     }
 
     /// Puts the blocks of each chapter together.
-    fn group(self) -> Result<Chapters, ReadError> {
+    pub(crate) fn group(self) -> Result<Chapters, ReadError> {
         let mut drafts: Vec<Draft> = Vec::new();
         let mut places: BTreeMap<(usize, Seq), usize> = BTreeMap::new();
         let mut blocks = Vec::new();
@@ -312,7 +316,7 @@ impl Files {
                     files.len() - 1
                 });
             }
-            let Some(first) = found.first else { continue };
+            let Some(first) = place.first else { continue };
             let draft = *places.entry((part, first)).or_insert_with(|| {
                 drafts.push(Draft {
                     part,
@@ -345,13 +349,14 @@ impl Files {
 impl Draft {
     fn take(&mut self, place: BlockPlace, summary: Option<Summary>) {
         match place.header.tag {
-            Tag::Chapter if self.summary.is_none() && summary.is_some() => {
+            Tag::Chapter if self.closed.is_none() && summary.is_some() => {
                 self.summary = summary;
                 self.closed = Some(place);
             }
             // Written again after a failure: what follows is of the later one.
             Tag::Opening => {
-                self.opening = Some(place);
+                (self.opening, self.summary) = (Some(place), summary);
+                self.closed = None;
                 self.segments.clear();
             }
             Tag::Segments => self.segments.push(place),
@@ -373,6 +378,19 @@ impl Draft {
 }
 
 impl Chapters {
+    /// What they are in a file of `size` bytes.
+    pub(crate) fn contents(self, size: u64, damaged: Vec<Damage>, cut: Option<Cut>) -> Contents {
+        let drafts = self.drafts.into_iter();
+        Contents {
+            size,
+            files: self.files,
+            chapters: drafts.filter_map(Draft::finish).collect(),
+            blocks: self.blocks,
+            damaged,
+            cut,
+        }
+    }
+
     /// Sums up the chapters that were not closed.
     fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
         while let Some(draft) = self.drafts.get_mut(self.next) {

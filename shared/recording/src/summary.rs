@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
-use watchscope_model::fold::{Moment, Objects, OpenFinding, OpenVerdict};
+use watchscope_model::event::{WatchStarted, WatchStopped};
+use watchscope_model::fold::{Moment, Objects, OpenFinding, OpenVerdict, Watch};
 use watchscope_model::vocabulary::{Divergence, Severity, Standing};
-use watchscope_model::{Entry, EpochId, Event, LogId, Record, Seq, State, Text, Time};
+use watchscope_model::{Entry, EpochId, Event, LogId, Record, Seq, State, Time};
 
 use crate::error::DamageKind;
 use crate::fields::{Cursor, push_signed, push_varint};
@@ -111,6 +112,8 @@ impl Summary {
 #[derive(Debug)]
 pub struct Summarizer {
     reader: ChapterReader,
+    /// Why no segment is taken any more.
+    broken: Option<DecodeError>,
     log: LogId,
     epoch: EpochId,
     state: State,
@@ -136,6 +139,7 @@ impl Summarizer {
         Ok(Self {
             first: reader.next_seq(),
             reader,
+            broken: None,
             log: opening.log,
             epoch: opening.epoch,
             opened_at: state.at,
@@ -167,12 +171,20 @@ impl Summarizer {
     /// Takes in the next segment.
     ///
     /// # Errors
-    /// If it cannot be read or does not follow. What was taken in before stands.
+    /// If it cannot be read or does not follow. What was taken in before stands; behind a segment that cannot be read
+    /// no other is taken.
     pub fn segment(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
-        // The reader is of no use after an error, and what stands must be whole segments.
-        let mut reader = self.reader.clone();
-        let entries = reader.entries(frame)?;
-        self.reader = reader;
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let entries = self.reader.entries(frame).inspect_err(|error| {
+            // Else it may have taken in some of the segment's definitions.
+            let is_untouched = matches!(
+                error,
+                DecodeError::Tag(_) | DecodeError::Discontinuous { .. }
+            );
+            self.broken = (!is_untouched).then(|| error.clone());
+        })?;
         for entry in &entries {
             match entry {
                 Some(Entry::Record(record)) => self.record(record),
@@ -226,8 +238,11 @@ impl Summarizer {
                     .into_iter()
                     .collect()
             }
-            Event::WatchStarted(event) => self.of_watch(&event.watch.0, at),
-            Event::WatchStopped(event) => self.of_watch(&event.watch.0, at),
+            Event::WatchStarted(WatchStarted { watch, .. })
+            | Event::WatchStopped(WatchStopped { watch, .. }) => {
+                let before = self.state.watches.get(watch);
+                before.map_or(Vec::new(), |watch| self.of_watch(watch, at))
+            }
             // What is reported of a finding without being raised is of the same occurrence.
             Event::Finding(finding)
                 if matches!(finding.state, Standing::Raised | Standing::Cleared) =>
@@ -242,11 +257,7 @@ impl Summarizer {
     }
 
     /// The gap and the verdicts of a watch, which end with it.
-    fn of_watch(&self, name: &Text, until: Time) -> Vec<Trouble> {
-        let watches = &self.state.watches;
-        let Some((_, watch)) = watches.iter().find(|(other, _)| other.0 == *name) else {
-            return Vec::new();
-        };
+    fn of_watch(&self, watch: &Watch, until: Time) -> Vec<Trouble> {
         let gap = watch.gap.as_ref().map(|gap| {
             let severity = if length_us(gap.since.at, until) >= BLIND_US {
                 Severity::Warning
@@ -306,8 +317,8 @@ impl Summarizer {
     #[must_use]
     pub fn summary(&self) -> Summary {
         let at = self.state.at;
-        let names = self.state.watches.keys();
-        let mut open: Vec<Trouble> = names.flat_map(|name| self.of_watch(&name.0, at)).collect();
+        let watches = self.state.watches.values();
+        let mut open: Vec<Trouble> = watches.flat_map(|watch| self.of_watch(watch, at)).collect();
         let findings = self.state.findings.values();
         open.extend(findings.filter_map(|finding| self.occurrence(finding, at)));
         open.iter_mut()

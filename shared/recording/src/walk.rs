@@ -81,6 +81,7 @@ impl Walk {
                 number: self.number,
                 offset: self.offset,
                 header,
+                first: None,
             };
             if place.end() > window.size() {
                 self.cut(window);
@@ -171,8 +172,7 @@ impl Walk {
             (None, None)
         });
         self.found.push(Found {
-            place,
-            first,
+            place: BlockPlace { first, ..place },
             summary,
         });
         Ok(())

@@ -10,14 +10,15 @@
 use watchscope_model::codec::{FrameKind, split_frame};
 use watchscope_model::{EpochId, LogId, Seq};
 
-use crate::block::{block, file_header};
+use crate::block::{BlockPlace, block, file_header};
 use crate::body::Bodies;
 use crate::chapter::{KEY_BYTES, chapter_prefix};
 use crate::error::WriteError;
 use crate::file_block::FileBlock;
 use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, MAX_RAW_BYTES, Tag};
-use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Listed};
-use crate::summary::Summarizer;
+use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
+use crate::scan::{Contents, Files};
+use crate::summary::{Summarizer, Summary};
 
 /// The most bytes of frames that an `O` or `S` holds.
 const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
@@ -30,6 +31,7 @@ const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
 pub struct Writer {
     offset: u64,
     blocks: Vec<Listed>,
+    files: Vec<FileBlock>,
     chapters_since_index: u32,
     open: Option<OpenChapter>,
 }
@@ -37,6 +39,8 @@ pub struct Writer {
 #[derive(Debug)]
 struct OpenChapter {
     first: Seq,
+    /// Its `O`.
+    block: usize,
     summarizer: Summarizer,
     /// All its frames, or from where it outgrew a block: those that are not written yet.
     frames: Vec<u8>,
@@ -64,8 +68,8 @@ impl Packing {
         &self.raw
     }
 
-    fn of_chapter(first: Seq, summarizer: &Summarizer, raw: Vec<u8>) -> Self {
-        let summary = summarizer.summary().encode();
+    fn of_chapter(first: Seq, summary: &Summary, raw: Vec<u8>) -> Self {
+        let summary = summary.encode();
         Self {
             tag: Tag::Chapter,
             first,
@@ -81,8 +85,8 @@ impl Packing {
 pub struct Closing {
     /// The segments that no block held yet; to be appended now.
     pub append: Vec<u8>,
-    /// The closed chapter, to be deflated and handed to [`Writer::packed`]; `None` if it is too large for a block, and so
-    /// stays as it was written.
+    /// The closed chapter, to be deflated and handed to [`Writer::packed`]; `None` if it is too large for a block, or has
+    /// no records, and so stays as it was written.
     pub packing: Option<Packing>,
 }
 
@@ -95,6 +99,7 @@ impl Writer {
         let mut writer = Self {
             offset: FILE_HEADER_BYTES as u64,
             blocks: Vec::new(),
+            files: Vec::new(),
             chapters_since_index: 0,
             open: None,
         };
@@ -108,7 +113,73 @@ impl Writer {
     /// # Errors
     /// If `file` does not fit in a block.
     pub fn file(&mut self, file: &FileBlock) -> Result<Vec<u8>, WriteError> {
-        self.append(Tag::File, &[&file.encode()], None, None)
+        let bytes = self.append(Tag::File, &[&file.encode()], None, None)?;
+        self.files.push(file.clone());
+        Ok(bytes)
+    }
+
+    /// Goes on with a file that was opened: returns the writer, and the length to which the file is cut before it is
+    /// written on. `None` if a part of it is not readable, so that it could have no index.
+    #[must_use]
+    pub fn resume(contents: &Contents) -> Option<(Self, u64)> {
+        let ends = contents.blocks.iter().map(BlockPlace::end);
+        let offset = ends.clone().next_back().unwrap_or(FILE_HEADER_BYTES as u64);
+        let begins = contents.blocks.iter().map(|block| block.offset);
+        let has_holes = !std::iter::once(FILE_HEADER_BYTES as u64)
+            .chain(ends)
+            .eq(begins.chain([offset]));
+        if has_holes || !contents.damaged.is_empty() {
+            return None;
+        }
+        let mut blocks: Vec<Listed> = contents
+            .blocks
+            .iter()
+            .map(|place| Listed {
+                header: place.header,
+                first: place.first,
+                summary: Vec::new(),
+            })
+            .collect();
+        for entry in &contents.chapters {
+            for place in entry.closed.iter().chain(&entry.opening) {
+                blocks[place.number as usize].summary = entry.summary.encode();
+            }
+        }
+        let tags = blocks.iter().rev().map(|block| block.header.tag);
+        let since_index = tags.take_while(|tag| *tag != Tag::Index);
+        let writer = Self {
+            offset,
+            chapters_since_index: since_index.filter(|tag| *tag == Tag::Chapter).count() as u32,
+            blocks,
+            files: contents.files.clone(),
+            open: None,
+        };
+        Some((writer, offset))
+    }
+
+    /// What the file holds once all is appended that was returned. A chapter that is being packed is there as it was
+    /// written; of the open one, the summary also counts the segments that wait.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        let mut at = FILE_HEADER_BYTES as u64;
+        let mut found = Vec::new();
+        for (number, listed) in (0..).zip(&self.blocks) {
+            let place = BlockPlace {
+                number,
+                offset: at,
+                header: listed.header,
+                first: listed.first,
+            };
+            at = place.end();
+            let summary = Summary::decode(&listed.summary).ok();
+            found.push(Found { place, summary });
+        }
+        if let Some(open) = &self.open {
+            found[open.block].summary = Some(open.summarizer.summary());
+        }
+        let chapters = Files::read(found, &self.files).group();
+        let chapters = chapters.unwrap_or_default();
+        chapters.contents(self.offset, Vec::new(), None)
     }
 
     /// Opens a chapter with its head frame; returns its `O`.
@@ -125,6 +196,7 @@ impl Writer {
         let bytes = self.keyed(Tag::Opening, first, head)?;
         self.open = Some(OpenChapter {
             first,
+            block: self.blocks.len() - 1,
             summarizer,
             frames: head.to_vec(),
             unwritten_from: head.len(),
@@ -190,8 +262,10 @@ impl Writer {
     pub fn close_chapter(&mut self) -> Result<Closing, WriteError> {
         let append = self.flush()?;
         let open = self.open.take().ok_or(WriteError::NoChapter)?;
-        let packing = (!open.is_too_large)
-            .then(|| Packing::of_chapter(open.first, &open.summarizer, open.frames));
+        let summary = open.summarizer.summary();
+        self.blocks[open.block].summary = summary.encode();
+        let is_packed = summary.records() > 0 && !open.is_too_large;
+        let packing = is_packed.then(|| Packing::of_chapter(open.first, &summary, open.frames));
         Ok(Closing { append, packing })
     }
 
@@ -217,7 +291,8 @@ impl Writer {
                 bytes: raw.len(),
             });
         }
-        Ok(Packing::of_chapter(summarizer.first(), &summarizer, raw))
+        let summary = summarizer.summary();
+        Ok(Packing::of_chapter(summary.first, &summary, raw))
     }
 
     /// Bodies of the chapter that begins with `first`, by the seq of their record; `None` if there are none.

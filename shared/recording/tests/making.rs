@@ -167,7 +167,8 @@ proptest! {
         } else {
             Stretch::Seqs { first: log[first].seq, last: log[last].seq }
         };
-        let made = file_of(&extracted(&file, stretch, &Lanes::All).unwrap());
+        let outs = extracted(&file, stretch, &Lanes::All).unwrap();
+        let made = file_of(&outs);
         let (mut state, records) = opened(&made);
         prop_assert_eq!(&state, &folded(&log[..first]));
         prop_assert_eq!(&records[..], &log[first..=last]);
@@ -175,7 +176,8 @@ proptest! {
         prop_assert_eq!(state, folded(&log[..=last]));
         let contents = host::open(&made).unwrap();
         prop_assert_eq!(contents.files[0].form, Form::Extract);
-        // No byte of the log before or behind is in it.
+        prop_assert!(log.iter().all(|record| outs.iter().any(|out| out.keeps(record.seq)) == records.contains(record)));
+        // No record of the log before or behind is in it.
         prop_assert_eq!(contents.chapters[0].summary.first, log[first].seq);
     }
 
@@ -188,11 +190,13 @@ proptest! {
         };
         let first = a.index(log.len());
         let stretch = Stretch::Seqs { first: log[first].seq, last: Seq(u64::MAX) };
-        let (mut state, records) = opened(&file_of(&extracted(&file, stretch, &lanes).unwrap()));
+        let outs = extracted(&file, stretch, &lanes).unwrap();
+        let (mut state, records) = opened(&file_of(&outs));
         prop_assert_eq!(records.len(), log.len() - first);
         let mut expected_withheld = 0;
         for (record, original) in records.iter().zip(&log[first..]) {
             prop_assert_eq!(record.seq, original.seq);
+            prop_assert_eq!(outs.iter().any(|out| out.keeps(record.seq)), lanes.keeps(&original.event));
             if lanes.keeps(&original.event) {
                 prop_assert_eq!(record, original);
             } else {

@@ -9,13 +9,16 @@ mod world;
 use cases::cases;
 use proptest::prelude::*;
 use watchscope_model::Record;
-use watchscope_recording::{BLOCK_HEADER_BYTES, Contents, Tag};
-use world::{Written, body_of, checked, host, plan, records_of, write};
+use watchscope_model::chapter::ChapterWriter;
+use watchscope_recording::{BLOCK_HEADER_BYTES, Contents, Tag, Writer};
+use world::{Written, body_of, checked, file_block, folded, host, plan, records_of, write};
 
 /// All records, if nothing of the file is reported as unreadable; checks that what is read is of the log.
 fn read_or_reported(bytes: &[u8], log: &[Record]) -> Option<Vec<Record>> {
     let contents = host::open(bytes).ok()?;
     let mut is_reported = !contents.damaged.is_empty() || contents.cut.is_some();
+    assert!(contents.files.iter().all(|file| *file == file_block()));
+    assert!(is_reported || contents.files.len() == 1);
     let mut all = Vec::new();
     for entry in &contents.chapters {
         match host::chapter(bytes, entry) {
@@ -89,6 +92,36 @@ proptest! {
                 prop_assert_eq!(&read[..], &log[..whole], "byte {}", at);
             }
         }
+    }
+
+    #[test]
+    fn a_file_cut_at_any_byte_is_written_on((log, acts, with_bodies) in plan(), finishes: bool, cut in any::<prop::sample::Index>()) {
+        let written = write(&log, &acts, with_bodies, finishes);
+        let begins = written.moments[0].0;
+        let mut bytes = written.bytes[..begins + cut.index(written.bytes.len() - begins + 1)].to_vec();
+        let contents = host::open(&bytes).unwrap();
+        let (mut writer, length) = Writer::resume(&contents).unwrap();
+        bytes.truncate(length as usize);
+        prop_assert_eq!(&writer.contents().chapters, &contents.chapters);
+        let (before, after) = log.split_at(written.records_at(bytes.len()));
+        let (mut encoder, head) = ChapterWriter::open("log".into(), "epoch".into(), &folded(before));
+        bytes.extend(writer.open_chapter(&head).unwrap());
+        after.iter().for_each(|record| encoder.push(record));
+        if let Some(segment) = encoder.seal() {
+            bytes.extend(writer.segment(&segment).unwrap());
+        }
+        let closing = writer.close_chapter().unwrap();
+        bytes.extend(closing.append);
+        prop_assert_eq!(closing.packing.is_some(), !after.is_empty());
+        if let Some(packing) = closing.packing {
+            bytes.extend(writer.packed(&packing, &host::deflate(packing.raw())).unwrap());
+        }
+        bytes.extend(writer.finish().unwrap());
+        let contents = host::open(&bytes).unwrap();
+        prop_assert_eq!(contents.blocks.last().map(|block| block.header.tag), Some(Tag::Index));
+        prop_assert_eq!(records_of(&bytes, &contents, &log), log);
+        *bytes.last_mut().unwrap() ^= 1;
+        prop_assert_eq!(host::open(&bytes).unwrap(), contents);
     }
 
     #[test]

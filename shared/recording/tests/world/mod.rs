@@ -158,6 +158,13 @@ pub fn write(records: &[Record], acts: &[Act], with_bodies: bool, finishes: bool
         bytes.extend(writer.flush().unwrap());
         held = sealed;
         moments.push((bytes.len(), held));
+        // What the writer knows of its file is what a reader finds.
+        let (read, known) = (host::open(&bytes).unwrap(), writer.contents());
+        assert!(read.blocks == known.blocks && read.files == known.files);
+        for (read, known) in read.chapters.iter().zip(&known.chapters) {
+            assert_eq!(read, known);
+        }
+        assert_eq!(read.chapters.len(), known.chapters.len());
         bytes.extend(writer.finish().unwrap());
         moments.push((bytes.len(), held));
     }
