@@ -319,7 +319,7 @@ impl Writer {
         }))
     }
 
-    /// Returns the block of what the host has deflated, and an index behind each 64th chapter.
+    /// Returns the block with the bytes that the host has deflated, and an index behind each 64th chapter.
     ///
     /// # Errors
     /// If deflating made it larger than a block may be.

@@ -72,7 +72,7 @@ fn begun() -> Vec<u8> {
 /// Opens a file and reads all there is; checks the memory that opening takes.
 fn read_all(file: &[u8]) {
     let (contents, peak) = peak_of(|| host::open(file));
-    // The host's copy of what it hands in is among it, and the decoder's own bound.
+    // The host's copy of each answer is among it, and the decoder's own bound.
     let most = 32 * file.len() + (4 << 20);
     assert!(peak <= most, "{} bytes took {peak}", file.len());
     let Ok(contents) = contents else { return };

@@ -360,7 +360,11 @@ const RECORDING: Crate = Crate {
             &["write", "copy", "extract"],
             &["base", "block", "payloads", "reading"],
         ),
-        room("root", &["lib"], &[]),
+        room(
+            "root",
+            &["lib"],
+            &["base", "block", "payloads", "reading", "writing"],
+        ),
     ],
     machines: &[],
     circles: &[],
