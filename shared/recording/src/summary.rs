@@ -209,12 +209,26 @@ impl Summarizer {
 
     fn record(&mut self, record: &Record) {
         self.count(record.event.kind(), record.at);
+        if self.is_no_trouble(&record.event) {
+            self.state.pass(record.seq, record.at);
+            return;
+        }
         let ended = self.ended_by(&record.event, record.into());
         self.troubles.extend(ended);
         self.state.apply(record);
         if self.troubles.len() >= TROUBLES_HELD {
             join_neighbours(&mut self.troubles, TROUBLES_KEPT);
         }
+    }
+
+    /// Whether an event neither is trouble nor changes what later ones are. Nearly all records are changes, and of those
+    /// only the first of a watch matters: it shows from where a stream could be resumed.
+    fn is_no_trouble(&self, event: &Event) -> bool {
+        let Event::Change(change) = event else {
+            return false;
+        };
+        let watch = self.state.watches.get(&change.watch);
+        watch.is_none_or(|watch| watch.progress.is_some())
     }
 
     /// What an event ends, or is, of trouble; the fold is the one before it.

@@ -284,6 +284,24 @@ fn instants(records: &[Record]) -> impl Iterator<Item = (Time, TroubleKind)> {
         })
 }
 
+/// Gaps that were not resumed, from when to when, by the whole fold.
+fn lost_gaps(before: &State, records: &[Record]) -> Vec<(Time, Time)> {
+    let (mut state, mut gaps) = (before.clone(), Vec::new());
+    for record in records {
+        if let Event::Gap(gap) = &record.event
+            && !gap.resumed
+        {
+            let watch = state.watches.get(&gap.watch);
+            let open = watch.and_then(|watch| watch.gap.as_ref());
+            let since = open.map_or(record.at, |open| open.since.at);
+            gaps.push((since.max(before.at), record.at));
+        }
+        state.apply(record);
+    }
+    gaps.sort();
+    gaps
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(128)))]
 
@@ -309,6 +327,12 @@ proptest! {
             }
             for trouble in &summary.troubles {
                 prop_assert!(trouble.end() <= summary.last_at);
+            }
+            if summary.troubles.iter().all(|trouble| trouble.count == 1) {
+                let gaps = summary.troubles.iter().filter(|trouble| trouble.kind == TroubleKind::LostGap);
+                let mut gaps: Vec<(Time, Time)> = gaps.map(|gap| (gap.start, gap.end())).collect();
+                gaps.sort();
+                prop_assert_eq!(gaps, lost_gaps(&folded(&log[..summary.first.0 as usize - 1]), records));
             }
         }
     }
