@@ -54,7 +54,11 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
             };
             if file != Some(entry.file) {
                 let block = entry.file.and_then(|file| source.contents.files.get(file));
-                making.file(block, form)?;
+                let block = FileBlock {
+                    form,
+                    ..block.cloned().unwrap_or_default()
+                };
+                making.file(Some(&block))?;
                 file = Some(entry.file);
             }
             let bodies = entry.bodies.iter().filter(|_| source.with_bodies);
@@ -69,9 +73,12 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
 /// A file without what closed chapters have superseded and without what cannot be read, and with a new index. A chapter
 /// that was not closed stays as it was written; so does what this build does not know.
 ///
-/// The closed chapters are taken to be whole: a host that did not just write them reads them first.
-#[must_use]
-pub fn compact(contents: &Contents) -> Vec<Piece> {
+/// `files` take the place of [`Contents::files`], since more is known at the end than when the file was begun. The closed
+/// chapters are taken to be whole: a host that did not just write them reads them first.
+///
+/// # Errors
+/// If one of `files` does not fit in a block.
+pub fn compact(contents: &Contents, files: &[FileBlock]) -> Result<Vec<Piece>, WriteError> {
     let mut of_chapters: BTreeMap<u32, &ChapterEntry> = BTreeMap::new();
     for entry in &contents.chapters {
         for place in own_blocks(entry).iter().chain(&entry.bodies) {
@@ -79,18 +86,27 @@ pub fn compact(contents: &Contents) -> Vec<Piece> {
         }
     }
     let mut making = Making::new();
+    let is_damaged = |place: &BlockPlace| {
+        let damaged = &contents.damaged;
+        damaged.iter().any(|damage| damage.block == place.number)
+    };
+    let mut files = files.iter();
     for &place in &contents.blocks {
+        if place.header.tag == Tag::File && !is_damaged(&place) {
+            making.file(files.next())?;
+            continue;
+        }
         let entry = of_chapters.get(&place.number).copied();
         let is_kept = match place.header.tag {
-            Tag::File | Tag::Notes | Tag::Later(_) => true,
-            Tag::Index => false,
+            Tag::Notes | Tag::Later(_) => true,
+            Tag::File | Tag::Index => false,
             _ => entry.is_some(),
         };
         if is_kept {
             making.copy(0, place, entry);
         }
     }
-    making.finish()
+    Ok(making.finish())
 }
 
 /// A closed chapter's block, or the blocks of one that was not closed.
@@ -122,11 +138,8 @@ impl Making {
         }
     }
 
-    fn file(&mut self, file: Option<&FileBlock>, form: Form) -> Result<(), WriteError> {
-        let file = FileBlock {
-            form,
-            ..file.cloned().unwrap_or_default()
-        };
+    fn file(&mut self, file: Option<&FileBlock>) -> Result<(), WriteError> {
+        let Some(file) = file else { return Ok(()) };
         let (header, bytes) = block(Tag::File, &[&file.encode()], None)?;
         self.offset += bytes.len() as u64;
         self.bytes(bytes);

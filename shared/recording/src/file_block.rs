@@ -1,7 +1,7 @@
 //! What a file is of, as the JSON of its `F` block.
 
 use serde::{Deserialize, Serialize};
-use watchscope_model::{EpochId, LogId};
+use watchscope_model::{EpochId, LogId, State, Text};
 
 use crate::error::DamageKind;
 
@@ -98,6 +98,33 @@ impl FileBlock {
         }
     }
 
+    /// With the cluster and the watches that a fold knows. Watches that are only asked to find out about another are left
+    /// out.
+    #[must_use]
+    pub fn with_state(self, state: &State) -> Self {
+        let text = |text: &Text| text.to_string();
+        let cluster = state.cluster.as_ref().map(|cluster| ClusterName {
+            name: text(&cluster.cluster),
+            server: text(&cluster.server),
+            version: text(&cluster.version),
+        });
+        let watches = state.watches.iter().filter(|(name, _)| !name.is_aside());
+        let watches = watches.map(|(name, watch)| Watched {
+            watch: text(&name.0),
+            group: text(&watch.group),
+            version: text(&watch.version),
+            resource: text(&watch.resource),
+            namespace: watch.namespace.as_ref().map(text),
+            label_selector: watch.label_selector.as_ref().map(text),
+            field_selector: watch.field_selector.as_ref().map(text),
+        });
+        Self {
+            cluster: cluster.or(self.cluster),
+            watches: watches.collect(),
+            ..self
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut kept = self.watches.len().min(MAX_WATCHES);
         loop {
@@ -157,6 +184,50 @@ mod tests {
         let bytes = block().encode();
         insta::assert_snapshot!(String::from_utf8(bytes.clone()).unwrap(), @r#"{"watchscope":"0.1.0","redaction":1,"log":"demo","epoch":"e1","cluster":{"name":"prod","server":"https://10.0.0.1:6443","version":"v1.33.1"},"watches":[{"watch":"shop/pods?app=web","group":"","version":"v1","resource":"pods","namespace":"shop","labelSelector":"app=web"}],"form":"extract","withheld":["1 of 2 watches"]}"#);
         assert_eq!(FileBlock::decode(&bytes), Ok(block()));
+    }
+
+    #[test]
+    fn a_fold_names_its_cluster_and_watches() {
+        use watchscope_model::event::{ClusterConnected, WatchStarted};
+        use watchscope_model::{Event, Time};
+
+        let started = |watch: &str| WatchStarted {
+            watch: watch.into(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: "pods".into(),
+            namespace: Some("shop".into()),
+            label_selector: Some("app=web".into()),
+            field_selector: None,
+            server: None,
+            aggregated: None,
+        };
+        let connected = ClusterConnected {
+            cluster: "prod".into(),
+            server: "https://10.0.0.1:6443".into(),
+            version: "v1.33.1".into(),
+        };
+        let events: [Event; 3] = [
+            connected.into(),
+            started("shop/pods?app=web").into(),
+            started("shop/pods?app=web#w").into(),
+        ];
+        let mut state = State::default();
+        for event in events {
+            let record = state.stamp(event, Time(1));
+            state.apply(&record);
+        }
+        let expected = FileBlock {
+            form: Form::Recorded,
+            withheld: Vec::new(),
+            ..block()
+        };
+        let bare = FileBlock {
+            cluster: None,
+            watches: Vec::new(),
+            ..expected.clone()
+        };
+        assert_eq!(bare.with_state(&state), expected);
     }
 
     #[test]

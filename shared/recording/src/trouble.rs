@@ -310,19 +310,19 @@ pub(crate) mod tests {
             at(14, 0, Severity::Error),
         ];
         join_neighbours(&mut troubles, 4);
-        let told = |troubles: &[Trouble]| -> Vec<(i64, u64, u64)> {
+        let spans = |troubles: &[Trouble]| -> Vec<(i64, u64, u64)> {
             let each = troubles.iter();
             each.map(|trouble| (trouble.start.0, trouble.length_us, trouble.count))
                 .collect()
         };
         assert_eq!(
-            told(&troubles),
+            spans(&troubles),
             [(0, 5, 1), (10, 2, 2), (13, 0, 1), (14, 0, 1)]
         );
         join_neighbours(&mut troubles, 3);
-        assert_eq!(told(&troubles), [(0, 12, 3), (13, 0, 1), (14, 0, 1)]);
+        assert_eq!(spans(&troubles), [(0, 12, 3), (13, 0, 1), (14, 0, 1)]);
         join_neighbours(&mut troubles, 1);
-        assert_eq!(told(&troubles), [(0, 14, 5)]);
+        assert_eq!(spans(&troubles), [(0, 14, 5)]);
         assert_eq!(troubles[0].severity, Severity::Error);
     }
 

@@ -359,6 +359,12 @@ impl Writer {
         self.offset
     }
 
+    /// How many blocks the file has. A host compacts it before there are [`MAX_BLOCKS`].
+    #[must_use]
+    pub fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// The open chapter's first record.
     #[must_use]
     pub fn open_first(&self) -> Option<Seq> {

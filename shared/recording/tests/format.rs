@@ -208,11 +208,11 @@ fn counts_of(mut frames: &[u8]) -> String {
         frames = rest;
     }
     let kinds = [("H", heads), ("S", segments)];
-    let told = kinds.iter().filter(|(_, count)| *count > 0);
-    let told: Vec<String> = told
+    let counts = kinds.iter().filter(|(_, count)| *count > 0);
+    let counts: Vec<String> = counts
         .map(|(kind, count)| format!("\"{kind}\":{count}"))
         .collect();
-    format!("{{{}}}", told.join(","))
+    format!("{{{}}}", counts.join(","))
 }
 
 /// Runs the reader in Python, which must be there.
@@ -230,7 +230,7 @@ fn a_reader_written_from_the_documentation_finds_the_same_blocks() {
         for form in FORMS {
             let path = path(version, form, "wscope");
             let output = python(&path);
-            let told = String::from_utf8(output.stdout).unwrap();
+            let lines = String::from_utf8(output.stdout).unwrap();
             assert!(
                 output.status.success(),
                 "{}",
@@ -238,7 +238,7 @@ fn a_reader_written_from_the_documentation_finds_the_same_blocks() {
             );
             let file = std::fs::read(&path).unwrap();
             let expected = blocks_of(&file, &host::open(&file).unwrap());
-            assert_eq!(told.lines().collect::<Vec<_>>(), expected, "{path}");
+            assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{path}");
             assert!(expected.len() > 10);
         }
     }
@@ -249,7 +249,7 @@ fn the_documentation_names_every_number_of_the_format() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recordings.md");
     let page = std::fs::read_to_string(page).unwrap();
     let magic: Vec<String> = MAGIC.iter().map(|byte| format!("{byte:02X}")).collect();
-    for told in [
+    for phrase in [
         magic.join(" "),
         format!("format version: {FORMAT_VERSION}"),
         with_commas(watchscope_recording::MAX_RAW_BYTES.into()),
@@ -264,8 +264,8 @@ fn the_documentation_names_every_number_of_the_format() {
         ),
     ] {
         assert!(
-            page.contains(&told),
-            "docs/recordings.md does not say {told}"
+            page.contains(&phrase),
+            "docs/recordings.md does not say {phrase}"
         );
     }
 }

@@ -172,14 +172,14 @@ fn what_is_no_recording_of_this_version_or_before_is_refused_by_name() {
     let refused = |file: &[u8]| host::open(file).unwrap_err().to_string();
     let mut newer = begun();
     newer[8] = 9;
-    let told = [
+    let messages = [
         refused(b"PK\x03\x04 is a zip"),
         refused(b""),
         refused(&newer),
         refused(b"\x89WSR\n\x1a\n\x01\0\0\0F"),
         refused(&begun()[..6]),
     ];
-    insta::assert_snapshot!(told.join("\n"), @r"
+    insta::assert_snapshot!(messages.join("\n"), @r"
     byte 0: this is no watchscope recording
     byte 0: this is no watchscope recording
     byte 8: the recording has format version 9; this watchscope reads up to version 1

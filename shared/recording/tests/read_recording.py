@@ -98,13 +98,13 @@ def blocks(file):
             return
         tag, stored, raw, checksum = header
         payload = file[at + HEADER_BYTES : end]
-        told = {"block": number, "offset": at, "tag": tag, "stored": stored, "raw": raw}
-        told["ok"] = zlib.crc32(payload) == checksum
-        if told["ok"]:
+        entry = {"block": number, "offset": at, "tag": tag, "stored": stored, "raw": raw}
+        entry["ok"] = zlib.crc32(payload) == checksum
+        if entry["ok"]:
             frames = frames_of(tag, payload, raw)
             if frames is not None:
-                told["frames"] = count_frames(frames)
-        yield told
+                entry["frames"] = count_frames(frames)
+        yield entry
         at, number = end, number + 1
 
 
@@ -113,8 +113,8 @@ def main():
         with open(path, "rb") as opened:
             file = opened.read()
         try:
-            for told in blocks(file):
-                print(json.dumps(told, separators=(",", ":")))
+            for entry in blocks(file):
+                print(json.dumps(entry, separators=(",", ":")))
         except NotARecording as error:
             sys.exit(f"{path}: {error}")
 

@@ -29,7 +29,7 @@ fn summary_of(before: &State, records: &[Record]) -> Summary {
 }
 
 /// Milliseconds since the log began, then what and how bad; `<` and `>`: open at begin and end.
-fn told(summary: &Summary) -> String {
+fn described(summary: &Summary) -> String {
     let millis = |time: Time| time.micros_since(START) / 1_000;
     let lines = summary.troubles.iter().map(|trouble| {
         let begin = if trouble.open_at_begin { "<" } else { " " };
@@ -181,7 +181,7 @@ fn each_trouble_is_listed_with_when_it_began_and_ended() {
     ];
     let log = stamped(events.into_iter().map(|event| (event, 1_000_000)));
     let summary = summary_of(&State::default(), &log);
-    insta::assert_snapshot!(told(&summary), @r"
+    insta::assert_snapshot!(described(&summary), @r"
     1..16 1000..16000 worst divergence
      3000+0  error (error) x1
      4000+2000  lost gap (warning) x1
@@ -192,14 +192,14 @@ fn each_trouble_is_listed_with_when_it_began_and_ended() {
      15000+1000> divergence (divergence) x1
     ");
     // The same log in two chapters: what spans both is in both, and says so.
-    insta::assert_snapshot!(told(&summary_of(&State::default(), &log[..9])), @r"
+    insta::assert_snapshot!(described(&summary_of(&State::default(), &log[..9])), @r"
     1..9 1000..9000 worst divergence
      3000+0  error (error) x1
      4000+2000  lost gap (warning) x1
      5000+4000> finding (warning) x1
      9000+0> divergence (divergence) x1
     ");
-    insta::assert_snapshot!(told(&summary_of(&folded(&log[..9]), &log[9..])), @r"
+    insta::assert_snapshot!(described(&summary_of(&folded(&log[..9]), &log[9..])), @r"
     10..16 10000..16000 worst divergence
     <9000+1000  finding (warning) x1
     <9000+5000  divergence (divergence) x1
@@ -224,7 +224,7 @@ fn what_a_watch_leaves_open_ends_when_it_is_stopped_or_started_anew() {
         (started(pods), 1_000_000),
         (stopped.into(), 70_000_000),
     ];
-    insta::assert_snapshot!(told(&summary_of(&State::default(), &stamped(events))), @r"
+    insta::assert_snapshot!(described(&summary_of(&State::default(), &stamped(events))), @r"
     1..6 0..73000 worst divergence
      1000+2000  divergence (divergence) x1
      2000+71000  open gap (warning) x1
@@ -234,7 +234,7 @@ fn what_a_watch_leaves_open_ends_when_it_is_stopped_or_started_anew() {
 #[test]
 fn a_chapter_without_records_or_trouble_says_so() {
     let log = stamped([(started("a/pods"), 5_000), (started("b/pods"), 5_000)]);
-    insta::assert_snapshot!(told(&summary_of(&folded(&log), &[])), @r"
+    insta::assert_snapshot!(described(&summary_of(&folded(&log), &[])), @r"
     3..2 10..10 worst nothing
     ");
     let summary = summary_of(&State::default(), &log);
