@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use crate::block::{BlockPlace, block, file_header};
+use crate::contents::{ChapterEntry, Contents};
 use crate::error::WriteError;
 use crate::file_block::{FileBlock, Form};
 use crate::format::{FILE_HEADER_BYTES, Tag};
 use crate::index::Listed;
-use crate::scan::{ChapterEntry, Contents};
+
 use crate::write::index_block;
 
 /// A part of a new file.

@@ -19,6 +19,7 @@
 mod block;
 mod body;
 mod chapter;
+mod contents;
 mod copy;
 mod error;
 mod extract;
@@ -38,6 +39,7 @@ mod write;
 pub use block::{BlockPlace, Header};
 pub use body::{Bodies, MAX_BODIES, ReadBodies};
 pub use chapter::Frames;
+pub use contents::{ChapterEntry, Contents, Cut};
 pub use copy::{Piece, Source, compact, copy};
 pub use error::{Damage, DamageKind, ExtractError, ReadError, WriteError};
 pub use extract::{Extract, Lanes, Out, Stretch};
@@ -49,8 +51,7 @@ pub use format::{
 pub use index::CHAPTERS_BETWEEN_INDEXES;
 pub use machine::{Input, Step};
 pub use read_chapter::{Chapter, ReadChapter};
-pub use scan::{ChapterEntry, Contents, Scan};
+pub use scan::Scan;
 pub use summary::{Summarizer, Summary};
 pub use trouble::{MAX_TROUBLES, Trouble, TroubleKind};
-pub use walk::Cut;
 pub use write::{Closing, Packing, Writer};

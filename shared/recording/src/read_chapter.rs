@@ -5,9 +5,9 @@ use watchscope_model::chapter::ChapterReader;
 use crate::block::BlockPlace;
 use crate::body::inflated;
 use crate::chapter::{Frames, split_key, split_summary};
+use crate::contents::ChapterEntry;
 use crate::error::{Damage, DamageKind};
 use crate::machine::{Input, Step};
-use crate::scan::ChapterEntry;
 
 /// Bytes that are read at once of blocks which lie one behind the other.
 const READ_BYTES: u64 = 1 << 20;

@@ -7,20 +7,19 @@
 //!
 //! A closed chapter's frames are not read here, only its summary. [`ReadChapter`](crate::ReadChapter) reads them.
 
-use std::collections::BTreeMap;
-
 use watchscope_model::Seq;
 use watchscope_model::codec::split_frame;
 
 use crate::block::{BlockPlace, Header, check_file_header};
 use crate::chapter::split_key;
+use crate::contents::{Contents, Cut, Draft, Grouped, group};
 use crate::error::{Damage, DamageKind, ReadError};
 use crate::file_block::{FileBlock, MAX_FILE_BLOCK_BYTES};
-use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_CHAPTERS, MAX_STORED_BYTES, Tag};
+use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_STORED_BYTES, Tag};
 use crate::index::{self, Found, TRAILER_BYTES};
 use crate::machine::{Input, Step};
-use crate::summary::{Summarizer, Summary};
-use crate::walk::{Cut, Walk, Walked};
+use crate::summary::Summarizer;
+use crate::walk::{Walk, Walked};
 use crate::window::{Missing, Window};
 
 /// Bytes read at once while headers are read: a closed chapter's header and summary are usually within them.
@@ -28,44 +27,11 @@ const HEADERS_AHEAD: usize = 16 << 10;
 /// Bytes read at once while whole blocks are read.
 const BLOCKS_AHEAD: usize = 1 << 20;
 
-/// What a recording holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contents {
-    /// How many bytes the file has.
-    pub size: u64,
-    /// What its chapters are of; more than one if several files were put together.
-    pub files: Vec<FileBlock>,
-    /// Its chapters: of each file in the order of their records.
-    pub chapters: Vec<ChapterEntry>,
-    /// Its blocks, in the order of the file. Those that could not be read are not among them.
-    pub blocks: Vec<BlockPlace>,
-    /// What could not be read, as far as was looked.
-    pub damaged: Vec<Damage>,
-    /// Where the file was cut, if it ends inside a block.
-    pub cut: Option<Cut>,
-}
-
-/// A chapter and where its blocks are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChapterEntry {
-    /// Which of [`Contents::files`] it is of; `None` if that cannot be read.
-    pub file: Option<usize>,
-    /// What it holds in short.
-    pub summary: Summary,
-    /// The block of the closed chapter, if there is one.
-    pub closed: Option<BlockPlace>,
-    /// The block of its opening, if it is still there.
-    pub opening: Option<BlockPlace>,
-    /// The blocks of its segments, if they are still there.
-    pub segments: Vec<BlockPlace>,
-    /// The blocks of its bodies.
-    pub bodies: Vec<BlockPlace>,
-}
-
 /// Opens a recording.
 ///
 /// Holds one stretch of the file of at most 1 MiB or one block, and of each block and chapter an entry; there are at most
-/// [`MAX_BLOCKS`](crate::MAX_BLOCKS) and [`MAX_CHAPTERS`].
+/// [`MAX_BLOCKS`](crate::MAX_BLOCKS) and
+/// [`MAX_CHAPTERS`](crate::MAX_CHAPTERS).
 #[derive(Debug)]
 pub struct Scan {
     window: Window,
@@ -90,34 +56,18 @@ enum Phase {
     Chapters(Box<Chapters>),
 }
 
-#[derive(Debug)]
-pub(crate) struct Files {
+#[derive(Debug, Default)]
+struct Files {
     found: Vec<Found>,
     /// Which block comes next.
     next: usize,
-    /// The files read, and the block with which each begins; `None` if it is damaged.
-    files: Vec<(usize, Option<FileBlock>)>,
-}
-
-/// A chapter whose blocks are being put together.
-#[derive(Debug, Default)]
-struct Draft {
-    /// How many `F` blocks come before it.
-    part: usize,
-    file: Option<usize>,
-    first: Seq,
-    summary: Option<Summary>,
-    closed: Option<BlockPlace>,
-    opening: Option<BlockPlace>,
-    segments: Vec<BlockPlace>,
-    bodies: Vec<BlockPlace>,
+    /// What those before it say; `None` if one is damaged.
+    files: Vec<Option<FileBlock>>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Chapters {
-    files: Vec<FileBlock>,
-    blocks: Vec<BlockPlace>,
-    drafts: Vec<Draft>,
+struct Chapters {
+    grouped: Grouped,
     /// Which draft comes next.
     next: usize,
     /// How far it is summed up: its fold, and how many of its segment blocks are in it.
@@ -222,15 +172,19 @@ impl Scan {
             }
             Phase::Files(files) => {
                 files.go_on(&self.window, &mut self.damaged)?;
-                let chapters = std::mem::replace(files, Files::new(Vec::new())).group();
-                self.phase = Phase::Chapters(Box::new(chapters.map_err(Halt::Fails)?));
+                let (found, files) = std::mem::take(files).finish();
+                let chapters = Chapters {
+                    grouped: group(found, files).map_err(Halt::Fails)?,
+                    ..Chapters::default()
+                };
+                self.phase = Phase::Chapters(Box::new(chapters));
             }
             Phase::Chapters(chapters) => {
                 chapters.go_on(&self.window, &mut self.damaged)?;
                 let mut damaged = std::mem::take(&mut self.damaged);
                 damaged.sort_by_key(|damage| damage.offset);
-                let chapters = std::mem::take(&mut **chapters);
-                return Ok(Some(chapters.contents(size, damaged, self.cut)));
+                let grouped = std::mem::take(&mut chapters.grouped);
+                return Ok(Some(grouped.contents(size, damaged, self.cut)));
             }
         }
         Ok(None)
@@ -262,22 +216,12 @@ impl Files {
     fn new(found: Vec<Found>) -> Self {
         Self {
             found,
-            next: 0,
-            files: Vec::new(),
+            ..Self::default()
         }
     }
 
-    /// Blocks with what their `F` blocks say, in order.
-    pub(crate) fn read(found: Vec<Found>, files: &[FileBlock]) -> Self {
-        let tags = found.iter().map(|found| found.place.header.tag).enumerate();
-        let places = tags.filter_map(|(place, tag)| (tag == Tag::File).then_some(place));
-        Self {
-            files: places
-                .zip(files)
-                .map(|(place, file)| (place, Some(file.clone())))
-                .collect(),
-            ..Self::new(found)
-        }
+    fn finish(self) -> (Vec<Found>, Vec<Option<FileBlock>>) {
+        (self.found, self.files)
     }
 
     /// Reads all `F` blocks.
@@ -292,108 +236,18 @@ impl Files {
                     place.payload(block).and_then(FileBlock::decode)
                 };
                 let file = read.map_err(|kind| damaged.push(damage(place, kind))).ok();
-                self.files.push((self.next, file));
+                self.files.push(file);
             }
             self.next += 1;
         }
         Ok(())
     }
-
-    /// Puts the blocks of each chapter together.
-    pub(crate) fn group(self) -> Result<Chapters, ReadError> {
-        let mut drafts: Vec<Draft> = Vec::new();
-        let mut places: BTreeMap<(usize, Seq), usize> = BTreeMap::new();
-        let mut blocks = Vec::new();
-        let mut read = self.files.into_iter().peekable();
-        let (mut files, mut file, mut part) = (Vec::new(), None, 0);
-        for (number, found) in self.found.into_iter().enumerate() {
-            let place = found.place;
-            blocks.push(place);
-            if let Some((_, block)) = read.next_if(|(begin, _)| *begin == number) {
-                part += 1;
-                file = block.map(|block| {
-                    files.push(block);
-                    files.len() - 1
-                });
-            }
-            let Some(first) = place.first else { continue };
-            let draft = *places.entry((part, first)).or_insert_with(|| {
-                drafts.push(Draft {
-                    part,
-                    file,
-                    first,
-                    ..Draft::default()
-                });
-                drafts.len() - 1
-            });
-            if drafts.len() > MAX_CHAPTERS {
-                return Err(ReadError::TooManyChapters {
-                    block: place.number,
-                    offset: place.offset,
-                });
-            }
-            drafts[draft].take(place, found.summary);
-        }
-        // A chapter may be closed after the next one was opened.
-        drafts.sort_by_key(|draft| (draft.part, draft.first));
-        Ok(Chapters {
-            files,
-            blocks,
-            drafts,
-            next: 0,
-            open: None,
-        })
-    }
-}
-
-impl Draft {
-    fn take(&mut self, place: BlockPlace, summary: Option<Summary>) {
-        match place.header.tag {
-            Tag::Chapter if self.closed.is_none() && summary.is_some() => {
-                self.summary = summary;
-                self.closed = Some(place);
-            }
-            // Written again after a failure: what follows is of the later one.
-            Tag::Opening => {
-                (self.opening, self.summary) = (Some(place), summary);
-                self.closed = None;
-                self.segments.clear();
-            }
-            Tag::Segments => self.segments.push(place),
-            Tag::Bodies => self.bodies.push(place),
-            _ => {}
-        }
-    }
-
-    fn finish(self) -> Option<ChapterEntry> {
-        Some(ChapterEntry {
-            file: self.file,
-            summary: self.summary?,
-            closed: self.closed,
-            opening: self.opening,
-            segments: self.segments,
-            bodies: self.bodies,
-        })
-    }
 }
 
 impl Chapters {
-    /// What they are in a file of `size` bytes.
-    pub(crate) fn contents(self, size: u64, damaged: Vec<Damage>, cut: Option<Cut>) -> Contents {
-        let drafts = self.drafts.into_iter();
-        Contents {
-            size,
-            files: self.files,
-            chapters: drafts.filter_map(Draft::finish).collect(),
-            blocks: self.blocks,
-            damaged,
-            cut,
-        }
-    }
-
     /// Sums up the chapters that were not closed.
     fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
-        while let Some(draft) = self.drafts.get_mut(self.next) {
+        while let Some(draft) = self.grouped.drafts.get_mut(self.next) {
             if draft.summary.is_none() {
                 sum_up(draft, &mut self.open, window, damaged)?;
             }

@@ -2,6 +2,7 @@
 
 use crate::block::{BlockPlace, Header};
 use crate::chapter::{BEFORE_SUMMARY_BYTES, KEY_BYTES, prefix_bytes, split_chapter, split_key};
+use crate::contents::Cut;
 use crate::error::{Damage, DamageKind, ReadError};
 use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 use crate::index::Found;
@@ -9,15 +10,6 @@ use crate::window::{Missing, Window};
 
 /// Bytes that are searched at once for a header behind damage.
 const SEARCH_BYTES: usize = 256 << 10;
-
-/// Where a file was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The block that is not whole.
-    pub block: u32,
-    /// Where it begins.
-    pub offset: u64,
-}
 
 /// Where the walk is, and what it has found.
 #[derive(Debug)]
@@ -107,7 +99,10 @@ impl Walk {
         let left = usize::try_from(window.size() - from).unwrap_or(usize::MAX);
         let mut next = None;
         if left >= BLOCK_HEADER_BYTES {
-            let bytes = window.get(from, left.min(SEARCH_BYTES))?;
+            let bytes = match window.from(from) {
+                bytes if bytes.len() >= BLOCK_HEADER_BYTES => bytes,
+                _ => window.get(from, left.min(SEARCH_BYTES))?,
+            };
             let places = 0..=bytes.len() - BLOCK_HEADER_BYTES;
             let searched = places.end() + 1;
             next = places

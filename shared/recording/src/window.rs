@@ -44,6 +44,15 @@ impl Window {
             .ok_or(Missing { offset, len })
     }
 
+    /// What is at hand from a byte on; may be nothing.
+    pub(crate) fn from(&self, offset: u64) -> &[u8] {
+        let place = offset.checked_sub(self.offset);
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        place
+            .and_then(|place| self.bytes.get(place..))
+            .unwrap_or_default()
+    }
+
     /// Asks for bytes that are missing, and for what follows up to `ahead` bytes.
     pub(crate) fn ask<T>(&mut self, missing: Missing, ahead: usize) -> Step<T> {
         let left = self.size.saturating_sub(missing.offset);
@@ -90,5 +99,7 @@ mod tests {
         assert_eq!(window.get(91, 2), Ok(&[7, 7][..]));
         assert!(window.get(89, 2).is_err());
         assert!(window.get(99, 2).is_err());
+        assert_eq!(window.from(98), [7, 7]);
+        assert!(window.from(89).is_empty() && window.from(101).is_empty());
     }
 }

@@ -13,11 +13,11 @@ use watchscope_model::{EpochId, LogId, Seq};
 use crate::block::{BlockPlace, block, file_header};
 use crate::body::Bodies;
 use crate::chapter::{KEY_BYTES, chapter_prefix};
+use crate::contents::{Contents, group};
 use crate::error::WriteError;
 use crate::file_block::FileBlock;
 use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, MAX_RAW_BYTES, Tag};
 use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
-use crate::scan::{Contents, Files};
 use crate::summary::{Summarizer, Summary};
 
 /// The most bytes of frames that an `O` or `S` holds.
@@ -177,9 +177,10 @@ impl Writer {
         if let Some(open) = &self.open {
             found[open.block].summary = Some(open.summarizer.summary());
         }
-        let chapters = Files::read(found, &self.files).group();
-        let chapters = chapters.unwrap_or_default();
-        chapters.contents(self.offset, Vec::new(), None)
+        let grouped = group(found, self.files.iter().cloned().map(Some));
+        // With more chapters than a reader takes, the writer names none either.
+        let grouped = grouped.unwrap_or_default();
+        grouped.contents(self.offset, Vec::new(), None)
     }
 
     /// Opens a chapter with its head frame; returns its `O`.

@@ -352,7 +352,7 @@ const RECORDING: Crate = Crate {
         ),
         room(
             "reading",
-            &["window", "walk", "scan", "read_chapter"],
+            &["contents", "window", "walk", "scan", "read_chapter"],
             &["base", "block", "payloads"],
         ),
         room(
