@@ -10,12 +10,17 @@ use std::collections::BTreeSet;
 
 use cases::cases;
 use proptest::prelude::*;
+use watchscope_model::chapter::{ChapterReader, ChapterWriter};
+use watchscope_model::codec::{FORMAT_VERSION, checksum};
 use watchscope_model::event::Loss;
-use watchscope_model::vocabulary::LossPlace;
-use watchscope_model::{Event, Record, Seq, State, Text, Time, WatchName};
+use watchscope_model::inside::InsideConnection;
+use watchscope_model::vocabulary::{LossPlace, Way};
+use watchscope_model::{
+    Entry, Event, InsideRecord, Layers, Record, Seq, State, Text, Time, WatchName,
+};
 use watchscope_recording::{
-    Contents, Extract, ExtractError, FileBlock, Form, Lanes, Out, Source, Stretch, Tag, Writer,
-    compact, copy,
+    Contents, Extract, ExtractError, FileBlock, Form, Frames, Lanes, Out, Source, Stretch,
+    Summarizer, Tag, Writer, compact, copy,
 };
 use world::records::{START, WATCHES};
 use world::{body_of, checked, decoded, file_block, folded, host, plan, records_of, write};
@@ -268,6 +273,162 @@ fn a_run_that_is_left_out_says_once_how_long_it_is() {
     {"type":"loss","seq":6,"at":"2025-11-21T09:00:00.060000Z","where":"withheld","count":2,"fromSeq":6,"toSeq":7}
     {"type":"loss","seq":7,"at":"2025-11-21T09:00:00.060000Z","where":"withheld","count":0}
     "#);
+}
+
+/// What stands at each place of an extract's first chapter, and its snapshot of the inside.
+fn entries_of(out: &Out) -> (Layers, Vec<Option<Entry>>) {
+    let (mut reader, opening) = ChapterReader::open(&out.head).unwrap();
+    let layers = reader.layers(&opening.state, &opening.layers).unwrap();
+    let segments = out.segments.iter();
+    let entries = segments.flat_map(|segment| reader.entries(segment).unwrap());
+    (layers, entries.collect())
+}
+
+#[test]
+fn the_inside_of_a_simulated_cluster_goes_with_all_lanes_and_not_with_some() {
+    let connection = |seq: u64| {
+        let inside = InsideConnection {
+            connection: seq,
+            client: None,
+            server: 1,
+            way: Way::Open,
+            streams: 0,
+        };
+        InsideRecord {
+            seq: Seq(seq),
+            at: START.plus_millis(seq * 10),
+            inside: inside.into(),
+        }
+    };
+    let log: Vec<Entry> = (1..=6)
+        .map(|seq| match seq % 2 {
+            0 => Entry::Inside(connection(seq)),
+            _ => Entry::Record(note(seq, Some("a/pods"))),
+        })
+        .collect();
+    let (mut writer, head) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
+    let mut layers = Layers::default();
+    for (place, entry) in log.iter().enumerate() {
+        match entry {
+            Entry::Record(record) => writer.push(record),
+            Entry::Inside(record) => writer.push_inside(record),
+        }
+        if place < 2 {
+            layers.apply(entry);
+        }
+    }
+    let segment = writer.seal().unwrap();
+    let frames = Frames::join(&head, [&segment[..]]).unwrap();
+    let made = |lanes: Lanes| {
+        let stretch = Stretch::Seqs {
+            first: Seq(3),
+            last: Seq(6),
+        };
+        let mut extract = Extract::new(stretch, lanes);
+        assert_eq!(extract.chapter(&frames), Ok(Vec::new()));
+        extract.finish().unwrap()
+    };
+    let (inside, entries) = entries_of(&made(Lanes::All)[0]);
+    assert_eq!(inside, layers);
+    assert_eq!(
+        entries,
+        log[2..].iter().cloned().map(Some).collect::<Vec<_>>()
+    );
+
+    let lanes = Lanes::Only {
+        watches: BTreeSet::from(["a/pods".into()]),
+        clients: BTreeSet::new(),
+    };
+    let outs = made(lanes);
+    let (inside, entries) = entries_of(&outs[0]);
+    assert!(inside.is_empty());
+    assert_eq!(outs[0].kept, [(Seq(3), Seq(3)), (Seq(5), Seq(5))]);
+    assert!(
+        entries
+            .iter()
+            .all(|entry| matches!(entry, Some(Entry::Record(_))))
+    );
+}
+
+/// A segment of records whose kind no version knows yet.
+fn later_segment(first: u8, count: u8) -> Vec<u8> {
+    // First seq, count, base time, no texts, no objects.
+    let mut payload = vec![first, count, 9, 0, 0];
+    for _ in 0..count {
+        // A microsecond after the one before, kind 900, one byte of fields.
+        payload.extend([1, 0x84, 7, 1, 42]);
+    }
+    let mut frame = vec![b'S', FORMAT_VERSION];
+    frame.extend((payload.len() as u32).to_le_bytes());
+    frame.extend(checksum(&[&payload]).to_le_bytes());
+    frame.extend(payload);
+    frame
+}
+
+#[test]
+fn records_of_a_later_version_are_counted_and_left_out_of_an_extract() {
+    let (_, head) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
+    let segment = later_segment(1, 3);
+    let mut summarizer = Summarizer::open(&head).unwrap();
+    summarizer.segment(&segment).unwrap();
+    assert_eq!(summarizer.summary().counts, [(0, 3)]);
+    let frames = Frames::join(&head, [&segment[..]]).unwrap();
+    let stretch = Stretch::Seqs {
+        first: Seq(2),
+        last: Seq(3),
+    };
+    let mut extract = Extract::new(stretch, Lanes::All);
+    extract.chapter(&frames).unwrap();
+    let outs = extract.finish().unwrap();
+    assert_eq!(outs[0].kept, []);
+    let (_, records) = opened(&file_of(&outs));
+    let losses: Vec<&Loss> = records.iter().filter_map(withheld).collect();
+    assert_eq!(losses.len(), 2);
+    assert_eq!(losses[0].count, 2);
+    assert_eq!(
+        losses[0].reason.as_deref(),
+        Some("They are of a later version of watchscope.")
+    );
+}
+
+#[test]
+fn an_extract_over_a_hole_goes_on_from_the_next_snapshot() {
+    let log: Vec<Record> = (1..=9).map(|seq| note(seq, None)).collect();
+    let acts: Vec<world::Act> = (1..=9)
+        .map(|seq| match seq % 3 {
+            0 => world::Act::Close,
+            _ => world::Act::Go,
+        })
+        .collect();
+    let file = write(&log, &acts, false, true).bytes;
+    let contents = host::open(&file).unwrap();
+    let stretch = Stretch::Seqs {
+        first: Seq(2),
+        last: Seq(8),
+    };
+    let mut extract = Extract::new(stretch, Lanes::All);
+    let mut outs = Vec::new();
+    for place in [0, 2] {
+        assert!(!extract.is_over());
+        let chapter = host::chapter(&file, &contents.chapters[place]).unwrap();
+        outs.extend(extract.chapter(&chapter.frames).unwrap());
+    }
+    assert!(extract.is_over());
+    outs.extend(extract.finish().unwrap());
+    let kept: Vec<_> = outs.iter().map(|out| out.kept.clone()).collect();
+    assert_eq!(kept, [vec![(Seq(2), Seq(3))], vec![(Seq(7), Seq(8))]]);
+    let (state, records) = opened(&file_of(&outs));
+    assert_eq!(state, folded(&log[..1]));
+    assert_eq!(records, [&log[1..3], &log[6..8]].concat());
+}
+
+#[test]
+fn frames_that_are_none_are_refused() {
+    let (_, head) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
+    assert!(Frames::join(&head, []).is_ok());
+    assert!(Frames::join(&[], []).is_err());
+    assert!(Frames::join(&head, [&head[..]]).is_err());
+    assert!(Frames::join(&later_segment(1, 1), []).is_err());
 }
 
 #[test]
