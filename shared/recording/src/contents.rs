@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use watchscope_model::Seq;
 
 use crate::block::BlockPlace;
-use crate::error::{Damage, ReadError};
+use crate::error::{Damage, DamageKind};
 use crate::file_block::FileBlock;
 use crate::format::{MAX_CHAPTERS, Tag};
 use crate::index::Found;
@@ -76,11 +76,13 @@ pub(crate) struct Grouped {
     pub(crate) drafts: Vec<Draft>,
 }
 
-/// Puts the blocks of each chapter together; `read` is what each `F` block says, `None` if it is damaged.
+/// Puts the blocks of each chapter together; `read` is what each `F` block says, `None` if it is damaged. Notes in
+/// `damaged` where there are more chapters than are read.
 pub(crate) fn group(
     found: Vec<Found>,
     read: impl IntoIterator<Item = Option<FileBlock>>,
-) -> Result<Grouped, ReadError> {
+    damaged: &mut Vec<Damage>,
+) -> Grouped {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut places: BTreeMap<(usize, Seq), usize> = BTreeMap::new();
     let mut blocks = Vec::new();
@@ -96,6 +98,14 @@ pub(crate) fn group(
             });
         }
         let Some(first) = place.first else { continue };
+        if drafts.len() == MAX_CHAPTERS && !places.contains_key(&(part, first)) {
+            damaged.push(Damage {
+                block: place.number,
+                offset: place.offset,
+                kind: DamageKind::TooManyChapters,
+            });
+            break;
+        }
         let draft = *places.entry((part, first)).or_insert_with(|| {
             drafts.push(Draft {
                 part,
@@ -105,21 +115,15 @@ pub(crate) fn group(
             });
             drafts.len() - 1
         });
-        if drafts.len() > MAX_CHAPTERS {
-            return Err(ReadError::TooManyChapters {
-                block: place.number,
-                offset: place.offset,
-            });
-        }
         drafts[draft].take(place, summary);
     }
     // A chapter may be closed after the next one was opened.
     drafts.sort_by_key(|draft| (draft.part, draft.first));
-    Ok(Grouped {
+    Grouped {
         files,
         blocks,
         drafts,
-    })
+    }
 }
 
 impl Draft {

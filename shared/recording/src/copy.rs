@@ -10,7 +10,6 @@ use crate::error::WriteError;
 use crate::file_block::{FileBlock, Form};
 use crate::format::{FILE_HEADER_BYTES, Tag};
 use crate::index::Listed;
-
 use crate::write::index_block;
 
 /// A part of a new file.

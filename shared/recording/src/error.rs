@@ -4,7 +4,7 @@ use thiserror::Error;
 use watchscope_model::Seq;
 use watchscope_model::codec::DecodeError;
 
-use crate::format::{FORMAT_VERSION, MAX_RAW_BYTES, Tag};
+use crate::format::{FORMAT_VERSION, MAX_BLOCKS, MAX_CHAPTERS, MAX_RAW_BYTES, Tag};
 
 /// Why a file cannot be opened at all.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -27,22 +27,6 @@ pub enum ReadError {
     Newer {
         /// The version.
         version: u32,
-    },
-    /// More blocks than are read.
-    #[error("block {block} at byte {offset}: the recording has more blocks than are read")]
-    TooManyBlocks {
-        /// The first block that is not read.
-        block: u32,
-        /// Where it begins.
-        offset: u64,
-    },
-    /// More chapters than are read.
-    #[error("block {block} at byte {offset}: the recording has more chapters than are read")]
-    TooManyChapters {
-        /// The first block that is not read.
-        block: u32,
-        /// Where it begins.
-        offset: u64,
     },
     /// The host handed in what was not asked for.
     #[error("byte {offset}: the file gave fewer bytes than it has")]
@@ -104,6 +88,12 @@ pub enum DamageKind {
     /// Its JSON cannot be read.
     #[error("its JSON cannot be read: {0}")]
     Json(String),
+    /// It is one more than are read; so are all behind it.
+    #[error("only {MAX_BLOCKS} blocks are read, and none from here on")]
+    TooManyBlocks,
+    /// Its chapter is one more than are read; so are all behind it.
+    #[error("only {MAX_CHAPTERS} chapters are read, and none from here on")]
+    TooManyChapters,
     /// It belongs to a chapter whose opening cannot be read.
     #[error("the opening of its chapter, from record {first}, cannot be read")]
     NoOpening {

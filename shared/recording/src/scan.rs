@@ -19,7 +19,7 @@ use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_STORED_BYTES, Tag
 use crate::index::{self, Found, TRAILER_BYTES};
 use crate::machine::{Input, Step};
 use crate::summary::Summarizer;
-use crate::walk::{Walk, Walked};
+use crate::walk::Walk;
 use crate::window::{Missing, Window};
 
 /// Bytes read at once while headers are read: a closed chapter's header and summary are usually within them.
@@ -101,7 +101,7 @@ impl Scan {
     /// Takes in what was asked for; returns what to do next. It never asks for inflating.
     ///
     /// # Errors
-    /// If the file is no recording, is of a later version, or holds more than is read.
+    /// If the file is no recording or is of a later version.
     pub fn step(&mut self, input: Input) -> Result<Step<Contents>, ReadError> {
         if let Input::Bytes(bytes) = input {
             self.window.take(bytes)?;
@@ -162,10 +162,7 @@ impl Scan {
                 };
             }
             Phase::Walk(walk) => {
-                walk.go_on(&self.window).map_err(|walked| match walked {
-                    Walked::Needs(missing) => Halt::Needs(missing),
-                    Walked::Fails(error) => Halt::Fails(error),
-                })?;
+                walk.go_on(&self.window)?;
                 self.damaged.append(&mut walk.damaged);
                 self.cut = walk.cut;
                 self.phase = Phase::Files(Files::new(std::mem::take(&mut walk.found)));
@@ -174,7 +171,7 @@ impl Scan {
                 files.go_on(&self.window, &mut self.damaged)?;
                 let (found, files) = std::mem::take(files).finish();
                 let chapters = Chapters {
-                    grouped: group(found, files).map_err(Halt::Fails)?,
+                    grouped: group(found, files, &mut self.damaged),
                     ..Chapters::default()
                 };
                 self.phase = Phase::Chapters(Box::new(chapters));

@@ -3,7 +3,7 @@
 use crate::block::{BlockPlace, Header};
 use crate::chapter::{BEFORE_SUMMARY_BYTES, KEY_BYTES, prefix_bytes, split_chapter, split_key};
 use crate::contents::Cut;
-use crate::error::{Damage, DamageKind, ReadError};
+use crate::error::{Damage, DamageKind};
 use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 use crate::index::Found;
 use crate::window::{Missing, Window};
@@ -23,18 +23,6 @@ pub(crate) struct Walk {
     pub(crate) cut: Option<Cut>,
 }
 
-/// What a step of the walk needs.
-pub(crate) enum Walked {
-    Needs(Missing),
-    Fails(ReadError),
-}
-
-impl From<Missing> for Walked {
-    fn from(missing: Missing) -> Self {
-        Self::Needs(missing)
-    }
-}
-
 impl Walk {
     pub(crate) fn new() -> Self {
         Self {
@@ -48,7 +36,7 @@ impl Walk {
     }
 
     /// Goes on as far as the bytes at hand reach; `Ok` at the file's end.
-    pub(crate) fn go_on(&mut self, window: &Window) -> Result<(), Walked> {
+    pub(crate) fn go_on(&mut self, window: &Window) -> Result<(), Missing> {
         while self.offset < window.size() {
             if let Some(from) = self.searched_to {
                 self.search(window, from)?;
@@ -60,10 +48,9 @@ impl Walk {
                 break;
             }
             if self.number as usize >= MAX_BLOCKS {
-                return Err(Walked::Fails(ReadError::TooManyBlocks {
-                    block: self.number,
-                    offset: self.offset,
-                }));
+                self.damage(self.number, self.offset, DamageKind::TooManyBlocks);
+                self.offset = window.size();
+                break;
             }
             let Some(header) = Header::read(window.get(self.offset, BLOCK_HEADER_BYTES)?) else {
                 self.searched_to = Some(self.offset + 1);

@@ -177,10 +177,9 @@ impl Writer {
         if let Some(open) = &self.open {
             found[open.block].summary = Some(open.summarizer.summary());
         }
-        let grouped = group(found, self.files.iter().cloned().map(Some));
-        // With more chapters than a reader takes, the writer names none either.
-        let grouped = grouped.unwrap_or_default();
-        grouped.contents(self.offset, Vec::new(), None)
+        let (files, mut damaged) = (self.files.iter().cloned().map(Some), Vec::new());
+        let grouped = group(found, files, &mut damaged);
+        grouped.contents(self.offset, damaged, None)
     }
 
     /// Opens a chapter with its head frame; returns its `O`.

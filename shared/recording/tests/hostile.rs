@@ -13,8 +13,8 @@ use cases::cases;
 use proptest::prelude::*;
 use watchscope_model::codec::checksum;
 use watchscope_recording::{
-    BLOCK_HEADER_BYTES, DamageKind, FILE_HEADER_BYTES, Header, Input, MAGIC, MAX_RAW_BYTES,
-    ReadError, Scan, Step, Tag,
+    BLOCK_HEADER_BYTES, DamageKind, FILE_HEADER_BYTES, Header, Input, MAGIC, MAX_BLOCKS,
+    MAX_CHAPTERS, MAX_RAW_BYTES, ReadError, Scan, Step, Tag,
 };
 use world::{host, plan, write};
 
@@ -186,6 +186,30 @@ fn what_is_no_recording_of_this_version_or_before_is_refused_by_name() {
     byte 0: the recording was changed by a transfer as text; copy it again as a binary file
     byte 0: the recording ends inside its first 12 bytes
     ");
+}
+
+#[test]
+fn of_a_file_with_too_many_blocks_or_chapters_those_before_are_read() {
+    let many = |one: &dyn Fn(usize) -> Vec<u8>, count: usize| -> Vec<u8> {
+        begun()
+            .into_iter()
+            .chain((0..count).flat_map(one))
+            .collect()
+    };
+    let contents = host::open(&many(&|_| block(b'N', &[], 0), MAX_BLOCKS + 5)).unwrap();
+    assert_eq!(contents.blocks.len(), MAX_BLOCKS);
+    let damaged: Vec<String> = contents.damaged.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        damaged,
+        [
+            "block 1000000 at byte 20000012 is damaged: only 1000000 blocks are read, and none from here on"
+        ]
+    );
+    let bodies = |place: usize| block(b'B', &(place as u64).to_le_bytes(), 0);
+    let contents = host::open(&many(&bodies, MAX_CHAPTERS + 5)).unwrap();
+    assert_eq!(contents.damaged.len(), 1);
+    assert_eq!(contents.damaged[0].block as usize, MAX_CHAPTERS);
+    assert_eq!(contents.damaged[0].kind, DamageKind::TooManyChapters);
 }
 
 #[test]
