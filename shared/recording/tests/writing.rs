@@ -5,7 +5,7 @@
 mod world;
 
 use watchscope_model::chapter::ChapterWriter;
-use watchscope_model::codec::split_frame;
+use watchscope_model::codec::{FrameKind, split_frame};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
 use watchscope_model::{Record, Seq, State};
@@ -200,21 +200,29 @@ fn chapters_of_every_version_of_frames_are_filed_as_they_are() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/tests/fixtures");
     for name in ["version-1", "version-2", "version-2-inside"] {
         let frames = std::fs::read(format!("{folder}/{name}.chapter")).unwrap();
-        let (head, mut rest) = split_frame(&frames).unwrap();
-        let mut segments = Vec::new();
+        let mut rest = &frames[..];
+        let mut chapters: Vec<(&[u8], Vec<&[u8]>)> = Vec::new();
         while !rest.is_empty() {
-            let (segment, after) = split_frame(rest).unwrap();
-            segments.push(segment.bytes);
+            let (frame, after) = split_frame(rest).unwrap();
+            match frame.kind {
+                FrameKind::Head => chapters.push((frame.bytes, Vec::new())),
+                FrameKind::Segment => chapters.last_mut().unwrap().1.push(frame.bytes),
+            }
             rest = after;
         }
-        let packing = Writer::whole_chapter(head.bytes, segments).unwrap();
         let (mut writer, mut file) = Writer::begin(&file_block()).unwrap();
-        let deflated = host::deflate(packing.raw());
-        file.extend(writer.packed(&packing, &deflated).unwrap());
+        for (head, segments) in chapters {
+            let packing = Writer::whole_chapter(head, segments).unwrap();
+            let deflated = host::deflate(packing.raw());
+            file.extend(writer.packed(&packing, &deflated).unwrap());
+        }
         file.extend(writer.finish().unwrap());
         let contents = host::open(&file).unwrap();
-        let chapter = host::chapter(&file, &contents.chapters[0]).unwrap();
-        assert_eq!(chapter.frames.bytes(), frames, "{name}");
+        let read = contents.chapters.iter().flat_map(|entry| {
+            let chapter = host::chapter(&file, entry).unwrap();
+            chapter.frames.bytes().to_vec()
+        });
+        assert!(read.eq(frames.iter().copied()), "{name}");
     }
 }
 
