@@ -442,8 +442,11 @@ impl Tally {
         out.add(&f::GOAWAYS, [cluster()], self.goaways);
         out.add(&f::PAUSES, [cluster()], self.pauses);
         for (place, count) in with_zeros(LossPlace::ALL, &self.losses) {
-            // What the ring dropped is told to readers, and is no record.
-            if place != LossPlace::Ring {
+            // What the ring dropped is told to readers, and is no record. No live log has the others.
+            if !matches!(
+                place,
+                LossPlace::Ring | LossPlace::File | LossPlace::Withheld
+            ) {
                 out.add(&f::LOSSES, [cluster(), place.word().into()], count);
             }
         }

@@ -165,7 +165,7 @@ impl Stock {
     /// How many objects there are, those without a name here too.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.named.len() as u64 + self.unnamed
+        self.unnamed.wrapping_add(self.named.len() as u64)
     }
 
     /// How many of them are only counted.
@@ -183,7 +183,7 @@ impl Stock {
                 self.named.insert(place, revision);
             }
             // It may be one of those already counted: past the bound the count is only about right.
-            Some(_) => self.unnamed += 1,
+            Some(_) => self.unnamed = self.unnamed.wrapping_add(1),
             None if !was_named => self.unnamed = self.unnamed.saturating_sub(1),
             None => {}
         }
@@ -315,7 +315,7 @@ impl Layers {
             }
             Event::ClientRequest(sent) => {
                 if let Some(client) = self.clients.get_mut(&sent.client) {
-                    client.requests += 1;
+                    client.requests = client.requests.wrapping_add(1);
                     client.request = Some(sent.request.clone());
                 }
             }

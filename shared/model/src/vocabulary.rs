@@ -416,6 +416,10 @@ words! {
         Frame = "frame",
         /// Records the log could not take.
         Log = "log",
+        /// Records that a history could not write to its file.
+        File = "file",
+        /// Records that whoever made an extract left out.
+        Withheld = "withheld",
     }
 
     /// One scale of certainty for all.

@@ -20,6 +20,7 @@ const SHARED: &[&str] = &[
     "watchscope-log",
     "watchscope-model",
     "watchscope-probe",
+    "watchscope-recording",
     "watchscope-scenarios",
     "watchscope-simulator",
     "watchscope-timeline",
@@ -31,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("watchscope-model", &[]),
     ("watchscope-log", &["watchscope-model"]),
     ("watchscope-probe", &["watchscope-model"]),
+    ("watchscope-recording", &["watchscope-model"]),
     ("watchscope-diagnosis", &["watchscope-model"]),
     (
         "watchscope-journal",

@@ -15,11 +15,12 @@ use crate::project::Project;
 use crate::violation::Violation;
 
 /// The crates in which it is checked.
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 6] = [
     "shared/diagnosis",
     "shared/journal",
     "shared/log",
     "shared/model",
+    "shared/recording",
     "shared/timeline",
 ];
 

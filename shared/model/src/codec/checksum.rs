@@ -1,8 +1,9 @@
-//! The CRC-32 of a frame (ISO-HDLC, as in gzip and zip): fast on a host, small in a page.
+//! The CRC-32 of frames and of the blocks of a recording (ISO-HDLC, as in gzip and zip): fast on a host, small in a page.
 
 /// The checksum of parts that lie one behind the other.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
+#[must_use]
+pub fn checksum(parts: &[&[u8]]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     parts.iter().for_each(|part| hasher.update(part));
     hasher.finalize()
@@ -10,7 +11,8 @@ pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
 
 /// The checksum of parts that lie one behind the other.
 #[cfg(target_arch = "wasm32")]
-pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
+#[must_use]
+pub fn checksum(parts: &[&[u8]]) -> u32 {
     let mut digest = SMALL.digest();
     parts.iter().for_each(|part| digest.update(part));
     digest.finalize()
@@ -20,7 +22,8 @@ pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
 static SMALL: crc::Crc<u32, crc::Table<1>> =
     crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);
 
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

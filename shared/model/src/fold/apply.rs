@@ -85,7 +85,7 @@ impl State {
                 self.watches.insert(event.watch.clone(), watch);
             }
             Event::Finding(event) => self.apply_finding(event, now),
-            Event::Loss(event) if event.place == LossPlace::Log => self.lost += event.count,
+            Event::Loss(event) if event.place == LossPlace::Log => add(&mut self.lost, event.count),
             Event::Clock(event) => self.clock_off_ms = Some(event.off_ms),
             _ => {}
         }
@@ -115,7 +115,7 @@ impl State {
             since,
             count: event
                 .count
-                .unwrap_or(count + u64::from(event.state == Standing::Raised)),
+                .unwrap_or(count.wrapping_add(u64::from(event.state == Standing::Raised))),
             last_raised,
         };
         self.findings.insert(key, open);
@@ -195,7 +195,7 @@ impl Watch {
                 }
                 self.gap = None;
             }
-            Event::Loss(event) => self.lost += event.count,
+            Event::Loss(event) => add(&mut self.lost, event.count),
             Event::Verdict(event) => {
                 let key = verdict_key(&event.object);
                 if event.state == Standing::Cleared {
@@ -227,7 +227,8 @@ impl Watch {
                     totals.relist(event.items);
                 }
                 if self.gap.as_ref().is_some_and(OpenGap::is_measurable) {
-                    totals.miss(event.added + event.changed + event.removed);
+                    let changed = event.added.wrapping_add(event.changed);
+                    totals.miss(changed.wrapping_add(event.removed));
                 }
             }
             Event::StreamEnded(event) => totals.end(event.stream, event.cause),
@@ -288,7 +289,7 @@ impl Watch {
         self.request = None;
         match &mut self.list {
             Some(list) if list.complete.is_none() && list.resource_version == *version => {
-                list.items += items
+                add(&mut list.items, items);
             }
             list => {
                 *list = Some(List {
@@ -352,9 +353,9 @@ impl Watch {
 
     fn apply_change(&mut self, event: &Change, now: Moment) {
         match event.change {
-            ChangeType::Added => self.added += 1,
-            ChangeType::Modified => self.modified += 1,
-            ChangeType::Deleted => self.deleted += 1,
+            ChangeType::Added => add(&mut self.added, 1),
+            ChangeType::Modified => add(&mut self.modified, 1),
+            ChangeType::Deleted => add(&mut self.deleted, 1),
             ChangeType::Unknown => {}
         }
         if event.origin == Origin::Live {
@@ -376,6 +377,11 @@ impl Watch {
             self.learn(&event.resource_version);
         }
     }
+}
+
+/// Adds to a figure. A file of a stranger may say any number, so that the sum may be none.
+fn add(figure: &mut u64, by: u64) {
+    *figure = figure.wrapping_add(by);
 }
 
 /// The `timeoutSeconds` of a query, in milliseconds. It is read alone, without [`crate::options`]: the fold is in what a

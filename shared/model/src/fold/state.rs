@@ -247,7 +247,7 @@ impl Counts {
     /// All together.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().fold(0, |sum, count| sum.wrapping_add(*count))
     }
 
     pub(super) fn add(&mut self, kind: u64) {
@@ -255,7 +255,7 @@ impl Counts {
         if self.0.len() <= kind {
             self.0.resize(kind + 1, 0);
         }
-        self.0[kind] += 1;
+        self.0[kind] = self.0[kind].wrapping_add(1);
     }
 }
 

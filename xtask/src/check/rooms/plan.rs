@@ -45,7 +45,7 @@ impl Room {
 
 /// All crates whose rooms are planned.
 pub(super) const PLAN: &[Crate] = &[
-    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, SIMULATOR,
+    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, RECORDING, SIMULATOR,
 ];
 
 const BACKEND: Crate = Crate {
@@ -332,6 +332,44 @@ const MODEL: Crate = Crate {
         room("belief", &["belief"], &["base"]),
         room("read", &["read"], &["base"]),
         room("root", &["lib"], &[]),
+    ],
+    machines: &[],
+    circles: &[],
+};
+
+const RECORDING: Crate = Crate {
+    name: "watchscope-recording",
+    folder: "shared/recording",
+    rooms: &[
+        room("base", &["format", "error", "fields", "machine"], &[]),
+        room("block", &["block"], &["base"]),
+        room(
+            "payloads",
+            &[
+                "file_block",
+                "trouble",
+                "summary",
+                "chapter",
+                "body",
+                "index",
+            ],
+            &["base", "block"],
+        ),
+        room(
+            "reading",
+            &["contents", "window", "walk", "scan", "read_chapter"],
+            &["base", "block", "payloads"],
+        ),
+        room(
+            "writing",
+            &["write", "copy", "extract"],
+            &["base", "block", "payloads", "reading"],
+        ),
+        room(
+            "root",
+            &["lib"],
+            &["base", "block", "payloads", "reading", "writing"],
+        ),
     ],
     machines: &[],
     circles: &[],

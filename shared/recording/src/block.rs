@@ -1,0 +1,255 @@
+//! The outermost layer of a recording: the file's first bytes, and blocks behind headers with checksums.
+
+use watchscope_model::Seq;
+use watchscope_model::codec::checksum;
+
+use crate::error::{DamageKind, ReadError, WriteError};
+use crate::format::{
+    BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FORMAT_VERSION, MAGIC, MAX_RAW_BYTES, MAX_STORED_BYTES,
+    Tag,
+};
+
+/// What stands before a block's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the block holds.
+    pub tag: Tag,
+    /// Bytes of the payload in the file.
+    pub stored_bytes: u32,
+    /// Bytes of the part that is deflated, once inflated; of a block without one, those of the payload.
+    pub raw_bytes: u32,
+    /// CRC-32 of the payload.
+    pub checksum: u32,
+}
+
+impl Header {
+    /// Reads a header from the first bytes of `bytes`; `None` if they are none, or are damaged.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; BLOCK_HEADER_BYTES] = bytes.first_chunk()?;
+        // The cheap checks first: a search for the next block comes here for every byte.
+        let tag = Tag::of(bytes[0])?;
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        let header = Self {
+            tag,
+            stored_bytes: word(4),
+            raw_bytes: word(8),
+            checksum: word(12),
+        };
+        let is_sensible = bytes[1..4] == [0; 3]
+            && header.stored_bytes <= MAX_STORED_BYTES
+            && header.raw_bytes <= MAX_RAW_BYTES;
+        (is_sensible && word(16) == checksum(&[&bytes[..16]])).then_some(header)
+    }
+
+    /// The header's bytes.
+    #[must_use]
+    pub fn bytes(self) -> [u8; BLOCK_HEADER_BYTES] {
+        let mut bytes = [0; BLOCK_HEADER_BYTES];
+        bytes[0] = self.tag.byte();
+        bytes[4..8].copy_from_slice(&self.stored_bytes.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.raw_bytes.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.checksum.to_le_bytes());
+        let own = checksum(&[&bytes[..16]]);
+        bytes[16..].copy_from_slice(&own.to_le_bytes());
+        bytes
+    }
+}
+
+/// A block and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockPlace {
+    /// Which block of the file, from 0.
+    pub number: u32,
+    /// Where its header begins.
+    pub offset: u64,
+    /// Its header.
+    pub header: Header,
+    /// The first seq of the chapter that it belongs to, if it belongs to one and says so.
+    pub first: Option<Seq>,
+}
+
+impl BlockPlace {
+    /// Bytes of header and payload.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        BLOCK_HEADER_BYTES as u64 + u64::from(self.header.stored_bytes)
+    }
+
+    /// Whether it has neither header nor payload: never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Where the next block begins.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.offset + self.len()
+    }
+
+    /// The payload of a block that was read whole, if header and checksum are what they should be.
+    pub(crate) fn payload<'a>(&self, block: &'a [u8]) -> Result<&'a [u8], DamageKind> {
+        if Header::read(block) != Some(self.header) {
+            return Err(DamageKind::Header);
+        }
+        let payload = &block[BLOCK_HEADER_BYTES..];
+        let found = checksum(&[payload]);
+        if found != self.header.checksum {
+            return Err(DamageKind::Checksum {
+                expected: self.header.checksum,
+                found,
+            });
+        }
+        Ok(payload)
+    }
+}
+
+/// The file's first bytes.
+pub(crate) fn file_header() -> [u8; FILE_HEADER_BYTES] {
+    let mut bytes = [0; FILE_HEADER_BYTES];
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    bytes
+}
+
+/// Checks the file's first bytes.
+pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
+    let Some((magic, version)) = bytes
+        .first_chunk::<FILE_HEADER_BYTES>()
+        .and_then(|header| header.split_first_chunk::<8>())
+    else {
+        let shown = &bytes[..bytes.len().min(MAGIC.len())];
+        return Err(if !shown.is_empty() && MAGIC.starts_with(shown) {
+            ReadError::CutInHeader
+        } else {
+            ReadError::NotARecording
+        });
+    };
+    if *magic != MAGIC {
+        // The first letters are right and the line ends are not: what an upload as text makes of it.
+        return Err(if magic[1..4] == MAGIC[1..4] {
+            ReadError::Transferred
+        } else {
+            ReadError::NotARecording
+        });
+    }
+    match u32::from_le_bytes([version[0], version[1], version[2], version[3]]) {
+        0 => Err(ReadError::NotARecording),
+        1..=FORMAT_VERSION => Ok(()),
+        version => Err(ReadError::Newer { version }),
+    }
+}
+
+/// A whole block.
+pub(crate) fn block(
+    tag: Tag,
+    payload: &[&[u8]],
+    raw_bytes: Option<u32>,
+) -> Result<(Header, Vec<u8>), WriteError> {
+    let length: usize = payload.iter().map(|part| part.len()).sum();
+    let stored_bytes = u32::try_from(length)
+        .ok()
+        .filter(|&bytes| bytes <= MAX_STORED_BYTES)
+        .ok_or(WriteError::TooLarge { tag, bytes: length })?;
+    let raw_bytes = raw_bytes.unwrap_or(stored_bytes);
+    if raw_bytes > MAX_RAW_BYTES {
+        return Err(WriteError::TooLarge { tag, bytes: length });
+    }
+    let header = Header {
+        tag,
+        stored_bytes,
+        raw_bytes,
+        checksum: checksum(payload),
+    };
+    let mut bytes = Vec::with_capacity(BLOCK_HEADER_BYTES + length);
+    bytes.extend_from_slice(&header.bytes());
+    payload
+        .iter()
+        .for_each(|part| bytes.extend_from_slice(part));
+    Ok((header, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn whole(payload: &[u8]) -> (BlockPlace, Vec<u8>) {
+        let (header, bytes) = block(Tag::Segments, &[payload], None).unwrap();
+        let place = BlockPlace {
+            number: 0,
+            offset: 12,
+            header,
+            first: None,
+        };
+        (place, bytes)
+    }
+
+    #[test]
+    fn a_block_reads_back() {
+        let (place, bytes) = whole(b"abc");
+        assert_eq!(Header::read(&bytes), Some(place.header));
+        assert_eq!(place.payload(&bytes), Ok(&b"abc"[..]));
+        assert_eq!(place.end(), 12 + 20 + 3);
+    }
+
+    #[test]
+    fn every_letter_is_a_tag_and_reads_back() {
+        for byte in b'A'..=b'Z' {
+            assert_eq!(Tag::of(byte).unwrap().byte(), byte);
+        }
+        assert_eq!(Tag::of(b'a'), None);
+        assert_eq!(Tag::of(0), None);
+    }
+
+    #[test]
+    fn what_is_too_large_for_a_block_is_refused() {
+        let bytes = vec![0; MAX_STORED_BYTES as usize + 1];
+        assert!(block(Tag::Chapter, &[&bytes], Some(1)).is_err());
+        assert!(block(Tag::Chapter, &[b"x"], Some(MAX_RAW_BYTES + 1)).is_err());
+        let header = Header {
+            raw_bytes: MAX_RAW_BYTES + 1,
+            ..whole(b"x").0.header
+        };
+        assert_eq!(Header::read(&header.bytes()), None);
+    }
+
+    #[test]
+    fn what_begins_a_file_is_named() {
+        let own = file_header();
+        assert_eq!(check_file_header(&own), Ok(()));
+        let mut newer = own;
+        newer[8] = 7;
+        assert_eq!(
+            check_file_header(&newer),
+            Err(ReadError::Newer { version: 7 })
+        );
+        assert_eq!(
+            check_file_header(b"\x89WSR\n\x1a\n\x01\x00\x00\x00F"),
+            Err(ReadError::Transferred)
+        );
+        assert_eq!(check_file_header(&own[..9]), Err(ReadError::CutInHeader));
+        assert_eq!(check_file_header(&own[..5]), Err(ReadError::CutInHeader));
+        assert_eq!(
+            check_file_header(b"PK\x03\x04 and more"),
+            Err(ReadError::NotARecording)
+        );
+        assert_eq!(check_file_header(b""), Err(ReadError::NotARecording));
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_with_any_byte_changed_is_refused(payload: Vec<u8>, at: prop::sample::Index, flip in 1u8..) {
+            let (place, mut bytes) = whole(&payload);
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+            prop_assert!(place.payload(&bytes).is_err());
+            if at < BLOCK_HEADER_BYTES {
+                prop_assert_eq!(Header::read(&bytes), None);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The redacted bodies of a chapter (`B`): by seq, deflated together.
+//!
+//! ```text
+//!   B      first seq of the chapter (8 bytes), deflated: bodies
+//!   body   seq as a distance from the one before, or from the chapter's first (zigzag); length; bytes
+//! ```
+
+use std::ops::Range;
+
+use watchscope_model::Seq;
+
+use crate::block::BlockPlace;
+use crate::chapter::split_key;
+use crate::error::{Damage, DamageKind};
+use crate::fields::{Cursor, push_signed, push_varint};
+use crate::machine::{Input, Step};
+
+/// The most bodies that a block holds.
+pub const MAX_BODIES: usize = 1 << 20;
+
+/// Bodies by the seq of their record, in the order in which they were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bodies {
+    bytes: Vec<u8>,
+    places: Vec<(Seq, Range<usize>)>,
+}
+
+impl Bodies {
+    pub(crate) fn encode<'a>(
+        first: Seq,
+        bodies: impl IntoIterator<Item = (Seq, &'a [u8])>,
+    ) -> Vec<u8> {
+        let (mut out, mut before) = (Vec::new(), first);
+        for (seq, body) in bodies {
+            push_signed(seq.0.wrapping_sub(before.0) as i64, &mut out);
+            push_varint(body.len() as u64, &mut out);
+            out.extend_from_slice(body);
+            before = seq;
+        }
+        out
+    }
+
+    pub(crate) fn decode(first: Seq, bytes: Vec<u8>) -> Result<Self, DamageKind> {
+        let (mut places, mut before) = (Vec::new(), first);
+        let mut cursor = Cursor::new(&bytes);
+        while !cursor.rest().is_empty() {
+            let seq = Seq(before.0.wrapping_add(cursor.signed()? as u64));
+            let length = cursor.size()?;
+            if places.len() == MAX_BODIES {
+                return Err(DamageKind::Payload("it holds too many bodies"));
+            }
+            let begin = bytes.len() - cursor.rest().len();
+            cursor.take(length)?;
+            places.push((seq, begin..begin + length));
+            before = seq;
+        }
+        Ok(Self { bytes, places })
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (Seq, &[u8])> {
+        let places = self.places.iter();
+        places.map(|(seq, place)| (*seq, &self.bytes[place.clone()]))
+    }
+
+    /// The body of a record.
+    #[must_use]
+    pub fn get(&self, seq: Seq) -> Option<&[u8]> {
+        self.iter()
+            .find_map(|(other, body)| (other == seq).then_some(body))
+    }
+}
+
+/// Reads one block of bodies.
+///
+/// Holds the block, then what it inflates to.
+#[derive(Debug)]
+pub struct ReadBodies {
+    place: BlockPlace,
+    first: Seq,
+}
+
+impl ReadBodies {
+    /// Of a block that [`Contents`](crate::Contents) lists among a chapter's bodies.
+    #[must_use]
+    pub fn new(place: BlockPlace) -> Self {
+        Self {
+            place,
+            first: Seq(0),
+        }
+    }
+
+    /// Takes in what was asked for; returns what to do next.
+    ///
+    /// # Errors
+    /// If the block is damaged.
+    pub fn step(&mut self, input: Input) -> Result<Step<Bodies>, Damage> {
+        self.go_on(input).map_err(|kind| Damage {
+            block: self.place.number,
+            offset: self.place.offset,
+            kind,
+        })
+    }
+
+    fn go_on(&mut self, input: Input) -> Result<Step<Bodies>, DamageKind> {
+        match input {
+            Input::Begin => Ok(Step::Read {
+                offset: self.place.offset,
+                len: self.place.len() as usize,
+            }),
+            Input::Bytes(block) => {
+                let (first, deflated) = split_key(self.place.payload(&block)?)?;
+                self.first = first;
+                Ok(Step::Inflate {
+                    bytes: deflated.to_vec(),
+                    raw_bytes: self.place.header.raw_bytes,
+                })
+            }
+            Input::Inflated(raw) => {
+                let raw = inflated(raw, self.place)?;
+                Bodies::decode(self.first, raw).map(Step::Done)
+            }
+        }
+    }
+}
+
+/// What came of inflating a block, if it is what its header says.
+pub(crate) fn inflated(raw: Option<Vec<u8>>, place: BlockPlace) -> Result<Vec<u8>, DamageKind> {
+    let raw = raw.ok_or(DamageKind::Inflate)?;
+    let stated = place.header.raw_bytes;
+    if raw.len() != stated as usize {
+        return Err(DamageKind::RawLength {
+            stated,
+            found: raw.len(),
+        });
+    }
+    Ok(raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bodies_read_back_in_any_order(bodies in prop::collection::vec((any::<u64>(), any::<Vec<u8>>()), 0..20), first: u64) {
+            let each = bodies.iter().map(|(seq, body)| (Seq(*seq), &body[..]));
+            let read = Bodies::decode(Seq(first), Bodies::encode(Seq(first), each.clone())).unwrap();
+            prop_assert!(read.iter().eq(each));
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>) {
+            let _ = Bodies::decode(Seq(7), bytes);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The payloads of the blocks that make up a chapter (`O`, `S`, `C`), and the frames that they hold.
+//!
+//! ```text
+//!   O   first seq (8 bytes), head frame
+//!   S   first seq (8 bytes), segment frames
+//!   C   first seq (8 bytes), length and CRC-32 of the summary (4 bytes each), summary, deflated: head and segment frames
+//! ```
+
+use std::ops::Range;
+
+use watchscope_model::Seq;
+use watchscope_model::codec::{DecodeError, FrameKind, checksum, split_frame};
+
+use crate::error::DamageKind;
+use crate::fields::Cursor;
+use crate::summary::{MAX_SUMMARY_BYTES, Summary};
+
+/// Bytes of a chapter's first seq, with which the payloads of its blocks begin.
+pub(crate) const KEY_BYTES: usize = 8;
+/// Bytes of a `C` before its summary.
+pub(crate) const BEFORE_SUMMARY_BYTES: usize = KEY_BYTES + 8;
+
+/// The head frame and segment frames of a chapter. Each frame's checksum was right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frames {
+    bytes: Vec<u8>,
+    /// Where each frame begins and ends, the head first.
+    places: Vec<Range<usize>>,
+}
+
+impl Frames {
+    /// The frames of bytes in which they lie one behind the other, the head first.
+    pub(crate) fn of(bytes: Vec<u8>) -> Result<Self, DamageKind> {
+        if bytes.is_empty() {
+            return Err(DamageKind::Payload("it holds no frames"));
+        }
+        Ok(Self::split(bytes)?)
+    }
+
+    fn split(bytes: Vec<u8>) -> Result<Self, DecodeError> {
+        let mut places = Vec::new();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest)?;
+            let expected = if places.is_empty() {
+                FrameKind::Head
+            } else {
+                FrameKind::Segment
+            };
+            if frame.kind != expected {
+                return Err(DecodeError::Tag(frame.bytes[0]));
+            }
+            let begin = bytes.len() - rest.len();
+            places.push(begin..begin + frame.bytes.len());
+            rest = after;
+        }
+        if places.is_empty() {
+            // Says what is missing of a head frame.
+            split_frame(&bytes)?;
+        }
+        Ok(Self { bytes, places })
+    }
+
+    /// A head frame and the segment frames that follow it.
+    ///
+    /// # Errors
+    /// If one is no such frame or is damaged.
+    pub fn join<'a>(
+        head: &[u8],
+        segments: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Self, DecodeError> {
+        let mut bytes = head.to_vec();
+        segments
+            .into_iter()
+            .for_each(|segment| bytes.extend_from_slice(segment));
+        Self::split(bytes)
+    }
+
+    /// The chapter's opening.
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        &self.bytes[self.places[0].clone()]
+    }
+
+    /// Its segments, in order.
+    pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        self.places[1..]
+            .iter()
+            .map(|place| &self.bytes[place.clone()])
+    }
+
+    /// Leaves out the segments from a number on.
+    pub(crate) fn keep_segments(&mut self, count: usize) {
+        self.places.truncate(count + 1);
+        let end = self.places.last().map_or(0, |place| place.end);
+        self.bytes.truncate(end);
+    }
+
+    /// All frames, one behind the other.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Takes a chapter's first seq off a payload.
+pub(crate) fn split_key(payload: &[u8]) -> Result<(Seq, &[u8]), DamageKind> {
+    let mut cursor = Cursor::new(payload);
+    let key = cursor.long()?;
+    Ok((Seq(key), cursor.rest()))
+}
+
+/// What stands in a `C` before the deflated part.
+pub(crate) fn chapter_prefix(first: Seq, summary: &[u8]) -> Vec<u8> {
+    let mut prefix = Vec::with_capacity(BEFORE_SUMMARY_BYTES + summary.len());
+    prefix.extend_from_slice(&first.0.to_le_bytes());
+    prefix.extend_from_slice(&(summary.len() as u32).to_le_bytes());
+    prefix.extend_from_slice(&checksum(&[summary]).to_le_bytes());
+    prefix.extend_from_slice(summary);
+    prefix
+}
+
+/// How many bytes a `C` has before its deflated part, from the first 16 of its payload.
+pub(crate) fn prefix_bytes(payload: &[u8]) -> Result<usize, DamageKind> {
+    let mut cursor = Cursor::new(payload);
+    cursor.long()?;
+    let summary_bytes = cursor.word()? as usize;
+    if summary_bytes > MAX_SUMMARY_BYTES {
+        return Err(DamageKind::Payload("its summary is too long"));
+    }
+    Ok(BEFORE_SUMMARY_BYTES + summary_bytes)
+}
+
+/// Reads a `C`'s first seq and summary, which have a checksum of their own, and what follows them.
+pub(crate) fn split_chapter(payload: &[u8]) -> Result<(Seq, Summary, &[u8]), DamageKind> {
+    let (key, summary, deflated) = split_summary(payload)?;
+    Ok((key, Summary::decode(summary)?, deflated))
+}
+
+/// The same with the summary's bytes as they are.
+pub(crate) fn split_summary(payload: &[u8]) -> Result<(Seq, &[u8], &[u8]), DamageKind> {
+    let length = prefix_bytes(payload)? - BEFORE_SUMMARY_BYTES;
+    let mut cursor = Cursor::new(payload);
+    let (key, _, expected) = (cursor.long()?, cursor.word()?, cursor.word()?);
+    let summary = cursor.take(length)?;
+    let found = checksum(&[summary]);
+    if expected != found {
+        return Err(DamageKind::Checksum { expected, found });
+    }
+    Ok((Seq(key), summary, cursor.rest()))
+}

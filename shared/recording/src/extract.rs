@@ -1,0 +1,477 @@
+//! An exact range of a log, or some of its lanes, encoded anew: opens with its own snapshot, and tells what is left out.
+//!
+//! Records keep their seqs, since others refer to them. A run of records that are left out stands as records of `loss`
+//! (where `withheld`), one in the place of each: the first says how many there are and from which seq to which, those
+//! behind it say 0. All have the time of the first record that is left out.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use watchscope_model::chapter::{ChapterReader, ChapterWriter, Fold};
+use watchscope_model::codec::DecodeError;
+use watchscope_model::event::{Finding, Loss};
+use watchscope_model::vocabulary::LossPlace;
+use watchscope_model::{
+    Entry, EpochId, Event, Layers, LogId, Record, Seq, State, Text, Time, WatchName,
+};
+
+use crate::chapter::Frames;
+use crate::error::ExtractError;
+
+/// The number of records at which a segment is sealed, as in the log.
+const SEAL_RECORDS: u64 = 256;
+/// The bytes at which a segment is sealed, as in the log.
+const SEAL_BYTES: usize = 60 << 10;
+/// A chapter closes when its segments outweigh both this and its opening, as in the log.
+const CHAPTER_BYTES: usize = 1 << 20;
+
+/// Which records, by their place in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stretch {
+    /// From one record to another.
+    Seqs {
+        /// The first.
+        first: Seq,
+        /// The last.
+        last: Seq,
+    },
+    /// From one time to another, both included.
+    Times {
+        /// From when.
+        from: Time,
+        /// Until when.
+        to: Time,
+    },
+}
+
+impl Stretch {
+    /// Whether a record lies before, in or behind it.
+    fn place(self, seq: Seq, at: Time) -> Ordering {
+        let (is_before, is_behind) = match self {
+            Self::Seqs { first, last } => (seq < first, seq > last),
+            Self::Times { from, to } => (at < from, at > to),
+        };
+        match (is_before, is_behind) {
+            (true, _) => Ordering::Less,
+            (_, true) => Ordering::Greater,
+            _ => Ordering::Equal,
+        }
+    }
+}
+
+/// Which records, by what they are about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// All.
+    All,
+    /// What is about these, and what is about no watch and no client: cluster, connections, clock, and notes and findings
+    /// of no watch. Of a simulated cluster's inside nothing.
+    Only {
+        /// Watches; what watchscope asked to find out about one goes with it.
+        watches: BTreeSet<WatchName>,
+        /// Client programs.
+        clients: BTreeSet<Text>,
+    },
+}
+
+impl Lanes {
+    fn keeps_watch(&self, name: &WatchName) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only { watches, .. } => {
+                watches.contains(name) || name.about().is_some_and(|about| watches.contains(&about))
+            }
+        }
+    }
+
+    fn keeps_client(&self, name: &Text) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only { clients, .. } => clients.contains(name),
+        }
+    }
+
+    fn keeps_finding(&self, finding: &Finding) -> bool {
+        if let Some(watch) = &finding.watch {
+            return self.keeps_watch(watch);
+        }
+        if let Some(client) = &finding.client {
+            return self.keeps_client(client);
+        }
+        finding.names.is_empty() || finding.names.iter().any(|name| self.keeps_watch(name))
+    }
+
+    /// Whether a record is kept.
+    #[must_use]
+    pub fn keeps(&self, event: &Event) -> bool {
+        match event {
+            Event::Finding(finding) => self.keeps_finding(finding),
+            Event::ClientStarted(event) => self.keeps_client(&event.client),
+            Event::ClientRequest(event) => self.keeps_client(&event.client),
+            Event::ClientReport(event) => self.keeps_client(&event.client),
+            event => event.watch().is_none_or(|watch| self.keeps_watch(watch)),
+        }
+    }
+
+    /// What a fold has of these lanes.
+    fn narrow(&self, state: State) -> State {
+        if *self == Self::All {
+            return state;
+        }
+        let watches = state.watches.iter();
+        let findings = state.findings.iter();
+        State {
+            watches: watches
+                .filter(|(name, _)| self.keeps_watch(name))
+                .map(|(name, watch)| (name.clone(), watch.clone()))
+                .collect(),
+            findings: findings
+                .filter(|(_, open)| self.keeps_finding(&open.finding))
+                .map(|(key, open)| (key.clone(), open.clone()))
+                .collect(),
+            ..state
+        }
+    }
+}
+
+/// A chapter of an extract, for [`Writer::whole_chapter`](crate::Writer::whole_chapter).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Out {
+    /// Its head frame.
+    pub head: Vec<u8>,
+    /// Its segment frames.
+    pub segments: Vec<Vec<u8>>,
+    /// Runs of records of the log that are in it, from the first to the last of each; the others are left out. Their
+    /// bodies may go with it.
+    pub kept: Vec<(Seq, Seq)>,
+}
+
+impl Out {
+    fn opening(head: Vec<u8>) -> Self {
+        Self {
+            head,
+            ..Self::default()
+        }
+    }
+
+    fn keep(&mut self, seq: Seq) {
+        match self.kept.last_mut() {
+            Some((_, last)) if last.next() == seq => *last = seq,
+            _ => self.kept.push((seq, seq)),
+        }
+    }
+
+    /// Whether a record of the log is in it.
+    #[must_use]
+    pub fn keeps(&self, seq: Seq) -> bool {
+        let place = self.kept.partition_point(|(_, last)| *last < seq);
+        self.kept.get(place).is_some_and(|(first, _)| *first <= seq)
+    }
+}
+
+/// Makes an extract of the chapters of one log and one run of its writer.
+///
+/// Holds the fold and the chapter being made. Where the chapters that it gets leave a hole, the next one begins with its
+/// own snapshot.
+#[derive(Debug)]
+pub struct Extract {
+    stretch: Stretch,
+    lanes: Lanes,
+    run: Option<Run>,
+    is_over: bool,
+    is_empty: bool,
+}
+
+impl Extract {
+    /// Of a stretch and some lanes.
+    #[must_use]
+    pub fn new(stretch: Stretch, lanes: Lanes) -> Self {
+        Self {
+            stretch,
+            lanes,
+            run: None,
+            is_over: false,
+            is_empty: true,
+        }
+    }
+
+    /// Whether the stretch is over: no chapter behind is needed.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Takes in the next chapter, beginning with the one that holds the first record of the stretch (or with an earlier
+    /// one); returns the chapters of the extract that are whole.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn chapter(&mut self, frames: &Frames) -> Result<Vec<Out>, ExtractError> {
+        let mut first = Seq(0);
+        let mut done = Vec::new();
+        self.take(frames, &mut first, &mut done)
+            .map_err(|error| ExtractError::Frame { first, error })?;
+        Ok(done)
+    }
+
+    fn take(
+        &mut self,
+        frames: &Frames,
+        first: &mut Seq,
+        done: &mut Vec<Out>,
+    ) -> Result<(), DecodeError> {
+        let (mut reader, opening) = ChapterReader::open(frames.head())?;
+        *first = reader.next_seq();
+        let follows = self.run.as_ref().is_some_and(|run| {
+            run.next() == *first && run.log == opening.log && run.epoch == opening.epoch
+        });
+        if !follows {
+            if let Some(run) = self.run.take() {
+                done.extend(run.finish());
+            }
+            let layers = reader.layers(&opening.state, &opening.layers)?;
+            self.run = Some(Run {
+                log: opening.log,
+                epoch: opening.epoch,
+                state: opening.state,
+                layers,
+                pending: None,
+                making: None,
+                done: Vec::new(),
+            });
+        }
+        let Some(run) = &mut self.run else {
+            return Ok(());
+        };
+        for segment in frames.segments() {
+            if self.is_over {
+                break;
+            }
+            for entry in reader.entries(segment)? {
+                let seq = run.next();
+                let at = match &entry {
+                    Some(Entry::Record(record)) => record.at,
+                    Some(Entry::Inside(record)) => record.at,
+                    None => run.at(),
+                };
+                match self.stretch.place(seq, at) {
+                    Ordering::Less => run.fold(entry.as_ref(), seq, at),
+                    Ordering::Equal => {
+                        self.is_empty = false;
+                        run.take(entry, seq, at, &self.lanes);
+                    }
+                    Ordering::Greater => {
+                        self.is_over = true;
+                        break;
+                    }
+                }
+            }
+        }
+        done.append(&mut run.done);
+        Ok(())
+    }
+
+    /// Ends the extract; returns the chapters that are left.
+    ///
+    /// # Errors
+    /// If no record was in the stretch.
+    pub fn finish(self) -> Result<Vec<Out>, ExtractError> {
+        if self.is_empty {
+            return Err(ExtractError::Empty);
+        }
+        Ok(self.run.map_or(Vec::new(), Run::finish))
+    }
+}
+
+/// A run of records without a hole.
+#[derive(Debug)]
+struct Run {
+    log: LogId,
+    epoch: EpochId,
+    /// The fold of all records before the stretch; within it, that of the records of the extract.
+    state: State,
+    layers: Layers,
+    /// Records that are left out and not written yet.
+    pending: Option<Pending>,
+    /// From the first record of the stretch on.
+    making: Option<Making>,
+    done: Vec<Out>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    first: Seq,
+    count: u64,
+    at: Time,
+    /// Left out because this build does not know their kinds.
+    is_unknown: bool,
+}
+
+#[derive(Debug)]
+struct Making {
+    writer: ChapterWriter,
+    out: Out,
+    segment_bytes: usize,
+}
+
+impl Run {
+    /// The seq that comes next.
+    fn next(&self) -> Seq {
+        let pending = self.pending.map_or(0, |pending| pending.count);
+        Seq(self.state.seq.0.saturating_add(pending).saturating_add(1))
+    }
+
+    /// The time of the last record.
+    fn at(&self) -> Time {
+        self.pending.map_or(self.state.at, |pending| pending.at)
+    }
+
+    /// Takes in a record before the stretch.
+    fn fold(&mut self, entry: Option<&Entry>, seq: Seq, at: Time) {
+        match entry {
+            Some(Entry::Record(record)) => self.state.apply(record),
+            _ => self.state.pass(seq, at),
+        }
+        if let Some(entry) = entry {
+            self.layers.apply(entry);
+        }
+    }
+
+    /// Takes in a record of the stretch.
+    fn take(&mut self, entry: Option<Entry>, seq: Seq, at: Time, lanes: &Lanes) {
+        self.begin(lanes);
+        let is_unknown = entry.is_none();
+        let kept = entry.filter(|entry| match entry {
+            Entry::Record(record) => lanes.keeps(&record.event),
+            Entry::Inside(_) => *lanes == Lanes::All,
+        });
+        let Some(entry) = kept else {
+            self.leave_out(seq, at, is_unknown);
+            return;
+        };
+        self.write_pending();
+        if let Some(making) = &mut self.making {
+            making.out.keep(seq);
+        }
+        self.push(&entry, lanes);
+    }
+
+    /// Opens the first chapter, with what the fold has of the lanes.
+    fn begin(&mut self, lanes: &Lanes) {
+        if self.making.is_some() {
+            return;
+        }
+        self.state = lanes.narrow(std::mem::take(&mut self.state));
+        if *lanes != Lanes::All {
+            self.layers = Layers::default();
+        }
+        let fold = Fold::new(&self.state, &self.layers);
+        let (writer, head) = ChapterWriter::open(self.log.clone(), self.epoch.clone(), fold);
+        self.making = Some(Making {
+            writer,
+            out: Out::opening(head),
+            segment_bytes: 0,
+        });
+    }
+
+    fn leave_out(&mut self, seq: Seq, at: Time, is_unknown: bool) {
+        if let Some(pending) = &mut self.pending
+            && pending.is_unknown == is_unknown
+        {
+            pending.count += 1;
+            return;
+        }
+        self.write_pending();
+        self.pending = Some(Pending {
+            first: seq,
+            count: 1,
+            at,
+            is_unknown,
+        });
+    }
+
+    fn write_pending(&mut self) {
+        let Some(pending) = self.pending.take() else {
+            return;
+        };
+        let Pending {
+            first,
+            count,
+            at,
+            is_unknown,
+        } = pending;
+        for place in 0..count {
+            let is_first = place == 0;
+            let reason = (is_first && is_unknown)
+                .then(|| "They are of a later version of watchscope.".to_owned());
+            let loss = Loss {
+                place: LossPlace::Withheld,
+                count: if is_first { count } else { 0 },
+                from_seq: is_first.then_some(first),
+                to_seq: is_first.then(|| Seq(first.0 + (count - 1))),
+                watch: None,
+                bytes: None,
+                reason,
+                what: None,
+            };
+            let record = Record {
+                seq: Seq(first.0 + place),
+                at,
+                event: loss.into(),
+            };
+            self.push(&Entry::Record(record), &Lanes::All);
+        }
+    }
+
+    fn push(&mut self, entry: &Entry, lanes: &Lanes) {
+        let Some(making) = &mut self.making else {
+            return;
+        };
+        match entry {
+            Entry::Record(record) => {
+                making.writer.push(record);
+                self.state.apply(record);
+            }
+            Entry::Inside(record) => {
+                making.writer.push_inside(record);
+                self.state.pass(record.seq, record.at);
+            }
+        }
+        if *lanes == Lanes::All {
+            self.layers.apply(entry);
+        }
+        let is_full =
+            making.writer.open_count() >= SEAL_RECORDS || making.writer.open_bytes() >= SEAL_BYTES;
+        if !is_full {
+            return;
+        }
+        making.seal();
+        if making.segment_bytes > CHAPTER_BYTES.max(making.out.head.len()) {
+            let fold = Fold::new(&self.state, &self.layers);
+            let head = making.writer.open_next(fold);
+            let next = Out::opening(head);
+            self.done.push(std::mem::replace(&mut making.out, next));
+            making.segment_bytes = 0;
+        }
+    }
+
+    fn finish(mut self) -> Vec<Out> {
+        self.write_pending();
+        if let Some(mut making) = self.making.take() {
+            making.seal();
+            if !making.out.segments.is_empty() {
+                self.done.push(making.out);
+            }
+        }
+        self.done
+    }
+}
+
+impl Making {
+    fn seal(&mut self) {
+        if let Some(segment) = self.writer.seal() {
+            self.segment_bytes += segment.len();
+            self.out.segments.push(segment);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What a file is of, as the JSON of its `F` block.
+
+use serde::{Deserialize, Serialize};
+use watchscope_model::{EpochId, LogId, State, Text};
+
+use crate::error::DamageKind;
+
+/// The most that an `F` block takes.
+pub const MAX_FILE_BLOCK_BYTES: usize = 1 << 20;
+/// The most watches that it names; those beyond are left out on writing and on reading.
+const MAX_WATCHES: usize = 2_000;
+
+/// What the chapters after this block are of.
+///
+/// A reader ignores fields that it does not know and takes a missing one as empty. All texts are hostile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct FileBlock {
+    /// watchscope's version.
+    pub watchscope: String,
+    /// Version of the rules by which bodies were redacted.
+    pub redaction: u32,
+    /// The log.
+    pub log: String,
+    /// The run of its writer.
+    pub epoch: String,
+    /// The cluster, once it answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterName>,
+    /// What was watched.
+    pub watches: Vec<Watched>,
+    /// How the file came about.
+    pub form: Form,
+    /// What was withheld, each in a few words; empty if nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
+}
+
+/// A cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClusterName {
+    /// Its name.
+    pub name: String,
+    /// Base URL of its apiserver.
+    pub server: String,
+    /// The server's version.
+    pub version: String,
+}
+
+/// A watch and what it is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Watched {
+    /// Its name.
+    pub watch: String,
+    /// API group; empty for core.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Resource, plural.
+    pub resource: String,
+    /// Namespace; absent for all, and for cluster-scoped resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Label selector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_selector: Option<String>,
+    /// Field selector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field_selector: Option<String>,
+}
+
+/// How a file came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Form {
+    /// Written while the log was.
+    #[default]
+    Recorded,
+    /// Whole chapters of another file, byte for byte.
+    Copy,
+    /// An exact range, encoded anew.
+    Extract,
+    /// Something of a later version.
+    #[serde(other)]
+    Later,
+}
+
+impl FileBlock {
+    /// Of a log and a run of its writer; nothing else is known yet.
+    #[must_use]
+    pub fn new(log: &LogId, epoch: &EpochId) -> Self {
+        Self {
+            log: log.as_str().to_owned(),
+            epoch: epoch.as_str().to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// With the cluster and the watches that a fold knows. Watches that are only asked to find out about another are left
+    /// out.
+    #[must_use]
+    pub fn with_state(self, state: &State) -> Self {
+        let text = |text: &Text| text.to_string();
+        let cluster = state.cluster.as_ref().map(|cluster| ClusterName {
+            name: text(&cluster.cluster),
+            server: text(&cluster.server),
+            version: text(&cluster.version),
+        });
+        let watches = state.watches.iter().filter(|(name, _)| !name.is_aside());
+        let watches = watches.map(|(name, watch)| Watched {
+            watch: text(&name.0),
+            group: text(&watch.group),
+            version: text(&watch.version),
+            resource: text(&watch.resource),
+            namespace: watch.namespace.as_ref().map(text),
+            label_selector: watch.label_selector.as_ref().map(text),
+            field_selector: watch.field_selector.as_ref().map(text),
+        });
+        Self {
+            cluster: cluster.or(self.cluster),
+            watches: watches.collect(),
+            ..self
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut kept = self.watches.len().min(MAX_WATCHES);
+        loop {
+            let block = Self {
+                watches: self.watches[..kept].to_vec(),
+                ..self.clone()
+            };
+            let bytes =
+                serde_json::to_vec(&block).expect("texts and numbers are always written as JSON");
+            if bytes.len() <= MAX_FILE_BLOCK_BYTES || kept == 0 {
+                return bytes;
+            }
+            kept /= 2;
+        }
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DamageKind> {
+        if bytes.len() > MAX_FILE_BLOCK_BYTES {
+            return Err(DamageKind::Payload("it is longer than 1 MiB"));
+        }
+        let mut block: Self =
+            serde_json::from_slice(bytes).map_err(|error| DamageKind::Json(error.to_string()))?;
+        block.watches.truncate(MAX_WATCHES);
+        Ok(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block() -> FileBlock {
+        FileBlock {
+            watchscope: "0.1.0".into(),
+            redaction: 1,
+            cluster: Some(ClusterName {
+                name: "prod".into(),
+                server: "https://10.0.0.1:6443".into(),
+                version: "v1.33.1".into(),
+            }),
+            watches: vec![Watched {
+                watch: "shop/pods?app=web".into(),
+                version: "v1".into(),
+                resource: "pods".into(),
+                namespace: Some("shop".into()),
+                label_selector: Some("app=web".into()),
+                ..Watched::default()
+            }],
+            form: Form::Extract,
+            withheld: vec!["1 of 2 watches".into()],
+            ..FileBlock::new(&"demo".into(), &"e1".into())
+        }
+    }
+
+    #[test]
+    fn it_is_json_that_reads_back() {
+        let bytes = block().encode();
+        insta::assert_snapshot!(String::from_utf8(bytes.clone()).unwrap(), @r#"{"watchscope":"0.1.0","redaction":1,"log":"demo","epoch":"e1","cluster":{"name":"prod","server":"https://10.0.0.1:6443","version":"v1.33.1"},"watches":[{"watch":"shop/pods?app=web","group":"","version":"v1","resource":"pods","namespace":"shop","labelSelector":"app=web"}],"form":"extract","withheld":["1 of 2 watches"]}"#);
+        assert_eq!(FileBlock::decode(&bytes), Ok(block()));
+    }
+
+    #[test]
+    fn a_fold_names_its_cluster_and_watches() {
+        use watchscope_model::event::{ClusterConnected, WatchStarted};
+        use watchscope_model::{Event, Time};
+
+        let started = |watch: &str| WatchStarted {
+            watch: watch.into(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: "pods".into(),
+            namespace: Some("shop".into()),
+            label_selector: Some("app=web".into()),
+            field_selector: None,
+            server: None,
+            aggregated: None,
+        };
+        let connected = ClusterConnected {
+            cluster: "prod".into(),
+            server: "https://10.0.0.1:6443".into(),
+            version: "v1.33.1".into(),
+        };
+        let events: [Event; 3] = [
+            connected.into(),
+            started("shop/pods?app=web").into(),
+            started("shop/pods?app=web#w").into(),
+        ];
+        let mut state = State::default();
+        for event in events {
+            let record = state.stamp(event, Time(1));
+            state.apply(&record);
+        }
+        let expected = FileBlock {
+            form: Form::Recorded,
+            withheld: Vec::new(),
+            ..block()
+        };
+        let bare = FileBlock {
+            cluster: None,
+            watches: Vec::new(),
+            ..expected.clone()
+        };
+        assert_eq!(bare.with_state(&state), expected);
+    }
+
+    #[test]
+    fn unknown_fields_and_words_are_passed_over_and_missing_ones_are_empty() {
+        let later = br#"{"log":"demo","epoch":"e2","form":"dream","moon":{"phase":3}}"#;
+        let expected = FileBlock {
+            form: Form::Later,
+            ..FileBlock::new(&"demo".into(), &"e2".into())
+        };
+        assert_eq!(FileBlock::decode(later), Ok(expected));
+    }
+
+    #[test]
+    fn what_is_no_json_or_too_long_is_damage() {
+        assert!(matches!(
+            FileBlock::decode(b"{\"log\":"),
+            Err(DamageKind::Json(_))
+        ));
+        let long = vec![b' '; MAX_FILE_BLOCK_BYTES + 1];
+        assert!(FileBlock::decode(&long).is_err());
+    }
+
+    #[test]
+    fn watches_that_do_not_fit_are_left_out() {
+        let mut block = block();
+        block.watches = vec![
+            Watched {
+                watch: "x".repeat(1_000),
+                ..Watched::default()
+            };
+            5_000
+        ];
+        let bytes = block.encode();
+        assert!(bytes.len() <= MAX_FILE_BLOCK_BYTES);
+        let read = FileBlock::decode(&bytes).unwrap();
+        assert!(read.watches.len() > 100 && read.watches.len() < 2_000);
+    }
+}

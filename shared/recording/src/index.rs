@@ -1,0 +1,172 @@
+//! The index (`I`): all blocks before it, with the summaries of closed chapters, so that a file opens by two reads.
+//!
+//! ```text
+//!   I       count; blocks in the order of the file; where this block begins (8 bytes); "WSIX"
+//!   block   tag (1 byte), stored length, raw length, CRC-32 (4 bytes), first seq of its chapter if it has one,
+//!           and of a C its summary behind its length
+//! ```
+//!
+//! Where a block begins is not written: blocks lie one behind the other from byte 12 on.
+
+use watchscope_model::Seq;
+
+use crate::block::{BlockPlace, Header};
+use crate::error::DamageKind;
+use crate::fields::{Cursor, push_varint};
+use crate::format::{FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
+use crate::summary::{MAX_SUMMARY_BYTES, Summary};
+
+/// How many closed chapters come between two indexes.
+pub const CHAPTERS_BETWEEN_INDEXES: u32 = 64;
+/// How a file that was finished ends.
+const MARK: [u8; 4] = *b"WSIX";
+/// Bytes at the end of an index: where it begins, and the mark.
+pub(crate) const TRAILER_BYTES: usize = 12;
+
+/// A block as an index lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) header: Header,
+    /// The first seq of the chapter that it belongs to.
+    pub(crate) first: Option<Seq>,
+    /// Of a closed chapter, its encoded summary; else empty.
+    pub(crate) summary: Vec<u8>,
+}
+
+/// A block that was found in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) place: BlockPlace,
+    /// Of a closed chapter, its summary, if it can be read.
+    pub(crate) summary: Option<Summary>,
+}
+
+/// The payload of an index that begins at `offset`.
+pub(crate) fn encode(blocks: &[Listed], offset: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_varint(blocks.len() as u64, &mut out);
+    for block in blocks {
+        let header = block.header;
+        out.push(header.tag.byte());
+        push_varint(header.stored_bytes.into(), &mut out);
+        push_varint(header.raw_bytes.into(), &mut out);
+        out.extend_from_slice(&header.checksum.to_le_bytes());
+        if header.tag.has_key() {
+            push_varint(block.first.unwrap_or_default().0, &mut out);
+        }
+        if header.tag == Tag::Chapter {
+            push_varint(block.summary.len() as u64, &mut out);
+            out.extend_from_slice(&block.summary);
+        }
+    }
+    out.extend_from_slice(&offset.to_le_bytes());
+    out.extend_from_slice(&MARK);
+    out
+}
+
+/// Where the index begins that a file's last 12 bytes point to.
+pub(crate) fn offset_of(trailer: &[u8]) -> Option<u64> {
+    let (offset, mark) = trailer.split_first_chunk::<8>()?;
+    (mark == MARK).then(|| u64::from_le_bytes(*offset))
+}
+
+/// Reads the payload of an index that begins at `offset`; its blocks lie without holes before it.
+pub(crate) fn decode(payload: &[u8], offset: u64) -> Result<Vec<Found>, DamageKind> {
+    const WRONG: DamageKind = DamageKind::Payload("the index does not fit the file");
+    let end = payload.len().saturating_sub(TRAILER_BYTES);
+    let mut cursor = Cursor::new(&payload[..end]);
+    let count = cursor.count(7)?;
+    if count > MAX_BLOCKS {
+        return Err(WRONG);
+    }
+    let (mut found, mut at) = (Vec::new(), FILE_HEADER_BYTES as u64);
+    for number in 0..count as u32 {
+        let tag = Tag::of(cursor.byte()?).ok_or(WRONG)?;
+        let length = |value: u64| u32::try_from(value).map_err(|_| WRONG);
+        let stored_bytes = length(cursor.varint()?)?;
+        let raw_bytes = length(cursor.varint()?)?;
+        let header = Header {
+            tag,
+            stored_bytes,
+            raw_bytes,
+            checksum: cursor.word()?,
+        };
+        // The same bounds as for a header in the file.
+        if Header::read(&header.bytes()) != Some(header) {
+            return Err(WRONG);
+        }
+        let first = if tag.has_key() {
+            Some(Seq(cursor.varint()?))
+        } else {
+            None
+        };
+        let summary = if tag == Tag::Chapter {
+            let length = cursor.size()?;
+            if length > MAX_SUMMARY_BYTES {
+                return Err(WRONG);
+            }
+            let summary = Summary::decode(cursor.take(length)?)?;
+            (Some(summary.first) == first)
+                .then_some(summary)
+                .ok_or(WRONG)?
+                .into()
+        } else {
+            None
+        };
+        let place = BlockPlace {
+            number,
+            offset: at,
+            header,
+            first,
+        };
+        at = place.end();
+        found.push(Found { place, summary });
+    }
+    if at != offset || !cursor.rest().is_empty() {
+        return Err(WRONG);
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn listed(tag: Tag, stored_bytes: u32) -> Listed {
+        Listed {
+            header: Header {
+                tag,
+                stored_bytes,
+                raw_bytes: stored_bytes,
+                checksum: 5,
+            },
+            first: tag.has_key().then_some(Seq(7)),
+            summary: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn blocks_lie_one_behind_the_other_up_to_the_index() {
+        let blocks = [listed(Tag::File, 10), listed(Tag::Opening, 100)];
+        let offset = 12 + 30 + 120;
+        let payload = encode(&blocks, offset);
+        assert_eq!(offset_of(&payload[payload.len() - 12..]), Some(offset));
+        let found = decode(&payload, offset).unwrap();
+        let places: Vec<(u64, Option<Seq>)> = found
+            .iter()
+            .map(|block| (block.place.offset, block.place.first))
+            .collect();
+        assert_eq!(places, [(12, None), (42, Some(Seq(7)))]);
+        assert!(decode(&payload, offset + 1).is_err());
+        assert!(decode(&payload[1..], offset).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>, offset: u64) {
+            let _ = decode(&bytes, offset);
+            let _ = offset_of(&bytes);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The file of a log: blocks behind checksums, whose payload is the log's own frames.
+//!
+//! ```text
+//!   head and segment frames ─► Writer ─► bytes to append          file ─► Scan ─► Contents ─► ReadChapter ─► frames
+//!                               │  ▲                                      │  ▲                 │  ▲
+//!                               ▼  │ deflated                             ▼  │ bytes           ▼  │ bytes, inflated
+//!                               host                                      host                 host
+//! ```
+//!
+//! Nothing here reads a file, deflates or inflates: a machine says what it needs ([`Step`]) and its host hands it in
+//! ([`Input`]). So one reader serves files of the host and `Blob`s of a browser. docs/recordings.md describes every
+//! byte for other implementers.
+//!
+//! A file from a stranger is hostile: every length and count is bounded before anything is allocated, inflating stops at
+//! the stated length, and damage is reported by block and byte while the rest is read.
+
+#![forbid(unsafe_code)]
+
+mod block;
+mod body;
+mod chapter;
+mod contents;
+mod copy;
+mod error;
+mod extract;
+mod fields;
+mod file_block;
+mod format;
+mod index;
+mod machine;
+mod read_chapter;
+mod scan;
+mod summary;
+mod trouble;
+mod walk;
+mod window;
+mod write;
+
+pub use block::{BlockPlace, Header};
+pub use body::{Bodies, MAX_BODIES, ReadBodies};
+pub use chapter::Frames;
+pub use contents::{ChapterEntry, Contents, Cut};
+pub use copy::{Piece, Source, compact, copy};
+pub use error::{Damage, DamageKind, ExtractError, ReadError, WriteError};
+pub use extract::{Extract, Lanes, Out, Stretch};
+pub use file_block::{ClusterName, FileBlock, Form, MAX_FILE_BLOCK_BYTES, Watched};
+pub use format::{
+    BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FORMAT_VERSION, MAGIC, MAX_BLOCKS, MAX_CHAPTERS,
+    MAX_RAW_BYTES, MAX_STORED_BYTES, Tag,
+};
+pub use index::CHAPTERS_BETWEEN_INDEXES;
+pub use machine::{Input, Step};
+pub use read_chapter::{Chapter, ReadChapter};
+pub use scan::Scan;
+pub use summary::{Summarizer, Summary};
+pub use trouble::{MAX_TROUBLES, Trouble, TroubleKind};
+pub use write::{Closing, Packing, Writer};

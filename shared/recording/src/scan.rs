@@ -1,0 +1,324 @@
+//! The machine that opens a recording: what is in it, where, and what of it is damaged.
+//!
+//! ```text
+//!   first bytes ─► last bytes ─┬─ an index ─────────────┬─► F blocks ─► chapters without a summary ─► Contents
+//!                              └─ none: header by header ┘
+//! ```
+//!
+//! A closed chapter's frames are not read here, only its summary. [`ReadChapter`](crate::ReadChapter) reads them.
+
+use watchscope_model::Seq;
+use watchscope_model::codec::split_frame;
+
+use crate::block::{BlockPlace, Header, check_file_header};
+use crate::chapter::split_key;
+use crate::contents::{Contents, Cut, Draft, Grouped, group};
+use crate::error::{Damage, DamageKind, ReadError};
+use crate::file_block::{FileBlock, MAX_FILE_BLOCK_BYTES};
+use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_STORED_BYTES, Tag};
+use crate::index::{self, Found, TRAILER_BYTES};
+use crate::machine::{Input, Step};
+use crate::summary::Summarizer;
+use crate::walk::Walk;
+use crate::window::{Missing, Window};
+
+/// Bytes read at once while headers are read: a closed chapter's header and summary are usually within them.
+const HEADERS_AHEAD: usize = 16 << 10;
+/// Bytes read at once while whole blocks are read.
+const BLOCKS_AHEAD: usize = 1 << 20;
+
+/// Opens a recording.
+///
+/// Holds one stretch of the file of at most 1 MiB or one block, and of each block and chapter an entry; there are at most
+/// [`MAX_BLOCKS`](crate::MAX_BLOCKS) and
+/// [`MAX_CHAPTERS`](crate::MAX_CHAPTERS).
+#[derive(Debug)]
+pub struct Scan {
+    window: Window,
+    phase: Phase,
+    damaged: Vec<Damage>,
+    cut: Option<Cut>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The file's first bytes.
+    First,
+    /// Its last bytes, which may point to an index.
+    Last,
+    /// The index that is said to begin at this byte.
+    Index(u64),
+    /// Header by header.
+    Walk(Walk),
+    /// The blocks are known; `F` blocks are read.
+    Files(Files),
+    /// Chapters without a summary are read.
+    Chapters(Box<Chapters>),
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    found: Vec<Found>,
+    /// Which block comes next.
+    next: usize,
+    /// What those before it say; `None` if one is damaged.
+    files: Vec<Option<FileBlock>>,
+}
+
+#[derive(Debug, Default)]
+struct Chapters {
+    grouped: Grouped,
+    /// Which draft comes next.
+    next: usize,
+    /// How far it is summed up: its fold, and how many of its segment blocks are in it.
+    open: Option<(Summarizer, usize)>,
+}
+
+/// Why a phase stops before its end.
+enum Halt {
+    Needs(Missing),
+    Fails(ReadError),
+}
+
+impl From<Missing> for Halt {
+    fn from(missing: Missing) -> Self {
+        Self::Needs(missing)
+    }
+}
+
+impl Scan {
+    /// Of a file of `size` bytes.
+    #[must_use]
+    pub fn new(size: u64) -> Self {
+        Self {
+            window: Window::new(size),
+            phase: Phase::First,
+            damaged: Vec::new(),
+            cut: None,
+        }
+    }
+
+    /// Takes in what was asked for; returns what to do next. It never asks for inflating.
+    ///
+    /// # Errors
+    /// If the file is no recording or is of a later version.
+    pub fn step(&mut self, input: Input) -> Result<Step<Contents>, ReadError> {
+        if let Input::Bytes(bytes) = input {
+            self.window.take(bytes)?;
+        }
+        loop {
+            match self.go_on() {
+                Ok(Some(contents)) => return Ok(Step::Done(contents)),
+                Ok(None) => {}
+                Err(Halt::Needs(missing)) => {
+                    let ahead = match self.phase {
+                        Phase::Chapters(_) => BLOCKS_AHEAD,
+                        _ => HEADERS_AHEAD,
+                    };
+                    return Ok(self.window.ask(missing, ahead));
+                }
+                Err(Halt::Fails(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Does one phase, as far as the bytes at hand reach.
+    fn go_on(&mut self) -> Result<Option<Contents>, Halt> {
+        let size = self.window.size();
+        match &mut self.phase {
+            Phase::First => {
+                let length = size.min(FILE_HEADER_BYTES as u64) as usize;
+                let bytes = self.window.get(0, length)?;
+                check_file_header(bytes).map_err(Halt::Fails)?;
+                self.phase = Phase::Last;
+            }
+            Phase::Last => {
+                let least = FILE_HEADER_BYTES + BLOCK_HEADER_BYTES + TRAILER_BYTES;
+                self.phase = if size < least as u64 {
+                    Phase::Walk(Walk::new())
+                } else {
+                    let trailer = self
+                        .window
+                        .get(size - TRAILER_BYTES as u64, TRAILER_BYTES)?;
+                    let begins = FILE_HEADER_BYTES as u64..size - BLOCK_HEADER_BYTES as u64;
+                    match index::offset_of(trailer) {
+                        Some(offset)
+                            if begins.contains(&offset)
+                                && size - offset <= u64::from(MAX_STORED_BYTES) =>
+                        {
+                            Phase::Index(offset)
+                        }
+                        _ => Phase::Walk(Walk::new()),
+                    }
+                };
+            }
+            Phase::Index(offset) => {
+                let offset = *offset;
+                let block = self.window.get(offset, (size - offset) as usize)?;
+                // A bad index is no loss: the blocks are found without it.
+                self.phase = match read_index(block, offset) {
+                    Some(found) => Phase::Files(Files::new(found)),
+                    None => Phase::Walk(Walk::new()),
+                };
+            }
+            Phase::Walk(walk) => {
+                walk.go_on(&self.window)?;
+                self.damaged.append(&mut walk.damaged);
+                self.cut = walk.cut;
+                self.phase = Phase::Files(Files::new(std::mem::take(&mut walk.found)));
+            }
+            Phase::Files(files) => {
+                files.go_on(&self.window, &mut self.damaged)?;
+                let (found, files) = std::mem::take(files).finish();
+                let chapters = Chapters {
+                    grouped: group(found, files, &mut self.damaged),
+                    ..Chapters::default()
+                };
+                self.phase = Phase::Chapters(Box::new(chapters));
+            }
+            Phase::Chapters(chapters) => {
+                chapters.go_on(&self.window, &mut self.damaged)?;
+                let mut damaged = std::mem::take(&mut self.damaged);
+                damaged.sort_by_key(|damage| damage.offset);
+                let grouped = std::mem::take(&mut chapters.grouped);
+                return Ok(Some(grouped.contents(size, damaged, self.cut)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The blocks that an index lists, and the index itself, if it is a good one that ends the file.
+fn read_index(block: &[u8], offset: u64) -> Option<Vec<Found>> {
+    let header = Header::read(block).filter(|header| header.tag == Tag::Index)?;
+    let mut place = BlockPlace {
+        number: 0,
+        offset,
+        header,
+        first: None,
+    };
+    if place.len() != block.len() as u64 {
+        return None;
+    }
+    let mut found = index::decode(place.payload(block).ok()?, offset).ok()?;
+    place.number = found.len() as u32;
+    found.push(Found {
+        place,
+        summary: None,
+    });
+    Some(found)
+}
+
+impl Files {
+    fn new(found: Vec<Found>) -> Self {
+        Self {
+            found,
+            ..Self::default()
+        }
+    }
+
+    fn finish(self) -> (Vec<Found>, Vec<Option<FileBlock>>) {
+        (self.found, self.files)
+    }
+
+    /// Reads all `F` blocks.
+    fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
+        while let Some(found) = self.found.get(self.next) {
+            let place = found.place;
+            if place.header.tag == Tag::File {
+                let read = if place.header.stored_bytes as usize > MAX_FILE_BLOCK_BYTES {
+                    Err(DamageKind::Payload("it is longer than 1 MiB"))
+                } else {
+                    let block = window.get(place.offset, place.len() as usize)?;
+                    place.payload(block).and_then(FileBlock::decode)
+                };
+                let file = read.map_err(|kind| damaged.push(damage(place, kind))).ok();
+                self.files.push(file);
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Chapters {
+    /// Sums up the chapters that were not closed.
+    fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
+        while let Some(draft) = self.grouped.drafts.get_mut(self.next) {
+            if draft.summary.is_none() {
+                sum_up(draft, &mut self.open, window, damaged)?;
+            }
+            self.open = None;
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a chapter's opening and its segments up to the first that is damaged.
+fn sum_up(
+    draft: &mut Draft,
+    open: &mut Option<(Summarizer, usize)>,
+    window: &Window,
+    damaged: &mut Vec<Damage>,
+) -> Result<(), Missing> {
+    let (summarizer, next) = match open {
+        Some(open) => open,
+        None => {
+            let Some(place) = draft.opening else {
+                if let Some(&place) = draft.segments.first() {
+                    let first = draft.first;
+                    damaged.push(damage(place, DamageKind::NoOpening { first }));
+                }
+                return Ok(());
+            };
+            let block = window.get(place.offset, place.len() as usize)?;
+            match begin(place, block, draft.first) {
+                Ok(summarizer) => open.insert((summarizer, 0)),
+                Err(kind) => {
+                    damaged.push(damage(place, kind));
+                    return Ok(());
+                }
+            }
+        }
+    };
+    while let Some(&place) = draft.segments.get(*next) {
+        let block = window.get(place.offset, place.len() as usize)?;
+        if let Err(kind) = go_on(place, block, summarizer) {
+            damaged.push(damage(place, kind));
+            draft.segments.truncate(*next);
+            break;
+        }
+        *next += 1;
+    }
+    draft.summary = Some(summarizer.summary());
+    Ok(())
+}
+
+fn begin(place: BlockPlace, block: &[u8], first: Seq) -> Result<Summarizer, DamageKind> {
+    let (_, head) = split_key(place.payload(block)?)?;
+    let (_, rest) = split_frame(head)?;
+    let summarizer = Summarizer::open(head)?;
+    if summarizer.first() != first || !rest.is_empty() {
+        return Err(DamageKind::Payload("its opening is of another chapter"));
+    }
+    Ok(summarizer)
+}
+
+fn go_on(place: BlockPlace, block: &[u8], summarizer: &mut Summarizer) -> Result<(), DamageKind> {
+    let (_, mut rest) = split_key(place.payload(block)?)?;
+    while !rest.is_empty() {
+        let (frame, after) = split_frame(rest)?;
+        summarizer.segment(frame.bytes)?;
+        rest = after;
+    }
+    Ok(())
+}
+
+fn damage(place: BlockPlace, kind: DamageKind) -> Damage {
+    Damage {
+        block: place.number,
+        offset: place.offset,
+        kind,
+    }
+}

@@ -1,0 +1,353 @@
+//! What went wrong in a chapter, as its summary lists it: a stretch, its kind and how bad it was.
+
+use std::fmt;
+
+use watchscope_model::Time;
+use watchscope_model::vocabulary::Severity;
+
+use crate::error::DamageKind;
+use crate::fields::{Cursor, push_signed, push_varint};
+
+/// The most troubles that a summary lists; over that, neighbours stand as one.
+pub const MAX_TROUBLES: usize = 32;
+
+/// What kind of trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TroubleKind {
+    /// A gap that was still open at the chapter's end, or whose watch was stopped in it: whether events are lost is not
+    /// known in this chapter.
+    OpenGap,
+    /// A gap that ended without a resume: events may be lost.
+    LostGap,
+    /// The server sent an ERROR event.
+    Error,
+    /// A watch held what was read otherwise: a verdict stood.
+    Divergence,
+    /// An occurrence of a finding above note.
+    Finding,
+    /// Something of a later version.
+    Later(u64),
+}
+
+impl TroubleKind {
+    fn number(self) -> u64 {
+        match self {
+            Self::OpenGap => 0,
+            Self::LostGap => 1,
+            Self::Error => 2,
+            Self::Divergence => 3,
+            Self::Finding => 4,
+            Self::Later(number) => number,
+        }
+    }
+
+    fn of(number: u64) -> Self {
+        match number {
+            0 => Self::OpenGap,
+            1 => Self::LostGap,
+            2 => Self::Error,
+            3 => Self::Divergence,
+            4 => Self::Finding,
+            later => Self::Later(later),
+        }
+    }
+}
+
+impl fmt::Display for TroubleKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OpenGap => "open gap",
+            Self::LostGap => "lost gap",
+            Self::Error => "error",
+            Self::Divergence => "divergence",
+            Self::Finding => "finding",
+            Self::Later(_) => "unknown",
+        })
+    }
+}
+
+/// A stretch of a chapter with trouble in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// When it began; the chapter's opening if it was open then.
+    pub start: Time,
+    /// How long it lasted, in microseconds; up to the chapter's last record if it was open then.
+    pub length_us: u64,
+    /// What kind; of several, that of the worst.
+    pub kind: TroubleKind,
+    /// How bad; of several, the worst.
+    pub severity: Severity,
+    /// Whether it was open when the chapter was opened.
+    pub open_at_begin: bool,
+    /// Whether it was open after the chapter's last record.
+    pub open_at_end: bool,
+    /// How many troubles stand here as one.
+    pub count: u64,
+}
+
+/// How bad, as a number that rises.
+pub(crate) fn rank(severity: Severity) -> u8 {
+    match severity {
+        Severity::Unknown => 0,
+        Severity::Note => 1,
+        Severity::Warning => 2,
+        Severity::Error => 3,
+        Severity::Divergence => 4,
+    }
+}
+
+/// The worse of two.
+pub(crate) fn worse(a: Severity, b: Severity) -> Severity {
+    if rank(b) > rank(a) { b } else { a }
+}
+
+impl Trouble {
+    /// When it ended.
+    #[must_use]
+    pub fn end(&self) -> Time {
+        let length_us = i64::try_from(self.length_us).unwrap_or(i64::MAX);
+        self.start.plus_micros(length_us)
+    }
+
+    fn join(self, other: Self) -> Self {
+        let (start, end) = (self.start.min(other.start), self.end().max(other.end()));
+        let worst = if rank(other.severity) > rank(self.severity) {
+            other
+        } else {
+            self
+        };
+        Self {
+            start,
+            length_us: length_us(start, end),
+            kind: worst.kind,
+            severity: worst.severity,
+            open_at_begin: self.open_at_begin || other.open_at_begin,
+            open_at_end: self.open_at_end || other.open_at_end,
+            count: self.count.saturating_add(other.count),
+        }
+    }
+
+    fn key(&self) -> (Time, u64, u64, u8) {
+        let kind = self.kind.number();
+        (self.start, self.length_us, kind, rank(self.severity))
+    }
+}
+
+/// The microseconds from one time to a later one.
+pub(crate) fn length_us(from: Time, to: Time) -> u64 {
+    u64::try_from(to.micros_since(from)).unwrap_or(0)
+}
+
+/// Sorts troubles by time and joins neighbours until there are at most `most`, the least severe first, and of those the
+/// nearest first. Each stretch that had a trouble keeps one.
+pub(crate) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
+    troubles.sort_by_key(Trouble::key);
+    let surplus = troubles.len().saturating_sub(most.max(1));
+    if surplus == 0 {
+        return;
+    }
+    let mut joined = Neighbours::new(std::mem::take(troubles));
+    (0..surplus).for_each(|_| joined.join_least());
+    *troubles = joined.finish();
+    // A long trouble may have swallowed the place of others.
+    troubles.sort_by_key(Trouble::key);
+}
+
+/// Troubles in a row, and which two of them to join next.
+struct Neighbours {
+    /// By place; `None` where one was joined to another.
+    all: Vec<Option<Trouble>>,
+    before: Vec<usize>,
+    after: Vec<usize>,
+    /// How bad and how far apart a trouble and the next are, and the place of the first.
+    pairs: std::collections::BTreeSet<(u8, u64, usize)>,
+}
+
+/// Stands for no place.
+const NONE: usize = usize::MAX;
+
+impl Neighbours {
+    fn new(troubles: Vec<Trouble>) -> Self {
+        let count = troubles.len();
+        let mut neighbours = Self {
+            all: troubles.into_iter().map(Some).collect(),
+            before: (0..count).map(|place| place.wrapping_sub(1)).collect(),
+            after: (1..=count)
+                .map(|place| if place == count { NONE } else { place })
+                .collect(),
+            pairs: std::collections::BTreeSet::new(),
+        };
+        for place in 0..count {
+            if let Some(pair) = neighbours.pair(place) {
+                neighbours.pairs.insert(pair);
+            }
+        }
+        neighbours
+    }
+
+    fn pair(&self, place: usize) -> Option<(u8, u64, usize)> {
+        let first = self.all.get(place)?.as_ref()?;
+        let next = self.all.get(self.after[place])?.as_ref()?;
+        let severity = rank(worse(first.severity, next.severity));
+        Some((severity, length_us(first.end(), next.start), place))
+    }
+
+    /// Joins the pair that is least severe, then nearest, then earliest.
+    fn join_least(&mut self) {
+        let Some((_, _, place)) = self.pairs.pop_first() else {
+            return;
+        };
+        let (next, before) = (self.after[place], self.before[place]);
+        for other in [next, before] {
+            if other != NONE
+                && let Some(pair) = self.pair(other)
+            {
+                self.pairs.remove(&pair);
+            }
+        }
+        let joined = self.all[place]
+            .zip(self.all[next].take())
+            .map(|(first, second)| first.join(second));
+        self.all[place] = joined;
+        self.after[place] = self.after[next];
+        if self.after[place] != NONE {
+            self.before[self.after[place]] = place;
+        }
+        for other in [place, before] {
+            if other != NONE
+                && let Some(pair) = self.pair(other)
+            {
+                self.pairs.insert(pair);
+            }
+        }
+    }
+
+    fn finish(self) -> Vec<Trouble> {
+        self.all.into_iter().flatten().collect()
+    }
+}
+
+const BEGIN: u8 = 1;
+const END: u8 = 2;
+
+impl Trouble {
+    /// Writes it, with its start as the distance from `base`.
+    pub(crate) fn write(&self, base: Time, out: &mut Vec<u8>) {
+        push_signed(self.start.0.wrapping_sub(base.0), out);
+        push_varint(self.length_us, out);
+        push_varint(self.kind.number(), out);
+        push_varint(self.severity.number(), out);
+        let begin = if self.open_at_begin { BEGIN } else { 0 };
+        let end = if self.open_at_end { END } else { 0 };
+        out.push(begin | end);
+        push_varint(self.count, out);
+    }
+
+    pub(crate) fn read(base: Time, cursor: &mut Cursor<'_>) -> Result<Self, DamageKind> {
+        let start = Time(base.0.wrapping_add(cursor.signed()?));
+        let length_us = cursor.varint()?;
+        let kind = TroubleKind::of(cursor.varint()?);
+        let severity = Severity::from_number(cursor.varint()?);
+        let flags = cursor.byte()?;
+        Ok(Self {
+            start,
+            length_us,
+            kind,
+            severity,
+            open_at_begin: flags & BEGIN != 0,
+            open_at_end: flags & END != 0,
+            count: cursor.varint()?,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn trouble() -> impl Strategy<Value = Trouble> {
+        let severity = prop::sample::select(Severity::ALL);
+        (
+            0i64..100_000,
+            0u64..3_000,
+            0u64..6,
+            severity,
+            any::<[bool; 2]>(),
+        )
+            .prop_map(
+                |(start, length_us, kind, severity, [open_at_begin, open_at_end])| Trouble {
+                    start: Time(start),
+                    length_us,
+                    kind: TroubleKind::of(kind),
+                    severity,
+                    open_at_begin,
+                    open_at_end,
+                    count: 1,
+                },
+            )
+    }
+
+    fn at(start: i64, length_us: u64, severity: Severity) -> Trouble {
+        Trouble {
+            start: Time(start),
+            length_us,
+            kind: TroubleKind::Finding,
+            severity,
+            open_at_begin: false,
+            open_at_end: false,
+            count: 1,
+        }
+    }
+
+    #[test]
+    fn the_least_severe_neighbours_are_joined_first_and_of_those_the_nearest() {
+        let mut troubles = vec![
+            at(0, 5, Severity::Warning),
+            at(10, 0, Severity::Warning),
+            at(12, 0, Severity::Warning),
+            at(13, 0, Severity::Error),
+            at(14, 0, Severity::Error),
+        ];
+        join_neighbours(&mut troubles, 4);
+        let spans = |troubles: &[Trouble]| -> Vec<(i64, u64, u64)> {
+            let each = troubles.iter();
+            each.map(|trouble| (trouble.start.0, trouble.length_us, trouble.count))
+                .collect()
+        };
+        assert_eq!(
+            spans(&troubles),
+            [(0, 5, 1), (10, 2, 2), (13, 0, 1), (14, 0, 1)]
+        );
+        join_neighbours(&mut troubles, 3);
+        assert_eq!(spans(&troubles), [(0, 12, 3), (13, 0, 1), (14, 0, 1)]);
+        join_neighbours(&mut troubles, 1);
+        assert_eq!(spans(&troubles), [(0, 14, 5)]);
+        assert_eq!(troubles[0].severity, Severity::Error);
+    }
+
+    proptest! {
+        #[test]
+        fn joining_leaves_no_stretch_without_a_mark_and_counts_all(mut troubles in prop::collection::vec(trouble(), 0..200), most in 1usize..40) {
+            let all = troubles.clone();
+            join_neighbours(&mut troubles, most);
+            prop_assert!(troubles.len() <= most);
+            prop_assert_eq!(troubles.iter().map(|trouble| trouble.count).sum::<u64>(), all.len() as u64);
+            for one in &all {
+                let is_marked = troubles.iter().any(|mark| {
+                    mark.start <= one.start && one.end() <= mark.end() && rank(mark.severity) >= rank(one.severity)
+                });
+                prop_assert!(is_marked, "{one:?}");
+            }
+            let worst = |troubles: &[Trouble]| troubles.iter().map(|trouble| rank(trouble.severity)).max();
+            prop_assert_eq!(worst(&troubles), worst(&all));
+        }
+
+        #[test]
+        fn a_trouble_reads_back(trouble in trouble(), base in -5i64..5) {
+            let mut bytes = Vec::new();
+            trouble.write(Time(base), &mut bytes);
+            prop_assert_eq!(Trouble::read(Time(base), &mut Cursor::new(&bytes)), Ok(trouble));
+        }
+    }
+}

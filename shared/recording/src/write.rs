@@ -1,0 +1,437 @@
+//! The machine that writes a recording: it returns the bytes to append, and asks its host to deflate.
+//!
+//! ```text
+//!   begin ─► F      open_chapter ─► O      segment, flush ─► S      close_chapter ─► Packing ─(deflated)─► C, each 64: I
+//!                                                                                     finish ─► I
+//! ```
+//!
+//! The host appends what each call returns, in the order of the calls. At every moment the file is a valid one.
+
+use watchscope_model::codec::{FrameKind, split_frame};
+use watchscope_model::{EpochId, LogId, Seq};
+
+use crate::block::{BlockPlace, block, file_header};
+use crate::body::Bodies;
+use crate::chapter::{KEY_BYTES, chapter_prefix};
+use crate::contents::{Contents, group};
+use crate::error::WriteError;
+use crate::file_block::FileBlock;
+use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, MAX_RAW_BYTES, Tag};
+use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
+use crate::summary::{Summarizer, Summary};
+
+/// The most bytes of frames that an `O` or `S` holds.
+const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
+
+/// Writes a recording.
+///
+/// Holds an index entry for each block, and of the open chapter its frames (64 MiB at most; a chapter that outgrows that
+/// stays in `O` and `S`) and the fold without the objects that it opened with.
+#[derive(Debug)]
+pub struct Writer {
+    offset: u64,
+    blocks: Vec<Listed>,
+    files: Vec<FileBlock>,
+    chapters_since_index: u32,
+    open: Option<OpenChapter>,
+}
+
+#[derive(Debug)]
+struct OpenChapter {
+    first: Seq,
+    /// Its `O`.
+    block: usize,
+    summarizer: Summarizer,
+    /// All its frames, or from where it outgrew a block: those that are not written yet.
+    frames: Vec<u8>,
+    /// Where in `frames` those begin that no `S` holds yet.
+    unwritten_from: usize,
+    is_too_large: bool,
+}
+
+/// What a host is to deflate (raw deflate, RFC 1951) before it can be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packing {
+    tag: Tag,
+    first: Seq,
+    /// What stands before the deflated part.
+    prefix: Vec<u8>,
+    /// Of a closed chapter, its summary.
+    summary: Vec<u8>,
+    raw: Vec<u8>,
+}
+
+impl Packing {
+    /// The bytes to deflate; at most [`MAX_RAW_BYTES`].
+    #[must_use]
+    pub fn raw(&self) -> &[u8] {
+        &self.raw
+    }
+
+    fn of_chapter(first: Seq, summary: &Summary, raw: Vec<u8>) -> Self {
+        let summary = summary.encode();
+        Self {
+            tag: Tag::Chapter,
+            first,
+            prefix: chapter_prefix(first, &summary),
+            summary,
+            raw,
+        }
+    }
+}
+
+/// What closing a chapter gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closing {
+    /// The segments that no block held yet; to be appended now.
+    pub append: Vec<u8>,
+    /// The closed chapter, to be deflated and handed to [`Writer::packed`]; `None` if it is too large for a block, or has
+    /// no records, and so stays as it was written.
+    pub packing: Option<Packing>,
+}
+
+impl Writer {
+    /// Begins a file; returns the writer and the file's first bytes.
+    ///
+    /// # Errors
+    /// If `file` does not fit in a block.
+    pub fn begin(file: &FileBlock) -> Result<(Self, Vec<u8>), WriteError> {
+        let mut writer = Self {
+            offset: FILE_HEADER_BYTES as u64,
+            blocks: Vec::new(),
+            files: Vec::new(),
+            chapters_since_index: 0,
+            open: None,
+        };
+        let mut bytes = file_header().to_vec();
+        bytes.extend(writer.file(file)?);
+        Ok((writer, bytes))
+    }
+
+    /// Says what the chapters from here on are of, if that is another run or log than before.
+    ///
+    /// # Errors
+    /// If `file` does not fit in a block.
+    pub fn file(&mut self, file: &FileBlock) -> Result<Vec<u8>, WriteError> {
+        let bytes = self.append(Tag::File, &[&file.encode()], None, None)?;
+        self.files.push(file.clone());
+        Ok(bytes)
+    }
+
+    /// Goes on with a file that was opened: returns the writer, and the length to which the file is cut before it is
+    /// written on. `None` if a part of it is not readable, so that it could have no index.
+    #[must_use]
+    pub fn resume(contents: &Contents) -> Option<(Self, u64)> {
+        let ends = contents.blocks.iter().map(BlockPlace::end);
+        let offset = ends.clone().next_back().unwrap_or(FILE_HEADER_BYTES as u64);
+        let begins = contents.blocks.iter().map(|block| block.offset);
+        let has_holes = !std::iter::once(FILE_HEADER_BYTES as u64)
+            .chain(ends)
+            .eq(begins.chain([offset]));
+        if has_holes || !contents.damaged.is_empty() {
+            return None;
+        }
+        let mut blocks: Vec<Listed> = contents
+            .blocks
+            .iter()
+            .map(|place| Listed {
+                header: place.header,
+                first: place.first,
+                summary: Vec::new(),
+            })
+            .collect();
+        for entry in &contents.chapters {
+            for place in entry.closed.iter().chain(&entry.opening) {
+                blocks[place.number as usize].summary = entry.summary.encode();
+            }
+        }
+        let tags = blocks.iter().rev().map(|block| block.header.tag);
+        let since_index = tags.take_while(|tag| *tag != Tag::Index);
+        let writer = Self {
+            offset,
+            chapters_since_index: since_index.filter(|tag| *tag == Tag::Chapter).count() as u32,
+            blocks,
+            files: contents.files.clone(),
+            open: None,
+        };
+        Some((writer, offset))
+    }
+
+    /// What the file holds once all is appended that was returned. A chapter that is being packed is there as it was
+    /// written; of the open one, the summary also counts the segments that wait.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        let mut at = FILE_HEADER_BYTES as u64;
+        let mut found = Vec::new();
+        for (number, listed) in (0..).zip(&self.blocks) {
+            let place = BlockPlace {
+                number,
+                offset: at,
+                header: listed.header,
+                first: listed.first,
+            };
+            at = place.end();
+            let summary = Summary::decode(&listed.summary).ok();
+            found.push(Found { place, summary });
+        }
+        if let Some(open) = &self.open {
+            found[open.block].summary = Some(open.summarizer.summary());
+        }
+        let (files, mut damaged) = (self.files.iter().cloned().map(Some), Vec::new());
+        let grouped = group(found, files, &mut damaged);
+        grouped.contents(self.offset, damaged, None)
+    }
+
+    /// Opens a chapter with its head frame; returns its `O`.
+    ///
+    /// # Errors
+    /// If a chapter is open, or the frame is no head frame or too large.
+    pub fn open_chapter(&mut self, head: &[u8]) -> Result<Vec<u8>, WriteError> {
+        if let Some(open) = &self.open {
+            return Err(WriteError::ChapterOpen { first: open.first });
+        }
+        let head = one_frame(head, FrameKind::Head)?;
+        let summarizer = Summarizer::open(head)?;
+        let first = summarizer.first();
+        let bytes = self.keyed(Tag::Opening, first, head)?;
+        self.open = Some(OpenChapter {
+            first,
+            block: self.blocks.len() - 1,
+            summarizer,
+            frames: head.to_vec(),
+            unwritten_from: head.len(),
+            is_too_large: false,
+        });
+        Ok(bytes)
+    }
+
+    /// Takes in the open chapter's next segment frame. It is written by the next [`Writer::flush`]; if those that wait
+    /// would not fit in a block, they are returned as an `S` first.
+    ///
+    /// # Errors
+    /// If no chapter is open, or the frame is no segment that follows, or too large.
+    pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<u8>, WriteError> {
+        let open = self.open.as_mut().ok_or(WriteError::NoChapter)?;
+        let frame = one_frame(frame, FrameKind::Segment)?;
+        let too_large = WriteError::TooLarge {
+            tag: Tag::Segments,
+            bytes: frame.len(),
+        };
+        if frame.len() > MAX_FRAMES_BYTES {
+            return Err(too_large);
+        }
+        open.summarizer.segment(frame)?;
+        let waiting = open.frames.len() - open.unwritten_from;
+        let is_full = waiting + frame.len() > MAX_FRAMES_BYTES
+            || open.frames.len() + frame.len() > MAX_RAW_BYTES as usize;
+        let bytes = if is_full { self.flush()? } else { Vec::new() };
+        let open = self.open.as_mut().ok_or(WriteError::NoChapter)?;
+        if open.frames.len() + frame.len() > MAX_RAW_BYTES as usize {
+            open.is_too_large = true;
+        }
+        if open.is_too_large && open.unwritten_from == open.frames.len() {
+            open.frames.clear();
+            open.unwritten_from = 0;
+        }
+        open.frames.extend_from_slice(frame);
+        Ok(bytes)
+    }
+
+    /// Returns the segments that wait as an `S`; nothing if none do. A host calls it at most 1 s after
+    /// [`Writer::segment`].
+    ///
+    /// # Errors
+    /// None that [`Writer::segment`] has not given before.
+    pub fn flush(&mut self) -> Result<Vec<u8>, WriteError> {
+        let Some(open) = &mut self.open else {
+            return Ok(Vec::new());
+        };
+        let first = open.first;
+        let frames = open.frames[open.unwritten_from..].to_vec();
+        if frames.is_empty() {
+            return Ok(Vec::new());
+        }
+        open.unwritten_from = open.frames.len();
+        self.keyed(Tag::Segments, first, &frames)
+    }
+
+    /// Closes the open chapter. The next one may be opened before the closed one is [`Writer::packed`].
+    ///
+    /// # Errors
+    /// If no chapter is open.
+    pub fn close_chapter(&mut self) -> Result<Closing, WriteError> {
+        let append = self.flush()?;
+        let open = self.open.take().ok_or(WriteError::NoChapter)?;
+        let summary = open.summarizer.summary();
+        self.blocks[open.block].summary = summary.encode();
+        let is_packed = summary.records() > 0 && !open.is_too_large;
+        let packing = is_packed.then(|| Packing::of_chapter(open.first, &summary, open.frames));
+        Ok(Closing { append, packing })
+    }
+
+    /// A whole chapter that was never written as an open one.
+    ///
+    /// # Errors
+    /// If the frames are none that follow each other, or too large for a block.
+    pub fn whole_chapter<'a>(
+        head: &[u8],
+        segments: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Packing, WriteError> {
+        let head = one_frame(head, FrameKind::Head)?;
+        let mut summarizer = Summarizer::open(head)?;
+        let mut raw = head.to_vec();
+        for frame in segments {
+            let frame = one_frame(frame, FrameKind::Segment)?;
+            summarizer.segment(frame)?;
+            raw.extend_from_slice(frame);
+        }
+        if raw.len() > MAX_RAW_BYTES as usize {
+            return Err(WriteError::TooLarge {
+                tag: Tag::Chapter,
+                bytes: raw.len(),
+            });
+        }
+        let summary = summarizer.summary();
+        Ok(Packing::of_chapter(summary.first, &summary, raw))
+    }
+
+    /// Bodies of the chapter that begins with `first`, by the seq of their record; `None` if there are none.
+    ///
+    /// # Errors
+    /// If they are too large for a block.
+    pub fn bodies<'a>(
+        first: Seq,
+        bodies: impl IntoIterator<Item = (Seq, &'a [u8])>,
+    ) -> Result<Option<Packing>, WriteError> {
+        let raw = Bodies::encode(first, bodies);
+        if raw.len() > MAX_RAW_BYTES as usize {
+            return Err(WriteError::TooLarge {
+                tag: Tag::Bodies,
+                bytes: raw.len(),
+            });
+        }
+        Ok((!raw.is_empty()).then(|| Packing {
+            tag: Tag::Bodies,
+            first,
+            prefix: first.0.to_le_bytes().to_vec(),
+            summary: Vec::new(),
+            raw,
+        }))
+    }
+
+    /// Returns the block with the bytes that the host has deflated, and an index behind each 64th chapter.
+    ///
+    /// # Errors
+    /// If deflating made it larger than a block may be.
+    pub fn packed(&mut self, packing: &Packing, deflated: &[u8]) -> Result<Vec<u8>, WriteError> {
+        let raw_bytes = u32::try_from(packing.raw.len()).unwrap_or(u32::MAX);
+        let mut bytes = self.append(
+            packing.tag,
+            &[&packing.prefix, deflated],
+            Some(raw_bytes),
+            Some(packing.first),
+        )?;
+        if packing.tag == Tag::Chapter {
+            if let Some(listed) = self.blocks.last_mut() {
+                listed.summary = packing.summary.clone();
+            }
+            self.chapters_since_index += 1;
+            if self.chapters_since_index == CHAPTERS_BETWEEN_INDEXES {
+                bytes.extend(self.index());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Ends the file; returns the segments that wait and the index.
+    ///
+    /// # Errors
+    /// None that [`Writer::segment`] has not given before.
+    pub fn finish(mut self) -> Result<Vec<u8>, WriteError> {
+        let mut bytes = self.flush()?;
+        bytes.extend(self.index());
+        Ok(bytes)
+    }
+
+    /// How many bytes the file has once all is appended that was returned.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.offset
+    }
+
+    /// How many blocks the file has. A host compacts it before there are [`MAX_BLOCKS`].
+    #[must_use]
+    pub fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The open chapter's first record.
+    #[must_use]
+    pub fn open_first(&self) -> Option<Seq> {
+        Some(self.open.as_ref()?.first)
+    }
+
+    /// The log and the run of its writer that the open chapter is of.
+    #[must_use]
+    pub fn open_log(&self) -> Option<(&LogId, &EpochId)> {
+        let summarizer = &self.open.as_ref()?.summarizer;
+        Some((summarizer.log(), summarizer.epoch()))
+    }
+
+    fn keyed(&mut self, tag: Tag, first: Seq, frames: &[u8]) -> Result<Vec<u8>, WriteError> {
+        let key = first.0.to_le_bytes();
+        self.append(tag, &[&key, frames], None, Some(first))
+    }
+
+    fn append(
+        &mut self,
+        tag: Tag,
+        payload: &[&[u8]],
+        raw_bytes: Option<u32>,
+        first: Option<Seq>,
+    ) -> Result<Vec<u8>, WriteError> {
+        let (header, bytes) = block(tag, payload, raw_bytes)?;
+        self.offset += bytes.len() as u64;
+        self.blocks.push(Listed {
+            header,
+            first,
+            summary: Vec::new(),
+        });
+        Ok(bytes)
+    }
+
+    /// The index of all blocks so far; nothing where it does not fit, since a file is read without one too.
+    fn index(&mut self) -> Vec<u8> {
+        self.chapters_since_index = 0;
+        index_block(&mut self.blocks, &mut self.offset)
+    }
+}
+
+/// An index of `blocks`, which end at `offset`; it becomes one of them. Nothing where it does not fit.
+pub(crate) fn index_block(blocks: &mut Vec<Listed>, offset: &mut u64) -> Vec<u8> {
+    if blocks.len() > MAX_BLOCKS {
+        return Vec::new();
+    }
+    let payload = index::encode(blocks, *offset);
+    let Ok((header, bytes)) = block(Tag::Index, &[&payload], None) else {
+        return Vec::new();
+    };
+    *offset += bytes.len() as u64;
+    blocks.push(Listed {
+        header,
+        first: None,
+        summary: Vec::new(),
+    });
+    debug_assert_eq!(bytes.len(), BLOCK_HEADER_BYTES + payload.len());
+    bytes
+}
+
+/// The first frame of `bytes`, if it is of a kind.
+fn one_frame(bytes: &[u8], kind: FrameKind) -> Result<&[u8], WriteError> {
+    let (frame, _) = split_frame(bytes)?;
+    if frame.kind != kind {
+        let tag = frame.bytes[0];
+        return Err(watchscope_model::codec::DecodeError::Tag(tag).into());
+    }
+    Ok(frame.bytes)
+}
