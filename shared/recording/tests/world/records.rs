@@ -9,6 +9,7 @@ use watchscope_model::event::{
     Verdict, WatchPhase, WatchStarted, WatchStopped,
 };
 use watchscope_model::field::Headers;
+use watchscope_model::id::Owner;
 use watchscope_model::vocabulary::{
     Author, Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason,
     Severity, Standing,
@@ -82,8 +83,9 @@ pub fn event() -> impl Strategy<Value = Event> {
         word(Origin::ALL),
         object(),
         version(),
+        prop::option::of(object()),
     )
-        .prop_map(|(watch, change, origin, object, resource_version)| {
+        .prop_map(|(watch, change, origin, object, resource_version, owner)| {
             Change {
                 watch,
                 stream: Some(StreamId(1)),
@@ -96,6 +98,9 @@ pub fn event() -> impl Strategy<Value = Event> {
                 subresource: None,
                 bytes: Some(900),
                 stray: None,
+                owner: owner.map(|owner| {
+                    Owner::new("ReplicaSet".into(), owner.name.clone(), owner.uid.clone())
+                }),
             }
             .into()
         });
