@@ -11,6 +11,7 @@ pub mod log;
 mod metrics;
 pub mod origin;
 pub mod probes;
+pub mod recordings;
 mod scrape;
 pub mod session;
 mod stop;

@@ -29,6 +29,7 @@ mod page;
 mod proxied;
 mod real_clients;
 mod real_cluster;
+mod recordings;
 mod records;
 mod relay;
 mod rotations;

@@ -7,6 +7,8 @@ mod explain;
 mod file;
 mod lessons;
 mod page;
+mod record;
+mod recorded;
 mod serve;
 mod signals;
 mod simulate;
@@ -50,6 +52,7 @@ pub async fn run() -> ExitCode {
         Command::Serve(args) => serve::serve(args).await,
         Command::Demo(args) => serve::demo(args).await,
         Command::Watch(args) => watch::watch(args).await,
+        Command::Record(args) => record::record(args).await,
         Command::Audit(args) => audit::audit(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Lessons(args) => lessons::lessons(&args),

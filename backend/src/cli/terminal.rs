@@ -44,6 +44,12 @@ pub(super) fn loss_line(from: u64, to: u64) -> String {
     )
 }
 
+/// What is not in a recording between two records that are.
+pub(super) fn hole_line(from: u64, to: u64) -> String {
+    let style = AnsiColor::Yellow.on_default();
+    format!("{style}records {from} to {to} are not in the recording{style:#}")
+}
+
 fn style(event: &Event) -> Style {
     let colour = match event {
         Event::Change(change) => match change.change {

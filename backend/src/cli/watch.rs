@@ -1,14 +1,17 @@
 //! `watchscope watch`: the log on standard output, nothing else there.
 
 use std::io::Write;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use watchscope_model::Entry;
 use watchscope_model::fold::State;
 
 use super::args::{Output, WatchArgs};
 use super::exit::Failure;
+use super::recorded;
 use super::serve::{lookup, name_of, open_log, settings, start};
 use super::signals::stop_flag;
 use super::terminal;
@@ -22,6 +25,9 @@ use crate::stop::stopped;
 /// # Errors
 /// Exit code 1 if nothing could be listed by then, 2 for a resource that does not exist.
 pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
+    if let Some(file) = &args.from {
+        return tokio::task::block_in_place(|| recorded::write(file, args.output));
+    }
     let began = Instant::now();
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
@@ -30,26 +36,11 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     let mut settings = settings(&args.what, &args.cluster, args.resources.clone(), false);
     settings.audit = args.audit.into();
     let mut stop = stop_flag().map_err(Failure::failed)?;
-    let over = async {
-        match args.for_duration {
-            Some(span) => tokio::time::sleep_until(began + span).await,
-            None => std::future::pending().await,
-        }
-    };
-    let over = async {
-        tokio::select! {
-            () = stopped(&mut stop) => {}
-            () = over => {}
-        }
-    };
+    let over = over(&mut stop, began, args.for_duration);
     tokio::pin!(over);
     let watches = tokio::select! {
         started = start(&source, config, settings, &log) => started?,
-        () = &mut over => {
-            return Err(Failure::failed(format!(
-                "nothing could be listed: {endpoint} has not answered"
-            )));
-        }
+        () = &mut over => return Err(not_answered(&endpoint)),
     };
     // Not before: standard output stays empty where the command was wrong.
     let writing = match args.output {
@@ -66,23 +57,52 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     watches.stop().await;
     log.close().await;
     let _ = writing.await;
-    if has_listed(&state) {
-        Ok(())
-    } else {
-        let why = state.watches.iter().map(|(name, watch)| {
-            let phase = watch
-                .phase
-                .as_ref()
-                .map_or("not begun".to_owned(), |phase| {
-                    format!("{} ({})", phase.phase, phase.reason)
-                });
-            format!("{name} {phase}")
-        });
-        Err(Failure::failed(format!(
-            "nothing could be listed: {}",
-            why.collect::<Vec<_>>().join(", ")
-        )))
+    listed(&state)
+}
+
+/// Returns when a command that watches is to end: on a signal, or after its time.
+pub(super) async fn over(
+    stop: &mut watch::Receiver<bool>,
+    began: Instant,
+    for_duration: Option<Duration>,
+) {
+    let time_over = async {
+        match for_duration {
+            Some(span) => tokio::time::sleep_until(began + span).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = stopped(stop) => {}
+        () = time_over => {}
     }
+}
+
+/// The end came before the apiserver's first answer.
+pub(super) fn not_answered(endpoint: &str) -> Failure {
+    Failure::failed(format!(
+        "nothing could be listed: {endpoint} has not answered"
+    ))
+}
+
+/// A failure if no list was ever complete.
+pub(super) fn listed(state: &State) -> Result<(), Failure> {
+    if has_listed(state) {
+        return Ok(());
+    }
+    let why = state.watches.iter().map(|(name, watch)| {
+        let phase = watch
+            .phase
+            .as_ref()
+            .map_or("not begun".to_owned(), |phase| {
+                format!("{} ({})", phase.phase, phase.reason)
+            });
+        format!("{name} {phase}")
+    });
+    Err(Failure::failed(format!(
+        "nothing could be listed: {}",
+        why.collect::<Vec<_>>().join(", ")
+    )))
 }
 
 /// Whether a list was ever complete. The one being read now may be another; progress is left by the one before.
@@ -134,7 +154,6 @@ fn put(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
 mod tests {
     use std::io;
     use std::sync::mpsc;
-    use std::time::Duration;
 
     use clap::Parser as _;
     use serde_json::json;

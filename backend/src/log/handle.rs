@@ -12,6 +12,7 @@ use watchscope_model::{EpochId, Inside, Layers, LogId, Seq, State, Time};
 use super::batch::Batch;
 use super::bodies::{Bodies, BodyLookup};
 use super::clock::{Clock, SystemClock};
+use super::frames::FrameReader;
 use super::ids::Ids;
 use super::reader::{LogReader, Since};
 use super::shared::{RingProgress, Shared, lock};
@@ -235,6 +236,12 @@ impl LogHandle {
     #[must_use]
     pub fn reader(&self, since: Since) -> LogReader {
         LogReader::new(self.shared.clone(), since)
+    }
+
+    /// A reader of the frames, from the first chapter kept on.
+    #[must_use]
+    pub fn frames(&self) -> FrameReader {
+        FrameReader::new(self.shared.clone())
     }
 
     /// The fold at the head, and a reader that goes on from there.

@@ -10,6 +10,7 @@
 mod batch;
 mod bodies;
 mod clock;
+mod frames;
 mod handle;
 mod ids;
 mod reader;
@@ -22,6 +23,7 @@ pub use watchscope_journal::CompareRequest;
 pub use self::batch::Batch;
 pub use self::bodies::BodyLookup;
 pub use self::clock::{Clock, SystemClock};
+pub use self::frames::{FrameRead, FrameReader};
 pub use self::handle::{BODY_BYTES, LogClosed, LogConfig, LogHandle, NoEpoch, RING_BYTES};
 pub use self::ids::Ids;
 pub use self::reader::{LogReader, Read, Since};

@@ -79,10 +79,21 @@ pub(super) enum Command {
     #[command(after_help = format!(
         "Examples:\n\
          \x20 watchscope watch pods,nodes -A\n\
-         \x20 watchscope watch events -n shop -o jsonl --for 30s | jq .type\n\n\
+         \x20 watchscope watch events -n shop -o jsonl --for 30s | jq .type\n\
+         \x20 watchscope watch --from incident.wscope\n\n\
          {PLACES}"
     ))]
     Watch(WatchArgs),
+    /// Write the log into a file, to be read later and elsewhere
+    #[command(after_help = format!(
+        "Examples:\n\
+         \x20 watchscope record pods deploy -n shop -o incident.wscope --for 10m\n\
+         \x20 watchscope watch --from incident.wscope -o jsonl | jq .type\n\n\
+         The file can be read at every moment, also after a crash: no record waits longer than about a second. \
+         docs/recordings.md says what is in it. Values of Secrets are never in it.\n\n\
+         {PLACES}"
+    ))]
+    Record(RecordArgs),
     /// Compare what watches hold with etcd now: exit 0 clean, 3 diverged, 4 cannot tell
     #[command(after_help = format!(
         "Examples:\n\
@@ -218,8 +229,20 @@ pub(super) struct DemoArgs {
 #[derive(Clone, Debug, Args)]
 pub(super) struct WatchArgs {
     /// Resources to watch: pods, deploy, certificates.cert-manager.io, deployments.v1.apps
-    #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
+    #[arg(
+        value_name = "RESOURCE",
+        required_unless_present = "from",
+        value_delimiter = ','
+    )]
     pub(super) resources: Vec<String>,
+    /// Write what a recording holds, instead of watching
+    #[arg(
+        long,
+        env = "WATCHSCOPE_FROM",
+        value_name = "FILE",
+        conflicts_with_all = ["resources", "for_duration"]
+    )]
+    pub(super) from: Option<PathBuf>,
     /// How to write the log: a line of words, or a JSON object, for each record
     #[arg(
         short,
@@ -231,6 +254,29 @@ pub(super) struct WatchArgs {
         hide_possible_values = true
     )]
     pub(super) output: Output,
+    /// Stop after this long, such as 30s, 5m or 1h30m, counted from the start of the process
+    #[arg(long = "for", env = "WATCHSCOPE_FOR", value_name = "DURATION", value_parser = duration)]
+    pub(super) for_duration: Option<Duration>,
+    /// Which cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+    /// How much is audited.
+    #[command(flatten)]
+    pub(super) audit: AuditLevelArgs,
+    /// What to watch.
+    #[command(flatten)]
+    pub(super) what: WhatArgs,
+}
+
+/// Arguments of `record`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct RecordArgs {
+    /// Resources to watch: pods, deploy, certificates.cert-manager.io, deployments.v1.apps
+    #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
+    pub(super) resources: Vec<String>,
+    /// File to write, by custom with the ending .wscope; it must not be there yet
+    #[arg(short, long, env = "WATCHSCOPE_OUT", value_name = "FILE")]
+    pub(super) out: PathBuf,
     /// Stop after this long, such as 30s, 5m or 1h30m, counted from the start of the process
     #[arg(long = "for", env = "WATCHSCOPE_FOR", value_name = "DURATION", value_parser = duration)]
     pub(super) for_duration: Option<Duration>,

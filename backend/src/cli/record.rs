@@ -1,0 +1,63 @@
+//! `watchscope record`: the log into a file.
+
+use tokio::time::Instant;
+
+use super::args::RecordArgs;
+use super::exit::Failure;
+use super::serve::{lookup, name_of, open_log, settings, start};
+use super::signals::stop_flag;
+use super::watch::{listed, not_answered, over};
+use crate::recordings::{self, Recorder};
+
+/// Records until `--for` is over, Ctrl-C, or the disk fails.
+///
+/// # Errors
+/// Exit code 1 if the file cannot be written or nothing could be listed, 2 for a resource that does not exist.
+pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
+    let began = Instant::now();
+    let source = lookup(&args.cluster);
+    let config = source.load().map_err(Failure::failed)?;
+    let endpoint = config.endpoint.to_string();
+    let log = open_log(&name_of(&config), args.what.memory.bytes)?;
+    let mut settings = settings(&args.what, &args.cluster, args.resources, false);
+    settings.audit = args.audit.into();
+    let mut stop = stop_flag().map_err(Failure::failed)?;
+    let over = over(&mut stop, began, args.for_duration);
+    tokio::pin!(over);
+    let watches = tokio::select! {
+        started = start(&source, config, settings, &log) => started?,
+        () = &mut over => return Err(not_answered(&endpoint)),
+    };
+    // Not before: no file is left where the command was wrong.
+    let recorder = match Recorder::create(&args.out, log.log(), log.epoch()) {
+        Ok(recorder) => recorder,
+        Err(error) => {
+            watches.stop().await;
+            return Err(Failure::failed(error));
+        }
+    };
+    let mut recording = tokio::spawn(recordings::record(log.frames(), recorder));
+    let mut recorded = tokio::select! {
+        () = &mut over => None,
+        recorded = &mut recording => Some(recorded),
+    };
+    let (state, _) = log.head().await;
+    watches.stop().await;
+    log.close().await;
+    if recorded.is_none() {
+        recorded = Some(recording.await);
+    }
+    let recorder = recorded
+        .expect("it is waited for")
+        .map_err(Failure::failed)?
+        .map_err(Failure::failed)?;
+    let records = state.seq.0;
+    for (from, to) in recorder.lost() {
+        tracing::warn!(
+            "records {from} to {to} left the ring before they could be written; --memory makes it larger"
+        );
+    }
+    let bytes = tokio::task::block_in_place(|| recorder.finish(&state)).map_err(Failure::failed)?;
+    tracing::info!("{records} records, {bytes} bytes in {}", args.out.display());
+    listed(&state)
+}

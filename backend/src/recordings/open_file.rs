@@ -1,0 +1,86 @@
+//! A recording that is open for reading.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use watchscope_recording::{Chapter, ChapterEntry, Contents, Damage, ReadChapter, ReadError, Scan};
+
+use super::disk::drive;
+
+/// Why a recording cannot be read.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// It is no recording that can be read.
+    #[error("{}, {error}", path.display())]
+    NotReadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: ReadError,
+    },
+}
+
+/// A recording that is open. It holds what the file lists, and reads chapters as they are asked for.
+#[derive(Debug)]
+pub struct OpenFile {
+    path: PathBuf,
+    file: File,
+    contents: Contents,
+}
+
+impl OpenFile {
+    /// Opens a recording. It may go on being written: what it holds then is read.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no recording of a version that is known.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let unreadable = |error| OpenError::Unreadable {
+            path: path.to_owned(),
+            error,
+        };
+        let file = File::open(path).map_err(unreadable)?;
+        let size = file.metadata().map_err(unreadable)?.len();
+        let mut scan = Scan::new(size);
+        let contents = drive(&file, |input| scan.step(input)).map_err(unreadable)?;
+        let contents = contents.map_err(|error| OpenError::NotReadable {
+            path: path.to_owned(),
+            error,
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            contents,
+        })
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    /// A chapter's frames.
+    ///
+    /// # Errors
+    /// If the disk fails, or (within) if nothing of the chapter can be read.
+    pub fn chapter(&self, entry: &ChapterEntry) -> Result<Result<Chapter, Damage>, OpenError> {
+        let mut machine = ReadChapter::new(entry);
+        let read = drive(&self.file, |input| machine.step(input));
+        read.map_err(|error| OpenError::Unreadable {
+            path: self.path.clone(),
+            error,
+        })
+    }
+}

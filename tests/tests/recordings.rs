@@ -1,0 +1,157 @@
+//! Recordings: made from a cluster, ended in every way, read again.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use watchscope_tests::{Finished, WatchscopeBinary, eventually, or_skip};
+
+use crate::simulated::Simulated;
+
+const LONG: Duration = Duration::from_secs(60);
+
+async fn read(binary: &WatchscopeBinary, file: &Path, form: &str) -> Result<Finished> {
+    let file = file.to_str().context("a folder with a plain name")?;
+    binary
+        .with(&["watch", "--from", file, "-o", form])
+        .run(LONG)
+        .await
+}
+
+fn lines(finished: &Finished) -> Result<Vec<Value>> {
+    let lines = finished.stdout.lines();
+    Ok(lines.map(serde_json::from_str).collect::<Result<_, _>>()?)
+}
+
+#[tokio::test]
+async fn what_is_recorded_is_read_again_record_for_record_and_owners_are_in_it() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.wscope");
+    let name = file.to_str().context("a folder with a plain name")?;
+    let finished = binary
+        .with(&[
+            "record",
+            "pods",
+            "replicasets",
+            "-A",
+            "-o",
+            name,
+            "--for",
+            "4s",
+        ])
+        .kubeconfig(&simulated.kubeconfig)
+        .run(LONG)
+        .await?;
+    ensure!(finished.code() == Some(0), "{finished:?}");
+    ensure!(finished.stdout.is_empty(), "{finished:?}");
+    ensure!(finished.stderr.contains(" records, "), "{finished:?}");
+
+    let told = read(&binary, &file, "jsonl").await?;
+    ensure!(told.code() == Some(0), "{told:?}");
+    let told = lines(&told)?;
+    let (log, records) = told.split_first().context("it has a line of the log")?;
+    ensure!(log["type"] == "log" && log["first"] == 1, "{log}");
+    ensure!(log["head"] == records.len(), "{log}, {}", records.len());
+    let seqs: Vec<&Value> = records.iter().map(|record| &record["seq"]).collect();
+    ensure!(
+        seqs.iter().zip(1..).all(|(seq, place)| **seq == place),
+        "{seqs:?}"
+    );
+    let complete = records
+        .iter()
+        .filter(|record| record["type"] == "list.complete");
+    ensure!(complete.count() == 2, "both lists are in it");
+    let owner = records.iter().find_map(|record| {
+        let pod = record["watch"] == "*/pods" && record["type"] == "change";
+        record.get("owner").filter(|_| pod)
+    });
+    ensure!(
+        owner.is_some_and(|owner| owner["kind"] == "ReplicaSet"),
+        "{owner:?}"
+    );
+
+    let text = read(&binary, &file, "text").await?;
+    ensure!(text.stdout.lines().count() == records.len(), "a line each");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_recording_that_was_killed_is_read_as_far_as_it_was_written() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.wscope");
+    let name = file.to_str().context("a folder with a plain name")?;
+    let mut recording = binary
+        .with(&["record", "pods", "-A", "-o", name])
+        .kubeconfig(&simulated.kubeconfig)
+        .start()?;
+    eventually("the list is in the file", LONG, async || {
+        let told = read(&binary, &file, "jsonl").await?;
+        ensure!(told.code() == Some(0), "{told:?}");
+        ensure!(told.stdout.contains("\"list.complete\""), "not yet");
+        Ok(())
+    })
+    .await?;
+    recording.kill()?;
+    recording.end(LONG).await?;
+    let told = read(&binary, &file, "jsonl").await?;
+    ensure!(told.code() == Some(0), "{told:?}");
+    let told = lines(&told)?;
+    let seqs = told[1..].iter().map(|record| &record["seq"]);
+    ensure!(seqs.zip(1..).all(|(seq, place)| *seq == place));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_file_that_is_there_wrong_or_damaged_is_named_with_the_place() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.wscope");
+    let name = file.to_str().context("a folder with a plain name")?;
+    let record = ["record", "pods", "-A", "-o", name, "--for", "3s"];
+    let first = binary
+        .with(&record)
+        .kubeconfig(&simulated.kubeconfig)
+        .run(LONG)
+        .await?;
+    ensure!(first.code() == Some(0), "{first:?}");
+    let again = binary
+        .with(&record)
+        .kubeconfig(&simulated.kubeconfig)
+        .run(LONG)
+        .await?;
+    ensure!(again.code() == Some(1), "{again:?}");
+    ensure!(
+        again
+            .stderr
+            .ends_with("exists; name another file, or remove it\n"),
+        "{again:?}"
+    );
+
+    // Within the one closed chapter, which is nearly all of the file.
+    let mut bytes = std::fs::read(&file)?;
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    let damaged = folder.path().join("damaged.wscope");
+    std::fs::write(&damaged, &bytes)?;
+    let told = read(&binary, &damaged, "text").await?;
+    ensure!(told.code() == Some(1), "{told:?}");
+    ensure!(told.stderr.contains("block 1 at byte"), "{told:?}");
+    ensure!(told.stderr.contains("is damaged"), "{told:?}");
+
+    let other = folder.path().join("other");
+    std::fs::write(&other, "apiVersion: v1\n")?;
+    let told = read(&binary, &other, "text").await?;
+    ensure!(told.code() == Some(1), "{told:?}");
+    ensure!(
+        told.stderr
+            .ends_with("byte 0: this is no watchscope recording\n"),
+        "{told:?}"
+    );
+    Ok(())
+}
