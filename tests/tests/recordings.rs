@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use watchscope_tests::{Finished, WatchscopeBinary, eventually, or_skip};
+use watchscope_tests::{Finished, Watchscope, WatchscopeBinary, eventually, or_skip};
 
 use crate::simulated::Simulated;
 
@@ -24,30 +24,47 @@ fn lines(finished: &Finished) -> Result<Vec<Value>> {
     Ok(lines.map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
+/// A recording that goes on, once the file holds a whole list of each resource.
+async fn recording(
+    binary: &WatchscopeBinary,
+    simulated: &Simulated,
+    file: &Path,
+    resources: &[&str],
+) -> Result<Watchscope> {
+    let name = file.to_str().context("a folder with a plain name")?;
+    let mut arguments = vec!["record", "-A", "-o", name];
+    arguments.extend(resources);
+    let recording = binary
+        .with(&arguments)
+        .kubeconfig(&simulated.kubeconfig)
+        .start()?;
+    eventually("the lists are in the file", LONG, async || {
+        let told = read(binary, file, "jsonl").await?;
+        ensure!(told.code() == Some(0), "{told:?}");
+        let complete = told.stdout.matches("\"type\":\"list.complete\"").count();
+        ensure!(complete == resources.len(), "{complete} lists");
+        Ok(())
+    })
+    .await?;
+    Ok(recording)
+}
+
 #[tokio::test]
 async fn what_is_recorded_is_read_again_record_for_record_and_owners_are_in_it() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("a.wscope");
-    let name = file.to_str().context("a folder with a plain name")?;
-    let finished = binary
-        .with(&[
-            "record",
-            "pods",
-            "replicasets",
-            "-A",
-            "-o",
-            name,
-            "--for",
-            "4s",
-        ])
-        .kubeconfig(&simulated.kubeconfig)
-        .run(LONG)
-        .await?;
-    ensure!(finished.code() == Some(0), "{finished:?}");
-    ensure!(finished.stdout.is_empty(), "{finished:?}");
-    ensure!(finished.stderr.contains(" records, "), "{finished:?}");
+    let resources = ["pods", "replicasets"];
+    let mut recording = recording(&binary, &simulated, &file, &resources).await?;
+    let status = recording.terminate(LONG).await?;
+    ensure!(status.success(), "{status}, {}", recording.stderr());
+    ensure!(recording.stdout().is_empty(), "{}", recording.stdout());
+    ensure!(
+        recording.stderr().contains(" records, "),
+        "{}",
+        recording.stderr()
+    );
 
     let told = read(&binary, &file, "jsonl").await?;
     ensure!(told.code() == Some(0), "{told:?}");
@@ -84,18 +101,7 @@ async fn a_recording_that_was_killed_is_read_as_far_as_it_was_written() -> Resul
     let simulated = Simulated::start(&binary, 0).await?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("a.wscope");
-    let name = file.to_str().context("a folder with a plain name")?;
-    let mut recording = binary
-        .with(&["record", "pods", "-A", "-o", name])
-        .kubeconfig(&simulated.kubeconfig)
-        .start()?;
-    eventually("the list is in the file", LONG, async || {
-        let told = read(&binary, &file, "jsonl").await?;
-        ensure!(told.code() == Some(0), "{told:?}");
-        ensure!(told.stdout.contains("\"list.complete\""), "not yet");
-        Ok(())
-    })
-    .await?;
+    let mut recording = recording(&binary, &simulated, &file, &["pods"]).await?;
     recording.kill()?;
     recording.end(LONG).await?;
     let told = read(&binary, &file, "jsonl").await?;
@@ -113,15 +119,10 @@ async fn a_file_that_is_there_wrong_or_damaged_is_named_with_the_place() -> Resu
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("a.wscope");
     let name = file.to_str().context("a folder with a plain name")?;
-    let record = ["record", "pods", "-A", "-o", name, "--for", "3s"];
-    let first = binary
-        .with(&record)
-        .kubeconfig(&simulated.kubeconfig)
-        .run(LONG)
-        .await?;
-    ensure!(first.code() == Some(0), "{first:?}");
+    let mut first = recording(&binary, &simulated, &file, &["pods"]).await?;
+    ensure!(first.terminate(LONG).await?.success());
     let again = binary
-        .with(&record)
+        .with(&["record", "pods", "-A", "-o", name])
         .kubeconfig(&simulated.kubeconfig)
         .run(LONG)
         .await?;

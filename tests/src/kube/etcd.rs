@@ -95,8 +95,21 @@ impl Etcd {
 
     /// Every change from revision 1 to now whose key begins so, in the order they happened.
     /// A store that was compacted has lost its beginning, which is an error.
+    ///
+    /// On a machine under load etcd's JSON gateway was seen to close the connection in the middle of its answer: what was
+    /// read is then read again, at most twice.
     pub async fn history(&self, key_prefix: &str) -> Result<Vec<Change>> {
         let head = self.revision().await?;
+        for _ in 0..2 {
+            match self.changes_until(head, key_prefix).await {
+                Err(error) if error.downcast_ref::<reqwest::Error>().is_some() => {}
+                read => return read,
+            }
+        }
+        self.changes_until(head, key_prefix).await
+    }
+
+    async fn changes_until(&self, head: u64, key_prefix: &str) -> Result<Vec<Change>> {
         let mut stream = self
             .post(
                 "/v3/watch",
