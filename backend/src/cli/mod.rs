@@ -2,6 +2,7 @@
 
 mod args;
 mod audit;
+mod begin;
 mod exit;
 mod explain;
 mod file;

@@ -1,12 +1,8 @@
 //! `watchscope record`: the log into a file.
 
-use tokio::time::Instant;
-
 use super::args::RecordArgs;
+use super::begin::{Begun, begin, listed};
 use super::exit::Failure;
-use super::serve::{lookup, name_of, open_log, settings, start};
-use super::signals::stop_flag;
-use super::watch::{listed, not_answered, over};
 use crate::recordings::{self, Recorder};
 
 /// Records until `--for` is over, Ctrl-C, or the disk fails.
@@ -14,20 +10,12 @@ use crate::recordings::{self, Recorder};
 /// # Errors
 /// Exit code 1 if the file cannot be written or nothing could be listed, 2 for a resource that does not exist.
 pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
-    let began = Instant::now();
-    let source = lookup(&args.cluster);
-    let config = source.load().map_err(Failure::failed)?;
-    let endpoint = config.endpoint.to_string();
-    let log = open_log(&name_of(&config), args.what.memory.bytes)?;
-    let mut settings = settings(&args.what, &args.cluster, args.resources, false);
-    settings.audit = args.audit.into();
-    let mut stop = stop_flag().map_err(Failure::failed)?;
-    let over = over(&mut stop, began, args.for_duration);
-    tokio::pin!(over);
-    let watches = tokio::select! {
-        started = start(&source, config, settings, &log) => started?,
-        () = &mut over => return Err(not_answered(&endpoint)),
-    };
+    let begun = begin(args.resources, &args.follow).await?;
+    let Begun {
+        log,
+        watches,
+        mut over,
+    } = begun;
     // Not before: no file is left where the command was wrong.
     let recorder = match Recorder::create(&args.out, log.log(), log.epoch()) {
         Ok(recorder) => recorder,

@@ -103,7 +103,7 @@ struct Run {
     next: Seq,
 }
 
-/// What came of writing one chapter.
+/// What of a file could not be written.
 #[derive(Default)]
 struct Written {
     /// Records whose kind this build does not know.
@@ -128,8 +128,8 @@ fn write_to(open: &OpenFile, form: &mut impl Form, file: &Path) -> Result<(), Fa
         };
         let told = chapter.damaged.iter().map(ToString::to_string);
         written.damaged.extend(told);
-        let head = of_run(open, entry.file);
-        if write_chapter(&chapter, head, &mut run, &mut written, form).is_err() {
+        let last = || last_of(open, entry.file);
+        if write_chapter(&chapter, last, &mut run, &mut written, form).is_err() {
             return Ok(());
         }
     }
@@ -157,8 +157,8 @@ fn write_to(open: &OpenFile, form: &mut impl Form, file: &Path) -> Result<(), Fa
     )))
 }
 
-/// The last record of the run of a log that an `F` block is about.
-fn of_run(open: &OpenFile, file: Option<usize>) -> Option<Seq> {
+/// The last record of the run of a log that an `F` block is about. It looks at every chapter.
+fn last_of(open: &OpenFile, file: Option<usize>) -> Option<Seq> {
     let chapters = open.contents().chapters.iter();
     let of = chapters.filter(|entry| entry.file == file);
     of.map(|entry| entry.summary.last).max()
@@ -166,7 +166,7 @@ fn of_run(open: &OpenFile, file: Option<usize>) -> Option<Seq> {
 
 fn write_chapter(
     chapter: &Chapter,
-    head: Option<Seq>,
+    last: impl FnOnce() -> Option<Seq>,
     run: &mut Option<Run>,
     written: &mut Written,
     form: &mut impl Form,
@@ -191,7 +191,7 @@ fn write_chapter(
             log: opening.log.clone(),
             epoch: opening.epoch.clone(),
             first,
-            head: head.unwrap_or(opening.state.seq),
+            head: last().unwrap_or(opening.state.seq),
         })?;
         run.insert(Run {
             log: opening.log,

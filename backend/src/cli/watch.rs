@@ -1,24 +1,18 @@
 //! `watchscope watch`: the log on standard output, nothing else there.
 
 use std::io::Write;
-use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use tokio::sync::watch;
-use tokio::time::Instant;
 use watchscope_model::Entry;
-use watchscope_model::fold::State;
 
 use super::args::{Output, WatchArgs};
+use super::begin::{Begun, begin, listed};
 use super::exit::Failure;
 use super::recorded;
-use super::serve::{lookup, name_of, open_log, settings, start};
-use super::signals::stop_flag;
 use super::terminal;
 use crate::hub::LogHub;
 use crate::hub::api::Hub as _;
 use crate::log::{LogHandle, Read, Since};
-use crate::stop::stopped;
 
 /// Writes the log until `--for` is over, Ctrl-C, or nobody reads it any more.
 ///
@@ -28,20 +22,12 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     if let Some(file) = &args.from {
         return tokio::task::block_in_place(|| recorded::write(file, args.output));
     }
-    let began = Instant::now();
-    let source = lookup(&args.cluster);
-    let config = source.load().map_err(Failure::failed)?;
-    let endpoint = config.endpoint.to_string();
-    let log = open_log(&name_of(&config), args.what.memory.bytes)?;
-    let mut settings = settings(&args.what, &args.cluster, args.resources.clone(), false);
-    settings.audit = args.audit.into();
-    let mut stop = stop_flag().map_err(Failure::failed)?;
-    let over = over(&mut stop, began, args.for_duration);
-    tokio::pin!(over);
-    let watches = tokio::select! {
-        started = start(&source, config, settings, &log) => started?,
-        () = &mut over => return Err(not_answered(&endpoint)),
-    };
+    let begun = begin(args.resources, &args.follow).await?;
+    let Begun {
+        log,
+        watches,
+        mut over,
+    } = begun;
     // Not before: standard output stays empty where the command was wrong.
     let writing = match args.output {
         Output::Text => tokio::spawn(write_text(log.clone())),
@@ -58,59 +44,6 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     log.close().await;
     let _ = writing.await;
     listed(&state)
-}
-
-/// Returns when a command that watches is to end: on a signal, or after its time.
-pub(super) async fn over(
-    stop: &mut watch::Receiver<bool>,
-    began: Instant,
-    for_duration: Option<Duration>,
-) {
-    let time_over = async {
-        match for_duration {
-            Some(span) => tokio::time::sleep_until(began + span).await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        () = stopped(stop) => {}
-        () = time_over => {}
-    }
-}
-
-/// The end came before the apiserver's first answer.
-pub(super) fn not_answered(endpoint: &str) -> Failure {
-    Failure::failed(format!(
-        "nothing could be listed: {endpoint} has not answered"
-    ))
-}
-
-/// A failure if no list was ever complete.
-pub(super) fn listed(state: &State) -> Result<(), Failure> {
-    if has_listed(state) {
-        return Ok(());
-    }
-    let why = state.watches.iter().map(|(name, watch)| {
-        let phase = watch
-            .phase
-            .as_ref()
-            .map_or("not begun".to_owned(), |phase| {
-                format!("{} ({})", phase.phase, phase.reason)
-            });
-        format!("{name} {phase}")
-    });
-    Err(Failure::failed(format!(
-        "nothing could be listed: {}",
-        why.collect::<Vec<_>>().join(", ")
-    )))
-}
-
-/// Whether a list was ever complete. The one being read now may be another; progress is left by the one before.
-fn has_listed(state: &State) -> bool {
-    state.watches.values().any(|watch| {
-        let list = watch.list.as_ref();
-        watch.progress.is_some() || list.is_some_and(|list| list.complete.is_some())
-    })
 }
 
 /// Ends when the log does, or the pipe is closed.
@@ -154,63 +87,16 @@ fn put(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
 mod tests {
     use std::io;
     use std::sync::mpsc;
+    use std::time::Duration;
 
     use clap::Parser as _;
     use serde_json::json;
     use tokio::net::TcpListener;
     use tokio::sync::oneshot;
-    use watchscope_model::event::{ListComplete, ListPage, Record, WatchStarted};
-    use watchscope_model::{Event, RequestId, Seq, Time};
+    use tokio::time::Instant;
 
     use super::*;
     use crate::cli::args::{Cli, Command};
-
-    #[test]
-    fn a_list_that_was_complete_once_counts_while_the_next_is_being_read() {
-        let mut state = State::default();
-        let mut tell = |event: Event| {
-            let seq = state.seq.next();
-            state.apply(&Record {
-                seq,
-                at: Time(seq.0 as i64),
-                event,
-            });
-            has_listed(&state)
-        };
-        let page = |version: u64| ListPage {
-            watch: "shop/pods".into(),
-            request: RequestId(version),
-            resource_version: version.into(),
-            items: 500,
-            remaining: Some(1),
-            object: None,
-            listed: None,
-        };
-        let started = WatchStarted {
-            watch: "shop/pods".into(),
-            group: "".into(),
-            version: "v1".into(),
-            resource: "pods".into(),
-            namespace: Some("shop".into()),
-            label_selector: None,
-            field_selector: None,
-            server: None,
-            aggregated: None,
-        };
-        let complete = ListComplete {
-            watch: "shop/pods".into(),
-            resource_version: 10.into(),
-            items: 501,
-            added: 501,
-            changed: 0,
-            removed: 0,
-        };
-        assert!(!tell(started.into()));
-        assert!(!tell(page(10).into()), "a page is no list");
-        assert!(tell(complete.into()));
-        assert!(tell(page(20).into()), "it was listed before");
-        assert_eq!(state.seq, Seq(4));
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_cluster_that_accepts_and_says_nothing_does_not_hold_up_the_end() {

@@ -442,7 +442,7 @@ impl Tally {
         out.add(&f::GOAWAYS, [cluster()], self.goaways);
         out.add(&f::PAUSES, [cluster()], self.pauses);
         for (place, count) in with_zeros(LossPlace::ALL, &self.losses) {
-            // What the ring dropped is told to readers, and is no record. No live log has the others.
+            // A reader gets what the ring dropped as a line of its own, which is no record. No live log has the others.
             if !matches!(
                 place,
                 LossPlace::Ring | LossPlace::File | LossPlace::Withheld

@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../allocations.rs"]
+mod allocations;
 #[path = "../../cases.rs"]
 mod cases;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 
+use allocations::peak_of;
 use cases::cases;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -29,43 +30,6 @@ use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, Seq, State, StreamId, Text,
     Time, Uid, WatchName,
 };
-
-/// Counts what this thread allocates at most at once, to check the decoder's bound.
-struct Counting;
-
-thread_local! {
-    static NOW: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-#[expect(
-    unsafe_code,
-    reason = "a counting allocator can only be written with the unsafe trait of the standard library"
-)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = NOW.try_with(|now| {
-            now.set(now.get() + layout.size() as isize);
-            let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
-        });
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        let _ = NOW.try_with(|now| now.set(now.get() - layout.size() as isize));
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
-    let before = NOW.get();
-    PEAK.set(before);
-    let result = work();
-    (result, usize::try_from(PEAK.get() - before).unwrap_or(0))
-}
 
 fn watch() -> impl Strategy<Value = WatchName> {
     prop::sample::select(vec!["shop/pods", "shop/configmaps", "-/nodes"]).prop_map(WatchName::from)

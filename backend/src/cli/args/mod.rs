@@ -254,18 +254,9 @@ pub(super) struct WatchArgs {
         hide_possible_values = true
     )]
     pub(super) output: Output,
-    /// Stop after this long, such as 30s, 5m or 1h30m, counted from the start of the process
-    #[arg(long = "for", env = "WATCHSCOPE_FOR", value_name = "DURATION", value_parser = duration)]
-    pub(super) for_duration: Option<Duration>,
-    /// Which cluster.
+    /// For how long, and what.
     #[command(flatten)]
-    pub(super) cluster: ClusterArgs,
-    /// How much is audited.
-    #[command(flatten)]
-    pub(super) audit: AuditLevelArgs,
-    /// What to watch.
-    #[command(flatten)]
-    pub(super) what: WhatArgs,
+    pub(super) follow: FollowArgs,
 }
 
 /// Arguments of `record`.
@@ -277,6 +268,14 @@ pub(super) struct RecordArgs {
     /// File to write, by custom with the ending .wscope; it must not be there yet
     #[arg(short, long, env = "WATCHSCOPE_OUT", value_name = "FILE")]
     pub(super) out: PathBuf,
+    /// For how long, and what.
+    #[command(flatten)]
+    pub(super) follow: FollowArgs,
+}
+
+/// What `watch` and `record` follow, and for how long.
+#[derive(Clone, Debug, Args)]
+pub(super) struct FollowArgs {
     /// Stop after this long, such as 30s, 5m or 1h30m, counted from the start of the process
     #[arg(long = "for", env = "WATCHSCOPE_FOR", value_name = "DURATION", value_parser = duration)]
     pub(super) for_duration: Option<Duration>,

@@ -71,7 +71,7 @@ fn metadata_only_stands_alone_or_names_resources() {
     let metadata_only = |args: &[&str]| {
         let args = ["watchscope", "watch", "pods"].iter().chain(args);
         match Cli::try_parse_from(args).unwrap().command {
-            Some(Command::Watch(watch)) => watch.what.metadata_only,
+            Some(Command::Watch(watch)) => watch.follow.what.metadata_only,
             _ => panic!("no watch"),
         }
     };

@@ -252,16 +252,9 @@ impl Model {
         }
     }
 
-    /// Says something in the live region.
+    /// Says something in the live region. Whatever says something ends with [`Effect::Show`].
     pub fn say(&mut self, words: String) {
         self.said = words;
-        self.effects.push(Effect::Show);
-    }
-
-    /// Tells of something that went wrong, until the person dismisses it.
-    pub fn trouble_with(&mut self, words: impl Into<String>) {
-        self.trouble = Some(words.into());
-        self.effects.push(Effect::Show);
     }
 
     /// Asks the browser for something after this message.

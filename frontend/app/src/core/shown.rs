@@ -126,7 +126,7 @@ pub enum Checking {
     Of {
         /// The lane that is compared.
         lane: LaneId,
-        /// What came of it so far.
+        /// Its result so far.
         found: Option<Checked>,
         /// Whether nothing more comes.
         is_over: bool,
@@ -153,7 +153,7 @@ pub struct Bodies {
     pub difference: Option<Result<Vec<Difference>, String>>,
 }
 
-/// What came of asking for a body.
+/// The answer to a request for a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Here it is.

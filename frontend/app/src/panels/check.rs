@@ -1,4 +1,4 @@
-//! The button that asks to compare a watch, or one of its objects, with the cluster now, and what came of it.
+//! The button that asks to compare a watch, or one of its objects, with the cluster now, and the result.
 
 use leptos::prelude::*;
 use watchscope_timeline::words::{Check, Checked};

@@ -130,7 +130,7 @@ pub(super) fn tick(now_ms: u64) {
     }
 }
 
-/// Shows what came of the bodies of a selection, unless another thing was selected since.
+/// Shows the bodies of a selection, unless another thing was selected since.
 pub(super) fn show_bodies(bodies: Bodies) {
     let signals = signals();
     let is_shown = signals.detail.with_untracked(|detail| {

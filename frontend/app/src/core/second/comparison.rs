@@ -1,4 +1,4 @@
-//! Asking watchscope to compare a watch, or one of its objects, with the cluster now, and telling what came of it.
+//! Asks watchscope to compare a watch, or one of its objects, with the cluster now, and shows the result.
 
 use watchscope_timeline::LaneId;
 use watchscope_timeline::words;
@@ -35,7 +35,7 @@ impl Model {
         };
     }
 
-    /// Tells what came of the comparison that was asked for so far, and aloud what came of it in the end.
+    /// Shows the result so far of the comparison that was asked for, and says the last one in the live region.
     pub(super) fn follow_check(&mut self) {
         let Some(Asked {
             lane,

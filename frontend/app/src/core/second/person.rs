@@ -88,7 +88,7 @@ impl Model {
             }
             Person::HelpClosed => self.panels.help = false,
             Person::Dismiss => self.trouble = None,
-            Person::Say(words) => self.said = words.into(),
+            Person::Say(words) => self.say(words.into()),
             Person::Trouble(words) => self.trouble = Some(words.to_owned()),
 
             Person::Hold(at) => {

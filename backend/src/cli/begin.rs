@@ -1,0 +1,140 @@
+//! How `watch` and `record` begin to watch, when they are to end, and whether anything was listed.
+
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+use watchscope_model::fold::State;
+
+use super::args::FollowArgs;
+use super::exit::Failure;
+use super::serve::{lookup, name_of, open_log, settings, start};
+use super::signals::stop_flag;
+use crate::follow::Following;
+use crate::log::LogHandle;
+use crate::stop::stopped;
+
+/// A log that watches write, and when that is to end: on a signal, or after its time.
+pub(super) struct Begun {
+    pub(super) log: LogHandle,
+    pub(super) watches: Following,
+    pub(super) over: BoxFuture<'static, ()>,
+}
+
+/// Begins to watch.
+///
+/// # Errors
+/// Exit code 1 if the apiserver has not answered by the end, 2 for a resource that does not exist.
+pub(super) async fn begin(resources: Vec<String>, args: &FollowArgs) -> Result<Begun, Failure> {
+    let began = Instant::now();
+    let source = lookup(&args.cluster);
+    let config = source.load().map_err(Failure::failed)?;
+    let endpoint = config.endpoint.to_string();
+    let log = open_log(&name_of(&config), args.what.memory.bytes)?;
+    let mut settings = settings(&args.what, &args.cluster, resources, false);
+    settings.audit = args.audit.into();
+    let mut stop = stop_flag().map_err(Failure::failed)?;
+    let for_duration = args.for_duration;
+    let time_over = async move {
+        match for_duration {
+            Some(span) => tokio::time::sleep_until(began + span).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut over: BoxFuture<'static, ()> = Box::pin(async move {
+        tokio::select! {
+            () = stopped(&mut stop) => {}
+            () = time_over => {}
+        }
+    });
+    let watches = tokio::select! {
+        started = start(&source, config, settings, &log) => started?,
+        () = &mut over => {
+            return Err(Failure::failed(format!(
+                "nothing could be listed: {endpoint} has not answered"
+            )));
+        }
+    };
+    Ok(Begun { log, watches, over })
+}
+
+/// A failure if no list was ever complete.
+pub(super) fn listed(state: &State) -> Result<(), Failure> {
+    if has_listed(state) {
+        return Ok(());
+    }
+    let why = state.watches.iter().map(|(name, watch)| {
+        let phase = watch
+            .phase
+            .as_ref()
+            .map_or("not begun".to_owned(), |phase| {
+                format!("{} ({})", phase.phase, phase.reason)
+            });
+        format!("{name} {phase}")
+    });
+    Err(Failure::failed(format!(
+        "nothing could be listed: {}",
+        why.collect::<Vec<_>>().join(", ")
+    )))
+}
+
+/// Whether a list was ever complete. The one being read now may be another; progress is left by the one before.
+fn has_listed(state: &State) -> bool {
+    state.watches.values().any(|watch| {
+        let list = watch.list.as_ref();
+        watch.progress.is_some() || list.is_some_and(|list| list.complete.is_some())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use watchscope_model::event::{ListComplete, ListPage, Record, WatchStarted};
+    use watchscope_model::{Event, RequestId, Seq, Time};
+
+    use super::*;
+
+    #[test]
+    fn a_list_that_was_complete_once_counts_while_the_next_is_being_read() {
+        let mut state = State::default();
+        let mut tell = |event: Event| {
+            let seq = state.seq.next();
+            state.apply(&Record {
+                seq,
+                at: Time(seq.0 as i64),
+                event,
+            });
+            has_listed(&state)
+        };
+        let page = |version: u64| ListPage {
+            watch: "shop/pods".into(),
+            request: RequestId(version),
+            resource_version: version.into(),
+            items: 500,
+            remaining: Some(1),
+            object: None,
+            listed: None,
+        };
+        let started = WatchStarted {
+            watch: "shop/pods".into(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: "pods".into(),
+            namespace: Some("shop".into()),
+            label_selector: None,
+            field_selector: None,
+            server: None,
+            aggregated: None,
+        };
+        let complete = ListComplete {
+            watch: "shop/pods".into(),
+            resource_version: 10.into(),
+            items: 501,
+            added: 501,
+            changed: 0,
+            removed: 0,
+        };
+        assert!(!tell(started.into()));
+        assert!(!tell(page(10).into()), "a page is no list");
+        assert!(tell(complete.into()));
+        assert!(tell(page(20).into()), "it was listed before");
+        assert_eq!(state.seq, Seq(4));
+    }
+}
