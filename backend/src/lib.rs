@@ -6,6 +6,7 @@ pub mod cluster;
 pub mod control;
 pub mod demo;
 pub mod follow;
+pub mod history;
 pub mod hub;
 pub mod log;
 mod metrics;

@@ -1,9 +1,11 @@
 //! `watchscope record`: the log into a file.
 
+use std::sync::Arc;
+
 use super::args::RecordArgs;
 use super::begin::{Begun, begin, listed};
 use super::exit::Failure;
-use crate::recordings::{self, Recorder};
+use crate::recordings::{self, HostDisk, Recorder, file_block};
 
 /// Records until `--for` is over, Ctrl-C, or the disk fails.
 ///
@@ -17,7 +19,8 @@ pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
         mut over,
     } = begun;
     // Not before: no file is left where the command was wrong.
-    let recorder = match Recorder::create(&args.out, log.log(), log.epoch()) {
+    let of = file_block(log.log(), log.epoch());
+    let recorder = match Recorder::create(Arc::new(HostDisk), &args.out, of) {
         Ok(recorder) => recorder,
         Err(error) => {
             watches.stop().await;
@@ -45,7 +48,8 @@ pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
             "records {from} to {to} left the ring before they could be written; --memory makes it larger"
         );
     }
-    let bytes = tokio::task::block_in_place(|| recorder.finish(&state)).map_err(Failure::failed)?;
+    let finished = tokio::task::block_in_place(|| recorder.finish());
+    let bytes = finished.map_err(Failure::failed)?.bytes;
     tracing::info!("{records} records, {bytes} bytes in {}", args.out.display());
     listed(&state)
 }

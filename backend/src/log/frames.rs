@@ -59,6 +59,25 @@ impl FrameReader {
         }
     }
 
+    /// The record that is given next, if it is still in the ring.
+    #[must_use]
+    pub fn next_seq(&self) -> Seq {
+        self.next
+    }
+
+    /// Goes back to the chapter that begins with `first`: its frames are given again, from its opening on.
+    pub fn back_to(&mut self, first: Seq) {
+        self.next = first;
+        self.chapter = None;
+    }
+
+    /// Returns once the log is closed. Cancel safe.
+    pub async fn closed(&mut self) {
+        while !self.progress.catch_up() {
+            self.progress.changed().await;
+        }
+    }
+
     /// The next frame, if it is there.
     pub fn try_next(&mut self) -> Option<FrameRead> {
         let ring = lock(&self.shared.ring);

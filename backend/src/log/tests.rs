@@ -51,6 +51,17 @@ pub(crate) fn open(ring_bytes: u64, body_bytes: u64) -> LogHandle {
     open_with(TestClock::start(), ring_bytes, body_bytes)
 }
 
+/// Another run of the log of [`open`].
+pub(crate) fn open_run(epoch: &str, ring_bytes: u64) -> LogHandle {
+    let config = LogConfig {
+        log: "demo".into(),
+        ring_bytes,
+        body_bytes: 0,
+        clock: TestClock::start(),
+    };
+    LogHandle::open_epoch(config, epoch.into())
+}
+
 fn open_with(clock: Arc<TestClock>, ring_bytes: u64, body_bytes: u64) -> LogHandle {
     let config = LogConfig {
         log: "demo".into(),

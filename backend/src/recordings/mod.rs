@@ -3,14 +3,18 @@
 //! ```text
 //!   log ─► FrameReader ─► record ─► Recorder ─(Writer)─► file        file ─► OpenFile ─(Scan, ReadChapter)─► frames
 //! ```
-//! What a file looks like is `watchscope_recording`'s. Here are only its host: the disk, and deflating.
+//! What a file looks like is `watchscope_recording`'s. Here is only its host: the disk, and deflating.
 
 mod disk;
+mod machines;
 mod open_file;
 mod recorder;
+mod rewrite;
 
+pub use self::disk::{Disk, DiskFile, HostDisk};
 pub use self::open_file::{OpenError, OpenFile};
-pub use self::recorder::{RecordError, Recorder, record};
+pub use self::recorder::{Finished, RecordError, Recorder, file_block, record};
+pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged};
 
 #[cfg(test)]
 mod tests;

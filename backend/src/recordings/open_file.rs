@@ -1,13 +1,13 @@
 //! A recording that is open for reading.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use watchscope_recording::{Chapter, ChapterEntry, Contents, Damage, ReadChapter, ReadError, Scan};
 
-use super::disk::drive;
+use super::disk::{Disk, DiskFile, HostDisk};
+use super::machines::drive;
 
 /// Why a recording cannot be read.
 #[derive(Debug, Error)]
@@ -36,24 +36,30 @@ pub enum OpenError {
 #[derive(Debug)]
 pub struct OpenFile {
     path: PathBuf,
-    file: File,
+    file: Box<dyn DiskFile>,
     contents: Contents,
 }
 
 impl OpenFile {
-    /// Opens a recording. It may go on being written: what it holds then is read.
+    /// Opens a recording of this machine's disk. It may go on being written: what it holds then is read.
     ///
     /// # Errors
     /// If the file cannot be read, or is no recording of a version that is known.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
+        Self::open_on(&HostDisk, path)
+    }
+
+    /// The same on a disk.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no recording of a version that is known.
+    pub fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, OpenError> {
         let unreadable = |error| OpenError::Unreadable {
             path: path.to_owned(),
             error,
         };
-        let file = File::open(path).map_err(unreadable)?;
-        let size = file.metadata().map_err(unreadable)?.len();
-        let mut scan = Scan::new(size);
-        let contents = drive(&file, |input| scan.step(input)).map_err(unreadable)?;
+        let file = disk.open(path, false).map_err(unreadable)?;
+        let contents = Self::scanned(&*file).map_err(unreadable)?;
         let contents = contents.map_err(|error| OpenError::NotReadable {
             path: path.to_owned(),
             error,
@@ -65,10 +71,26 @@ impl OpenFile {
         })
     }
 
+    /// What a file holds.
+    pub(super) fn scanned(file: &dyn DiskFile) -> io::Result<Result<Contents, ReadError>> {
+        let mut scan = Scan::new(file.bytes()?);
+        drive(file, |input| scan.step(input))
+    }
+
     /// What it holds.
     #[must_use]
     pub fn contents(&self) -> &Contents {
         &self.contents
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn file(&self) -> &dyn DiskFile {
+        &*self.file
     }
 
     /// A chapter's frames.
@@ -77,7 +99,7 @@ impl OpenFile {
     /// If the disk fails, or (within) if nothing of the chapter can be read.
     pub fn chapter(&self, entry: &ChapterEntry) -> Result<Result<Chapter, Damage>, OpenError> {
         let mut machine = ReadChapter::new(entry);
-        let read = drive(&self.file, |input| machine.step(input));
+        let read = drive(&*self.file, |input| machine.step(input));
         read.map_err(|error| OpenError::Unreadable {
             path: self.path.clone(),
             error,

@@ -1,26 +1,25 @@
 //! Writes a log into a file while the log goes on.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
-use watchscope_model::{EpochId, LogId, Seq, State};
-use watchscope_recording::{FileBlock, Piece, WriteError, Writer, compact};
+use watchscope_model::{EpochId, LogId, Seq};
+use watchscope_recording::{Contents, FileBlock, WriteError, Writer};
 
-use super::disk::{deflated, range};
+use super::disk::{Disk, DiskFile};
+use super::machines::deflated;
+use super::rewrite::compacted;
 use crate::log::{FrameRead, FrameReader};
 
 /// The longest that a sealed segment waits to be written.
 const WAIT: Duration = Duration::from_secs(1);
 /// Version of the rules by which bodies are redacted.
 const REDACTION: u32 = 1;
-/// Bytes that are copied at once.
-const COPY_BYTES: u64 = 1 << 20;
 
 /// Why a recording stopped.
 #[derive(Debug, Error)]
@@ -65,13 +64,34 @@ pub enum RecordError {
     },
 }
 
+impl RecordError {
+    fn not_made(path: &Path, error: io::Error) -> Self {
+        let path = path.to_owned();
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => Self::Exists { path },
+            _ => Self::NotMade { path, error },
+        }
+    }
+
+    /// What the disk said, if it was the disk.
+    #[must_use]
+    pub fn disk_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::NotMade { error, .. } | Self::NotWritten { error, .. } => Some(error),
+            Self::Exists { .. } | Self::NotRecorded { .. } => None,
+        }
+    }
+}
+
 /// A file that a log is written into. At every moment it is a valid recording.
 ///
-/// Bounded as [`Writer`]: it holds the open chapter's frames.
+/// Bounded as [`Writer`]: it holds the open chapter's frames. After an error it is of no more use; what was written
+/// before can be read.
 #[derive(Debug)]
 pub struct Recorder {
+    disk: Arc<dyn Disk>,
     path: PathBuf,
-    file: File,
+    file: Box<dyn DiskFile>,
     of: FileBlock,
     writer: Writer,
     /// Bytes of the file that were written.
@@ -81,31 +101,41 @@ pub struct Recorder {
     lost: Vec<(Seq, Seq)>,
 }
 
+/// A file that was ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its bytes.
+    pub bytes: u64,
+    /// What it holds.
+    pub contents: Contents,
+}
+
+/// What the chapters of a log's run are of, before anything is known about the cluster.
+#[must_use]
+pub fn file_block(log: &LogId, epoch: &EpochId) -> FileBlock {
+    FileBlock {
+        watchscope: env!("CARGO_PKG_VERSION").to_owned(),
+        redaction: REDACTION,
+        ..FileBlock::new(log, epoch)
+    }
+}
+
 impl Recorder {
-    /// Makes the file, which only its owner can read. No file is written over, and no link followed.
+    /// Makes the file, which only its owner can read. No file is written over, and no link followed. `of` says what it is
+    /// of.
     ///
     /// # Errors
     /// If there is such a file, or it cannot be made or written.
-    pub fn create(path: &Path, log: &LogId, epoch: &EpochId) -> Result<Self, RecordError> {
-        let of = FileBlock {
-            watchscope: env!("CARGO_PKG_VERSION").to_owned(),
-            redaction: REDACTION,
-            ..FileBlock::new(log, epoch)
-        };
+    pub fn create(disk: Arc<dyn Disk>, path: &Path, of: FileBlock) -> Result<Self, RecordError> {
         let (writer, bytes) = Writer::begin(&of).map_err(|error| RecordError::NotRecorded {
             path: path.to_owned(),
             error,
         })?;
-        let file = new_file(path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => RecordError::Exists {
-                path: path.to_owned(),
-            },
-            _ => RecordError::NotMade {
-                path: path.to_owned(),
-                error,
-            },
-        })?;
+        let file = disk
+            .create(path)
+            .map_err(|error| RecordError::not_made(path, error))?;
         let mut recorder = Self {
+            disk,
             path: path.to_owned(),
             file,
             of,
@@ -114,8 +144,12 @@ impl Recorder {
             waits_since: None,
             lost: Vec::new(),
         };
-        recorder.append(&bytes)?;
-        Ok(recorder)
+        let begun = recorder.append(&bytes);
+        if begun.is_err() {
+            // It holds nothing. That it could not be written is what is told.
+            let _ = recorder.disk.remove(path);
+        }
+        begun.map(|()| recorder)
     }
 
     /// Runs of records that left the ring before they were written.
@@ -130,8 +164,32 @@ impl Recorder {
         self.written
     }
 
+    /// Its name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many blocks the file has.
+    #[must_use]
+    pub fn block_count(&self) -> usize {
+        self.writer.block_count()
+    }
+
+    /// The first record of the chapter that is open.
+    #[must_use]
+    pub fn open_first(&self) -> Option<Seq> {
+        self.writer.open_first()
+    }
+
+    /// What the file holds, once what waits is flushed.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        self.writer.contents()
+    }
+
     /// Takes in the log's next frame.
-    pub(super) fn take(&mut self, read: &FrameRead) -> Result<(), RecordError> {
+    pub(crate) fn take(&mut self, read: &FrameRead) -> Result<(), RecordError> {
         match read {
             FrameRead::Opening(head) => {
                 self.close_chapter()?;
@@ -152,18 +210,25 @@ impl Recorder {
     }
 
     /// Writes the segments that wait.
-    fn flush(&mut self) -> Result<(), RecordError> {
+    pub(crate) fn flush(&mut self) -> Result<(), RecordError> {
         self.waits_since = None;
         let bytes = self.writer.flush();
         self.put(bytes)
     }
 
+    /// Has all that was written on the disk.
+    pub(crate) fn sync(&self) -> Result<(), RecordError> {
+        let synced = self.file.sync();
+        synced.map_err(|error| self.not_written(error))
+    }
+
     /// Closes the chapter that is open, and has it on the disk.
-    fn close_chapter(&mut self) -> Result<(), RecordError> {
+    pub(crate) fn close_chapter(&mut self) -> Result<(), RecordError> {
         self.waits_since = None;
-        if self.writer.open_first().is_none() {
+        let Some(state) = self.writer.open_state() else {
             return Ok(());
-        }
+        };
+        self.of = self.of.clone().with_state(state);
         let closing = self.writer.close_chapter();
         let closing = closing.map_err(|error| self.not_recorded(error))?;
         self.append(&closing.append)?;
@@ -171,89 +236,37 @@ impl Recorder {
             let bytes = self.writer.packed(&packing, &deflated(packing.raw()));
             self.put(bytes)?;
         }
-        let synced = self.file.sync_data();
-        synced.map_err(|error| self.not_written(error))
+        self.sync()
+    }
+
+    /// Whether the file still has its name: somebody may have removed it, or the folder.
+    pub(crate) fn is_there(&self) -> Result<bool, RecordError> {
+        let is_there = self.disk.is_there(&self.path, &*self.file);
+        is_there.map_err(|error| self.not_written(error))
     }
 
     /// Ends the file: closes the last chapter, and writes the whole anew without what closed chapters have superseded, with
-    /// what is known of cluster and watches by now. If there is no room for that, the file stays as it is, with an index.
+    /// what its records say of cluster and watches. If there is no room for that, the file stays as it is, with an index.
     ///
     /// # Errors
     /// If the last chapter or the index cannot be written.
-    pub fn finish(mut self, state: &State) -> Result<u64, RecordError> {
+    pub fn finish(mut self) -> Result<Finished, RecordError> {
         self.close_chapter()?;
-        match self.compacted(state) {
-            Ok(bytes) => Ok(bytes),
+        let (contents, of) = (self.contents(), std::slice::from_ref(&self.of));
+        match compacted(&*self.disk, &self.path, &*self.file, &contents, of) {
+            Ok(finished) => Ok(finished),
             Err(error) => {
                 tracing::warn!(
                     "{} stays larger than it has to be: {error}",
                     self.path.display()
                 );
-                let Self {
-                    path,
-                    mut file,
-                    writer,
-                    written,
-                    ..
-                } = self;
-                let not_written = |error| RecordError::NotWritten {
-                    path: path.clone(),
-                    at: written,
-                    error,
-                };
-                let bytes = writer.finish().map_err(|error| RecordError::NotRecorded {
-                    path: path.clone(),
-                    error,
-                })?;
-                file.write_all(&bytes)
-                    .and_then(|()| file.sync_all())
-                    .map_err(not_written)?;
-                Ok(written + bytes.len() as u64)
-            }
-        }
-    }
-
-    /// Writes the file anew beside itself, and gives it its name; returns its bytes.
-    fn compacted(&self, state: &State) -> io::Result<u64> {
-        let of = self.of.clone().with_state(state);
-        let pieces = compact(&self.writer.contents(), &[of]).map_err(io::Error::other)?;
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(".unfinished");
-        let beside = self.path.with_file_name(name);
-        let written = new_file(&beside).and_then(|mut file| {
-            let mut bytes = 0;
-            for piece in &pieces {
-                bytes += self.copy(piece, &mut file)?;
-            }
-            file.sync_all()?;
-            std::fs::rename(&beside, &self.path)?;
-            Ok(bytes)
-        });
-        if written.is_err() {
-            // Where it could not be made there is nothing to remove.
-            let _ = std::fs::remove_file(&beside);
-        }
-        written
-    }
-
-    fn copy(&self, piece: &Piece, to: &mut File) -> io::Result<u64> {
-        match piece {
-            Piece::Bytes(bytes) => {
-                to.write_all(bytes)?;
-                Ok(bytes.len() as u64)
-            }
-            Piece::Copy { offset, len, .. } => {
-                let mut done = 0;
-                while done < *len {
-                    let wanted = (len - done).min(COPY_BYTES) as usize;
-                    let bytes = range(&self.file, offset + done, wanted)?;
-                    if bytes.len() < wanted {
-                        return Err(io::ErrorKind::UnexpectedEof.into());
-                    }
-                    to.write_all(&bytes)?;
-                    done += wanted as u64;
-                }
-                Ok(*len)
+                let bytes = self.writer.finish();
+                self.put(bytes)?;
+                self.sync()?;
+                Ok(Finished {
+                    bytes: self.written,
+                    contents: self.contents(),
+                })
             }
         }
     }
@@ -264,7 +277,10 @@ impl Recorder {
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), RecordError> {
-        let written = self.file.write_all(bytes);
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let written = self.file.append(bytes);
         written.map_err(|error| self.not_written(error))?;
         self.written += bytes.len() as u64;
         Ok(())
@@ -284,16 +300,6 @@ impl Recorder {
             error,
         }
     }
-}
-
-/// A new file that only its owner can read.
-fn new_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
 }
 
 /// Writes a log into the file until the log is closed. No record waits longer than 1 s after it was sealed.

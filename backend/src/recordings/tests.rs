@@ -1,12 +1,13 @@
 //! A log that is recorded, and what the file then gives.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 use watchscope_model::chapter::ChapterReader;
-use watchscope_model::{Entry, Seq, State};
+use watchscope_model::{Entry, Seq};
 
 use super::*;
 use crate::log::tests::{note, open};
@@ -20,7 +21,7 @@ fn place() -> (TempDir, PathBuf) {
 }
 
 fn create(path: &Path, log: &LogHandle) -> Recorder {
-    Recorder::create(path, log.log(), log.epoch()).unwrap()
+    Recorder::create(Arc::new(HostDisk), path, file_block(log.log(), log.epoch())).unwrap()
 }
 
 /// All entries of a file, chapter by chapter.
@@ -66,7 +67,7 @@ async fn a_file_holds_the_logs_records_with_one_block_a_chapter_once_it_is_finis
     let recorder = recording.await.unwrap().unwrap();
     assert_eq!(recorder.lost(), []);
     let before = recorder.bytes();
-    let after = recorder.finish(&State::default()).unwrap();
+    let after = recorder.finish().unwrap().bytes;
     assert_eq!(std::fs::metadata(&path).unwrap().len(), after);
     assert!(after < before / 2, "{before} bytes became {after}");
     let expected = of_log(&log);
@@ -114,7 +115,9 @@ async fn no_file_is_written_over_and_no_link_followed() {
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).unwrap();
     for path in [&path, &link] {
-        let refused = Recorder::create(path, log.log(), log.epoch()).unwrap_err();
+        let refused =
+            Recorder::create(Arc::new(HostDisk), path, file_block(log.log(), log.epoch()))
+                .unwrap_err();
         assert_eq!(
             refused.to_string(),
             format!("{} exists; name another file, or remove it", path.display())
@@ -132,7 +135,7 @@ async fn only_its_owner_can_read_it_before_and_after_it_is_finished() {
     let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     let recorder = create(&path, &log);
     assert_eq!(mode(), 0o600);
-    recorder.finish(&State::default()).unwrap();
+    recorder.finish().unwrap();
     assert_eq!(mode(), 0o600);
 }
 
@@ -163,7 +166,7 @@ async fn a_recorder_that_falls_behind_the_ring_leaves_a_hole_and_goes_on() {
     };
     let (from, to) = (*from, *to);
     assert_eq!(from, Seq(2));
-    recorder.finish(&State::default()).unwrap();
+    recorder.finish().unwrap();
     let seqs: Vec<Seq> = entries(&path).iter().map(Entry::seq).collect();
     let expected: Vec<Seq> = [Seq(1)]
         .into_iter()

@@ -125,6 +125,12 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
+    /// The fold behind the last record, without the objects that the chapter opened with.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
     /// Begins with a chapter's opening.
     ///
     /// # Errors

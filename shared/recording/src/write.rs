@@ -8,7 +8,7 @@
 //! The host appends what each call returns, in the order of the calls. At every moment the file is a valid one.
 
 use watchscope_model::codec::{FrameKind, split_frame};
-use watchscope_model::{EpochId, LogId, Seq};
+use watchscope_model::{EpochId, LogId, Seq, State};
 
 use crate::block::{BlockPlace, block, file_header};
 use crate::body::Bodies;
@@ -343,11 +343,11 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Ends the file; returns the segments that wait and the index.
+    /// Ends the file; returns the segments that wait and the index. Nothing is written after it.
     ///
     /// # Errors
     /// None that [`Writer::segment`] has not given before.
-    pub fn finish(mut self) -> Result<Vec<u8>, WriteError> {
+    pub fn finish(&mut self) -> Result<Vec<u8>, WriteError> {
         let mut bytes = self.flush()?;
         bytes.extend(self.index());
         Ok(bytes)
@@ -376,6 +376,12 @@ impl Writer {
     pub fn open_log(&self) -> Option<(&LogId, &EpochId)> {
         let summarizer = &self.open.as_ref()?.summarizer;
         Some((summarizer.log(), summarizer.epoch()))
+    }
+
+    /// The fold behind the open chapter's last record, without the objects that the chapter opened with.
+    #[must_use]
+    pub fn open_state(&self) -> Option<&State> {
+        Some(self.open.as_ref()?.summarizer.state())
     }
 
     fn keyed(&mut self, tag: Tag, first: Seq, frames: &[u8]) -> Result<Vec<u8>, WriteError> {

@@ -1,0 +1,186 @@
+//! Which files go and which become one: a decision over their sizes and times.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use watchscope_model::Time;
+
+/// A file is ended at this size, if the budget is not small.
+pub(super) const FILE_BYTES: u64 = 64 << 20;
+/// A budget holds at least so many files, so that the oldest can go while most of it stays.
+const FILES_IN_BUDGET: u64 = 8;
+/// Files below this are small…
+const SMALL_BYTES: u64 = 4 << 20;
+/// …and are merged once so many lie side by side.
+const MERGED_AT: usize = 8;
+
+/// A file that is ended or whose writer is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Weighed {
+    pub(super) bytes: u64,
+    /// When its last record was taken; `None` if that cannot be read.
+    pub(super) last_at: Option<Time>,
+}
+
+/// At how many bytes a file is ended under a budget.
+pub(super) fn file_bytes(size_bytes: u64) -> u64 {
+    FILE_BYTES.min(size_bytes / FILES_IN_BUDGET)
+}
+
+/// Which files go, the oldest being the first: those that are too old, and as many of the oldest as are over the budget
+/// with the `open_bytes` of the file that is being written.
+pub(super) fn dropped(
+    files: &[Weighed],
+    open_bytes: u64,
+    size_bytes: u64,
+    age: Duration,
+    now: Time,
+) -> Vec<usize> {
+    let age_us = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+    let is_old = |file: &Weighed| {
+        file.last_at
+            .is_some_and(|last_at| now.micros_since(last_at) > age_us)
+    };
+    let mut total = open_bytes;
+    let mut dropped = Vec::new();
+    // The newest first: whatever does not fit behind them goes.
+    for (place, file) in files.iter().enumerate().rev() {
+        if is_old(file) {
+            dropped.push(place);
+            continue;
+        }
+        total = total.saturating_add(file.bytes);
+        if total > size_bytes {
+            dropped.push(place);
+        }
+    }
+    dropped.reverse();
+    dropped
+}
+
+/// Which neighbours become one file; a file of `None` cannot be read and stays alone.
+///
+/// A crash loop leaves a small file with each start. Eight of them become one, so that no byte is written anew more
+/// often than once in eight starts until its file is large.
+pub(super) fn merged(files: &[Option<u64>], file_bytes: u64) -> Vec<Range<usize>> {
+    let small_bytes = SMALL_BYTES.min(file_bytes);
+    let mut merged = Vec::new();
+    let (mut begin, mut total) = (0, 0);
+    let mut end_run = |run: Range<usize>| {
+        if run.len() >= MERGED_AT {
+            merged.push(run);
+        }
+    };
+    for (place, bytes) in files.iter().enumerate() {
+        match bytes {
+            Some(bytes) if *bytes < small_bytes && total + bytes <= file_bytes => total += bytes,
+            Some(bytes) if *bytes < small_bytes => {
+                end_run(begin..place);
+                (begin, total) = (place, *bytes);
+            }
+            _ => {
+                end_run(begin..place);
+                (begin, total) = (place + 1, 0);
+            }
+        }
+    }
+    end_run(begin..files.len());
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    fn file(bytes: u64, last_s: i64) -> Weighed {
+        Weighed {
+            bytes,
+            last_at: Some(Time(last_s * 1_000_000)),
+        }
+    }
+
+    fn at(second: i64) -> Time {
+        Time(second * 1_000_000)
+    }
+
+    #[test]
+    fn the_oldest_files_go_until_the_rest_fits_beside_the_open_one() {
+        let files = [file(40, 1), file(30, 2), file(20, 3)];
+        let dropped = |open, size| dropped(&files, open, size, DAY, at(4));
+        assert_eq!(dropped(10, 100), [] as [usize; 0]);
+        assert_eq!(dropped(10, 99), [0]);
+        assert_eq!(dropped(10, 59), [0, 1]);
+        assert_eq!(dropped(10, 60), [0]);
+        assert_eq!(dropped(200, 100), [0, 1, 2], "the open file alone is over");
+    }
+
+    #[test]
+    fn a_file_goes_when_its_last_record_is_too_old_and_one_without_a_time_when_room_is_needed() {
+        let unread = Weighed {
+            bytes: 10,
+            last_at: None,
+        };
+        let files = [unread, file(10, 0), file(10, 86_400)];
+        assert_eq!(dropped(&files, 0, 100, DAY, at(86_401)), [1]);
+        assert_eq!(dropped(&files, 0, 19, DAY, at(86_401)), [0, 1]);
+    }
+
+    #[test]
+    fn eight_small_neighbours_become_one_and_fewer_stay() {
+        let small = [Some(MIB); 8];
+        assert_eq!(merged(&small, FILE_BYTES), [0..8]);
+        assert_eq!(merged(&small[..7], FILE_BYTES), [] as [Range<usize>; 0]);
+        let mixed: Vec<Option<u64>> = [
+            &[Some(16 * MIB)][..],
+            &small,
+            &[None],
+            &small[..3],
+            &[Some(8 * MIB)],
+            &small,
+            &small,
+        ]
+        .concat();
+        assert_eq!(merged(&mixed, FILE_BYTES), [1..9, 14..30]);
+        assert_eq!(merged(&[Some(3 * MIB); 30], FILE_BYTES), [0..21, 21..30]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_stays_fits_and_nothing_newer_goes_for_it(
+            sizes in prop::collection::vec(0..1_000_u64, 0..30), open in 0..1_000_u64, size in 1..10_000_u64,
+        ) {
+            let files: Vec<Weighed> = sizes.iter().map(|&bytes| file(bytes, 0)).collect();
+            let dropped = dropped(&files, open, size, DAY, at(1));
+            let kept: u64 = sizes[dropped.len()..].iter().sum();
+            prop_assert_eq!(&dropped, &(0..dropped.len()).collect::<Vec<_>>());
+            prop_assert!(open + kept <= size || kept == 0);
+            if let Some(last) = dropped.last() {
+                prop_assert!(open + kept + sizes[*last] > size, "one more would have fitted");
+            }
+        }
+
+        /// However often it starts and crashes, few small files stay, and little is written for that.
+        #[test]
+        fn a_crash_loop_leaves_few_files_and_writes_each_byte_a_few_times(
+            sizes in prop::collection::vec(1..400_000_u64, 1..3_000),
+        ) {
+            let mut files: Vec<Option<u64>> = Vec::new();
+            let (mut rewritten, all) = (0, sizes.iter().sum::<u64>());
+            for size in sizes {
+                files.push(Some(size));
+                for run in merged(&files, FILE_BYTES).into_iter().rev() {
+                    let total: u64 = files[run.clone()].iter().flatten().sum();
+                    rewritten += total;
+                    files.splice(run, [Some(total)]);
+                }
+                prop_assert!(files.len() as u64 <= 8 + all / (SMALL_BYTES / 2), "{}", files.len());
+            }
+            prop_assert!(rewritten <= all * 4, "{rewritten} of {all}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Writes the log's frames into files, one after the other. All of it runs on a thread that may wait for the disk.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use thiserror::Error;
+use tokio::time::Instant;
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::{Seq, Time};
+use watchscope_recording::FileBlock;
+
+use super::HistoryConfig;
+use super::place::{Place, PlaceError};
+use super::shelf::{Shelf, first_at};
+use super::state::{DiskTroubleKind, HistoryState};
+use crate::log::FrameRead;
+use crate::recordings::{Disk, RecordError, Recorder};
+
+/// How long written bytes may wait to be on the disk: with what they waited before, a record is there after 5 s.
+const SYNC: Duration = Duration::from_secs(4);
+/// How often files are dropped that have become too old.
+const LOOK: Duration = Duration::from_secs(60);
+/// A file of so many blocks is ended. With one a second that is after a day.
+const MAX_FILE_BLOCKS: usize = 100_000;
+
+/// Why the history cannot go on for now.
+#[derive(Debug, Error)]
+pub(super) enum DeskError {
+    /// The file cannot be made or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The folder cannot be made again.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The folder cannot be read, or a file not removed.
+    #[error("cannot use {}: {error}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// Somebody has removed the file that was being written.
+    #[error("{} was removed", path.display())]
+    Removed {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl DeskError {
+    pub(super) fn kind(&self) -> DiskTroubleKind {
+        let of_disk =
+            |error: Option<&io::Error>| error.map_or(DiskTroubleKind::Failing, DiskTroubleKind::of);
+        match self {
+            Self::Record(error) => of_disk(error.disk_error()),
+            Self::Place(
+                PlaceError::NotMade { error, .. } | PlaceError::NotUsable { error, .. },
+            )
+            | Self::Folder { error, .. } => DiskTroubleKind::of(error),
+            Self::Place(_) => DiskTroubleKind::Failing,
+            Self::Removed { .. } => DiskTroubleKind::Gone,
+        }
+    }
+}
+
+/// The file that is being written.
+#[derive(Debug)]
+struct OpenFile {
+    number: u64,
+    /// The first record of its first chapter.
+    first: Option<Seq>,
+    /// The time of its first record.
+    first_at: Option<Time>,
+    recorder: Recorder,
+}
+
+/// Writes a run of a log into files.
+#[derive(Debug)]
+pub(super) struct Desk {
+    config: HistoryConfig,
+    disk: Arc<dyn Disk>,
+    place: Place,
+    shelf: Shelf,
+    /// What the log's run is of.
+    of: FileBlock,
+    open: Option<OpenFile>,
+    /// The first record that a failure may take: that of the first chapter that is not closed and on the disk.
+    unsafe_from: Seq,
+    kept_to: Seq,
+    lost: u64,
+    synced_at: Instant,
+    /// Bytes of the open file that are on the disk.
+    synced_bytes: u64,
+    looked_at: Instant,
+}
+
+impl Desk {
+    pub(super) fn new(
+        config: HistoryConfig,
+        disk: Arc<dyn Disk>,
+        place: Place,
+        of: FileBlock,
+        first: Seq,
+    ) -> Self {
+        let now = Instant::now();
+        let shelf = Shelf::new(disk.clone(), place.folder(), &config);
+        Self {
+            config,
+            disk,
+            place,
+            shelf,
+            of,
+            open: None,
+            unsafe_from: first,
+            kept_to: Seq(0),
+            lost: 0,
+            synced_at: now,
+            synced_bytes: 0,
+            looked_at: now,
+        }
+    }
+
+    /// Writes what was read; `next` is the record behind it, and `at` the log's time.
+    pub(super) fn write(
+        &mut self,
+        reads: &[FrameRead],
+        next: Seq,
+        at: Time,
+    ) -> Result<(), DeskError> {
+        for read in reads {
+            match read {
+                FrameRead::Opening(head) => self.open_chapter(head, read, at)?,
+                FrameRead::Segment(_) => {
+                    if let Some(open) = &mut self.open {
+                        open.recorder.take(read)?;
+                    }
+                }
+                FrameRead::Loss { from, to } => {
+                    if let Some(open) = &mut self.open {
+                        open.recorder.take(read)?;
+                    }
+                    self.unsafe_from = to.next();
+                    // A failure may have left a part of them in a file.
+                    let epoch = self.of.epoch.as_str().into();
+                    self.lost += self.shelf.missing(&epoch, *from, *to);
+                }
+            }
+        }
+        let now = Instant::now();
+        if let Some(open) = &mut self.open {
+            open.recorder.flush()?;
+            if now >= self.synced_at + SYNC {
+                if open.recorder.bytes() != self.synced_bytes {
+                    open.recorder.sync()?;
+                }
+                (self.synced_at, self.synced_bytes) = (now, open.recorder.bytes());
+                self.look_for_the_file()?;
+            }
+        }
+        if !reads.is_empty() {
+            self.kept_to = Seq(next.0.saturating_sub(1));
+        }
+        if now >= self.looked_at + LOOK {
+            self.drop_over_budget(at)?;
+        }
+        Ok(())
+    }
+
+    /// Opens the next chapter, in a new file if there is none or it is large.
+    fn open_chapter(&mut self, head: &Bytes, read: &FrameRead, at: Time) -> Result<(), DeskError> {
+        let is_full = self.open.as_ref().is_some_and(|open| {
+            let bytes = open.recorder.bytes();
+            bytes >= self.shelf.file_bytes() || open.recorder.block_count() >= MAX_FILE_BLOCKS
+        });
+        if is_full {
+            self.end_file()?;
+        }
+        let open = match &mut self.open {
+            Some(open) => open,
+            None => {
+                self.place.renew()?;
+                let (number, path) = self.shelf.next_name(at);
+                let state = ChapterReader::open(head).map(|(_, opening)| opening.state);
+                let of = self.of.clone().with_state(&state.unwrap_or_default());
+                let recorder = Recorder::create(self.disk.clone(), &path, of)?;
+                self.open.insert(OpenFile {
+                    number,
+                    first: None,
+                    first_at: None,
+                    recorder,
+                })
+            }
+        };
+        open.recorder.take(read)?;
+        if let Some(first) = open.recorder.open_first() {
+            self.unsafe_from = first;
+            if open.first.is_none() {
+                open.first = Some(first);
+                open.recorder.sync()?;
+            }
+        }
+        (self.synced_at, self.synced_bytes) = (Instant::now(), open.recorder.bytes());
+        self.drop_over_budget(at)
+    }
+
+    /// When what was written has to be on the disk; `None` if it is.
+    pub(super) fn sync_due(&self) -> Option<Instant> {
+        let open = self.open.as_ref()?;
+        (open.recorder.bytes() != self.synced_bytes).then(|| self.synced_at + SYNC)
+    }
+
+    /// Ends the file that is open.
+    fn end_file(&mut self) -> Result<(), DeskError> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let OpenFile {
+            number, recorder, ..
+        } = open;
+        let (path, bytes) = (recorder.path().to_owned(), recorder.bytes());
+        match recorder.finish() {
+            Ok(finished) => {
+                self.shelf.put(number, path, finished);
+                Ok(())
+            }
+            Err(error) => {
+                self.shelf.put_broken(number, path, bytes);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn drop_over_budget(&mut self, at: Time) -> Result<(), DeskError> {
+        self.looked_at = Instant::now();
+        let open_bytes = self.open_bytes();
+        let dropped = self.shelf.drop_over_budget(open_bytes, &self.config, at);
+        dropped.map_err(|error| self.folder_error(error))
+    }
+
+    fn look_for_the_file(&mut self) -> Result<(), DeskError> {
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        if open.recorder.is_there()? {
+            return Ok(());
+        }
+        let path = open.recorder.path().to_owned();
+        // All that was in it is gone.
+        self.unsafe_from = open.first.unwrap_or(self.unsafe_from);
+        self.open = None;
+        Err(DeskError::Removed { path })
+    }
+
+    /// Puts away what a failure left. Returns the record from which all is to be written again.
+    pub(super) fn fail(&mut self) -> Seq {
+        if let Some(OpenFile {
+            number, recorder, ..
+        }) = self.open.take()
+        {
+            let (path, bytes) = (recorder.path().to_owned(), recorder.bytes());
+            self.shelf.put_broken(number, path, bytes);
+        }
+        let before = Seq(self.unsafe_from.0.saturating_sub(1));
+        self.kept_to = self.kept_to.min(before);
+        self.unsafe_from
+    }
+
+    /// At the start and after a failure: looks which files there are, and ends those whose writer is gone.
+    pub(super) fn find_files(&mut self, at: Time) -> Result<(), DeskError> {
+        self.place.renew()?;
+        let found = self.shelf.find();
+        found.map_err(|error| self.folder_error(error))?;
+        self.drop_over_budget(at)
+    }
+
+    /// Ends the file at the end of the log.
+    pub(super) fn finish(&mut self) -> Result<(), DeskError> {
+        self.end_file()
+    }
+
+    /// How it fares.
+    pub(super) fn state(&mut self) -> HistoryState {
+        let of_open = self.open.as_mut().and_then(|open| {
+            let contents = || first_at(&open.recorder.contents());
+            open.first_at = open.first_at.or_else(contents);
+            open.first_at
+        });
+        HistoryState {
+            bytes: self.shelf.bytes() + self.open_bytes(),
+            size_bytes: self.config.size_bytes,
+            since: self.shelf.since().into_iter().chain(of_open).min(),
+            kept_to: self.kept_to,
+            waits_since: None,
+            trouble: None,
+            lost: self.lost,
+        }
+    }
+
+    fn open_bytes(&self) -> u64 {
+        let open = self.open.as_ref();
+        open.map_or(0, |open| open.recorder.bytes())
+    }
+
+    fn folder_error(&self, error: io::Error) -> DeskError {
+        DeskError::Folder {
+            path: self.place.folder().to_owned(),
+            error,
+        }
+    }
+}

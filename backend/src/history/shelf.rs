@@ -1,0 +1,295 @@
+//! The files of a log's folder: found at the start, merged where they are many and small, dropped over the budget.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use watchscope_model::{EpochId, Seq, Time};
+use watchscope_recording::{Contents, FILE_HEADER_BYTES};
+
+use super::HistoryConfig;
+use super::budget::{self, Weighed};
+use crate::recordings::{Disk, Finished, OpenFile, UNFINISHED, ended, is_ended, merged};
+
+/// What files of the history are named with at their end.
+const SUFFIX: &str = ".wscope";
+
+/// A file that is not written any more.
+#[derive(Debug)]
+pub(super) struct KeptFile {
+    path: PathBuf,
+    bytes: u64,
+    /// What it holds; `None` if it cannot be read, or was left behind by a failure and has not been looked at.
+    contents: Option<Contents>,
+}
+
+/// The files of a folder, by number: the order in which they were begun.
+///
+/// Bounded by the budget: it holds what the files list, which is a few hundred bytes a chapter.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    files: BTreeMap<u64, KeptFile>,
+    next_number: u64,
+    file_bytes: u64,
+}
+
+impl Shelf {
+    /// The files of a folder; [`Shelf::find`] looks for them.
+    pub(super) fn new(disk: Arc<dyn Disk>, folder: &Path, config: &HistoryConfig) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            files: BTreeMap::new(),
+            next_number: 1,
+            file_bytes: budget::file_bytes(config.size_bytes),
+            disk,
+        }
+    }
+
+    /// Looks which files there are. What an end without warning left undone is done: files are ended, and many small ones
+    /// become one. A file that cannot be read stays, counts, and is named in a warning.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub(super) fn find(&mut self) -> io::Result<()> {
+        let mut found = BTreeMap::new();
+        for (name, bytes) in self.disk.list(&self.folder)? {
+            let path = self.folder.join(&name);
+            if name.ends_with(UNFINISHED) {
+                // What it was to replace is there.
+                let _ = self.disk.remove(&path);
+                continue;
+            }
+            let Some(number) = number_of(&name) else {
+                continue;
+            };
+            if bytes < FILE_HEADER_BYTES as u64 {
+                // The machine ended before anything of it was on the disk.
+                let _ = self.disk.remove(&path);
+                continue;
+            }
+            self.next_number = self.next_number.max(number.saturating_add(1));
+            let known = self.files.remove(&number);
+            let file = known.unwrap_or_else(|| KeptFile {
+                contents: self.read(&path),
+                path,
+                bytes,
+            });
+            found.insert(number, file);
+        }
+        self.files = found;
+        self.tidy();
+        Ok(())
+    }
+
+    /// A name for the next file, which is begun at `now`.
+    pub(super) fn next_name(&mut self, now: Time) -> (u64, PathBuf) {
+        let number = self.next_number;
+        self.next_number += 1;
+        let time = now.civil();
+        let name = format!(
+            "{number:06}-{:04}-{:02}-{:02}T{:02}-{:02}-{:02}Z{SUFFIX}",
+            time.year, time.month, time.day, time.hour, time.minute, time.second
+        );
+        (number, self.folder.join(name))
+    }
+
+    /// Puts a file here that was ended.
+    pub(super) fn put(&mut self, number: u64, path: PathBuf, finished: Finished) {
+        let file = KeptFile {
+            path,
+            bytes: finished.bytes,
+            contents: Some(finished.contents),
+        };
+        self.files.insert(number, file);
+    }
+
+    /// Puts a file here that a failure left as it is. [`Shelf::find`] ends it.
+    pub(super) fn put_broken(&mut self, number: u64, path: PathBuf, bytes: u64) {
+        let file = KeptFile {
+            path,
+            bytes,
+            contents: None,
+        };
+        self.files.insert(number, file);
+    }
+
+    /// Ends the files whose writer is gone, and merges small ones. What fails is tried again the next time.
+    fn tidy(&mut self) {
+        let numbers: Vec<u64> = self.files.keys().copied().collect();
+        for number in numbers {
+            self.end(number);
+        }
+        let numbers: Vec<u64> = self.files.keys().copied().collect();
+        let sizes: Vec<Option<u64>> = self
+            .files
+            .values()
+            .map(|file| file.contents.as_ref().map(|_| file.bytes))
+            .collect();
+        for run in budget::merged(&sizes, self.file_bytes) {
+            self.merge(&numbers[run]);
+        }
+    }
+
+    /// Drops what is too old, and the oldest that do not fit beside `open_bytes`.
+    pub(super) fn drop_over_budget(
+        &mut self,
+        open_bytes: u64,
+        config: &HistoryConfig,
+        now: Time,
+    ) -> io::Result<()> {
+        let numbers: Vec<u64> = self.files.keys().copied().collect();
+        let weighed: Vec<Weighed> = self.files.values().map(KeptFile::weighed).collect();
+        let size_bytes = config.size_bytes;
+        for place in budget::dropped(&weighed, open_bytes, size_bytes, config.age, now) {
+            let number = numbers[place];
+            match self.disk.remove(&self.files[&number].path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => self.files.remove(&number),
+            };
+        }
+        Ok(())
+    }
+
+    /// How many records of a run, from `from` to `to`, are in no file.
+    pub(super) fn missing(&self, epoch: &EpochId, from: Seq, to: Seq) -> u64 {
+        let mut runs: Vec<(Seq, Seq)> = Vec::new();
+        for contents in self
+            .files
+            .values()
+            .filter_map(|file| file.contents.as_ref())
+        {
+            let of_epoch = contents.chapters.iter().filter(|entry| {
+                let file = entry.file.and_then(|file| contents.files.get(file));
+                file.is_some_and(|file| file.epoch == epoch.as_str())
+            });
+            runs.extend(of_epoch.map(|entry| (entry.summary.first, entry.summary.last)));
+        }
+        runs.sort_unstable();
+        let (mut next, mut missing) = (from, 0);
+        for (first, last) in runs {
+            missing += first.min(to.next()).0.saturating_sub(next.0);
+            next = next.max(last.next());
+        }
+        missing + to.next().0.saturating_sub(next.0)
+    }
+
+    /// Bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.values().map(|file| file.bytes).sum()
+    }
+
+    /// The time of the first record of all files.
+    pub(super) fn since(&self) -> Option<Time> {
+        let contents = self
+            .files
+            .values()
+            .filter_map(|file| file.contents.as_ref());
+        contents.filter_map(first_at).min()
+    }
+
+    /// At how many bytes a file is ended.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
+    /// What a file holds, if it can be read.
+    fn read(&self, path: &Path) -> Option<Contents> {
+        match OpenFile::open_on(&*self.disk, path) {
+            Ok(open) => Some(open.contents().clone()),
+            Err(error) => {
+                tracing::warn!("the history: {error}");
+                None
+            }
+        }
+    }
+
+    fn end(&mut self, number: u64) {
+        let Some(file) = self.files.get(&number) else {
+            return;
+        };
+        if file.contents.as_ref().is_some_and(is_ended) {
+            return;
+        }
+        let path = file.path.clone();
+        let ended = ended(&*self.disk, &path);
+        let file = match ended {
+            Ok(Some(finished)) => KeptFile {
+                path,
+                bytes: finished.bytes,
+                contents: Some(finished.contents),
+            },
+            Ok(None) => return,
+            Err(error) => {
+                tracing::warn!(
+                    "the history: {} stays as it was left: {error}",
+                    path.display()
+                );
+                let contents = self.read(&path);
+                KeptFile {
+                    contents,
+                    path,
+                    bytes: file.bytes,
+                }
+            }
+        };
+        self.files.insert(number, file);
+    }
+
+    /// Makes one file of several, in the place of the last.
+    fn merge(&mut self, numbers: &[u64]) {
+        let Some((last, others)) = numbers.split_last() else {
+            return;
+        };
+        let open: Result<Vec<OpenFile>, _> = numbers
+            .iter()
+            .map(|number| OpenFile::open_on(&*self.disk, &self.files[number].path))
+            .collect();
+        let merged = open
+            .map_err(io::Error::other)
+            .and_then(|open| merged(&*self.disk, &open));
+        let finished = match merged {
+            Ok(finished) => finished,
+            Err(error) => {
+                tracing::warn!("the history: small files stay apart: {error}");
+                return;
+            }
+        };
+        // Its records are in the merged file: where it stays, they are read once.
+        for number in others {
+            if let Some(file) = self.files.remove(number) {
+                let _ = self.disk.remove(&file.path);
+            }
+        }
+        if let Some(file) = self.files.get_mut(last) {
+            file.bytes = finished.bytes;
+            file.contents = Some(finished.contents);
+        }
+    }
+}
+
+impl KeptFile {
+    fn weighed(&self) -> Weighed {
+        let chapters = self.contents.iter().flat_map(|contents| &contents.chapters);
+        Weighed {
+            bytes: self.bytes,
+            last_at: chapters.map(|entry| entry.summary.last_at).max(),
+        }
+    }
+}
+
+/// The time of the first record of a file.
+pub(super) fn first_at(contents: &Contents) -> Option<Time> {
+    let chapters = contents.chapters.iter();
+    let with_records = chapters.filter(|entry| entry.summary.records() > 0);
+    with_records.map(|entry| entry.summary.first_at).min()
+}
+
+/// The number of a file of the history, by its name.
+fn number_of(name: &str) -> Option<u64> {
+    let (number, _) = name.strip_suffix(SUFFIX)?.split_once('-')?;
+    let is_number = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| number.parse().ok())?
+}

@@ -1,0 +1,158 @@
+//! Writes files anew: beside themselves, and then renamed, so that at every moment the name is that of a whole file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use watchscope_model::State;
+use watchscope_recording::{
+    ChapterEntry, Contents, FileBlock, Form, Piece, ReadChapter, Source, Summarizer, Tag, Writer,
+    compact, copy,
+};
+
+use super::disk::{Disk, DiskFile};
+use super::machines::{deflated, drive, write_pieces};
+use super::open_file::OpenFile;
+use super::recorder::Finished;
+
+/// What is behind the name of a file that is being written anew. A host removes such files where it finds them.
+pub(crate) const UNFINISHED: &str = ".unfinished";
+
+/// Writes a file anew without what closed chapters have superseded; `of` takes the place of its `F` blocks.
+pub(super) fn compacted(
+    disk: &dyn Disk,
+    path: &Path,
+    file: &dyn DiskFile,
+    contents: &Contents,
+    of: &[FileBlock],
+) -> io::Result<Finished> {
+    let pieces = compact(contents, of).map_err(io::Error::other)?;
+    replaced(disk, path, &pieces, &[file])
+}
+
+/// Writes several files as one, which takes the place of the last; the others are then to be removed.
+///
+/// # Errors
+/// What the disk says, or if a file cannot be read.
+pub(crate) fn merged(disk: &dyn Disk, files: &[OpenFile]) -> io::Result<Finished> {
+    let all: Vec<Vec<usize>> = files
+        .iter()
+        .map(|file| (0..file.contents().chapters.len()).collect())
+        .collect();
+    let sources: Vec<Source<'_>> = files
+        .iter()
+        .zip(&all)
+        .map(|(file, chapters)| Source {
+            contents: file.contents(),
+            chapters,
+            with_bodies: true,
+        })
+        .collect();
+    let pieces = copy(&sources, Form::Recorded).map_err(io::Error::other)?;
+    let last = files.last().ok_or(io::ErrorKind::InvalidInput)?;
+    let files: Vec<&dyn DiskFile> = files.iter().map(OpenFile::file).collect();
+    replaced(disk, last.path(), &pieces, &files)
+}
+
+/// Whether a file was ended: it holds nothing that a closed chapter superseded, and has an index at its end.
+pub(crate) fn is_ended(contents: &Contents) -> bool {
+    let mut tags = contents.blocks.iter().map(|block| block.header.tag);
+    let is_open = |tag| matches!(tag, Tag::Opening | Tag::Segments);
+    tags.next_back() == Some(Tag::Index) && contents.cut.is_none() && !tags.any(is_open)
+}
+
+/// Ends a file whose writer is gone: closes the chapters that it left open, and compacts it. `None` if a part of it cannot
+/// be read; then it stays as it is.
+///
+/// # Errors
+/// What the disk says.
+pub(crate) fn ended(disk: &dyn Disk, path: &Path) -> io::Result<Option<Finished>> {
+    let mut file = disk.open(path, true)?;
+    let Ok(contents) = OpenFile::scanned(&*file)? else {
+        return Ok(None);
+    };
+    let Some((mut writer, bytes)) = Writer::resume(&contents) else {
+        return Ok(None);
+    };
+    file.cut(bytes)?;
+    let mut state = State::default();
+    for (number, entry) in (1..).zip(&contents.chapters) {
+        let is_last = number == contents.chapters.len();
+        if entry.closed.is_some() && !is_last {
+            continue;
+        }
+        let Some(frames) = frames(&*file, entry)? else {
+            return Ok(None);
+        };
+        if is_last {
+            state = folded(&frames.0, &frames.1).unwrap_or_default();
+        }
+        if entry.closed.is_none() && entry.summary.records() > 0 {
+            let segments = frames.1.iter().map(Vec::as_slice);
+            let Ok(packing) = Writer::whole_chapter(&frames.0, segments) else {
+                continue;
+            };
+            let Ok(bytes) = writer.packed(&packing, &deflated(packing.raw())) else {
+                return Ok(None);
+            };
+            file.append(&bytes)?;
+        }
+    }
+    file.sync()?;
+    let of: Vec<FileBlock> = match &contents.files[..] {
+        // A file of several runs was put together of ended ones.
+        [of] => vec![of.clone().with_state(&state)],
+        several => several.to_vec(),
+    };
+    compacted(disk, path, &*file, &writer.contents(), &of).map(Some)
+}
+
+/// A chapter's head frame and segment frames; `None` if not all of it can be read.
+fn frames(
+    file: &dyn DiskFile,
+    entry: &ChapterEntry,
+) -> io::Result<Option<(Vec<u8>, Vec<Vec<u8>>)>> {
+    let mut machine = ReadChapter::new(entry);
+    let read = drive(file, |input| machine.step(input))?;
+    let chapter = read.ok().filter(|chapter| chapter.damaged.is_empty());
+    Ok(chapter.map(|chapter| {
+        let segments = chapter.frames.segments().map(<[u8]>::to_vec);
+        (chapter.frames.head().to_vec(), segments.collect())
+    }))
+}
+
+/// The fold behind a chapter, without the objects that it opened with.
+fn folded(head: &[u8], segments: &[Vec<u8>]) -> Option<State> {
+    let mut summarizer = Summarizer::open(head).ok()?;
+    for segment in segments {
+        summarizer.segment(segment).ok()?;
+    }
+    Some(summarizer.state().clone())
+}
+
+/// Writes a new file beside `path` and gives it that name.
+fn replaced(
+    disk: &dyn Disk,
+    path: &Path,
+    pieces: &[Piece],
+    sources: &[&dyn DiskFile],
+) -> io::Result<Finished> {
+    let beside = beside(path);
+    let mut file = disk.create(&beside)?;
+    let written = write_pieces(pieces, sources, &mut *file).and_then(|bytes| {
+        file.sync()?;
+        let contents = OpenFile::scanned(&*file)?.map_err(io::Error::other)?;
+        disk.rename(&beside, path)?;
+        Ok(Finished { bytes, contents })
+    });
+    if written.is_err() {
+        // Where that fails too, the next start removes it.
+        let _ = disk.remove(&beside);
+    }
+    written
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(UNFINISHED);
+    path.with_file_name(name)
+}
