@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::{Duration, Instant};
 
+use crate::history::HistoryState;
 use crate::hub::ViewerTotals;
 use crate::log::LogHandle;
 use crate::metrics::{Exposition, families as f, plain};
@@ -24,6 +25,7 @@ pub(crate) struct Scraper {
     viewers: Arc<ViewerTotals>,
     traffic: Arc<Traffic>,
     refusals: Arc<Refusals>,
+    history: watch::Receiver<Option<HistoryState>>,
     last: Mutex<Option<Texts>>,
 }
 
@@ -41,12 +43,14 @@ impl Scraper {
         viewers: Arc<ViewerTotals>,
         traffic: Arc<Traffic>,
         refusals: Arc<Refusals>,
+        history: watch::Receiver<Option<HistoryState>>,
     ) -> Self {
         Self {
             log,
             viewers,
             traffic,
             refusals,
+            history,
             last: Mutex::new(None),
         }
     }
@@ -73,6 +77,9 @@ impl Scraper {
 
     fn texts(&self, mut exposition: Exposition) -> Texts {
         self.log.expose(&mut exposition);
+        if let Some(history) = &*self.history.borrow() {
+            history.expose(&self.log.log().0, self.log.now(), &mut exposition);
+        }
         self.viewers.expose(&mut exposition);
         expose_web(&self.traffic, &self.refusals, &mut exposition);
         exposition.add(&f::BUILD_INFO, [env!("CARGO_PKG_VERSION").into()], 1_u64);
@@ -107,7 +114,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_text_is_told_for_a_second_and_the_last_one_after_the_end() {
         let log = LogHandle::open(LogConfig::new("demo".into())).unwrap();
-        let scraper = Scraper::new(log.clone(), Arc::default(), Arc::default(), Arc::default());
+        let scraper = Scraper::new(
+            log.clone(),
+            Arc::default(),
+            Arc::default(),
+            Arc::default(),
+            watch::channel(None).1,
+        );
         let records = async |scraper: &Scraper| {
             let text = scraper.text(Form::Plain).await;
             let text = String::from_utf8(text.to_vec()).unwrap();

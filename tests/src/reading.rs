@@ -1,10 +1,17 @@
 //! watchscope's whole way in this process, from a server's socket into the log, as benchmarks measure it.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, bail};
+use tokio::sync::watch;
 use watchscope::cluster::ConfigSource;
 use watchscope::follow::Following;
+use watchscope::history::{History, HistoryConfig};
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
 use watchscope::probes::{AUDIT_LOOKS, AuditLevel, Settings, Wishes};
+use watchscope::recordings::HostDisk;
 use watchscope::transport::Protocols;
 use watchscope::upstream::Servers;
 use watchscope_model::vocabulary::Origin;
@@ -22,6 +29,24 @@ pub struct Reading<'a> {
     pub metadata_only: bool,
     /// Which HTTP is spoken.
     pub protocols: Protocols,
+    /// The folder in which a history is kept, if one is.
+    pub history: Option<&'a Path>,
+}
+
+/// Begins a history of a log, with the sizes that the command line gives it by default.
+///
+/// # Errors
+/// If the folder cannot be used.
+pub async fn begin_history(folder: &Path, log: &LogHandle) -> Result<History> {
+    let config = HistoryConfig {
+        folder: folder.to_owned(),
+        size_bytes: 1 << 30,
+        bodies_bytes: None,
+        age: Duration::from_secs(7 * 86_400),
+    };
+    let told = watch::Sender::default();
+    let disk = Arc::new(HostDisk);
+    Ok(History::begin(config, disk, b"bench".to_vec(), log, told).await?)
 }
 
 impl Reading<'_> {
@@ -50,6 +75,10 @@ impl Reading<'_> {
             protocols: self.protocols,
         };
         let mut reader = log.reader(Since::First);
+        let history = match self.history {
+            Some(folder) => Some(begin_history(folder, &log).await?),
+            None => None,
+        };
         let _following = Following::start(&source, source.load()?, settings, log.clone()).await?;
         let mut had = 0;
         loop {
@@ -69,6 +98,10 @@ impl Reading<'_> {
                         };
                         see(record);
                         if let Some(last) = last {
+                            if let Some(history) = history {
+                                log.close().await;
+                                history.finished().await;
+                            }
                             return Ok(last);
                         }
                     }

@@ -16,6 +16,7 @@ mod faults;
 mod findings;
 mod first_paint;
 mod harness;
+mod history;
 mod hostile;
 mod http;
 mod kubeconfig;

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::args::ListenArgs;
 use super::exit::Failure;
 use crate::control::{ControlSocket, Folders};
+use crate::history::HistoryState;
 use crate::hub::LogHub;
 use crate::log::LogHandle;
 use crate::origin::AllowedHosts;
@@ -107,6 +108,7 @@ impl Page {
         self,
         hub: LogHub,
         log: LogHandle,
+        history: watch::Receiver<Option<HistoryState>>,
         is_in_cluster: bool,
         stop: watch::Receiver<bool>,
         mut end: watch::Receiver<bool>,
@@ -135,7 +137,13 @@ impl Page {
                     Ok(())
                 }
             };
-            let scraper = Arc::new(Scraper::new(log, viewers, Arc::clone(&traffic), refusals));
+            let scraper = Arc::new(Scraper::new(
+                log,
+                viewers,
+                Arc::clone(&traffic),
+                refusals,
+                history,
+            ));
             let text = move |form| {
                 let scraper = Arc::clone(&scraper);
                 async move { scraper.text(form).await }

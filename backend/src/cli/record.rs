@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::args::RecordArgs;
 use super::begin::{Begun, begin, listed};
 use super::exit::Failure;
+use super::signals::limits_are_errors;
 use crate::recordings::{self, HostDisk, Recorder, file_block};
 
 /// Records until `--for` is over, Ctrl-C, or the disk fails.
@@ -12,6 +13,7 @@ use crate::recordings::{self, HostDisk, Recorder, file_block};
 /// # Errors
 /// Exit code 1 if the file cannot be written or nothing could be listed, 2 for a resource that does not exist.
 pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
+    limits_are_errors().map_err(Failure::failed)?;
     let begun = begin(args.resources, &args.follow).await?;
     let Begun {
         log,
@@ -26,6 +28,11 @@ pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
             watches.stop().await;
             return Err(Failure::failed(error));
         }
+    };
+    let recorder = if args.bodies {
+        recorder.with_bodies(log.clone())
+    } else {
+        recorder
     };
     let mut recording = tokio::spawn(recordings::record(log.frames(), recorder));
     let mut recorded = tokio::select! {

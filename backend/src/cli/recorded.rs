@@ -1,29 +1,32 @@
-//! `watchscope watch --from`: what a recording holds, on standard output.
+//! `watchscope watch --from`: what recordings hold, on standard output.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::event::Loss;
 use watchscope_model::json::{LogLine, push_line};
 use watchscope_model::vocabulary::LossPlace;
-use watchscope_model::{Entry, EpochId, Event, LogId, Seq};
+use watchscope_model::{Entry, Event, Seq};
 use watchscope_recording::Chapter;
 
 use super::args::Output;
 use super::exit::Failure;
 use super::terminal;
-use crate::recordings::OpenFile;
+use crate::recordings::{JoinError, Joined, OpenFile, Run};
 
-/// Writes all records of a recording.
+/// Writes all records of recordings of one log.
 ///
 /// # Errors
-/// Exit code 1 if the file cannot be read; also if a part of it cannot, after what could be read is written.
-pub(super) fn write(file: &Path, output: Output) -> Result<(), Failure> {
-    let open = OpenFile::open(file).map_err(Failure::failed)?;
+/// Exit code 1 if a file cannot be read, after what could be read is written; 2 if they are of several logs.
+pub(super) fn write(paths: &[PathBuf], log: Option<&str>, output: Output) -> Result<(), Failure> {
+    let joined = Joined::open(paths, log).map_err(|error| match error {
+        JoinError::SeveralLogs { .. } | JoinError::OtherLogs { .. } => Failure::usage(error),
+        _ => Failure::failed(error),
+    })?;
     match output {
-        Output::Text => write_to(&open, &mut Text(anstream::stdout()), file),
-        Output::Jsonl => write_to(&open, &mut Jsonl(std::io::stdout().lock()), file),
+        Output::Text => write_to(&joined, &mut Text(anstream::stdout())),
+        Output::Jsonl => write_to(&joined, &mut Jsonl(std::io::stdout().lock())),
     }
 }
 
@@ -96,40 +99,24 @@ impl<W: Write> Form for Jsonl<W> {
     }
 }
 
-/// How far the records of a run of a log are written.
-struct Run {
-    log: LogId,
-    epoch: EpochId,
-    next: Seq,
-}
-
-/// What of a file could not be written.
+/// What of the files could not be written.
 #[derive(Default)]
 struct Written {
     /// Records whose kind this build does not know.
     unknown: u64,
-    /// What could not be read.
+    /// What could not be read, each with its file.
     damaged: Vec<String>,
 }
 
-fn write_to(open: &OpenFile, form: &mut impl Form, file: &Path) -> Result<(), Failure> {
-    let contents = open.contents();
+fn write_to(joined: &Joined, form: &mut impl Form) -> Result<(), Failure> {
     let mut written = Written::default();
-    let mut run = None;
-    let told = contents.damaged.iter().map(ToString::to_string);
-    written.damaged.extend(told);
-    for entry in &contents.chapters {
-        let chapter = match open.chapter(entry).map_err(Failure::failed)? {
-            Ok(chapter) => chapter,
-            Err(damage) => {
-                written.damaged.push(damage.to_string());
-                continue;
-            }
-        };
-        let told = chapter.damaged.iter().map(ToString::to_string);
-        written.damaged.extend(told);
-        let last = || last_of(open, entry.file);
-        if write_chapter(&chapter, last, &mut run, &mut written, form).is_err() {
+    for file in joined.files() {
+        let damaged = &file.contents().damaged;
+        damaged.iter().for_each(|damage| written.note(file, damage));
+    }
+    for run in joined.runs() {
+        if write_run(joined, run, &mut written, form)?.is_err() {
+            // A reader that has gone has what it wanted.
             return Ok(());
         }
     }
@@ -142,8 +129,8 @@ fn write_to(open: &OpenFile, form: &mut impl Form, file: &Path) -> Result<(), Fa
             written.unknown
         );
     }
-    if contents.chapters.is_empty() && written.damaged.is_empty() {
-        tracing::warn!("{} holds no records yet", file.display());
+    if joined.runs().is_empty() && written.damaged.is_empty() {
+        tracing::warn!("no records are recorded yet");
     }
     if written.damaged.is_empty() {
         return Ok(());
@@ -151,77 +138,108 @@ fn write_to(open: &OpenFile, form: &mut impl Form, file: &Path) -> Result<(), Fa
     written.damaged.sort();
     written.damaged.dedup();
     Err(Failure::failed(format!(
-        "{}: a part could not be read; the rest is written.\n{}",
-        file.display(),
+        "a part could not be read; the rest is written.\n{}",
         written.damaged.join("\n")
     )))
 }
 
-/// The last record of the run of a log that an `F` block is about. It looks at every chapter.
-fn last_of(open: &OpenFile, file: Option<usize>) -> Option<Seq> {
-    let chapters = open.contents().chapters.iter();
-    let of = chapters.filter(|entry| entry.file == file);
-    of.map(|entry| entry.summary.last).max()
+/// Writes a run of the log; within: whether its reader is there.
+fn write_run(
+    joined: &Joined,
+    run: &Run,
+    written: &mut Written,
+    form: &mut impl Form,
+) -> Result<std::io::Result<()>, Failure> {
+    let mut next = None;
+    for (file, entry) in joined.chapters(run) {
+        // Another file holds all of it too.
+        if next.is_some_and(|next| entry.summary.last < next) {
+            continue;
+        }
+        let chapter = match file.chapter(entry).map_err(Failure::failed)? {
+            Ok(chapter) => chapter,
+            Err(damage) => {
+                written.note(file, &damage);
+                continue;
+            }
+        };
+        let damaged = &chapter.damaged;
+        damaged.iter().for_each(|damage| written.note(file, damage));
+        let told = write_chapter(
+            &chapter,
+            file,
+            || joined.last(run),
+            &mut next,
+            written,
+            form,
+        );
+        if told.is_err() {
+            return Ok(told);
+        }
+    }
+    Ok(Ok(()))
 }
 
+impl Written {
+    fn note(&mut self, file: &OpenFile, what: impl std::fmt::Display) {
+        self.damaged
+            .push(format!("{}: {what}", file.path().display()));
+    }
+}
+
+/// Writes a chapter's records from `next` on, which is the record after the last that was written of its run.
 fn write_chapter(
     chapter: &Chapter,
-    last: impl FnOnce() -> Option<Seq>,
-    run: &mut Option<Run>,
+    file: &OpenFile,
+    last: impl FnOnce() -> Seq,
+    next: &mut Option<Seq>,
     written: &mut Written,
     form: &mut impl Form,
 ) -> std::io::Result<()> {
     let (mut reader, opening) = match ChapterReader::open(chapter.frames.head()) {
         Ok(opened) => opened,
         Err(error) => {
-            written
-                .damaged
-                .push(format!("a chapter's opening: {error}"));
+            written.note(file, format_args!("a chapter's opening: {error}"));
             return Ok(());
         }
     };
     let first = opening.state.seq.next();
-    let goes_on = run
-        .as_ref()
-        .is_some_and(|run| (&run.log, &run.epoch) == (&opening.log, &opening.epoch));
-    let run = if goes_on {
-        run.as_mut().expect("it goes on")
-    } else {
-        form.log(&LogLine {
-            log: opening.log.clone(),
-            epoch: opening.epoch.clone(),
-            first,
-            head: last().unwrap_or(opening.state.seq),
-        })?;
-        run.insert(Run {
-            log: opening.log,
-            epoch: opening.epoch,
-            next: first,
-        })
+    let mut at = match *next {
+        Some(next) => next,
+        None => {
+            form.log(&LogLine {
+                log: opening.log,
+                epoch: opening.epoch,
+                first,
+                head: last().max(opening.state.seq),
+            })?;
+            first
+        }
     };
-    if run.next < first {
-        form.hole(run.next, Seq(first.0 - 1))?;
+    if at < first {
+        form.hole(at, Seq(first.0 - 1))?;
     }
     for segment in chapter.frames.segments() {
         let entries = match reader.entries(segment) {
             Ok(entries) => entries,
             Err(error) => {
-                written.damaged.push(format!(
+                let place = format_args!(
                     "a segment of the chapter that begins with record {first}: {error}"
-                ));
+                );
+                written.note(file, place);
                 break;
             }
         };
         written.unknown += entries.iter().filter(|entry| entry.is_none()).count() as u64;
-        let next = run.next;
-        // What two chapters of a file both hold is written once.
+        // What two chapters both hold is written once.
         let entries = entries
             .into_iter()
             .flatten()
-            .filter(|entry| entry.seq() >= next);
+            .filter(|entry| entry.seq() >= at);
         let entries: Vec<Entry> = entries.collect();
         form.entries(&entries)?;
-        run.next = run.next.max(reader.next_seq());
+        at = at.max(reader.next_seq());
     }
+    *next = Some(at.max(first));
     Ok(())
 }

@@ -16,20 +16,24 @@ use watchscope_scenarios::{Line, Told};
 use super::args::{ClusterArgs, DemoArgs, Redact, ServeArgs, WhatArgs};
 use super::exit::Failure;
 use super::page::Plan;
-use super::signals::stop_flag;
+use super::signals::{limits_are_errors, stop_flag};
 use super::simulate::script;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
 use crate::demo::{Demo, DemoOutput};
 use crate::follow::Following;
+use crate::history::{History, HistoryConfig, HistoryState, PlaceError};
 use crate::hub::{CommandRequest, LogHub};
 use crate::log::{CompareRequest, LogClosed, LogConfig, LogHandle};
 use crate::probes::{AUDIT_LOOKS, AuditLevel, Settings, StartError, Wishes};
+use crate::recordings::HostDisk;
 use crate::stop::stopped;
 use crate::transport::Protocols;
 use crate::upstream::Servers;
 
 /// How long watches and viewers may take to end in order.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// How long the history may take to write its last records. With the goodbye it fits in a pod's grace period.
+const LAST_WRITES: Duration = Duration::from_secs(8);
 
 /// Watches a cluster and serves the page.
 pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
@@ -45,10 +49,14 @@ pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
         )
     };
     let memory = args.what.memory.bytes;
+    let mut keep = Keep::new(args.history.config());
     let (log, choice, is_in_cluster) = match source.load() {
         Ok(config) => {
             let log = open_log(&name_of(&config), memory)?;
             let is_in_cluster = config.is_in_cluster;
+            keep.begin(config.identity(), &log)
+                .await
+                .map_err(Failure::failed)?;
             let watches = start(&source, config, settings.clone(), &log).await?;
             (log, Choice::Made(watches), is_in_cluster)
         }
@@ -61,7 +69,14 @@ pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
             )
         }
     };
-    run(log, choice, source, settings, plan, is_in_cluster, None).await
+    let what = What {
+        log,
+        choice,
+        source,
+        settings,
+        keep,
+    };
+    run(what, plan, is_in_cluster, None).await
 }
 
 /// The same on a simulated cluster.
@@ -103,18 +118,20 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let mut config = source.load().map_err(Failure::failed)?;
     "simulated".clone_into(&mut config.cluster);
     let log = open_log("demo", args.memory.bytes)?;
+    let mut keep = Keep::new(args.history.config());
+    // Its address is another with each start.
+    let identity = b"demo".to_vec();
+    keep.begin(identity, &log).await.map_err(Failure::failed)?;
     let watches = start(&source, config, settings.clone(), &log).await?;
     let outputs = std::mem::replace(&mut demo.outputs, mpsc::channel(1).1);
-    run(
+    let what = What {
         log,
-        Choice::Made(watches),
+        choice: Choice::Made(watches),
         source,
         settings,
-        plan,
-        false,
-        Some(outputs),
-    )
-    .await
+        keep,
+    };
+    run(what, plan, false, Some(outputs)).await
 }
 
 /// Whether there is a cluster to watch yet.
@@ -123,18 +140,63 @@ enum Choice {
     Open(Contexts),
 }
 
-async fn run(
+/// What is served.
+struct What {
     log: LogHandle,
     choice: Choice,
     source: ConfigSource,
     settings: Settings,
+    keep: Keep,
+}
+
+/// The history: what was asked for, and what is kept.
+struct Keep {
+    config: Option<HistoryConfig>,
+    history: Option<History>,
+    told: watch::Sender<Option<HistoryState>>,
+}
+
+impl Keep {
+    fn new(config: Option<HistoryConfig>) -> Self {
+        Self {
+            config,
+            history: None,
+            told: watch::Sender::default(),
+        }
+    }
+
+    /// Begins, if it was asked for.
+    async fn begin(&mut self, identity: Vec<u8>, log: &LogHandle) -> Result<(), PlaceError> {
+        if let Some(config) = self.config.take() {
+            limits_are_errors().map_err(|error| PlaceError::NotUsable {
+                path: config.folder.clone(),
+                error,
+            })?;
+            let (disk, told) = (Arc::new(HostDisk), self.told.clone());
+            self.history = Some(History::begin(config, disk, identity, log, told).await?);
+        }
+        Ok(())
+    }
+}
+
+async fn run(
+    what: What,
     plan: Plan,
     is_in_cluster: bool,
     outputs: Option<mpsc::Receiver<DemoOutput>>,
 ) -> Result<(), Failure> {
+    let What {
+        log,
+        choice,
+        source,
+        settings,
+        keep,
+    } = what;
     let stop = stop_flag().map_err(Failure::failed)?;
     let page = plan.open().await?;
+    let history = keep.told.subscribe();
     let (hub, commands) = LogHub::new(log.clone(), env!("CARGO_PKG_VERSION"));
+    let hub = hub.with_history(history.clone());
     let watches = match choice {
         Choice::Made(watches) => Some(watches),
         Choice::Open(contexts) => {
@@ -148,15 +210,17 @@ async fn run(
         source,
         settings,
         watches,
+        keep,
     };
     let (end, ending) = watch::channel(false);
     let keeping = tokio::spawn(keeper.keep(commands, stop.clone(), end));
     if let Some(outputs) = outputs {
         tokio::spawn(write_down(outputs, log.clone()));
     }
-    let served = page.run(hub, log, is_in_cluster, stop, ending).await;
-    keeping.abort();
-    served
+    let page = page.run(hub, log, history, is_in_cluster, stop, ending);
+    page.await?;
+    // Viewers have gone; the history may still be at its last file.
+    keeping.await.map_err(Failure::failed)
 }
 
 /// Keeps the watches: starts them when a context is chosen, and ends everything in order.
@@ -166,6 +230,7 @@ struct Keeper {
     source: ConfigSource,
     settings: Settings,
     watches: Option<Following>,
+    keep: Keep,
 }
 
 impl Keeper {
@@ -197,6 +262,13 @@ impl Keeper {
         self.log.close().await;
         self.hub.go_away();
         end.send_replace(true);
+        if let Some(history) = self.keep.history.take()
+            && tokio::time::timeout(LAST_WRITES, history.finished())
+                .await
+                .is_err()
+        {
+            tracing::warn!("the history's disk did not take its last records in {LAST_WRITES:?}");
+        }
     }
 
     async fn carry_out(&mut self, verb: &str, argument: &str) -> Result<(), String> {
@@ -207,6 +279,8 @@ impl Keeper {
                     lookup.context = Some(argument.to_owned());
                 }
                 let config = source.load().map_err(|error| error.to_string())?;
+                let kept = self.keep.begin(config.identity(), &self.log).await;
+                kept.map_err(|error| error.to_string())?;
                 let started =
                     Following::start(&source, config, self.settings.clone(), self.log.clone())
                         .await;

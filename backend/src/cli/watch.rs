@@ -19,8 +19,10 @@ use crate::log::{LogHandle, Read, Since};
 /// # Errors
 /// Exit code 1 if nothing could be listed by then, 2 for a resource that does not exist.
 pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
-    if let Some(file) = &args.from {
-        return tokio::task::block_in_place(|| recorded::write(file, args.output));
+    if !args.from.is_empty() {
+        return tokio::task::block_in_place(|| {
+            recorded::write(&args.from, args.log.as_deref(), args.output)
+        });
     }
     let begun = begin(args.resources, &args.follow).await?;
     let Begun {

@@ -171,6 +171,24 @@ impl ConfigError {
     }
 }
 
+impl ClusterConfig {
+    /// What tells this cluster from others of the same name: its certificate authority, else its address.
+    #[must_use]
+    pub fn identity(&self) -> Vec<u8> {
+        let kube = &self.kube;
+        let in_file = || {
+            let path = kube.root_cert_file.as_ref()?;
+            std::fs::read(path).ok()
+        };
+        let authority = kube
+            .root_cert
+            .as_ref()
+            .map(|certificates| certificates.concat());
+        let authority = authority.or_else(in_file).filter(|bytes| !bytes.is_empty());
+        authority.unwrap_or_else(|| self.endpoint.to_string().into_bytes())
+    }
+}
+
 impl ConfigSource {
     /// Reads the configuration. Blocks on files; runs no plugin and connects to nothing.
     pub fn load(&self) -> Result<ClusterConfig, ConfigError> {

@@ -9,15 +9,16 @@ use bytes::Bytes;
 use thiserror::Error;
 use tokio::time::Instant;
 use watchscope_model::chapter::ChapterReader;
+use watchscope_model::vocabulary::DiskTrouble;
 use watchscope_model::{Seq, Time};
 use watchscope_recording::FileBlock;
 
 use super::HistoryConfig;
 use super::place::{Place, PlaceError};
 use super::shelf::{Shelf, first_at};
-use super::state::{DiskTroubleKind, HistoryState};
-use crate::log::FrameRead;
-use crate::recordings::{Disk, RecordError, Recorder};
+use super::state::{HistoryState, trouble_of};
+use crate::log::{FrameRead, LogHandle};
+use crate::recordings::{Disk, RecordError, Recorder, file_block};
 
 /// How long written bytes may wait to be on the disk: with what they waited before, a record is there after 5 s.
 const SYNC: Duration = Duration::from_secs(4);
@@ -53,17 +54,16 @@ pub(super) enum DeskError {
 }
 
 impl DeskError {
-    pub(super) fn kind(&self) -> DiskTroubleKind {
-        let of_disk =
-            |error: Option<&io::Error>| error.map_or(DiskTroubleKind::Failing, DiskTroubleKind::of);
+    /// What it means.
+    pub(super) fn trouble(&self) -> DiskTrouble {
         match self {
-            Self::Record(error) => of_disk(error.disk_error()),
+            Self::Record(error) => error.disk_error().map_or(DiskTrouble::Failing, trouble_of),
             Self::Place(
                 PlaceError::NotMade { error, .. } | PlaceError::NotUsable { error, .. },
             )
-            | Self::Folder { error, .. } => DiskTroubleKind::of(error),
-            Self::Place(_) => DiskTroubleKind::Failing,
-            Self::Removed { .. } => DiskTroubleKind::Gone,
+            | Self::Folder { error, .. } => trouble_of(error),
+            Self::Place(_) => DiskTrouble::Failing,
+            Self::Removed { .. } => DiskTrouble::Gone,
         }
     }
 }
@@ -86,6 +86,7 @@ pub(super) struct Desk {
     disk: Arc<dyn Disk>,
     place: Place,
     shelf: Shelf,
+    log: LogHandle,
     /// What the log's run is of.
     of: FileBlock,
     open: Option<OpenFile>,
@@ -104,7 +105,7 @@ impl Desk {
         config: HistoryConfig,
         disk: Arc<dyn Disk>,
         place: Place,
-        of: FileBlock,
+        log: LogHandle,
         first: Seq,
     ) -> Self {
         let now = Instant::now();
@@ -114,7 +115,8 @@ impl Desk {
             disk,
             place,
             shelf,
-            of,
+            of: file_block(log.log(), log.epoch()),
+            log,
             open: None,
             unsafe_from: first,
             kept_to: Seq(0),
@@ -187,7 +189,10 @@ impl Desk {
                 let (number, path) = self.shelf.next_name(at);
                 let state = ChapterReader::open(head).map(|(_, opening)| opening.state);
                 let of = self.of.clone().with_state(&state.unwrap_or_default());
-                let recorder = Recorder::create(self.disk.clone(), &path, of)?;
+                let mut recorder = Recorder::create(self.disk.clone(), &path, of)?;
+                if self.config.bodies_bytes.is_some() {
+                    recorder = recorder.with_bodies(self.log.clone());
+                }
                 self.open.insert(OpenFile {
                     number,
                     first: None,
@@ -237,8 +242,15 @@ impl Desk {
 
     fn drop_over_budget(&mut self, at: Time) -> Result<(), DeskError> {
         self.looked_at = Instant::now();
-        let open_bytes = self.open_bytes();
-        let dropped = self.shelf.drop_over_budget(open_bytes, &self.config, at);
+        let bodies = self.open.as_ref();
+        let bodies = bodies.map_or(0, |open| open.recorder.bodies_bytes());
+        let open_bytes = self.open_bytes() - bodies;
+        let shelf = &mut self.shelf;
+        let dropped = match self.config.bodies_bytes {
+            Some(bodies_bytes) => shelf.drop_bodies(bodies, bodies_bytes),
+            None => Ok(()),
+        };
+        let dropped = dropped.and_then(|()| shelf.drop_over_budget(open_bytes, &self.config, at));
         dropped.map_err(|error| self.folder_error(error))
     }
 
@@ -279,8 +291,9 @@ impl Desk {
     }
 
     /// Ends the file at the end of the log.
-    pub(super) fn finish(&mut self) -> Result<(), DeskError> {
-        self.end_file()
+    pub(super) fn finish(&mut self, at: Time) -> Result<(), DeskError> {
+        self.end_file()?;
+        self.drop_over_budget(at)
     }
 
     /// How it fares.
@@ -292,7 +305,7 @@ impl Desk {
         });
         HistoryState {
             bytes: self.shelf.bytes() + self.open_bytes(),
-            size_bytes: self.config.size_bytes,
+            size_bytes: self.config.size_bytes + self.config.bodies_bytes.unwrap_or(0),
             since: self.shelf.since().into_iter().chain(of_open).min(),
             kept_to: self.kept_to,
             waits_since: None,

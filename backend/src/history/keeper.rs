@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use watchscope_model::Time;
+use watchscope_model::vocabulary::DiskTrouble;
 
 use super::HistoryConfig;
 use super::desk::{Desk, DeskError};
 use super::place::{Place, PlaceError, folder_name};
-use super::state::{DiskTrouble, HistoryState};
+use super::state::{HistoryState, Trouble};
 use crate::log::{FrameRead, FrameReader, LogHandle};
-use crate::recordings::{Disk, file_block};
+use crate::recordings::Disk;
 
 /// How long the first frame that comes waits for others: a record is in the file 1 s after it was sealed.
 const WAIT: Duration = Duration::from_millis(500);
@@ -21,18 +22,20 @@ const WAIT: Duration = Duration::from_millis(500);
 const IDLE: Duration = Duration::from_secs(5);
 /// Bytes of frames that are written at once.
 const BATCH_BYTES: usize = 8 << 20;
+/// A disk that works for so long at once is slow.
+const SLOW: Duration = Duration::from_secs(5);
 /// How long a disk that fails is left alone: at first, and at the most.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// A history that is kept. It ends with the log.
 #[derive(Debug)]
 pub struct History {
-    state: watch::Receiver<HistoryState>,
     task: JoinHandle<()>,
 }
 
 impl History {
-    /// Begins to keep a log: locks its folder. `identity` tells its cluster from others of the same name.
+    /// Begins to keep a log: locks its folder. `identity` tells its cluster from others of the same name; `told` says how
+    /// it fares.
     ///
     /// # Errors
     /// If the folder cannot be used, or another process uses it.
@@ -41,35 +44,31 @@ impl History {
         disk: Arc<dyn Disk>,
         identity: Vec<u8>,
         log: &LogHandle,
+        told: watch::Sender<Option<HistoryState>>,
     ) -> Result<Self, PlaceError> {
         let name = folder_name(log.log().as_str(), &identity);
         let (root, now) = (config.folder.clone(), log.now());
-        let place = on_disk(move || Place::take(&root, &name, now)).await?;
+        let taken = spawn_blocking(move || Place::take(&root, &name, now)).await;
+        let place = taken.unwrap_or_else(panicked)?;
         let frames = log.frames();
-        let of = file_block(log.log(), log.epoch());
-        let desk = Desk::new(config.clone(), disk, place, of, frames.next_seq());
-        let (told, state) = watch::channel(HistoryState {
-            size_bytes: config.size_bytes,
+        let size_bytes = config.size_bytes + config.bodies_bytes.unwrap_or(0);
+        let desk = Desk::new(config, disk, place, log.clone(), frames.next_seq());
+        told.send_replace(Some(HistoryState {
+            size_bytes,
             ..HistoryState::default()
-        });
+        }));
         let keeper = Keeper {
             desk: Some(desk),
             frames,
             log: log.clone(),
+            state: HistoryState::default(),
             told,
             is_ready: false,
             retry: None,
         };
         Ok(Self {
-            state,
             task: tokio::spawn(keeper.keep()),
         })
-    }
-
-    /// How it fares, as that changes.
-    #[must_use]
-    pub fn state(&self) -> watch::Receiver<HistoryState> {
-        self.state.clone()
     }
 
     /// Ends it in the middle of what it does, as the end of the process would.
@@ -87,10 +86,9 @@ impl History {
     }
 }
 
-/// Works on a thread that may wait for the disk.
-async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let done = spawn_blocking(work).await;
-    done.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
+/// Goes on with the panic of a thread.
+fn panicked<T>(error: JoinError) -> T {
+    std::panic::resume_unwind(error.into_panic())
 }
 
 struct Keeper {
@@ -98,7 +96,9 @@ struct Keeper {
     desk: Option<Desk>,
     frames: FrameReader,
     log: LogHandle,
-    told: watch::Sender<HistoryState>,
+    /// What was told last.
+    state: HistoryState,
+    told: watch::Sender<Option<HistoryState>>,
     /// Whether the desk knows which files there are.
     is_ready: bool,
     /// How long to wait after the next failure.
@@ -112,11 +112,12 @@ impl Keeper {
             match done {
                 Ok(Turn::Written) => self.succeeded(),
                 Ok(Turn::Over) => {
-                    let finished = self.work(|desk, _| desk.finish()).await;
+                    let finished = self.work(Desk::finish).await;
                     if let Err(error) = finished {
                         tracing::warn!("the history: {error}");
                     }
-                    self.publish();
+                    let state = self.desk().state();
+                    self.tell(state);
                     return;
                 }
                 Err(error) => {
@@ -154,9 +155,11 @@ impl Keeper {
             first = self.frames.next() => first?,
             () = sleep_until(due) => return Some(Vec::new()),
         };
-        let waits_since = self.log.now();
-        self.told
-            .send_modify(|told| told.waits_since = told.waits_since.or(Some(waits_since)));
+        let waits_since = self.state.waits_since.unwrap_or_else(|| self.log.now());
+        self.tell(HistoryState {
+            waits_since: Some(waits_since),
+            ..self.state.clone()
+        });
         let _ = timeout(WAIT, self.frames.closed()).await;
         let (mut reads, mut bytes) = (vec![first], 0);
         while bytes < BATCH_BYTES
@@ -170,39 +173,52 @@ impl Keeper {
         Some(reads)
     }
 
-    /// Has the desk do something on a thread that may wait for the disk.
+    /// Has the desk do something on a thread that may wait for the disk. If that takes long, it is told.
     async fn work<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Desk, Time) -> T + Send + 'static,
     ) -> T {
         let mut desk = self.desk.take().expect("it is back after each work");
-        let at = self.log.now();
-        let (desk, done) = on_disk(move || {
-            let done = work(&mut desk, at);
+        let began_at = self.log.now();
+        let mut working = spawn_blocking(move || {
+            let done = work(&mut desk, began_at);
             (desk, done)
-        })
-        .await;
+        });
+        let done = tokio::select! {
+            done = &mut working => done,
+            () = sleep(SLOW) => {
+                self.tell_slow(began_at);
+                working.await
+            }
+        };
+        let (desk, done) = done.unwrap_or_else(panicked);
         self.desk = Some(desk);
         done
     }
 
-    fn succeeded(&mut self) {
-        self.retry = None;
-        let was = self.told.borrow().trouble.clone();
-        if let Some(trouble) = was {
-            let (lost, before) = (self.desk().state().lost, self.told.borrow().lost);
-            tracing::info!(
-                "the history goes on; since {} {} records could not be written",
-                trouble.since,
-                lost - before
-            );
-        }
-        self.publish();
+    fn tell_slow(&mut self, since: Time) {
+        let slow = Trouble {
+            kind: DiskTrouble::Slow,
+            since,
+        };
+        self.tell(HistoryState {
+            trouble: self.state.trouble.clone().or(Some(slow)),
+            ..self.state.clone()
+        });
     }
 
-    fn publish(&mut self) {
+    fn succeeded(&mut self) {
+        self.retry = None;
         let state = self.desk().state();
-        self.told.send_replace(state);
+        let was = self.state.trouble.as_ref();
+        if let Some(was) = was.filter(|was| was.kind != DiskTrouble::Slow) {
+            tracing::info!(
+                "the history goes on; since {} {} records could not be written",
+                was.since,
+                state.lost - self.state.lost
+            );
+        }
+        self.tell(state);
     }
 
     fn failed(&mut self, error: &DeskError) {
@@ -210,24 +226,29 @@ impl Keeper {
         self.frames.back_to(first);
         self.is_ready = false;
         let now = self.log.now();
-        let text = error.to_string();
-        let told = self.told.borrow().clone();
-        let since = told.trouble.map(|was| was.since);
-        if since.is_none() {
-            tracing::warn!("the history stops, and is tried again: {text}");
+        let is_failing = |trouble: &Trouble| trouble.kind != DiskTrouble::Slow;
+        if !self.state.trouble.as_ref().is_some_and(is_failing) {
+            tracing::warn!("the history stops, and is tried again: {error}");
         }
+        let since = self.state.trouble.as_ref().map_or(now, |was| was.since);
         let state = HistoryState {
-            trouble: Some(DiskTrouble {
-                kind: error.kind(),
-                since: since.unwrap_or(now),
-                text: text.into(),
+            trouble: Some(Trouble {
+                kind: error.trouble(),
+                since,
             }),
-            waits_since: told.waits_since.or(Some(now)),
+            waits_since: self.state.waits_since.or(Some(now)),
             // Told once it goes on, with all that were lost meanwhile.
-            lost: told.lost,
+            lost: self.state.lost,
             ..self.desk().state()
         };
-        self.told.send_replace(state);
+        self.tell(state);
+    }
+
+    fn tell(&mut self, state: HistoryState) {
+        if state != self.state {
+            self.state = state;
+            self.told.send_replace(Some(self.state.clone()));
+        }
     }
 
     /// The log is closed while the disk fails: tries once more. Whether that helped.

@@ -18,7 +18,7 @@ mod state;
 
 pub use self::keeper::History;
 pub use self::place::PlaceError;
-pub use self::state::{DiskTrouble, DiskTroubleKind, HistoryState};
+pub use self::state::{HistoryState, Trouble};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,8 +31,10 @@ mod tests;
 pub struct HistoryConfig {
     /// The folder below which each log has its own.
     pub folder: PathBuf,
-    /// The most bytes of all files of a log.
+    /// The most bytes of all files of a log, bodies not counted.
     pub size_bytes: u64,
+    /// The most bytes of bodies in them; `None` if bodies are not kept.
+    pub bodies_bytes: Option<u64>,
     /// How long a file is kept behind its last record.
     pub age: Duration,
 }

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use watchscope_model::{EpochId, Seq, Time};
-use watchscope_recording::{Contents, FILE_HEADER_BYTES};
+use watchscope_recording::{BlockPlace, Contents, FILE_HEADER_BYTES};
 
 use super::HistoryConfig;
 use super::budget::{self, Weighed};
-use crate::recordings::{Disk, Finished, OpenFile, UNFINISHED, ended, is_ended, merged};
+use crate::recordings::{
+    Disk, Finished, OpenFile, UNFINISHED, ended, is_ended, merged, without_bodies,
+};
 
 /// What files of the history are named with at their end.
 const SUFFIX: &str = ".wscope";
@@ -133,7 +135,29 @@ impl Shelf {
         }
     }
 
-    /// Drops what is too old, and the oldest that do not fit beside `open_bytes`.
+    /// Drops bodies of the oldest files until the rest fits beside `open_bytes` of bodies.
+    pub(super) fn drop_bodies(&mut self, open_bytes: u64, size_bytes: u64) -> io::Result<()> {
+        let mut total = open_bytes;
+        let mut over = Vec::new();
+        for (number, file) in self.files.iter().rev() {
+            let bytes = file.bodies_bytes();
+            total = total.saturating_add(bytes);
+            if total > size_bytes && bytes > 0 {
+                over.push(*number);
+            }
+        }
+        for number in over {
+            if let Some(file) = self.files.get_mut(&number) {
+                let finished = without_bodies(&*self.disk, &file.path)?;
+                file.bytes = finished.bytes;
+                file.contents = Some(finished.contents);
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops what is too old, and the oldest that do not fit beside `open_bytes`. Bodies do not count where they have a
+    /// budget of their own.
     pub(super) fn drop_over_budget(
         &mut self,
         open_bytes: u64,
@@ -141,7 +165,9 @@ impl Shelf {
         now: Time,
     ) -> io::Result<()> {
         let numbers: Vec<u64> = self.files.keys().copied().collect();
-        let weighed: Vec<Weighed> = self.files.values().map(KeptFile::weighed).collect();
+        let counts_bodies = config.bodies_bytes.is_none();
+        let files = self.files.values();
+        let weighed: Vec<Weighed> = files.map(|file| file.weighed(counts_bodies)).collect();
         let size_bytes = config.size_bytes;
         for place in budget::dropped(&weighed, open_bytes, size_bytes, config.age, now) {
             let number = numbers[place];
@@ -271,10 +297,21 @@ impl Shelf {
 }
 
 impl KeptFile {
-    fn weighed(&self) -> Weighed {
+    /// Bytes of its bodies.
+    fn bodies_bytes(&self) -> u64 {
+        let chapters = self.contents.iter().flat_map(|contents| &contents.chapters);
+        let bodies = chapters.flat_map(|entry| &entry.bodies);
+        bodies.map(BlockPlace::len).sum()
+    }
+
+    fn weighed(&self, counts_bodies: bool) -> Weighed {
         let chapters = self.contents.iter().flat_map(|contents| &contents.chapters);
         Weighed {
-            bytes: self.bytes,
+            bytes: if counts_bodies {
+                self.bytes
+            } else {
+                self.bytes.saturating_sub(self.bodies_bytes())
+            },
             last_at: chapters.map(|entry| entry.summary.last_at).max(),
         }
     }

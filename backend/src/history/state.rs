@@ -2,7 +2,12 @@
 
 use std::io;
 
+use watchscope_model::time::SECOND_US;
+use watchscope_model::vocabulary::{DiskTrouble, LossPlace};
+use watchscope_model::wire;
 use watchscope_model::{Seq, Text, Time};
+
+use crate::metrics::{Exposition, families as f};
 
 /// How the history fares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,56 +23,61 @@ pub struct HistoryState {
     /// Since when records wait to be written; `None` if none do.
     pub waits_since: Option<Time>,
     /// What keeps it from writing.
-    pub trouble: Option<DiskTrouble>,
+    pub trouble: Option<Trouble>,
     /// Records of this run that left the ring before they could be written.
     pub lost: u64,
 }
 
-/// What keeps the history from writing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiskTrouble {
-    /// What it is.
-    pub kind: DiskTroubleKind,
-    /// Since when.
-    pub since: Time,
-    /// What was said the last time, for people.
-    pub text: Text,
-}
-
-/// What is wrong with the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskTroubleKind {
-    /// There is no room, by the file system, a quota or a limit of the process.
-    Full,
-    /// It may not be written.
-    ReadOnly,
-    /// The folder or the file was removed.
-    Gone,
-    /// Anything else.
-    Failing,
-}
-
-impl DiskTroubleKind {
-    /// What an error of the disk means.
+impl HistoryState {
+    /// As viewers get it.
     #[must_use]
-    pub fn of(error: &io::Error) -> Self {
-        use io::ErrorKind as Kind;
-        match error.kind() {
-            Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Self::Full,
-            Kind::ReadOnlyFilesystem | Kind::PermissionDenied => Self::ReadOnly,
-            Kind::NotFound => Self::Gone,
-            _ => Self::Failing,
+    pub fn message(&self) -> wire::History {
+        wire::History {
+            bytes: self.bytes,
+            size_bytes: self.size_bytes,
+            since: self.since,
+            kept_to: self.kept_to,
+            lost: self.lost,
+            trouble: self.trouble.as_ref().map(|trouble| trouble.kind),
+            trouble_since: self.trouble.as_ref().map(|trouble| trouble.since),
         }
     }
 
-    /// As people say it.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Full => "disk full",
-            Self::ReadOnly => "disk not writable",
-            Self::Gone => "folder removed",
-            Self::Failing => "disk failing",
+    /// Adds how it fares at `now`.
+    pub(crate) fn expose(&self, cluster: &Text, now: Time, out: &mut Exposition) {
+        let seconds = |micros: i64| micros as f64 / SECOND_US as f64;
+        let label = || cluster.into();
+        out.add(&f::HISTORY_BYTES, [label()], self.bytes);
+        out.add(&f::HISTORY_CAPACITY, [label()], self.size_bytes);
+        if let Some(since) = self.since {
+            out.add(&f::HISTORY_OLDEST, [label()], seconds(since.0));
         }
+        let behind = self.waits_since.map_or(0, |since| now.micros_since(since));
+        out.add(&f::HISTORY_BEHIND, [label()], seconds(behind.max(0)));
+        let trouble = self.trouble.as_ref().map(|trouble| trouble.kind);
+        let is_failing = trouble.is_some_and(|kind| kind != DiskTrouble::Slow);
+        out.add(&f::HISTORY_FAILING, [label()], u64::from(is_failing));
+        let place = LossPlace::File.word().into();
+        out.add(&f::LOSSES, [label(), place], self.lost);
+    }
+}
+
+/// What keeps the history from writing, and since when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What it is.
+    pub kind: DiskTrouble,
+    /// Since when.
+    pub since: Time,
+}
+
+/// What an error of the disk means.
+pub(super) fn trouble_of(error: &io::Error) -> DiskTrouble {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => DiskTrouble::Full,
+        Kind::ReadOnlyFilesystem | Kind::PermissionDenied => DiskTrouble::ReadOnly,
+        Kind::NotFound => DiskTrouble::Gone,
+        _ => DiskTrouble::Failing,
     }
 }

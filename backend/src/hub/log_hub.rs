@@ -12,8 +12,10 @@ use super::api::{BadPosition, Hub, JsonLines, ObjectError};
 use super::commands::{CommandRequest, QUEUED_COMMANDS};
 use super::ending::Ending;
 use super::lines;
+use super::news::News;
 use super::totals::{ViewerShare, ViewerTotals};
 use super::viewer::HubViewer;
+use crate::history::HistoryState;
 use crate::log::{BodyLookup, LogHandle};
 
 /// The hub over one log; a cheap handle.
@@ -23,6 +25,7 @@ pub struct LogHub {
     version: Text,
     commands: mpsc::Sender<CommandRequest>,
     contexts: watch::Sender<Option<Contexts>>,
+    history: watch::Receiver<Option<HistoryState>>,
     ending: watch::Sender<Option<Ending>>,
     viewers: Arc<AtomicU64>,
     totals: Arc<ViewerTotals>,
@@ -38,11 +41,18 @@ impl LogHub {
             version: version.into(),
             commands,
             contexts: watch::Sender::default(),
+            history: watch::channel(None).1,
             ending: watch::Sender::default(),
             viewers: Arc::default(),
             totals: Arc::default(),
         };
         (hub, requests)
+    }
+
+    /// The same, and viewers are told how a history fares.
+    #[must_use]
+    pub fn with_history(self, history: watch::Receiver<Option<HistoryState>>) -> Self {
+        Self { history, ..self }
     }
 
     /// Sends all viewers, and those to come, which contexts can be chosen and why there is no cluster; `None` once there
@@ -78,12 +88,16 @@ impl Hub for LogHub {
     type Viewer = HubViewer;
 
     fn viewer(&self) -> HubViewer {
+        let news = News::new(
+            self.contexts.subscribe(),
+            self.history.clone(),
+            self.ending.subscribe(),
+        );
         HubViewer::new(
             self.log.clone(),
             self.version.clone(),
             self.commands.clone(),
-            self.contexts.subscribe(),
-            self.ending.subscribe(),
+            news,
             ViewerShare::of(self.totals()),
             self.viewers.fetch_add(1, Ordering::Relaxed),
         )

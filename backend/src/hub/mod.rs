@@ -12,6 +12,7 @@ mod commands;
 mod ending;
 mod lines;
 mod log_hub;
+mod news;
 mod totals;
 mod viewer;
 

@@ -7,15 +7,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep, sleep_until};
 use watchscope_log::{Parting, Reader, Refusal, Step};
-use watchscope_model::wire::{Command, CommandDone, Contexts};
+use watchscope_model::wire::{Command, CommandDone};
 use watchscope_model::{Seq, Text, Time};
 
 use super::api::{Close, Outgoing, Viewer};
 use super::commands::{CommandRequest, OPEN_COMMANDS};
-use super::ending::Ending;
+use super::news::News;
 use super::totals::ViewerShare;
 use crate::log::{LogHandle, RingProgress};
 
@@ -35,8 +35,7 @@ pub struct HubViewer {
     answers: FuturesUnordered<Answer>,
     /// Answers that wait until the viewer has what came of them.
     done: Vec<(Option<Seq>, CommandDone)>,
-    contexts: watch::Receiver<Option<Contexts>>,
-    ending: watch::Receiver<Option<Ending>>,
+    news: News,
     alarm: Alarm,
     number: u64,
     share: ViewerShare,
@@ -48,14 +47,10 @@ impl HubViewer {
         log: LogHandle,
         version: Text,
         commands: mpsc::Sender<CommandRequest>,
-        mut contexts: watch::Receiver<Option<Contexts>>,
-        mut ending: watch::Receiver<Option<Ending>>,
+        news: News,
         share: ViewerShare,
         number: u64,
     ) -> Self {
-        // The viewer also gets what was sent before it came.
-        contexts.mark_changed();
-        ending.mark_changed();
         Self {
             reader: Reader::new(version),
             progress: log.progress(),
@@ -63,8 +58,7 @@ impl HubViewer {
             commands,
             answers: FuturesUnordered::new(),
             done: Vec::new(),
-            contexts,
-            ending,
+            news,
             alarm: Alarm::default(),
             number,
             share,
@@ -108,7 +102,7 @@ impl HubViewer {
     /// What to send now, or until when there is nothing.
     fn step(&mut self) -> Result<Outgoing, Option<Time>> {
         self.progress.catch_up();
-        self.take_news();
+        self.news.pass_on(&mut self.reader, self.number);
         let now = self.log.now();
         let reader = &mut self.reader;
         let sent_before = reader.sent_before();
@@ -130,22 +124,6 @@ impl HubViewer {
                 }
                 Err(until)
             }
-        }
-    }
-
-    /// Passes on what is to be told beside the log.
-    fn take_news(&mut self) {
-        if self.ending.has_changed().unwrap_or(false)
-            && let Some(ending) = &*self.ending.borrow_and_update()
-        {
-            self.reader.part(ending.parting(self.number));
-        }
-        // Contexts come after the welcome.
-        if self.reader.is_greeted()
-            && self.contexts.has_changed().unwrap_or(false)
-            && let Some(contexts) = &*self.contexts.borrow_and_update()
-        {
-            self.reader.tell(contexts.clone());
         }
     }
 }
@@ -191,8 +169,7 @@ impl Viewer for HubViewer {
                 () = self.progress.changed() => {}
                 () = self.alarm.at(until, &self.log) => {}
                 Some(answer) = self.answers.next(), if !self.answers.is_empty() => self.done.push(answer),
-                Ok(()) = self.ending.changed() => self.ending.mark_changed(),
-                Ok(()) = self.contexts.changed(), if is_greeted => self.contexts.mark_changed(),
+                () = self.news.came(is_greeted) => {}
             }
         }
     }

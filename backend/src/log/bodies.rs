@@ -60,6 +60,16 @@ struct Body {
     holding: Option<Holding>,
 }
 
+impl Body {
+    fn kept(&self) -> KeptBody {
+        KeptBody {
+            seq: self.seq,
+            object: self.holding.as_ref().map(|holding| holding.object.clone()),
+            bytes: self.bytes.clone(),
+        }
+    }
+}
+
 /// Bodies dropped since it was last told.
 #[derive(Clone, Copy, Debug)]
 struct Dropped {
@@ -78,6 +88,17 @@ pub enum BodyLookup {
     Gone,
     /// There is no such record, or it has no body.
     Unknown,
+}
+
+/// A body as a recording takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptBody {
+    /// Its record.
+    pub seq: Seq,
+    /// The object that it is of, if the watch still held that when the body came.
+    pub object: Option<Arc<Object>>,
+    /// As JSON, redacted.
+    pub bytes: Bytes,
 }
 
 impl Bodies {
@@ -132,6 +153,16 @@ impl Bodies {
             None if seq > Seq(0) && seq <= self.dropped_to => BodyLookup::Gone,
             None => BodyLookup::Unknown,
         }
+    }
+
+    /// The bodies of the records from `from` to `to` that are still here.
+    pub(super) fn between(&self, from: Seq, to: Seq) -> Vec<KeptBody> {
+        let begin = self.recent.partition_point(|body| body.seq < from);
+        let recent = self.recent.range(begin..);
+        let recent = recent.take_while(|body| body.seq <= to);
+        let kept = (from <= to).then(|| self.kept.range(from..=to));
+        let kept = kept.into_iter().flatten().map(|(_, body)| body);
+        kept.chain(recent).map(Body::kept).collect()
     }
 
     /// The bodies dropped since this was last called, as an event.

@@ -1,5 +1,6 @@
 //! The handle to a log: appends, asks, and opens readers.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use thiserror::Error;
@@ -10,7 +11,7 @@ use watchscope_log::{Ring, Sealer};
 use watchscope_model::{EpochId, Inside, Layers, LogId, Seq, State, Time};
 
 use super::batch::Batch;
-use super::bodies::{Bodies, BodyLookup};
+use super::bodies::{Bodies, BodyLookup, KeptBody};
 use super::clock::{Clock, SystemClock};
 use super::frames::FrameReader;
 use super::ids::Ids;
@@ -66,6 +67,16 @@ pub struct NoEpoch(#[source] getrandom::Error);
 pub struct LogHandle {
     shared: Arc<Shared>,
     inputs: mpsc::Sender<Input>,
+}
+
+impl fmt::Debug for LogHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut handle = f.debug_struct("LogHandle");
+        handle.field("log", &self.shared.log);
+        handle
+            .field("epoch", &self.shared.epoch)
+            .finish_non_exhaustive()
+    }
 }
 
 impl LogHandle {
@@ -263,6 +274,12 @@ impl LogHandle {
         } else {
             BodyLookup::Unknown
         }
+    }
+
+    /// The redacted bodies of the records from `from` to `to` that are still in memory.
+    #[must_use]
+    pub fn bodies(&self, from: Seq, to: Seq) -> Vec<KeptBody> {
+        lock(&self.shared.bodies).between(from, to)
     }
 
     /// Looks at the ring.

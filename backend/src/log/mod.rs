@@ -21,7 +21,7 @@ mod writer;
 pub use watchscope_journal::CompareRequest;
 
 pub use self::batch::Batch;
-pub use self::bodies::BodyLookup;
+pub use self::bodies::{BodyLookup, KeptBody};
 pub use self::clock::{Clock, SystemClock};
 pub use self::frames::{FrameRead, FrameReader};
 pub use self::handle::{BODY_BYTES, LogClosed, LogConfig, LogHandle, NoEpoch, RING_BYTES};

@@ -56,7 +56,7 @@ pub(crate) fn open_run(epoch: &str, ring_bytes: u64) -> LogHandle {
     let config = LogConfig {
         log: "demo".into(),
         ring_bytes,
-        body_bytes: 0,
+        body_bytes: 1 << 20,
         clock: TestClock::start(),
     };
     LogHandle::open_epoch(config, epoch.into())
@@ -102,6 +102,14 @@ fn modified(name: &str) -> Event {
         owner: None,
     }
     .into()
+}
+
+/// A change with the object's body.
+pub(crate) fn modified_with_body(name: &str, body: &str) -> Batch {
+    Batch {
+        events: vec![(modified(name), Some(0..body.len()))],
+        bodies: Bytes::copy_from_slice(body.as_bytes()),
+    }
 }
 
 /// What everybody could see; nothing here has an inside.

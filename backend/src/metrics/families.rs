@@ -158,7 +158,7 @@ families! {
     LOG_DROPPED Counter "watchscope_log_records_dropped_total" ["cluster"]
         "Records the ring has dropped to stay within its budget; pages can no longer load them.";
     LOSSES Counter "watchscope_losses_total" ["cluster", "where"]
-        "What was lost by watchscope or on the way to it: bodies dropped from memory, frames that could not become an event, records the log could not take.";
+        "What was lost by watchscope or on the way to it: bodies dropped from memory, frames that could not become an event, records the log could not take, records that left memory before the history could write them.";
     RING_BYTES Gauge "watchscope_ring_bytes" ["cluster"]
         "Bytes the ring of records holds.";
     RING_CAPACITY Gauge "watchscope_ring_capacity_bytes" ["cluster"]
@@ -169,6 +169,17 @@ families! {
         "Bytes that bodies of objects may take in memory.";
     QUEUED Gauge "watchscope_log_queued_batches" ["cluster"]
         "Batches of events that wait for the log's writer, of at most 64. While it is full, watches wait.";
+    // The history, where it is kept.
+    HISTORY_BYTES Gauge "watchscope_history_bytes" ["cluster"]
+        "Bytes of the history's files.";
+    HISTORY_CAPACITY Gauge "watchscope_history_capacity_bytes" ["cluster"]
+        "Bytes that the history's files may have.";
+    HISTORY_OLDEST Gauge "watchscope_history_oldest_timestamp_seconds" ["cluster"]
+        "Time of the oldest record in the history's files, in seconds since 1970; absent while there is none.";
+    HISTORY_BEHIND Gauge "watchscope_history_behind_seconds" ["cluster"]
+        "How long the oldest record that is in no file has waited for the disk; 0 where none waits.";
+    HISTORY_FAILING Gauge "watchscope_history_failing" ["cluster"]
+        "1 while the history's disk is full, failing or gone, else 0.";
     // Viewers.
     VIEWERS Gauge "watchscope_viewers" []
         "Viewers connected: pages with a socket.";

@@ -435,7 +435,7 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_log_records_total Records written to the log. All that one scrape says of a cluster is of the moment after the last of them.
     # TYPE watchscope_log_records_total counter
     watchscope_log_records_total{cluster="demo"} 33
-    # HELP watchscope_losses_total What was lost by watchscope or on the way to it: bodies dropped from memory, frames that could not become an event, records the log could not take.
+    # HELP watchscope_losses_total What was lost by watchscope or on the way to it: bodies dropped from memory, frames that could not become an event, records the log could not take, records that left memory before the history could write them.
     # TYPE watchscope_losses_total counter
     watchscope_losses_total{cluster="demo",where="body"} 0
     watchscope_losses_total{cluster="demo",where="frame"} 0

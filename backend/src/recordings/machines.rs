@@ -71,8 +71,9 @@ fn range(file: &dyn DiskFile, offset: u64, len: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Deflates (RFC 1951).
-pub(super) fn deflated(raw: &[u8]) -> Vec<u8> {
+/// Deflates (RFC 1951), as recordings are.
+#[must_use]
+pub fn deflated(raw: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     encoder
         .write_all(raw)

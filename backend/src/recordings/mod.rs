@@ -5,16 +5,20 @@
 //! ```
 //! What a file looks like is `watchscope_recording`'s. Here is only its host: the disk, and deflating.
 
+mod bodies;
 mod disk;
+mod joined;
 mod machines;
 mod open_file;
 mod recorder;
 mod rewrite;
 
 pub use self::disk::{Disk, DiskFile, HostDisk};
+pub use self::joined::{JoinError, Joined, Run};
+pub use self::machines::deflated;
 pub use self::open_file::{OpenError, OpenFile};
 pub use self::recorder::{Finished, RecordError, Recorder, file_block, record};
-pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged};
+pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged, without_bodies};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use watchscope_recording::{Chapter, ChapterEntry, Contents, Damage, ReadChapter, ReadError, Scan};
+use watchscope_recording::{
+    BlockPlace, Bodies, Chapter, ChapterEntry, Contents, Damage, ReadBodies, ReadChapter,
+    ReadError, Scan,
+};
 
 use super::disk::{Disk, DiskFile, HostDisk};
 use super::machines::drive;
@@ -91,6 +94,19 @@ impl OpenFile {
 
     pub(super) fn file(&self) -> &dyn DiskFile {
         &*self.file
+    }
+
+    /// The bodies of a block that a chapter lists.
+    ///
+    /// # Errors
+    /// If the disk fails, or (within) if the block is damaged.
+    pub fn bodies(&self, place: BlockPlace) -> Result<Result<Bodies, Damage>, OpenError> {
+        let mut machine = ReadBodies::new(place);
+        let read = drive(&*self.file, |input| machine.step(input));
+        read.map_err(|error| OpenError::Unreadable {
+            path: self.path.clone(),
+            error,
+        })
     }
 
     /// A chapter's frames.

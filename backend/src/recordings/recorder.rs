@@ -11,10 +11,11 @@ use tokio::time::{Instant, sleep_until};
 use watchscope_model::{EpochId, LogId, Seq};
 use watchscope_recording::{Contents, FileBlock, WriteError, Writer};
 
+use super::bodies::BodyCollector;
 use super::disk::{Disk, DiskFile};
 use super::machines::deflated;
 use super::rewrite::compacted;
-use crate::log::{FrameRead, FrameReader};
+use crate::log::{FrameRead, FrameReader, LogHandle};
 
 /// The longest that a sealed segment waits to be written.
 const WAIT: Duration = Duration::from_secs(1);
@@ -99,6 +100,10 @@ pub struct Recorder {
     /// Since when a segment waits.
     waits_since: Option<Instant>,
     lost: Vec<(Seq, Seq)>,
+    /// If bodies are kept.
+    bodies: Option<BodyCollector>,
+    /// Bytes of the file that are bodies.
+    bodies_bytes: u64,
 }
 
 /// A file that was ended.
@@ -143,6 +148,8 @@ impl Recorder {
             written: 0,
             waits_since: None,
             lost: Vec::new(),
+            bodies: None,
+            bodies_bytes: 0,
         };
         let begun = recorder.append(&bytes);
         if begun.is_err() {
@@ -150,6 +157,15 @@ impl Recorder {
             let _ = recorder.disk.remove(path);
         }
         begun.map(|()| recorder)
+    }
+
+    /// The same, and the redacted bodies of the log's records are kept too.
+    #[must_use]
+    pub fn with_bodies(self, log: LogHandle) -> Self {
+        Self {
+            bodies: Some(BodyCollector::new(log)),
+            ..self
+        }
     }
 
     /// Runs of records that left the ring before they were written.
@@ -162,6 +178,12 @@ impl Recorder {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.written
+    }
+
+    /// Bytes of the file that are bodies.
+    #[must_use]
+    pub fn bodies_bytes(&self) -> u64 {
+        self.bodies_bytes
     }
 
     /// Its name.
@@ -194,7 +216,11 @@ impl Recorder {
             FrameRead::Opening(head) => {
                 self.close_chapter()?;
                 let bytes = self.writer.open_chapter(head);
-                self.put(bytes)
+                self.put(bytes)?;
+                if let (Some(bodies), Some(first)) = (&mut self.bodies, self.writer.open_first()) {
+                    bodies.begin(first);
+                }
+                Ok(())
             }
             FrameRead::Segment(frame) => {
                 let bytes = self.writer.segment(frame);
@@ -213,7 +239,27 @@ impl Recorder {
     pub(crate) fn flush(&mut self) -> Result<(), RecordError> {
         self.waits_since = None;
         let bytes = self.writer.flush();
-        self.put(bytes)
+        self.put(bytes)?;
+        self.collect_bodies(false)
+    }
+
+    /// Collects the bodies of what was taken in, and writes them if they are enough for a block, or all that wait.
+    fn collect_bodies(&mut self, all: bool) -> Result<(), RecordError> {
+        let (Some(bodies), Some(first)) = (&mut self.bodies, self.writer.open_first()) else {
+            return Ok(());
+        };
+        let to = self.writer.open_state().map_or(Seq(0), |state| state.seq);
+        if !bodies.collect(to) && !all {
+            return Ok(());
+        }
+        let blocks = bodies.blocks(first);
+        for packing in blocks.map_err(|error| self.not_recorded(error))? {
+            let before = self.written;
+            let bytes = self.writer.packed(&packing, &deflated(packing.raw()));
+            self.put(bytes)?;
+            self.bodies_bytes += self.written - before;
+        }
+        Ok(())
     }
 
     /// Has all that was written on the disk.
@@ -229,6 +275,7 @@ impl Recorder {
             return Ok(());
         };
         self.of = self.of.clone().with_state(state);
+        self.collect_bodies(true)?;
         let closing = self.writer.close_chapter();
         let closing = closing.map_err(|error| self.not_recorded(error))?;
         self.append(&closing.append)?;

@@ -53,6 +53,22 @@ pub(crate) fn merged(disk: &dyn Disk, files: &[OpenFile]) -> io::Result<Finished
     replaced(disk, last.path(), &pieces, &files)
 }
 
+/// Writes a file anew without its bodies.
+///
+/// # Errors
+/// What the disk says, or if the file cannot be read.
+pub(crate) fn without_bodies(disk: &dyn Disk, path: &Path) -> io::Result<Finished> {
+    let file = OpenFile::open_on(disk, path).map_err(io::Error::other)?;
+    let chapters: Vec<usize> = (0..file.contents().chapters.len()).collect();
+    let source = Source {
+        contents: file.contents(),
+        chapters: &chapters,
+        with_bodies: false,
+    };
+    let pieces = copy(&[source], Form::Recorded).map_err(io::Error::other)?;
+    replaced(disk, path, &pieces, &[file.file()])
+}
+
 /// Whether a file was ended: it holds nothing that a closed chapter superseded, and has an index at its end.
 pub(crate) fn is_ended(contents: &Contents) -> bool {
     let mut tags = contents.blocks.iter().map(|block| block.header.tag);

@@ -224,6 +224,7 @@ leaf! {
     words::CachePhase: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Way: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Author: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::DiskTrouble: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
 }
 
 macro_rules! numbers {

@@ -422,6 +422,20 @@ words! {
         Withheld = "withheld",
     }
 
+    /// What keeps a history from being written.
+    DiskTrouble {
+        /// There is no room, by the file system, a quota or a limit of the process.
+        Full = "full",
+        /// It may not be written.
+        ReadOnly = "read-only",
+        /// The folder or the file was removed.
+        Gone = "gone",
+        /// It takes writes, and each takes long.
+        Slow = "slow",
+        /// Anything else.
+        Failing = "failing",
+    }
+
     /// One scale of certainty for all.
     Certainty {
         /// Proven.

@@ -91,6 +91,21 @@ pub fn tick(at: Time, step_us: i64) -> String {
     clock_ms(at)
 }
 
+/// Bytes in the largest unit that fits: `900 B`, `1.5 KiB`, `612 MiB`, `1 GiB`.
+#[must_use]
+pub fn bytes(value: u64) -> String {
+    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let Some((size, unit)) = units.into_iter().find(|(size, _)| value >= *size) else {
+        return format!("{value} B");
+    };
+    // Tenths, rounded down: what is not full does not read as full.
+    let tenths = value.saturating_mul(10) / size;
+    match (tenths / 10, tenths % 10) {
+        (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {unit}"),
+        (whole, _) => format!("{} {unit}", number(whole)),
+    }
+}
+
 /// A count with its noun: `1 object`, `2 objects`, `2 watches`.
 #[must_use]
 pub fn count(value: u64, noun: &str) -> String {

@@ -94,6 +94,7 @@ async fn ingest(url: &str) -> Result<()> {
         resources: &["widgets-00".to_owned()],
         metadata_only: false,
         protocols: Protocols::Http1,
+        history: None,
     };
     reading.until(EVENTS, |record| records.push(record)).await?;
     let way = cpu_ns() - began;

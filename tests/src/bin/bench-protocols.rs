@@ -76,6 +76,7 @@ async fn read(url: &str, protocols: Protocols) -> Result<()> {
         resources: &resources,
         metadata_only: false,
         protocols,
+        history: None,
     };
     reading.until(EVENTS, |_| {}).await?;
     println!("{}", cpu_ns() - began);

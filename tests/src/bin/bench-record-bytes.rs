@@ -3,312 +3,46 @@
 //! 2,000 changes a second over 5,000 living objects of a busy cluster, a tenth of them replaced per minute. Every byte
 //! of a chapter counts: opening snapshot, segment headers, definitions, bookmarks. Deterministic: same seed, same bytes.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use tokio::time::Instant;
-use watchscope_log::{Sealed, Sealer};
+use watchscope_log::Sealed;
+use watchscope_model::Event;
 use watchscope_model::chapter::decode_chapter;
-use watchscope_model::event::{Bookmark, Change, ListComplete, StreamOpened, WatchStarted};
-use watchscope_model::id::Owner;
-use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_model::{Event, Object, RequestId, State, StreamId, Text, Time, Uid, WatchName};
+use watchscope_tests::change_load::{ChangeLoad, LIVING};
 
 const BAR: f64 = 24.0;
-const LIVING: usize = 5_000;
-const CHANGES_PER_S: u64 = 2_000;
-const REPLACED_PER_S: f64 = LIVING as f64 / 10.0 / 60.0;
 const CHAPTERS: usize = 12;
-const START: Time = Time(1_763_715_600_000_000);
-
-/// A watched resource: its share of the objects, and who writes them.
-struct Kind {
-    group: &'static str,
-    resource: &'static str,
-    share: usize,
-    bytes: u64,
-    writers: &'static [(&'static str, Option<&'static str>)],
-}
-
-const KINDS: &[Kind] = &[
-    Kind {
-        group: "",
-        resource: "pods",
-        share: 60,
-        bytes: 5_900,
-        writers: &[
-            ("kubelet", Some("status")),
-            ("kubelet", Some("status")),
-            ("kube-controller-manager", None),
-            ("kube-scheduler", Some("binding")),
-        ],
-    },
-    Kind {
-        group: "apps",
-        resource: "replicasets",
-        share: 12,
-        bytes: 3_100,
-        writers: &[("kube-controller-manager", Some("status"))],
-    },
-    Kind {
-        group: "apps",
-        resource: "deployments",
-        share: 8,
-        bytes: 3_800,
-        writers: &[
-            ("kube-controller-manager", Some("status")),
-            ("argocd-controller", None),
-        ],
-    },
-    Kind {
-        group: "",
-        resource: "configmaps",
-        share: 10,
-        bytes: 1_400,
-        writers: &[("kubectl-client-side-apply", None), ("cert-manager", None)],
-    },
-    Kind {
-        group: "coordination.k8s.io",
-        resource: "leases",
-        share: 10,
-        bytes: 620,
-        writers: &[("kubelet", None), ("leader-elector", None)],
-    },
-];
-
-const NAMESPACES: &[&str] = &[
-    "checkout",
-    "payments",
-    "search",
-    "inventory",
-    "identity",
-    "recommendations",
-    "notifications",
-    "kube-system",
-    "monitoring",
-    "ingress-nginx",
-    "cert-manager",
-    "logging",
-    "data-platform",
-    "batch-jobs",
-    "frontend",
-    "staging-checkout",
-    "staging-payments",
-    "ml-serving",
-    "argocd",
-    "vault",
-];
-
-const APPS: &[&str] = &[
-    "api",
-    "worker",
-    "web",
-    "gateway",
-    "session-cache",
-    "order-processor",
-    "event-consumer",
-    "image-resizer",
-    "token-issuer",
-    "report-builder",
-    "metrics-adapter",
-    "reconciler",
-];
-
-struct Cluster {
-    random: ChaCha8Rng,
-    living: Vec<Living>,
-    version: u64,
-    /// By kind, namespace and name.
-    owners: BTreeMap<(&'static str, &'static str, String), Owner>,
-}
-
-struct Living {
-    kind: usize,
-    object: Arc<Object>,
-    owner: Option<Owner>,
-    generation: u64,
-}
-
-impl Cluster {
-    fn below(&mut self, bound: usize) -> usize {
-        (self.random.next_u64() % bound as u64) as usize
-    }
-
-    fn suffix(&mut self, length: usize) -> String {
-        // What Kubernetes draws generated names from.
-        const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-        (0..length)
-            .map(|_| LETTERS[self.below(LETTERS.len())] as char)
-            .collect()
-    }
-
-    fn born(&mut self) -> Living {
-        let mut draw = self.below(100);
-        let mut kind = 0;
-        while draw >= KINDS[kind].share {
-            draw -= KINDS[kind].share;
-            kind += 1;
-        }
-        let namespace = NAMESPACES[self.below(NAMESPACES.len())];
-        let app = format!(
-            "{}-{}",
-            namespace.trim_start_matches("staging-"),
-            APPS[self.below(APPS.len())]
-        );
-        // Replicasets of an app share a template hash for a while.
-        let hash = (0..10)
-            .map(|place| {
-                let letters = b"bcdf456789";
-                letters[(app.len() * 7 + place * 3 + self.living.len() / 500) % 10] as char
-            })
-            .collect::<String>();
-        let name = match KINDS[kind].resource {
-            "pods" => format!("{app}-{hash}-{}", self.suffix(5)),
-            "replicasets" => format!("{app}-{}", self.suffix(10)),
-            "leases" => format!(
-                "ip-10-{}-{}-{}",
-                self.below(256),
-                self.below(256),
-                self.below(256)
-            ),
-            _ => format!("{app}-{}", self.suffix(4)),
-        };
-        let owner = match KINDS[kind].resource {
-            "pods" => Some(self.owner("ReplicaSet", namespace, format!("{app}-{hash}"))),
-            "replicasets" => Some(self.owner("Deployment", namespace, app)),
-            _ => None,
-        };
-        Living {
-            kind,
-            object: Arc::new(Object {
-                namespace: Some(namespace.into()),
-                name: name.into(),
-                uid: self.uid(),
-            }),
-            owner,
-            generation: 1,
-        }
-    }
-
-    fn owner(&mut self, kind: &'static str, namespace: &'static str, name: String) -> Owner {
-        let uid = self.uid();
-        let key = (kind, namespace, name.clone());
-        let owner = self.owners.entry(key);
-        let made = || Owner::new(kind.into(), name.into(), uid);
-        owner.or_insert_with(made).clone()
-    }
-
-    fn uid(&mut self) -> Uid {
-        let mut uid = [0; 16];
-        self.random.fill_bytes(&mut uid);
-        Uid::Uuid(uid)
-    }
-
-    fn change(&mut self, place: usize, change: ChangeType, origin: Origin) -> Event {
-        // Objects that nobody here watches change too.
-        self.version += 1 + u64::from(self.random.next_u32().is_multiple_of(4));
-        let writer = self.random.next_u32() as usize;
-        let spread = u64::from(self.random.next_u32() % 400);
-        let (kind, object, owner, generation) = {
-            let living = &mut self.living[place];
-            let (_, subresource) =
-                KINDS[living.kind].writers[writer % KINDS[living.kind].writers.len()];
-            living.generation += u64::from(subresource.is_none() && change == ChangeType::Modified);
-            let (object, owner) = (living.object.clone(), living.owner.clone());
-            (living.kind, object, owner, living.generation)
-        };
-        let (manager, subresource) = KINDS[kind].writers[writer % KINDS[kind].writers.len()];
-        Change {
-            watch: watch(kind),
-            stream: (origin == Origin::Live).then_some(StreamId(kind as u64 + 20)),
-            change,
-            origin,
-            object,
-            resource_version: self.version.into(),
-            generation: (KINDS[kind].resource != "leases").then_some(generation),
-            manager: Some(manager.into()),
-            subresource: subresource.map(Text::from),
-            bytes: Some(KINDS[kind].bytes + spread),
-            stray: None,
-            owner,
-        }
-        .into()
-    }
-}
-
-fn watch(kind: usize) -> WatchName {
-    let Kind {
-        group, resource, ..
-    } = KINDS[kind];
-    WatchName::new("*", resource, group, None, None, 1)
-}
 
 /// What was written, chapter by chapter.
+#[derive(Default)]
 struct Written {
     chapter: Vec<u8>,
     closed: Vec<Vec<u8>>,
 }
 
 impl Written {
-    fn take(&mut self, sealed: Option<Sealed>) {
-        if let Some(Sealed { segment, next }) = sealed {
-            self.chapter.extend_from_slice(segment.frame());
-            if let Some(next) = next {
-                let whole = std::mem::replace(&mut self.chapter, next.opening.to_vec());
-                self.closed.push(whole);
-            }
+    fn take(&mut self, Sealed { segment, next }: Sealed) {
+        self.chapter.extend_from_slice(segment.frame());
+        if let Some(next) = next {
+            let whole = std::mem::replace(&mut self.chapter, next.opening.to_vec());
+            self.closed.push(whole);
         }
     }
 }
 
 fn main() -> Result<()> {
-    let mut cluster = Cluster {
-        random: ChaCha8Rng::seed_from_u64(7),
-        living: Vec::new(),
-        version: 81_204_377,
-        owners: BTreeMap::new(),
-    };
-    let (sealer, opening) = Sealer::new("prod".into(), "9f3b52c07d1ea846".into(), START);
-    let mut log = Log {
-        state: State {
-            at: START,
-            ..State::default()
-        },
-        sealer,
-    };
+    let mut early = Vec::new();
+    let (mut load, opening) = ChangeLoad::start(&mut |sealed| early.push(sealed));
     let mut written = Written {
         chapter: opening.opening.to_vec(),
         closed: Vec::new(),
     };
-    let mut at = START;
-    first_lists(&mut cluster, &mut log, &mut written, at);
-    let (mut replaced, mut changes) = (0.0, 0_u64);
+    early.into_iter().for_each(|sealed| written.take(sealed));
     let started = Instant::now();
     while written.closed.len() < CHAPTERS {
-        let pause_us = u64::from(cluster.random.next_u32()) % (2_000_000 / CHANGES_PER_S) + 1;
-        at = at.plus_micros(pause_us as i64);
-        let event = if changes % (60 * CHANGES_PER_S) == CHANGES_PER_S {
-            bookmarks(&cluster, &mut log, &mut written, at);
-            None
-        } else if replaced < at.micros_since(START) as f64 / 1e6 * REPLACED_PER_S {
-            replaced += 1.0;
-            let place = cluster.below(LIVING);
-            let gone = cluster.change(place, ChangeType::Deleted, Origin::Live);
-            push(&mut log, &mut written, gone, at);
-            cluster.living[place] = cluster.born();
-            Some(cluster.change(place, ChangeType::Added, Origin::Live))
-        } else {
-            None
-        };
-        let place = cluster.below(LIVING);
-        let event =
-            event.unwrap_or_else(|| cluster.change(place, ChangeType::Modified, Origin::Live));
-        push(&mut log, &mut written, event, at);
-        changes += 1;
+        load.step(&mut |sealed| written.take(sealed));
     }
     let passed = started.elapsed();
 
@@ -329,99 +63,11 @@ fn main() -> Result<()> {
         std::io::stderr(),
         "{CHAPTERS} chapters, {snapshots} with a snapshot of {LIVING} objects, {bytes} bytes, {records} changes; \
          {:.0} ns a change to make, stamp, fold and encode",
-        passed.as_nanos() as f64 / changes as f64
+        passed.as_nanos() as f64 / load.changes() as f64
     )?;
     writeln!(
         std::io::stdout(),
         "| mean encoded bytes per change record, whole chapters | at most {BAR:.0} | {mean:.1} | {verdict} |"
     )?;
     Ok(())
-}
-
-/// The start of every watch: its first list, then its stream.
-fn first_lists(cluster: &mut Cluster, log: &mut Log, written: &mut Written, at: Time) {
-    for _ in 0..LIVING {
-        let born = cluster.born();
-        cluster.living.push(born);
-    }
-    for (
-        kind,
-        Kind {
-            group, resource, ..
-        },
-    ) in KINDS.iter().enumerate()
-    {
-        let started = WatchStarted {
-            watch: watch(kind),
-            group: (*group).into(),
-            version: "v1".into(),
-            resource: (*resource).into(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            server: None,
-            aggregated: None,
-        };
-        push(log, written, started.into(), at);
-        let mut places: Vec<usize> = (0..LIVING)
-            .filter(|&place| cluster.living[place].kind == kind)
-            .collect();
-        // A list comes by namespace and name.
-        places.sort_by_key(|&place| {
-            let object = &cluster.living[place].object;
-            (object.namespace.clone(), object.name.clone())
-        });
-        let items = places.len() as u64;
-        for place in places {
-            let listed = cluster.change(place, ChangeType::Added, Origin::List);
-            push(log, written, listed, at);
-        }
-        let version = cluster.version.into();
-        let complete = ListComplete {
-            watch: watch(kind),
-            resource_version: version,
-            items,
-            added: items,
-            changed: 0,
-            removed: 0,
-        };
-        push(log, written, complete.into(), at);
-        let opened = StreamOpened {
-            watch: watch(kind),
-            stream: StreamId(kind as u64 + 20),
-            request: RequestId(kind as u64 + 40),
-            resource_version: Some(cluster.version.into()),
-            http2_stream: None,
-        };
-        push(log, written, opened.into(), at);
-    }
-}
-
-/// A bookmark for every watch, as a server sends once a minute.
-fn bookmarks(cluster: &Cluster, log: &mut Log, written: &mut Written, at: Time) {
-    for kind in 0..KINDS.len() {
-        let bookmark = Bookmark {
-            watch: watch(kind),
-            stream: StreamId(kind as u64 + 20),
-            resource_version: cluster.version.into(),
-            initial_events_end: None,
-        };
-        push(log, written, bookmark.into(), at);
-    }
-}
-
-/// A log as it is written: its fold and what seals its records.
-struct Log {
-    state: State,
-    sealer: Sealer,
-}
-
-/// Seals what is due, then appends.
-fn push(log: &mut Log, written: &mut Written, event: Event, at: Time) {
-    if let Some(due) = log.sealer.seal_at().filter(|&due| due <= at) {
-        written.take(log.sealer.seal(due, &log.state));
-    }
-    let record = log.state.stamp(event, at);
-    log.state.apply(&record);
-    written.take(log.sealer.take(&record, &log.state));
 }

@@ -78,6 +78,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-log",
             "watchscope-model",
             "watchscope-probe",
+            "watchscope-recording",
             "watchscope-scenarios",
             "watchscope-simulator",
             "watchscope-timeline",

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use watchscope_scenarios::PlannedFault;
 use watchscope_simulator::{EtcdVersion, Version};
 
-use super::values::{bytes, watch_timeout};
+use super::values::{memory, watch_timeout};
 use crate::probes::AuditLevel as Level;
 use crate::upstream::Servers;
 
@@ -135,7 +135,7 @@ impl From<AuditLevelArgs> for Level {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MemoryArgs {
     /// Memory for the log: two sevenths for its records, five for the objects in them
-    #[arg(long = "memory", env = "WATCHSCOPE_MEMORY", value_name = "SIZE", value_parser = bytes, default_value = "224MiB")]
+    #[arg(long = "memory", env = "WATCHSCOPE_MEMORY", value_name = "SIZE", value_parser = memory, default_value = "224MiB")]
     pub(crate) bytes: u64,
 }
 

@@ -1,6 +1,7 @@
 //! The command line: kubectl's habits, every flag also as a `WATCHSCOPE_…` variable.
 
 mod cluster;
+mod history;
 mod listen;
 mod values;
 
@@ -13,6 +14,7 @@ use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(super) use self::cluster::{
     AuditLevelArgs, ClusterArgs, EVERYTHING, MemoryArgs, Redact, SimulatedArgs, WhatArgs,
 };
+use self::history::HistoryArgs;
 pub(super) use self::listen::ListenArgs;
 use self::values::{duration, port};
 use crate::web::listen::address;
@@ -200,6 +202,9 @@ pub(super) struct ServeArgs {
     /// What to watch.
     #[command(flatten)]
     pub(super) what: WhatArgs,
+    /// What is kept on disk.
+    #[command(flatten)]
+    pub(super) history: HistoryArgs,
     /// How the page is served.
     #[command(flatten)]
     pub(super) listen: ListenArgs,
@@ -220,6 +225,9 @@ pub(super) struct DemoArgs {
     /// Memory.
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
+    /// What is kept on disk.
+    #[command(flatten)]
+    pub(super) history: HistoryArgs,
     /// How the page is served.
     #[command(flatten)]
     pub(super) listen: ListenArgs,
@@ -235,14 +243,18 @@ pub(super) struct WatchArgs {
         value_delimiter = ','
     )]
     pub(super) resources: Vec<String>,
-    /// Write what a recording holds, instead of watching
+    /// Write what recordings hold, instead of watching; a folder stands for all in it
     #[arg(
         long,
         env = "WATCHSCOPE_FROM",
-        value_name = "FILE",
+        value_name = "FILE|FOLDER",
+        num_args = 1..,
         conflicts_with_all = ["resources", "for_duration"]
     )]
-    pub(super) from: Option<PathBuf>,
+    pub(super) from: Vec<PathBuf>,
+    /// Which log, if the recordings are of several
+    #[arg(long, env = "WATCHSCOPE_LOG", value_name = "NAME", requires = "from")]
+    pub(super) log: Option<String>,
     /// How to write the log: a line of words, or a JSON object, for each record
     #[arg(
         short,
@@ -268,6 +280,9 @@ pub(super) struct RecordArgs {
     /// File to write, by custom with the ending .wscope; it must not be there yet
     #[arg(short, long, env = "WATCHSCOPE_OUT", value_name = "FILE")]
     pub(super) out: PathBuf,
+    /// Record the objects too, without values of Secrets and whatever else is redacted
+    #[arg(long, env = "WATCHSCOPE_BODIES")]
+    pub(super) bodies: bool,
     /// For how long, and what.
     #[command(flatten)]
     pub(super) follow: FollowArgs,

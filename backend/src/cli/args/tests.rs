@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::values::{WATCH_TIMEOUT_MIN, bytes, watch_timeout};
+use super::values::{WATCH_TIMEOUT_MIN, age, history_size, memory, watch_timeout};
 use super::*;
 
 /// What `--help` writes for every command, `watchscope` alone included, on a terminal of 80 columns.
@@ -91,7 +91,14 @@ fn durations_and_sizes_are_read_as_people_write_them() {
     assert!(duration("soon").is_err());
     assert_eq!(watch_timeout("4s"), Ok(WATCH_TIMEOUT_MIN));
     assert!(watch_timeout("3s").is_err());
-    assert_eq!(bytes("1GiB"), Ok(1 << 30));
-    assert!(bytes("3 apples").is_err() && bytes("1KiB").is_err());
+    assert_eq!(memory("1GiB"), Ok(1 << 30));
+    assert!(memory("3 apples").is_err() && memory("1KiB").is_err());
+    assert_eq!(history_size("16MiB"), Ok(16 << 20));
+    assert!(history_size("15MiB").is_err());
+    assert_eq!(age("7d"), Ok(Duration::from_secs(7 * 86_400)));
+    assert_eq!(age("12h"), Ok(Duration::from_secs(12 * 3_600)));
+    for wrong in ["59s", "d", "-1d", "soon", "0"] {
+        assert!(age(wrong).is_err(), "{wrong}");
+    }
     assert_eq!(port("127.0.0.1:8081"), Ok(8081));
 }

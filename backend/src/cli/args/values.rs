@@ -9,6 +9,12 @@ pub(super) const WATCH_TIMEOUT_MIN: Duration = Duration::from_secs(4);
 /// The smallest log. Less does not hold a chapter of a large cluster and the bodies beside it.
 const MEMORY_MIN_BYTES: u64 = 16 << 20;
 
+/// The smallest history. Eight files of it are not smaller than a chapter.
+const HISTORY_MIN_BYTES: u64 = 16 << 20;
+
+/// The shortest time for which records are kept.
+const HISTORY_AGE_MIN: Duration = Duration::from_secs(60);
+
 /// Reads `30s`, `5m`, `1h30m` or a number of seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u64>() {
@@ -29,8 +35,41 @@ pub(super) fn watch_timeout(text: &str) -> Result<Duration, String> {
     Ok(timeout)
 }
 
+/// Reads how long records are kept: a duration, or days as `7d`.
+pub(super) fn age(text: &str) -> Result<Duration, String> {
+    let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
+    let age = match days {
+        Some(days) => Duration::from_secs(86_400)
+            .checked_mul(days)
+            .unwrap_or(Duration::MAX),
+        None => duration(text).map_err(|_| format!("{text:?} is no duration; write 7d or 12h"))?,
+    };
+    if age < HISTORY_AGE_MIN {
+        return Err("a history keeps records for 1m at least".to_owned());
+    }
+    Ok(age)
+}
+
+/// Reads how much memory the log may take.
+pub(super) fn memory(text: &str) -> Result<u64, String> {
+    let size = bytes(text)?;
+    if size < MEMORY_MIN_BYTES {
+        return Err("watchscope needs at least 16MiB for its log".to_owned());
+    }
+    Ok(size)
+}
+
+/// Reads how much disk the history may take.
+pub(super) fn history_size(text: &str) -> Result<u64, String> {
+    let size = bytes(text)?;
+    if size < HISTORY_MIN_BYTES {
+        return Err("a history needs at least 16MiB".to_owned());
+    }
+    Ok(size)
+}
+
 /// Reads a number of bytes, with or without a unit.
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
+fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "" | "B" => 1,
@@ -39,20 +78,15 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         "G" | "Gi" | "GiB" => 1_u64 << 30,
         unit => {
             return Err(format!(
-                "{unit:?} is no unit of memory; write 224MiB or 1GiB"
+                "{unit:?} is no unit of bytes; write 224MiB or 1GiB"
             ));
         }
     };
     let number: u64 = digits
         .parse()
         .map_err(|_| format!("{text:?} is no size; write 224MiB or 1GiB"))?;
-    let size = number
-        .checked_mul(factor)
-        .ok_or("that is more than any machine has")?;
-    if size < MEMORY_MIN_BYTES {
-        return Err("watchscope needs at least 16MiB for its log".to_owned());
-    }
-    Ok(size)
+    let size = number.checked_mul(factor);
+    size.ok_or_else(|| "that is more than any machine has".to_owned())
 }
 
 /// Reads a port, alone or behind an address.

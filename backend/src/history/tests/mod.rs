@@ -9,17 +9,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use watchscope_model::chapter::ChapterReader;
+use watchscope_model::vocabulary::DiskTrouble;
 use watchscope_model::{Entry, Seq};
 
 use self::disk::{Fault, TestDisk};
 use super::*;
-use crate::log::tests::{note, open_run};
+use crate::log::tests::{modified_with_body, note, open_run};
 use crate::log::{LogHandle, Read, Since};
 use crate::recordings::{Disk, OpenFile};
 
 const DAY: Duration = Duration::from_secs(86_400);
+
+/// A history that is kept, and what it says of itself.
+struct Kept {
+    history: History,
+    state: watch::Receiver<Option<HistoryState>>,
+}
+
+impl Kept {
+    fn state(&self) -> HistoryState {
+        self.state.borrow().clone().unwrap()
+    }
+}
 
 /// A folder for histories, on a disk in memory.
 struct Bench {
@@ -35,6 +49,7 @@ impl Bench {
             config: HistoryConfig {
                 folder: root.path().join("history"),
                 size_bytes: 1 << 30,
+                bodies_bytes: None,
                 age: DAY,
             },
             _root: root,
@@ -47,12 +62,22 @@ impl Bench {
         folders.next().unwrap().unwrap().path()
     }
 
-    async fn begin(&self, log: &LogHandle) -> History {
+    async fn begin(&self, log: &LogHandle) -> Kept {
+        let (told, state) = watch::channel(None);
         let begun = async {
             loop {
+                let state = state.clone();
                 let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
-                match History::begin(self.config.clone(), disk, b"a CA".to_vec(), log).await {
-                    Ok(history) => return history,
+                match History::begin(
+                    self.config.clone(),
+                    disk,
+                    b"a CA".to_vec(),
+                    log,
+                    told.clone(),
+                )
+                .await
+                {
+                    Ok(history) => return Kept { history, state },
                     // What a killed process does ends a moment later.
                     Err(PlaceError::InUse { .. }) => sleep(Duration::from_millis(1)).await,
                     Err(error) => panic!("{error}"),
@@ -138,19 +163,18 @@ async fn append(log: &LogHandle, count: usize, bytes: usize) {
     }
 }
 
-async fn end(log: LogHandle, history: History) {
+async fn end(log: LogHandle, history: Kept) {
     log.close().await;
-    history.finished().await;
+    history.history.finished().await;
 }
 
 /// Waits until the history says what is asked for.
-async fn until(history: &History, is_so: impl Fn(&HistoryState) -> bool) -> HistoryState {
-    let mut state = history.state();
-    let waited = timeout(
-        Duration::from_secs(3_600),
-        state.wait_for(|state| is_so(state)),
-    );
-    waited.await.expect("it comes to that").unwrap().clone()
+async fn until(history: &Kept, is_so: impl Fn(&HistoryState) -> bool) -> HistoryState {
+    let mut state = history.state.clone();
+    let is_so = |state: &Option<HistoryState>| state.as_ref().is_some_and(&is_so);
+    let waited = timeout(Duration::from_secs(3_600), state.wait_for(is_so));
+    let state = waited.await.expect("it comes to that").unwrap().clone();
+    state.unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -220,14 +244,14 @@ async fn a_full_disk_stops_the_history_alone_and_it_resumes_with_what_the_ring_s
     append(&log, 10, 1_000).await;
     let state = until(&history, |state| state.trouble.is_some()).await;
     let trouble = state.trouble.unwrap();
-    assert_eq!(trouble.kind, DiskTroubleKind::Full);
+    assert_eq!(trouble.kind, DiskTrouble::Full);
     assert!(state.waits_since.is_some());
     // The log goes on.
     append(&log, 10, 10).await;
     sleep(Duration::from_secs(120)).await;
     assert_eq!(of_log(&log).len(), 30);
     assert_eq!(
-        history.state().borrow().trouble.as_ref().unwrap().since,
+        history.state().trouble.as_ref().unwrap().since,
         trouble.since
     );
     bench.disk.set(Fault::None);
@@ -254,7 +278,7 @@ async fn what_left_the_ring_while_the_disk_was_full_is_counted_as_lost() {
     bench.disk.set(Fault::ReadOnly);
     append(&log, 400, 20_000).await;
     let state = until(&history, |state| state.trouble.is_some()).await;
-    assert_eq!(state.trouble.unwrap().kind, DiskTroubleKind::ReadOnly);
+    assert_eq!(state.trouble.unwrap().kind, DiskTrouble::ReadOnly);
     bench.disk.set(Fault::None);
     let state = until(&history, |state| state.trouble.is_none()).await;
     end(log, history).await;
@@ -283,6 +307,9 @@ async fn a_slow_disk_is_waited_for_by_the_history_alone() {
     while of_log(&log).len() < 111 {
         tokio::time::advance(Duration::from_millis(10)).await;
     }
+    tokio::time::advance(Duration::from_secs(6)).await;
+    let state = until(&history, |state| state.trouble.is_some()).await;
+    assert_eq!(state.trouble.unwrap().kind, DiskTrouble::Slow);
     bench.disk.let_go();
     let state = until(&history, |state| state.kept_to == Seq(111)).await;
     assert_eq!((state.lost, state.trouble), (0, None));
@@ -298,7 +325,7 @@ async fn a_folder_that_is_removed_is_made_again_and_gets_all_that_the_ring_has()
     std::fs::remove_dir_all(bench.folder()).unwrap();
     bench.disk.clear();
     let state = until(&history, |state| state.trouble.is_some()).await;
-    assert_eq!(state.trouble.unwrap().kind, DiskTroubleKind::Gone);
+    assert_eq!(state.trouble.unwrap().kind, DiskTrouble::Gone);
     append(&log, 10, 10).await;
     until(&history, |state| state.kept_to == Seq(20)).await;
     assert_eq!(bench.seqs("e1"), (1..=20).collect::<Vec<_>>());
@@ -308,13 +335,14 @@ async fn a_folder_that_is_removed_is_made_again_and_gets_all_that_the_ring_has()
 #[tokio::test(start_paused = true)]
 async fn the_oldest_files_go_over_the_budget_and_what_is_too_old_goes_too() {
     let mut bench = Bench::new();
-    bench.config.size_bytes = 16 << 20;
+    bench.config.size_bytes = 8 << 20;
+    bench.config.age = Duration::from_secs(1_000);
     let log = open_run("e1", 64 << 20);
     let history = bench.begin(&log).await;
     let mut random = 1_u64;
-    for _ in 0..40 {
+    for _ in 0..20 {
         // What does not deflate.
-        for _ in 0..100 {
+        for _ in 0..80 {
             let text: String = (0..10_000)
                 .map(|_| {
                     random = random
@@ -326,16 +354,16 @@ async fn the_oldest_files_go_over_the_budget_and_what_is_too_old_goes_too() {
             log.append(note(&text)).await.unwrap();
         }
         sleep(Duration::from_secs(1)).await;
-        assert!(bench.disk.bytes() <= 18 << 20, "{}", bench.disk.bytes());
+        assert!(bench.disk.bytes() <= 10 << 20, "{}", bench.disk.bytes());
     }
-    until(&history, |state| state.kept_to == Seq(4_000)).await;
+    until(&history, |state| state.kept_to == Seq(1_600)).await;
     let kept = bench.seqs("e1");
     let first = kept[0];
-    assert!((1_000..3_000).contains(&first), "{first}");
-    assert_eq!(kept, (first..=4_000).collect::<Vec<_>>());
-    assert!(history.state().borrow().bytes <= 16 << 20);
+    assert!((400..1_200).contains(&first), "{first}");
+    assert_eq!(kept, (first..=1_600).collect::<Vec<_>>());
+    assert!(history.state().bytes <= 8 << 20);
     // The file that is open stays, however old its records are.
-    sleep(DAY + Duration::from_secs(120)).await;
+    sleep(Duration::from_secs(1_200)).await;
     assert_eq!(bench.files().len(), 1);
     end(log, history).await;
 }
@@ -351,7 +379,7 @@ async fn a_crash_loop_leaves_few_files_and_keeps_every_record() {
         append(&log, 5, 100).await;
         until(&history, |state| state.kept_to == Seq(5)).await;
         expected.insert(epoch, by_seq(&log));
-        history.kill().await;
+        history.history.kill().await;
         assert!(bench.files().len() <= 9, "{}", bench.files().len());
     }
     assert_eq!(bench.entries(), expected);
@@ -387,4 +415,49 @@ async fn a_file_that_is_no_recording_stays_and_is_passed_over() {
     000008-2025-11-21T09-00-00Z.wscope
     mine.txt
     ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_are_kept_if_they_are_wanted_and_go_before_records() {
+    let mut bench = Bench::new();
+    bench.config.bodies_bytes = Some(1 << 20);
+    let mut expected = BTreeMap::new();
+    for epoch in ["e1", "e2", "e3"] {
+        let log = open_run(epoch, 1 << 20);
+        let history = bench.begin(&log).await;
+        for version in 0..20 {
+            let body = format!("{{\"version\":{version},\"text\":\"{}\"}}", "x".repeat(500));
+            log.append(modified_with_body("a", &body)).await.unwrap();
+        }
+        end(log.clone(), history).await;
+        if epoch == "e1" {
+            let [(bytes, 20)] = bench.files().iter().map(bodies_of).collect::<Vec<_>>()[..] else {
+                panic!("no file with 20 bodies");
+            };
+            // Of two files, and not of three.
+            bench.config.bodies_bytes = Some(bytes * 5 / 2);
+        }
+        expected.insert(epoch.to_owned(), by_seq(&log));
+    }
+    assert_eq!(bench.entries(), expected);
+    let of_files: Vec<(u64, usize)> = bench.files().iter().map(bodies_of).collect();
+    let counts: Vec<usize> = of_files.iter().map(|(_, count)| *count).collect();
+    assert_eq!(counts, [0, 20, 20], "{of_files:?}");
+}
+
+/// The bytes of a file's bodies on disk, and how many there are; each has the text that it was given.
+fn bodies_of(file: &OpenFile) -> (u64, usize) {
+    let (mut bytes, mut count) = (0, 0);
+    for entry in &file.contents().chapters {
+        for place in &entry.bodies {
+            bytes += place.len();
+            let bodies = file.bodies(*place).unwrap().unwrap();
+            for (seq, body) in bodies.iter() {
+                let version = format!("{{\"version\":{},", seq.0 - 1);
+                assert!(body.starts_with(version.as_bytes()));
+                count += 1;
+            }
+        }
+    }
+    (bytes, count)
 }

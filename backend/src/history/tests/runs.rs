@@ -9,8 +9,7 @@ use tokio::time::{Instant, sleep};
 use watchscope_model::{Entry, Seq};
 
 use super::disk::{Crash, Fault};
-use super::{Bench, append, by_seq, end};
-use crate::history::History;
+use super::{Bench, Kept, append, by_seq, end};
 use crate::log::LogHandle;
 use crate::log::tests::open_run;
 
@@ -63,7 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Run {
     epoch: String,
     log: LogHandle,
-    history: History,
+    history: Kept,
     /// Whether the disk failed or lost files.
     is_troubled: bool,
 }
@@ -132,7 +131,7 @@ async fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     history,
                     ..
                 } = current;
-                history.kill().await;
+                history.history.kill().await;
                 log.close().await;
                 owed.insert(
                     epoch,

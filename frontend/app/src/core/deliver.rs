@@ -17,6 +17,7 @@ impl Model {
                 self.link.clock.reset();
                 self.link.clock.set(welcome.at, local);
                 self.link.contexts = None;
+                self.link.history = None;
                 // The store learns of a new epoch with the head that follows.
                 self.store
                     .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
@@ -77,6 +78,7 @@ impl Model {
                 let names = names.iter().map(ToString::to_string).collect();
                 self.link.contexts = Some((names, reason));
             }
+            Delivery::History(history) => self.link.history = Some(history),
             Delivery::CommandDone { command, error } => {
                 self.link.done = Some(command);
                 if let Some(error) = error {

@@ -1,7 +1,7 @@
 //! Everything that changes, as plain data.
 
 use watchscope_model::Time;
-use watchscope_model::wire::{Heartbeat, Welcome};
+use watchscope_model::wire::{Heartbeat, History, Welcome};
 use watchscope_timeline::draw::Records;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::lanes::{Lanes, Rows};
@@ -89,6 +89,8 @@ pub struct Link {
     pub welcome: Option<Welcome>,
     /// Contexts to choose from, and why none is chosen.
     pub contexts: Option<(Vec<String>, String)>,
+    /// How the history on disk fares; `None` if none is kept.
+    pub history: Option<History>,
     /// How late the last records came.
     pub lag_ms: Option<u64>,
 }
@@ -214,6 +216,7 @@ impl Model {
                 done: None,
                 welcome: None,
                 contexts: None,
+                history: None,
                 lag_ms: None,
             },
             store: Store::default(),

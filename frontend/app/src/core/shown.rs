@@ -54,10 +54,21 @@ pub struct Shown {
 /// The status bar's texts; an empty one is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusBar {
+    /// How the history fares; it stands first.
+    pub history: HistoryWords,
     /// At the left.
     pub left: Vec<String>,
     /// At the right.
     pub right: Vec<String>,
+}
+
+/// What is said of the history on disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryWords {
+    /// In words; empty before the server has greeted.
+    pub text: String,
+    /// Whether there is trouble.
+    pub is_trouble: bool,
 }
 
 /// Why the lane area is empty, or says something besides its lanes.

@@ -8,6 +8,7 @@ use super::focus::keep_focus;
 use super::glyph::{GlyphPicture, HatchPicture};
 use super::signals::Signals;
 use crate::core::person::Person;
+use crate::core::shown::HistoryWords;
 use crate::input::keys::{Action, HELP};
 use crate::runtime::page::act;
 
@@ -23,6 +24,10 @@ pub(super) fn StatusBar(panels: Signals) -> impl IntoView {
     };
     view! {
         <footer class="status" data-part="status">
+            {move || {
+                let HistoryWords { text, is_trouble } = panels.status.get().history;
+                (!text.is_empty()).then(|| view! { <span class:warn=is_trouble data-part="history">{text}</span> })
+            }}
             {move || texts(panels.status.get().left)}
             <span class="space"></span>
             {move || {

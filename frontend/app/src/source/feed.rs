@@ -3,7 +3,7 @@
 use watchscope_model::codec::{DecodeError, MAX_FRAME_BYTES};
 use watchscope_model::id::{EpochId, Seq, Text};
 use watchscope_model::wire::{
-    Bye, Heartbeat, Joiner, Piece, ServerMessage, Welcome, decode_server,
+    Bye, Heartbeat, History, Joiner, Piece, ServerMessage, Welcome, decode_server,
 };
 
 /// What a message brought. Encoded data goes to the store as it came.
@@ -45,6 +45,8 @@ pub enum Delivery {
         /// What went wrong.
         error: Option<String>,
     },
+    /// How the history on disk fares.
+    History(History),
     /// The server ends the connection.
     Bye(Bye),
 }
@@ -112,6 +114,7 @@ fn delivery(message: ServerMessage, data: &[u8]) -> Option<Delivery> {
             command: done.command,
             error: done.error,
         },
+        ServerMessage::History(history) => Delivery::History(history),
         ServerMessage::Bye(bye) => Delivery::Bye(bye),
         ServerMessage::Piece(_) => return None,
     })

@@ -23,6 +23,6 @@ pub use self::message::{
 };
 pub use self::pieces::{Joiner, PIECE_BYTES, cut_into_pieces};
 pub use self::server::{
-    Bye, Chapter, CommandDone, Contexts, Expired, Heartbeat, Moved, Piece, Segment, ServerMessage,
-    Snapshot, Welcome, decode_server, encode_server,
+    Bye, Chapter, CommandDone, Contexts, Expired, Heartbeat, History, Moved, Piece, Segment,
+    ServerMessage, Snapshot, Welcome, decode_server, encode_server,
 };

@@ -5,6 +5,7 @@ use crate::codec::{DecodeError, Reader, Writer};
 use crate::field::{Fields, fields};
 use crate::id::{EpochId, LogId, Seq, Text};
 use crate::time::Time;
+use crate::vocabulary::DiskTrouble;
 
 messages! {
     /// What a server sends. [`Snapshot`], [`Segment`], [`Chapter`] and [`Piece`] are followed by data.
@@ -117,6 +118,24 @@ messages! {
             command: u64,
             /// What went wrong, in a sentence; absent on success.
             error: Option<String>,
+        }
+        /// How the history on disk fares; sent where one is kept, after the welcome and as that changes, at most every 10 s
+        /// unless there is trouble.
+        11 History {
+            /// Bytes of all files.
+            bytes: u64,
+            /// The most bytes that they may have.
+            size_bytes: u64,
+            /// The first record of all files.
+            since: Option<Time>,
+            /// The last record of this run that is in a file.
+            kept_to: Seq,
+            /// Records of this run that left the ring before they could be written.
+            lost: u64,
+            /// What keeps it from being written.
+            trouble: Option<DiskTrouble>,
+            /// Since when.
+            trouble_since: Option<Time>,
         }
     }
 }

@@ -60,10 +60,11 @@ const BACKEND: Crate = Crate {
         room("session", &["session"], &["origin"]),
         room("log", &["log"], &["metrics"]),
         room("recordings", &["recordings"], &["log"]),
+        room("history", &["history"], &["log", "metrics", "recordings"]),
         room("control", &["control"], &["origin", "session"]),
         room("demo", &["demo"], &["origin"]),
         room("hub_api", &["hub/api"], &[]),
-        room("hub", &["hub"], &["hub_api", "log", "metrics"]),
+        room("hub", &["hub"], &["history", "hub_api", "log", "metrics"]),
         room("upstream", &["upstream"], &["cluster", "log", "transport"]),
         room(
             "probes",
@@ -81,7 +82,11 @@ const BACKEND: Crate = Crate {
             &["audit", "cluster", "log", "probes", "transport", "upstream"],
         ),
         room("web", &["web"], &["hub_api", "origin", "session"]),
-        room("scrape", &["scrape"], &["hub", "log", "metrics", "web"]),
+        room(
+            "scrape",
+            &["scrape"],
+            &["history", "hub", "log", "metrics", "web"],
+        ),
         room(
             "cli",
             &["cli", "lib", "main"],
@@ -91,6 +96,7 @@ const BACKEND: Crate = Crate {
                 "control",
                 "demo",
                 "follow",
+                "history",
                 "hub",
                 "hub_api",
                 "log",

@@ -1,13 +1,15 @@
 //! From the store to what the panels show: words of the header, texts of the status bar, why there is little to see.
 
-use watchscope_model::{State, Time};
+use watchscope_model::vocabulary::DiskTrouble;
+use watchscope_model::wire::History;
+use watchscope_model::{Seq, State, Time};
 use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{View, format};
 
 use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 use crate::core::panel_state::StoryFit;
-use crate::core::shown::{Emptiness, Remedy, StatusBar};
+use crate::core::shown::{Emptiness, HistoryWords, Remedy, StatusBar};
 use crate::core::summary;
 use crate::decimal::decimal;
 
@@ -113,6 +115,7 @@ impl Model {
                 )
             });
         StatusBar {
+            history: self.history_words(),
             left: vec![
                 words::records(&self.store),
                 lanes,
@@ -129,6 +132,18 @@ impl Model {
                 words::gaps(&self.store),
                 words::gaps_in_view(&self.store, &self.view.at_now(now), now),
             ],
+        }
+    }
+
+    fn history_words(&self) -> HistoryWords {
+        let head = self.store.state().map_or(Seq(0), |state| state.seq);
+        match (&self.link.welcome, &self.link.history) {
+            (None, _) => HistoryWords::default(),
+            (Some(_), None) => HistoryWords {
+                text: "History: off".to_owned(),
+                is_trouble: false,
+            },
+            (Some(_), Some(history)) => history_words(history, head),
         }
     }
 
@@ -179,11 +194,103 @@ impl Model {
     }
 }
 
+/// `History: 612 MiB of 1 GiB, since 2026-11-17 11:20`, or what is wrong with it; `head` is the last record here.
+fn history_words(history: &History, head: Seq) -> HistoryWords {
+    let kept = format!(
+        "{} of {}",
+        format::bytes(history.bytes),
+        format::bytes(history.size_bytes)
+    );
+    let at = |at: Time| format!("{} {}", format::date(at), format::clock(at));
+    let text = match (history.trouble.zip(history.trouble_since), history.since) {
+        (Some((trouble, since)), _) => {
+            let waiting = head.0.saturating_sub(history.kept_to.0);
+            format!(
+                "{} since {}, {} not written",
+                trouble_words(trouble),
+                format::clock(since),
+                format::count(waiting + history.lost, "record")
+            )
+        }
+        (None, Some(since)) => format!("{kept}, since {}", at(since)),
+        (None, None) => kept,
+    };
+    let lost = match history.lost {
+        lost if lost > 0 && history.trouble.is_none() => {
+            format!(", {} lost", format::count(lost, "record"))
+        }
+        _ => String::new(),
+    };
+    HistoryWords {
+        text: format!("History: {text}{lost}"),
+        is_trouble: history.trouble.is_some(),
+    }
+}
+
+fn trouble_words(trouble: DiskTrouble) -> &'static str {
+    match trouble {
+        DiskTrouble::Full => "disk full",
+        DiskTrouble::ReadOnly => "disk not writable",
+        DiskTrouble::Gone => "folder removed",
+        DiskTrouble::Slow => "disk slow",
+        DiskTrouble::Failing => "disk failing",
+    }
+}
+
 /// `250 ms`, `0.40 s`, `12 s`: how long a px is.
 fn scale_words(us_per_px: f64) -> String {
     if (100_000.0..10_000_000.0).contains(&us_per_px) {
         format!("{} s", decimal(us_per_px / 1e6, 2))
     } else {
         format::duration(us_per_px as i64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history() -> History {
+        History {
+            bytes: 612 << 20,
+            size_bytes: 1 << 30,
+            since: Some(Time(1_763_378_400_000_000)),
+            kept_to: Seq(100),
+            lost: 0,
+            trouble: None,
+            trouble_since: None,
+        }
+    }
+
+    fn text(history: &History) -> String {
+        history_words(history, Seq(1_408)).text
+    }
+
+    #[test]
+    fn a_history_says_how_much_it_keeps_and_since_when() {
+        insta::assert_snapshot!(text(&history()), @"");
+        let new = History {
+            since: None,
+            bytes: 900,
+            ..history()
+        };
+        insta::assert_snapshot!(text(&new), @"");
+        let lost = History {
+            lost: 2,
+            ..history()
+        };
+        insta::assert_snapshot!(text(&lost), @"");
+    }
+
+    #[test]
+    fn trouble_says_what_since_when_and_how_many_records_are_in_no_file() {
+        let all = DiskTrouble::ALL.iter().map(|&trouble| {
+            text(&History {
+                trouble: Some(trouble),
+                trouble_since: Some(Time(1_763_378_531_000_000)),
+                ..history()
+            })
+        });
+        insta::assert_snapshot!(all.collect::<Vec<_>>().join("\n"), @"");
     }
 }

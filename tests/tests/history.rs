@@ -1,0 +1,232 @@
+//! The history on a real disk: over restarts and kills, beside a second instance, over a limit, without its folder.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::Value;
+use watchscope_tests::{
+    Exposition, ExpositionForm, Launch, Served, WatchscopeBinary, eventually, free_port, or_skip,
+};
+
+use crate::http;
+use crate::simulated::Simulated;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// `serve` of a simulated cluster, with a history below `folder`.
+fn serve(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path, more: &[&str]) -> Launch {
+    let folder = folder.display().to_string();
+    let arguments = ["serve", "pods", "-A", "--no-open", "--history", &folder];
+    binary
+        .with(&[&arguments, more].concat())
+        .kubeconfig(&simulated.kubeconfig)
+}
+
+/// The lines of all files below `folder`, by epoch.
+async fn kept(binary: &WatchscopeBinary, folder: &Path) -> Result<Vec<Vec<Value>>> {
+    let folder = folder.to_str().context("a folder with a plain name")?;
+    let told = binary
+        .with(&["watch", "--from", folder, "-o", "jsonl"])
+        .run(LONG)
+        .await?;
+    ensure!(told.code() == Some(0), "{told:?}");
+    let mut epochs: Vec<Vec<Value>> = Vec::new();
+    for line in told.stdout.lines() {
+        let line: Value = serde_json::from_str(line)?;
+        if line["type"] == "log" {
+            epochs.push(Vec::new());
+        }
+        epochs
+            .last_mut()
+            .context("a log line comes first")?
+            .push(line);
+    }
+    Ok(epochs)
+}
+
+/// The seqs of an epoch's records.
+fn seqs(epoch: &[Value]) -> Vec<u64> {
+    let records = epoch.iter().skip(1);
+    records
+        .filter_map(|record| record["seq"].as_u64())
+        .collect()
+}
+
+/// Waits until a whole list is in the file of the last run.
+async fn has_list(binary: &WatchscopeBinary, folder: &Path, runs: usize) -> Result<()> {
+    eventually("the list is in the history", LONG, async || {
+        let epochs = kept(binary, folder).await?;
+        ensure!(epochs.len() == runs, "{} runs", epochs.len());
+        let last = epochs.last().context("there is a run")?;
+        let is_complete = |line: &Value| line["type"] == "list.complete";
+        ensure!(last.iter().any(is_complete), "{} lines", last.len());
+        Ok(())
+    })
+    .await
+}
+
+/// The one folder of a log below `root`.
+fn folder_of(root: &Path) -> Result<PathBuf> {
+    let mut folders = std::fs::read_dir(root)?;
+    Ok(folders.next().context("it has a folder")??.path())
+}
+
+#[tokio::test]
+async fn a_history_goes_on_over_restarts_and_kills_and_is_read_as_one() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let root = tempfile::tempdir()?;
+    let folder = root.path().join("history");
+    for run in 1..=3 {
+        let mut served = Served::start(serve(&binary, &simulated, &folder, &[])).await?;
+        has_list(&binary, &folder, run).await?;
+        if run == 2 {
+            served.watchscope.kill()?;
+            served.watchscope.end(LONG).await?;
+        } else {
+            let status = served.watchscope.terminate(LONG).await?;
+            ensure!(status.success(), "{}", served.watchscope.stderr());
+        }
+    }
+    let epochs = kept(&binary, &folder).await?;
+    ensure!(epochs.len() == 3, "{} runs", epochs.len());
+    for epoch in &epochs {
+        let seqs = seqs(epoch);
+        ensure!(seqs.iter().copied().eq(1..=seqs.len() as u64), "{seqs:?}");
+        ensure!(epoch[0]["head"] == seqs.len(), "{}", epoch[0]);
+    }
+    // What a run that ended in order wrote last is there.
+    let ended = epochs[0].last().context("it has records")?;
+    ensure!(
+        ended["type"] == "connection.closed" || ended["type"] == "watch.stopped",
+        "{ended}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_second_instance_is_refused_and_told_which_process_has_the_history() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let root = tempfile::tempdir()?;
+    let served = Served::start(serve(&binary, &simulated, root.path(), &[])).await?;
+    let second = serve(&binary, &simulated, root.path(), &[])
+        .run(LONG)
+        .await?;
+    ensure!(second.code() == Some(1), "{second:?}");
+    let process = format!("in use by process {} on ", served.watchscope.pid());
+    ensure!(second.stderr.contains(&process), "{second:?}");
+    ensure!(second.stdout.is_empty(), "{second:?}");
+
+    // Another cluster has a folder of its own.
+    let other = Simulated::start(&binary, 0).await?;
+    drop(Served::start(serve(&binary, &other, root.path(), &[])).await?);
+    ensure!(std::fs::read_dir(root.path())?.count() == 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_used_is_named_and_nothing_is_served() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let root = tempfile::tempdir()?;
+    let file = root.path().join("file");
+    std::fs::write(&file, "mine")?;
+    let refused = serve(&binary, &simulated, &file, &[]).run(LONG).await?;
+    ensure!(refused.code() == Some(1), "{refused:?}");
+    let said = format!("watchscope: cannot make {}/", file.display());
+    ensure!(refused.stderr.contains(&said), "{refused:?}");
+    ensure!(
+        refused.stderr.trim_end().lines().count() <= 2,
+        "{refused:?}"
+    );
+    Ok(())
+}
+
+/// The file system is as good as full when the process may write no larger files.
+#[tokio::test]
+async fn over_a_limit_of_file_size_the_log_goes_on_and_the_history_resumes_when_it_is_raised()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let root = tempfile::tempdir()?;
+    let health = format!("127.0.0.1:{}", free_port()?);
+    let origin = format!("http://{health}");
+    let launch = serve(
+        &binary,
+        &simulated,
+        root.path(),
+        &["--health-listen", &health],
+    );
+    let mut served = Served::start(launch).await?;
+    has_list(&binary, root.path(), 1).await?;
+    let limit = |bytes: Option<u64>| -> Result<()> {
+        let pid = Pid::from_raw(served.watchscope.pid().cast_signed()).context("it runs")?;
+        let maximum = None;
+        let limit = Rlimit {
+            current: bytes,
+            maximum,
+        };
+        prlimit(Some(pid), Resource::Fsize, limit)?;
+        Ok(())
+    };
+    limit(Some(1))?;
+    let failing = async |expected: f64| {
+        eventually("the history says how its disk fares", LONG, async || {
+            let answer = http::get(&origin, "/metrics", &[]).await?;
+            let exposition = Exposition::read(&answer.body, ExpositionForm::Plain)?;
+            let failing = exposition.sum("watchscope_history_failing", &[]);
+            ensure!(failing == expected, "{failing}");
+            Ok(exposition.sum("watchscope_log_records_total", &[]))
+        })
+        .await
+    };
+    let before = failing(1.0).await?;
+    eventually("the log goes on", LONG, async || {
+        let answer = http::get(&origin, "/metrics", &[]).await?;
+        let exposition = Exposition::read(&answer.body, ExpositionForm::Plain)?;
+        let records = exposition.sum("watchscope_log_records_total", &[]);
+        ensure!(records > before, "{records} of {before}");
+        Ok(())
+    })
+    .await?;
+    let stderr = served.watchscope.stderr();
+    ensure!(
+        stderr.contains("the history stops, and is tried again"),
+        "{stderr}"
+    );
+    limit(None)?;
+    let records = failing(0.0).await?;
+    let status = served.watchscope.terminate(LONG).await?;
+    ensure!(status.success(), "{}", served.watchscope.stderr());
+    let epochs = kept(&binary, root.path()).await?;
+    let seqs = seqs(&epochs[0]);
+    ensure!(seqs.iter().copied().eq(1..=seqs.len() as u64), "{seqs:?}");
+    ensure!(seqs.len() as f64 >= records, "{} of {records}", seqs.len());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_folder_that_is_removed_under_way_is_made_again_with_all_that_is_in_memory() -> Result<()>
+{
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let root = tempfile::tempdir()?;
+    let mut served = Served::start(serve(&binary, &simulated, root.path(), &[])).await?;
+    has_list(&binary, root.path(), 1).await?;
+    let folder = folder_of(root.path())?;
+    std::fs::remove_dir_all(&folder)?;
+    eventually("the folder is there again", LONG, async || {
+        ensure!(folder.join("lock").exists());
+        Ok(())
+    })
+    .await?;
+    has_list(&binary, root.path(), 1).await?;
+    ensure!(served.watchscope.terminate(LONG).await?.success());
+    let epochs = kept(&binary, root.path()).await?;
+    let seqs = seqs(&epochs[0]);
+    ensure!(seqs.iter().copied().eq(1..=seqs.len() as u64), "{seqs:?}");
+    Ok(())
+}
