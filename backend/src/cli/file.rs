@@ -434,7 +434,7 @@ mod tests {
         assert_snapshot!(told("namespace = [\"a\"]"), @"FILE:1: namespace: it is one value, not a list");
         assert_snapshot!(told("namespace = 1.5"), @"FILE:1: namespace: it is a text in quotes, or a number");
         assert_snapshot!(told("\nlisten = \"8080\""), @"FILE:2: invalid value '8080' for '--listen <ADDRESS:PORT>': use ADDRESS:PORT, such as 127.0.0.1:8080, localhost:8080 or [::1]:0");
-        assert_snapshot!(told("memory = \"3 apples\""), @r#"FILE:1: invalid value '3 apples' for '--memory <SIZE>': "apples" is no unit of memory; write 224MiB or 1GiB"#);
+        assert_snapshot!(told("memory = \"3 apples\""), @r#"FILE:1: invalid value '3 apples' for '--memory <SIZE>': "apples" is no unit of bytes; write 224MiB or 1GiB"#);
         assert_snapshot!(told("namespace = \"a\"\nall-namespaces = true"), @"FILE:2: all-namespaces and namespace exclude each other");
         assert_snapshot!(told("namespace = \"a\"\nnamespace = \"b\""), @"FILE:2: duplicate key");
         assert_snapshot!(told("namespace = "), @"FILE:1: string values must be quoted, expected literal string");

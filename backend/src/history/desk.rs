@@ -15,7 +15,7 @@ use watchscope_recording::FileBlock;
 
 use super::HistoryConfig;
 use super::place::{Place, PlaceError};
-use super::shelf::{Shelf, first_at};
+use super::shelf::{Shelf, times};
 use super::state::{HistoryState, trouble_of};
 use crate::log::{FrameRead, LogHandle};
 use crate::recordings::{Disk, RecordError, Recorder, file_block};
@@ -299,7 +299,7 @@ impl Desk {
     /// How it fares.
     pub(super) fn state(&mut self) -> HistoryState {
         let of_open = self.open.as_mut().and_then(|open| {
-            let contents = || first_at(&open.recorder.contents());
+            let contents = || times(&open.recorder.contents()).map(|(first_at, _)| first_at);
             open.first_at = open.first_at.or_else(contents);
             open.first_at
         });

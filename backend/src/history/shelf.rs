@@ -24,6 +24,36 @@ pub(super) struct KeptFile {
     bytes: u64,
     /// What it holds; `None` if it cannot be read, or was left behind by a failure and has not been looked at.
     contents: Option<Contents>,
+    /// Bytes of its bodies.
+    bodies_bytes: u64,
+    /// The times of its first and last record.
+    times: Option<(Time, Time)>,
+}
+
+impl KeptFile {
+    fn new(path: PathBuf, bytes: u64, contents: Option<Contents>) -> Self {
+        let chapters = contents.iter().flat_map(|contents| &contents.chapters);
+        let bodies = chapters.flat_map(|entry| &entry.bodies);
+        Self {
+            bodies_bytes: bodies.map(BlockPlace::len).sum(),
+            times: contents.as_ref().and_then(times),
+            path,
+            bytes,
+            contents,
+        }
+    }
+
+    fn ended(path: PathBuf, finished: Finished) -> Self {
+        Self::new(path, finished.bytes, Some(finished.contents))
+    }
+
+    fn weighed(&self, counts_bodies: bool) -> Weighed {
+        let bodies_bytes = if counts_bodies { 0 } else { self.bodies_bytes };
+        Weighed {
+            bytes: self.bytes.saturating_sub(bodies_bytes),
+            last_at: self.times.map(|(_, last_at)| last_at),
+        }
+    }
 }
 
 /// The files of a folder, by number: the order in which they were begun.
@@ -74,10 +104,9 @@ impl Shelf {
             }
             self.next_number = self.next_number.max(number.saturating_add(1));
             let known = self.files.remove(&number);
-            let file = known.unwrap_or_else(|| KeptFile {
-                contents: self.read(&path),
-                path,
-                bytes,
+            let file = known.unwrap_or_else(|| {
+                let contents = self.read(&path);
+                KeptFile::new(path, bytes, contents)
             });
             found.insert(number, file);
         }
@@ -100,22 +129,12 @@ impl Shelf {
 
     /// Puts a file here that was ended.
     pub(super) fn put(&mut self, number: u64, path: PathBuf, finished: Finished) {
-        let file = KeptFile {
-            path,
-            bytes: finished.bytes,
-            contents: Some(finished.contents),
-        };
-        self.files.insert(number, file);
+        self.files.insert(number, KeptFile::ended(path, finished));
     }
 
     /// Puts a file here that a failure left as it is. [`Shelf::find`] ends it.
     pub(super) fn put_broken(&mut self, number: u64, path: PathBuf, bytes: u64) {
-        let file = KeptFile {
-            path,
-            bytes,
-            contents: None,
-        };
-        self.files.insert(number, file);
+        self.files.insert(number, KeptFile::new(path, bytes, None));
     }
 
     /// Ends the files whose writer is gone, and merges small ones. What fails is tried again the next time.
@@ -140,7 +159,7 @@ impl Shelf {
         let mut total = open_bytes;
         let mut over = Vec::new();
         for (number, file) in self.files.iter().rev() {
-            let bytes = file.bodies_bytes();
+            let bytes = file.bodies_bytes;
             total = total.saturating_add(bytes);
             if total > size_bytes && bytes > 0 {
                 over.push(*number);
@@ -149,8 +168,7 @@ impl Shelf {
         for number in over {
             if let Some(file) = self.files.get_mut(&number) {
                 let finished = without_bodies(&*self.disk, &file.path)?;
-                file.bytes = finished.bytes;
-                file.contents = Some(finished.contents);
+                *file = KeptFile::ended(file.path.clone(), finished);
             }
         }
         Ok(())
@@ -209,11 +227,11 @@ impl Shelf {
 
     /// The time of the first record of all files.
     pub(super) fn since(&self) -> Option<Time> {
-        let contents = self
-            .files
-            .values()
-            .filter_map(|file| file.contents.as_ref());
-        contents.filter_map(first_at).min()
+        let files = self.files.values();
+        files
+            .filter_map(|file| file.times)
+            .map(|(first_at, _)| first_at)
+            .min()
     }
 
     /// At how many bytes a file is ended.
@@ -242,11 +260,7 @@ impl Shelf {
         let path = file.path.clone();
         let ended = ended(&*self.disk, &path);
         let file = match ended {
-            Ok(Some(finished)) => KeptFile {
-                path,
-                bytes: finished.bytes,
-                contents: Some(finished.contents),
-            },
+            Ok(Some(finished)) => KeptFile::ended(path, finished),
             Ok(None) => return,
             Err(error) => {
                 tracing::warn!(
@@ -254,11 +268,7 @@ impl Shelf {
                     path.display()
                 );
                 let contents = self.read(&path);
-                KeptFile {
-                    contents,
-                    path,
-                    bytes: file.bytes,
-                }
+                KeptFile::new(path, file.bytes, contents)
             }
         };
         self.files.insert(number, file);
@@ -290,38 +300,17 @@ impl Shelf {
             }
         }
         if let Some(file) = self.files.get_mut(last) {
-            file.bytes = finished.bytes;
-            file.contents = Some(finished.contents);
+            *file = KeptFile::ended(file.path.clone(), finished);
         }
     }
 }
 
-impl KeptFile {
-    /// Bytes of its bodies.
-    fn bodies_bytes(&self) -> u64 {
-        let chapters = self.contents.iter().flat_map(|contents| &contents.chapters);
-        let bodies = chapters.flat_map(|entry| &entry.bodies);
-        bodies.map(BlockPlace::len).sum()
-    }
-
-    fn weighed(&self, counts_bodies: bool) -> Weighed {
-        let chapters = self.contents.iter().flat_map(|contents| &contents.chapters);
-        Weighed {
-            bytes: if counts_bodies {
-                self.bytes
-            } else {
-                self.bytes.saturating_sub(self.bodies_bytes())
-            },
-            last_at: chapters.map(|entry| entry.summary.last_at).max(),
-        }
-    }
-}
-
-/// The time of the first record of a file.
-pub(super) fn first_at(contents: &Contents) -> Option<Time> {
+/// The times of the first and the last record of a file.
+pub(super) fn times(contents: &Contents) -> Option<(Time, Time)> {
     let chapters = contents.chapters.iter();
     let with_records = chapters.filter(|entry| entry.summary.records() > 0);
-    with_records.map(|entry| entry.summary.first_at).min()
+    let times = with_records.map(|entry| (entry.summary.first_at, entry.summary.last_at));
+    times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// The number of a file of the history, by its name.

@@ -15,9 +15,9 @@ const HISTORY_EVERY: Duration = Duration::from_secs(10);
 
 /// What is told to one viewer beside the log.
 pub(super) struct News {
-    contexts: watch::Receiver<Option<Contexts>>,
-    history: watch::Receiver<Option<HistoryState>>,
-    ending: watch::Receiver<Option<Ending>>,
+    contexts: Fresh<Contexts>,
+    history: Fresh<HistoryState>,
+    ending: Fresh<Ending>,
     /// What was told of the history last, and when.
     told: Option<(Instant, History)>,
 }
@@ -25,39 +25,30 @@ pub(super) struct News {
 impl News {
     /// The news of a viewer that has just connected: it also gets what was told before it came.
     pub(super) fn new(
-        mut contexts: watch::Receiver<Option<Contexts>>,
-        mut history: watch::Receiver<Option<HistoryState>>,
-        mut ending: watch::Receiver<Option<Ending>>,
+        contexts: watch::Receiver<Option<Contexts>>,
+        history: watch::Receiver<Option<HistoryState>>,
+        ending: watch::Receiver<Option<Ending>>,
     ) -> Self {
-        contexts.mark_changed();
-        history.mark_changed();
-        ending.mark_changed();
         Self {
-            contexts,
-            history,
-            ending,
+            contexts: Fresh::new(contexts),
+            history: Fresh::new(history),
+            ending: Fresh::new(ending),
             told: None,
         }
     }
 
     /// Passes on what has changed to the viewer, the `number`-th of its hub. All but goodbyes come after the welcome.
     pub(super) fn pass_on(&mut self, reader: &mut Reader, number: u64) {
-        if self.ending.has_changed().unwrap_or(false)
-            && let Some(ending) = &*self.ending.borrow_and_update()
-        {
+        if let Some(ending) = self.ending.take() {
             reader.part(ending.parting(number));
         }
         if !reader.is_greeted() {
             return;
         }
-        if self.contexts.has_changed().unwrap_or(false)
-            && let Some(contexts) = &*self.contexts.borrow_and_update()
-        {
-            reader.tell(contexts.clone());
+        if let Some(contexts) = self.contexts.take() {
+            reader.tell(contexts);
         }
-        if self.history.has_changed().unwrap_or(false)
-            && let Some(history) = &*self.history.borrow_and_update()
-        {
+        if let Some(history) = self.history.take() {
             let history = history.message();
             if is_news(self.told.as_ref(), &history) {
                 reader.tell(history.clone());
@@ -69,11 +60,40 @@ impl News {
     /// Returns when something has changed; [`News::pass_on`] finds it. Cancel safe.
     pub(super) async fn came(&mut self, is_greeted: bool) {
         tokio::select! {
-            Ok(()) = self.ending.changed() => self.ending.mark_changed(),
-            Ok(()) = self.contexts.changed(), if is_greeted => self.contexts.mark_changed(),
-            Ok(()) = self.history.changed(), if is_greeted => self.history.mark_changed(),
-            else => std::future::pending().await,
+            () = self.ending.changed() => {}
+            () = self.contexts.changed(), if is_greeted => {}
+            () = self.history.changed(), if is_greeted => {}
         }
+    }
+}
+
+/// A value that others set, and whether it was looked at since.
+struct Fresh<T> {
+    value: watch::Receiver<Option<T>>,
+    is_fresh: bool,
+}
+
+impl<T: Clone> Fresh<T> {
+    fn new(value: watch::Receiver<Option<T>>) -> Self {
+        Self {
+            value,
+            is_fresh: true,
+        }
+    }
+
+    /// The value, if there is one that was not taken yet.
+    fn take(&mut self) -> Option<T> {
+        let is_changed = self.value.has_changed().unwrap_or(false);
+        let is_fresh = std::mem::take(&mut self.is_fresh);
+        (is_changed || is_fresh).then(|| self.value.borrow_and_update().clone())?
+    }
+
+    /// Returns when it has changed; never once nobody can change it any more. Cancel safe.
+    async fn changed(&mut self) {
+        if self.value.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        self.is_fresh = true;
     }
 }
 

@@ -8,7 +8,7 @@
 
 #[path = "../../../shared/cases.rs"]
 mod cases;
-#[path = "../../../shared/timeline/tests/common/mod.rs"]
+#[path = "../../../shared/timeline/tests/suite/common/mod.rs"]
 mod common;
 
 use std::collections::VecDeque;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "../../../shared/timeline/tests/common/mod.rs"]
+#[path = "../../../shared/timeline/tests/suite/common/mod.rs"]
 mod common;
 mod host;
 

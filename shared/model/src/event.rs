@@ -63,7 +63,7 @@ macro_rules! events {
             }
 
             pub(crate) fn write_fields(&self, writer: &mut $crate::codec::Writer<'_>) {
-                match self { $(Self::$name(event) => $crate::field::Fields::write_fields(event, writer),)* }
+                match self { $(Self::$name(event) => $crate::field::Fields::write_present(event, writer),)* }
             }
 
             /// Reads the fields of a kind; `None` if this build does not know the kind.

@@ -33,6 +33,11 @@ pub trait Field: Sized {
         None
     }
 
+    /// Whether it is what [`Field::absent`] gives, so that it need not be written at the end of a struct.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
     /// Writes an optional value: 0, or 1 and the value. Numbers and texts fold the 1 into their first byte.
     fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
         match value {
@@ -63,6 +68,11 @@ pub trait Field: Sized {
 pub trait Fields: Sized {
     /// Writes the fields in order, without a length.
     fn write_fields(&self, writer: &mut Writer<'_>);
+
+    /// Writes the fields in order up to the last that is not absent, without a length.
+    fn write_present(&self, writer: &mut Writer<'_>) {
+        self.write_fields(writer);
+    }
 
     /// Reads the fields; those missing at the end become absent, unknown bytes after them stay unread. Errors as in
     /// [`Field::read`].
@@ -99,6 +109,18 @@ macro_rules! fields {
             #[allow(unused_variables)]
             fn write_fields(&self, writer: &mut $crate::codec::Writer<'_>) {
                 $($crate::field::Field::write(&self.$field, writer);)*
+            }
+
+            #[allow(unused_variables, unused_assignments, unused_mut)]
+            fn write_present(&self, writer: &mut $crate::codec::Writer<'_>) {
+                let mut end = writer.position();
+                $(
+                    $crate::field::Field::write(&self.$field, writer);
+                    if !$crate::field::Field::is_absent(&self.$field) {
+                        end = writer.position();
+                    }
+                )*
+                writer.cut(end);
             }
 
             #[allow(unused_variables)]
@@ -283,7 +305,7 @@ impl Field for Text {
 /// An object: a dictionary id in the binary form; `namespace`, `name`, `uid` in the JSON form, whatever its name.
 impl Field for Arc<Object> {
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.object(self);
+        writer.object(Some(self), 0);
     }
 
     fn read(reader: &mut Reader<'_>) -> Self {
@@ -303,14 +325,22 @@ impl Field for Arc<Object> {
     }
 }
 
-/// A controller: as an object in the binary form.
+/// A controller: as an object in the binary form; optional, one more.
 impl Field for Owner {
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.object(&self.0);
+        writer.object(Some(&self.0), 0);
     }
 
     fn read(reader: &mut Reader<'_>) -> Self {
         Self(reader.object())
+    }
+
+    fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
+        writer.object(value.map(|owner| &owner.0), 1);
+    }
+
+    fn read_option(reader: &mut Reader<'_>) -> Option<Self> {
+        reader.optional_object().map(Self)
     }
 
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
@@ -330,6 +360,10 @@ impl<T: Field> Field for Option<T> {
 
     fn absent() -> Option<Self> {
         Some(None)
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
     }
 
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {

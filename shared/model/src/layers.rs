@@ -196,7 +196,7 @@ impl Field for Stock {
         writer.varint(self.unnamed);
         writer.varint(self.named.len() as u64);
         for (object, revision) in self.iter() {
-            writer.object(object);
+            writer.object(Some(object), 0);
             writer.varint(revision);
         }
     }

@@ -6,6 +6,7 @@
 mod allocations;
 #[path = "../../cases.rs"]
 mod cases;
+#[path = "suite/world/mod.rs"]
 mod world;
 
 use allocations::peak_of;

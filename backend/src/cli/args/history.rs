@@ -18,8 +18,7 @@ pub(crate) struct HistoryArgs {
     /// The most that the files of a cluster may take; the oldest go first
     #[arg(long = "history-size", env = "WATCHSCOPE_HISTORY_SIZE", value_name = "SIZE", value_parser = history_size, default_value = "1GiB")]
     size_bytes: u64,
-    /// Keep the objects too, without values of Secrets and whatever else is redacted: the most that they may take on
-    /// top, dropped before records
+    /// Keep the redacted objects too: the most that they may take beside that; they go before records
     #[arg(long = "history-bodies", env = "WATCHSCOPE_HISTORY_BODIES", value_name = "SIZE", value_parser = history_size)]
     bodies_bytes: Option<u64>,
     /// How long records are kept

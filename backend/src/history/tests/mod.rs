@@ -311,7 +311,8 @@ async fn a_slow_disk_is_waited_for_by_the_history_alone() {
     let state = until(&history, |state| state.trouble.is_some()).await;
     assert_eq!(state.trouble.unwrap().kind, DiskTrouble::Slow);
     bench.disk.let_go();
-    let state = until(&history, |state| state.kept_to == Seq(111)).await;
+    // That time went on by hand is a record too.
+    let state = until(&history, |state| state.kept_to >= Seq(111)).await;
     assert_eq!((state.lost, state.trouble), (0, None));
 }
 

@@ -448,6 +448,7 @@ impl Page {
                 self.story.push("heartbeat".into());
                 self.heartbeats += 1;
             }
+            ServerMessage::History(_) => self.story.push("history".into()),
             ServerMessage::Bye(bye) => self.story.push(format!("bye:{}", bye.reason)),
             ServerMessage::Piece(piece) => {
                 self.story.push("piece".into());

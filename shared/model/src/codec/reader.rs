@@ -244,7 +244,18 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn object(&mut self) -> Arc<Object> {
-        if let Some(number) = self.varint().checked_sub(1) {
+        let id = self.varint();
+        self.object_of(id)
+    }
+
+    pub(crate) fn optional_object(&mut self) -> Option<Arc<Object>> {
+        let id = self.varint().checked_sub(1)?;
+        Some(self.object_of(id))
+    }
+
+    /// 0: the object that follows; else the dictionary's.
+    fn object_of(&mut self, id: u64) -> Arc<Object> {
+        if let Some(number) = id.checked_sub(1) {
             match self.tables.object(number) {
                 Some(object) => return object.clone(),
                 None => self.fail(DecodeError::UnknownId { id: number }),

@@ -34,6 +34,16 @@ impl Writer<'_> {
         out
     }
 
+    /// Bytes written so far.
+    pub(crate) fn position(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes back what was written behind a position.
+    pub(crate) fn cut(&mut self, position: usize) {
+        self.out.truncate(position);
+    }
+
     pub(crate) fn byte(&mut self, byte: u8) {
         self.out.push(byte);
     }
@@ -77,12 +87,16 @@ impl Writer<'_> {
         }
     }
 
-    /// 0 and the object, or its id plus 1.
-    pub(crate) fn object(&mut self, object: &Arc<Object>) {
+    /// `above` and the object, or `above` plus 1 plus its id; nothing but 0 for no object (`above` is 1 then).
+    pub(crate) fn object(&mut self, object: Option<&Arc<Object>>, above: u64) {
+        let Some(object) = object else {
+            self.byte(0);
+            return;
+        };
         match self.ids.as_mut().and_then(|ids| ids.object(object)) {
-            Some(id) => self.varint(id + 1),
+            Some(id) => self.varint(above + 1 + id),
             None => {
-                self.byte(0);
+                self.varint(above);
                 self.text(object.namespace.as_ref(), 1);
                 self.text(Some(&object.name), 0);
                 Self::push_uid(&object.uid, self.out);

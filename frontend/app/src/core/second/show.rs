@@ -233,7 +233,7 @@ fn trouble_words(trouble: DiskTrouble) -> &'static str {
         DiskTrouble::ReadOnly => "disk not writable",
         DiskTrouble::Gone => "folder removed",
         DiskTrouble::Slow => "disk slow",
-        DiskTrouble::Failing => "disk failing",
+        DiskTrouble::Failing | DiskTrouble::Unknown => "disk failing",
     }
 }
 
@@ -268,18 +268,18 @@ mod tests {
 
     #[test]
     fn a_history_says_how_much_it_keeps_and_since_when() {
-        insta::assert_snapshot!(text(&history()), @"");
+        insta::assert_snapshot!(text(&history()), @"History: 612 MiB of 1 GiB, since 2025-11-17 11:20:00");
         let new = History {
             since: None,
             bytes: 900,
             ..history()
         };
-        insta::assert_snapshot!(text(&new), @"");
+        insta::assert_snapshot!(text(&new), @"History: 900 B of 1 GiB");
         let lost = History {
             lost: 2,
             ..history()
         };
-        insta::assert_snapshot!(text(&lost), @"");
+        insta::assert_snapshot!(text(&lost), @"History: 612 MiB of 1 GiB, since 2025-11-17 11:20:00, 2 records lost");
     }
 
     #[test]
@@ -291,6 +291,12 @@ mod tests {
                 ..history()
             })
         });
-        insta::assert_snapshot!(all.collect::<Vec<_>>().join("\n"), @"");
+        insta::assert_snapshot!(all.collect::<Vec<_>>().join("\n"), @r"
+        History: disk full since 11:22:11, 1,308 records not written
+        History: disk not writable since 11:22:11, 1,308 records not written
+        History: folder removed since 11:22:11, 1,308 records not written
+        History: disk slow since 11:22:11, 1,308 records not written
+        History: disk failing since 11:22:11, 1,308 records not written
+        ");
     }
 }

@@ -1,11 +1,6 @@
 //! Several servers that are watched for the same, against each other: F31, and events that one keeps to itself
 //! (docs/semantics/checks.md#witness).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::vocabulary::ChangeType::{Added, Deleted, Modified};
 

@@ -1,12 +1,7 @@
 //! What another apiserver serves through the cluster's: its versions are numbers of its own, and tell of no order. Each
 //! script has a twin of the cluster's own versions, in which the same is a failure.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::{AuditOutcome, Cause, ChangeType};
 
 const ADDED: ChangeType = ChangeType::Added;

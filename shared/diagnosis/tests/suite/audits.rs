@@ -1,12 +1,7 @@
 //! What reads of the audit are taken for: objects that are wrong (F24, F45), a revision that went back (F33), a watch
 //! from the future (F32).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::{
     AuditOutcome, Cause, ChangeType, Divergence, PhaseReason, Standing,
 };

@@ -1,22 +1,16 @@
 //! What a chapter's summary says of it: counts, times and what went wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../../cases.rs"]
-mod cases;
-mod world;
-
 use std::collections::BTreeMap;
 
-use cases::cases;
+use crate::cases::cases;
+use crate::world::records::{START, WATCHES, log, stamped};
+use crate::world::{folded, host, plan, write};
 use proptest::prelude::*;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::{Finding, Gap, StreamEnded, StreamError, Verdict, WatchStopped};
 use watchscope_model::vocabulary::{Cause, Certainty, Divergence, PhaseReason, Severity, Standing};
 use watchscope_model::{Event, Object, Record, Seq, State, StreamId, Time, Uid};
 use watchscope_recording::{MAX_TROUBLES, Summarizer, Summary, TroubleKind};
-use world::records::{START, WATCHES, log, stamped};
-use world::{folded, host, plan, write};
 
 fn summary_of(before: &State, records: &[Record]) -> Summary {
     let (mut writer, head) = ChapterWriter::open("log".into(), "epoch".into(), before);

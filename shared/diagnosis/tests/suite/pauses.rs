@@ -1,11 +1,6 @@
 //! Pauses in which watchscope did not run (a suspended laptop, a stopped process): what they do is not blamed on others.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::ChangeType::{Added, Modified};
 use watchscope_model::vocabulary::{Cause, Divergence, PhaseReason, Standing};
 

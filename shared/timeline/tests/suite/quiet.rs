@@ -1,12 +1,8 @@
 //! Quiet is small: what opens by itself, what folds, and which rows stand for connections and resourceVersions.
 
-#[path = "../../cases.rs"]
-mod cases;
-mod common;
-
-use cases::cases;
-use common::random::{Chance, comparable, first_difference, late_reader, random_log, views};
-use common::{Log, at, picture};
+use crate::cases::cases;
+use crate::common::random::{Chance, comparable, first_difference, late_reader, random_log, views};
+use crate::common::{Log, at, picture};
 use watchscope_model::vocabulary::*;
 use watchscope_timeline::draw::RECORDS;
 use watchscope_timeline::lanes::{Row, RowKind};

@@ -1,11 +1,6 @@
 //! Caches that are built anew, found from a 410 and the list that follows it, as scripts of records tell it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::Cause;
 
 const WIDGETS: &str = "*/widgets.example.com";

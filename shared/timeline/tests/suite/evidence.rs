@@ -1,8 +1,6 @@
 //! What a selected finding rests on, in the picture: its chip framed, its evidence numbered, a thread between them.
 
-mod common;
-
-use common::{Log, at};
+use crate::common::{Log, at};
 use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::*;
 use watchscope_model::{Event, Seq, WatchName};
@@ -324,7 +322,7 @@ fn a_chip_stands_at_each_record_that_raised_a_finding_with_the_numbers_and_evide
     let (log, [first, second], errors) = expired_twice();
     let store = log.store();
     let view = View::between(at(0.0), at(40.0), 1_600.0);
-    let (_, scene) = common::picture(&store, &mut Lanes::showing_all(), &view, at(40.0));
+    let (_, scene) = crate::common::picture(&store, &mut Lanes::showing_all(), &view, at(40.0));
     let mut drawn = chips(&scene);
     drawn.sort_by(|a, b| a.0.total_cmp(&b.0));
     assert_eq!(drawn, [(399.0, first), (799.0, second)]);
@@ -366,6 +364,6 @@ fn of_a_finding_that_stands_since_before_the_view_the_last_occurrence_has_its_ch
     let (log, [_, second], _) = expired_twice();
     let store = log.store();
     let view = View::between(at(25.0), at(65.0), 400.0);
-    let (_, scene) = common::picture(&store, &mut Lanes::showing_all(), &view, at(40.0));
+    let (_, scene) = crate::common::picture(&store, &mut Lanes::showing_all(), &view, at(40.0));
     assert_eq!(chips(&scene), [(0.0, second)]);
 }

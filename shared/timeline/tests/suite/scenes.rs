@@ -1,13 +1,9 @@
 //! The scene property: however a log was cut and in whatever order its chapters came, the picture of a loaded
 //! stretch is the same, and nothing that must be seen is missing at any zoom.
 
-#[path = "../../cases.rs"]
-mod cases;
-mod common;
-
-use cases::cases;
-use common::random::{Chance, draw, first_difference, late_reader, random_log, views};
-use common::{Log, START, at, picture};
+use crate::cases::cases;
+use crate::common::random::{Chance, draw, first_difference, late_reader, random_log, views};
+use crate::common::{Log, START, at, picture};
 use watchscope_model::event::*;
 use watchscope_model::fold::VersionStep;
 use watchscope_model::vocabulary::*;

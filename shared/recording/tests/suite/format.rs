@@ -2,13 +2,11 @@
 //!
 //! `WATCHSCOPE_WRITE_FIXTURES=1` writes those of the current version anew.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-mod world;
-
 use std::fmt::Write as _;
 use std::process::Command;
 
+use crate::world::records::{event, stamped};
+use crate::world::{Act, decoded, host, write};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use watchscope_model::codec::split_frame;
@@ -16,8 +14,6 @@ use watchscope_model::{Event, Record};
 use watchscope_recording::{
     BLOCK_HEADER_BYTES, Contents, DamageKind, FORMAT_VERSION, MAGIC, Summary, Tag,
 };
-use world::records::{event, stamped};
-use world::{Act, decoded, host, write};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 

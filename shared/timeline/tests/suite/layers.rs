@@ -1,11 +1,7 @@
 //! The layers of a simulated cluster: rows only where one tells of itself, ghosts, ways that stopped and connections
 //! that were cut, the same picture in whatever order chapters come, and what each side believes at any record.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-mod common;
-
-use common::{Log, START, at, object};
+use crate::common::{Log, START, at, object};
 use watchscope_model::chapter::{ChapterWriter, Fold};
 use watchscope_model::event::*;
 use watchscope_model::inside::*;

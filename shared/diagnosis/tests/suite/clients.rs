@@ -1,11 +1,6 @@
 //! What client programs' own records show, as scripts tell them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::ChangeType;
 
 const MAPS: &str = "/api/v1/configmaps";

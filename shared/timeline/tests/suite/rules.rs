@@ -1,8 +1,6 @@
 //! The rules by which marks, ends and stretches are drawn, each by a story of a few records.
 
-mod common;
-
-use common::{Log, at, object, picture, with_unknown_kinds};
+use crate::common::{Log, at, object, picture, with_unknown_kinds};
 use insta::assert_snapshot;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};

@@ -1,11 +1,6 @@
 //! Forms of failures that show themselves in a quiet way, as scripts of records tell them, each with its twin.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::{Cause, ChangeType};
 
 const ADDED: ChangeType = ChangeType::Added;

@@ -1,17 +1,11 @@
 //! What a recording gives back: whole runs of the log's records, whatever it was written in, cut at or damaged by.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../../cases.rs"]
-mod cases;
-mod world;
-
-use cases::cases;
+use crate::cases::cases;
+use crate::world::{Written, body_of, checked, file_block, folded, host, plan, records_of, write};
 use proptest::prelude::*;
 use watchscope_model::Record;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_recording::{BLOCK_HEADER_BYTES, Contents, Tag, Writer};
-use world::{Written, body_of, checked, file_block, folded, host, plan, records_of, write};
 
 /// All records, if nothing of the file is reported as unreadable; checks that what is read is of the log.
 fn read_or_reported(bytes: &[u8], log: &[Record]) -> Option<Vec<Record>> {

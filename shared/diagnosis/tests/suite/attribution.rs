@@ -1,12 +1,7 @@
 //! Why streams end, as scripts of records tell it: each test is the story of one rule of
 //! docs/semantics/streams.md#rules.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::{Cause, PhaseReason};
 
 #[test]

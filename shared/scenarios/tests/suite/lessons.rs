@@ -1,8 +1,6 @@
 //! What the lessons draw: at each passage the picture shows what its text claims. Who has heard of which write, where a
 //! message stopped, who holds a ghost since when, and which revisions can be read.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 use std::time::Duration;
 
 use watchscope_model::chapter::ChapterWriter;

@@ -1,12 +1,7 @@
 //! The checks of a stream (docs/semantics/checks.md#stream-checks), as scripts of records tell them: each thing that
 //! must not come, and its twin.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::{Cause, ChangeType};
 
 const ADDED: ChangeType = ChangeType::Added;

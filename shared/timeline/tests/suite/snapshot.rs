@@ -1,8 +1,6 @@
 //! One small scene as text, whole: what a painter is given.
 
-mod common;
-
-use common::{Log, at, picture};
+use crate::common::{Log, at, picture};
 use watchscope_model::vocabulary::*;
 use watchscope_timeline::{Lanes, View};
 

@@ -1,14 +1,10 @@
 //! What is made of recordings: copies, several files as one, compacted ones, and extracts.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-#[path = "../../cases.rs"]
-mod cases;
-mod world;
-
 use std::collections::BTreeSet;
 
-use cases::cases;
+use crate::cases::cases;
+use crate::world::records::{START, WATCHES};
+use crate::world::{body_of, checked, decoded, file_block, folded, host, plan, records_of, write};
 use proptest::prelude::*;
 use watchscope_model::chapter::{ChapterReader, ChapterWriter};
 use watchscope_model::codec::{FORMAT_VERSION, checksum};
@@ -22,8 +18,6 @@ use watchscope_recording::{
     Contents, Extract, ExtractError, FileBlock, Form, Frames, Lanes, Out, Source, Stretch,
     Summarizer, Tag, Writer, compact, copy,
 };
-use world::records::{START, WATCHES};
-use world::{body_of, checked, decoded, file_block, folded, host, plan, records_of, write};
 
 /// Bytes of a file's blocks with one of some tags.
 fn blocks_of<'a>(file: &'a [u8], contents: &Contents, tags: &[Tag]) -> Vec<&'a [u8]> {
@@ -251,7 +245,7 @@ fn a_run_that_is_left_out_says_once_how_long_it_is() {
             )
         })
         .collect();
-    let file = write(&log, &[world::Act::Flush; 8], false, true).bytes;
+    let file = write(&log, &[crate::world::Act::Flush; 8], false, true).bytes;
     let lanes = Lanes::Only {
         watches: BTreeSet::from(["a/pods".into()]),
         clients: BTreeSet::new(),
@@ -394,10 +388,10 @@ fn records_of_a_later_version_are_counted_and_left_out_of_an_extract() {
 #[test]
 fn an_extract_over_a_hole_goes_on_from_the_next_snapshot() {
     let log: Vec<Record> = (1..=9).map(|seq| note(seq, None)).collect();
-    let acts: Vec<world::Act> = (1..=9)
+    let acts: Vec<crate::world::Act> = (1..=9)
         .map(|seq| match seq % 3 {
-            0 => world::Act::Close,
-            _ => world::Act::Go,
+            0 => crate::world::Act::Close,
+            _ => crate::world::Act::Go,
         })
         .collect();
     let file = write(&log, &acts, false, true).bytes;
@@ -434,7 +428,7 @@ fn frames_that_are_none_are_refused() {
 #[test]
 fn a_range_without_a_record_is_no_extract() {
     let log = vec![note(1, None)];
-    let file = write(&log, &[world::Act::Flush], false, true).bytes;
+    let file = write(&log, &[crate::world::Act::Flush], false, true).bytes;
     let stretch = Stretch::Times {
         from: Time(0),
         to: Time(1),
@@ -447,19 +441,19 @@ fn a_range_without_a_record_is_no_extract() {
 
 #[test]
 fn a_long_extract_is_cut_into_chapters_that_each_read_alone() {
-    let log: Vec<Record> = (1..=60_000).map(|seq| note(seq, None)).collect();
-    let mut acts = vec![world::Act::Go; log.len()];
+    let log: Vec<Record> = (1..=100_000).map(|seq| note(seq, None)).collect();
+    let mut acts = vec![crate::world::Act::Go; log.len()];
     for place in (199..acts.len()).step_by(200) {
-        acts[place] = world::Act::Seal;
+        acts[place] = crate::world::Act::Seal;
     }
     let file = write(&log, &acts, false, true).bytes;
     let stretch = Stretch::Seqs {
         first: Seq(5),
-        last: Seq(59_000),
+        last: Seq(99_000),
     };
     let outs = extracted(&file, stretch, &Lanes::All).unwrap();
     assert!(outs.len() > 1, "{}", outs.len());
     let made = file_of(&outs);
     let contents = host::open(&made).unwrap();
-    assert_eq!(records_of(&made, &contents, &log), log[4..59_000]);
+    assert_eq!(records_of(&made, &contents, &log), log[4..99_000]);
 }

@@ -1,15 +1,11 @@
 //! Fixtures with bytes changed, dropped, doubled or exchanged: whatever comes, a reader goes on, and gives no other records.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-mod world;
-
+use crate::world::host;
 use watchscope_model::Record;
 use watchscope_model::chance::Chance;
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::checksum;
 use watchscope_recording::{BLOCK_HEADER_BYTES, BlockPlace, Frames, Header, Tag};
-use world::host;
 
 /// A file, its blocks and its records.
 struct Fixture {
@@ -25,7 +21,7 @@ impl Fixture {
         let contents = host::open(&file).unwrap();
         let entries = contents.chapters.iter();
         let log = entries
-            .flat_map(|entry| world::decoded(&host::chapter(&file, entry).unwrap().frames).1)
+            .flat_map(|entry| crate::world::decoded(&host::chapter(&file, entry).unwrap().frames).1)
             .collect();
         Self {
             file,
@@ -108,7 +104,7 @@ fn a_hundred_thousand_mutations_break_nothing() {
         if seed % 2 == 0 {
             mutate(&mut file, &mut chance);
             read_all(&file, |frames| {
-                let (state, records) = world::decoded(frames);
+                let (state, records) = crate::world::decoded(frames);
                 let first = state.seq.0 as usize;
                 let log = &fixture.log[first..first + records.len()];
                 assert!(records == log, "seed {seed} gives other records");

@@ -1,17 +1,13 @@
 //! What a writer appends, in which order, and what it refuses.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
-mod world;
-
+use crate::world::records::START;
+use crate::world::{decoded, file_block, host};
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::codec::{FrameKind, split_frame};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
 use watchscope_model::{Record, Seq, State};
 use watchscope_recording::{CHAPTERS_BETWEEN_INDEXES, Contents, Packing, WriteError, Writer};
-use world::records::START;
-use world::{decoded, file_block, host};
 
 fn note(seq: u64, bytes: usize) -> Record {
     let note = Note {

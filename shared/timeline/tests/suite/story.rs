@@ -1,8 +1,6 @@
 //! Small stories, and what is drawn of them.
 
-mod common;
-
-use common::{Log, at, picture};
+use crate::common::{Log, at, picture};
 use watchscope_model::vocabulary::*;
 use watchscope_timeline::lanes::Density;
 use watchscope_timeline::picture::{Caption, saved};

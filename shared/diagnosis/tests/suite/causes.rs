@@ -1,11 +1,6 @@
 //! One cause, one finding: what ends, or is refused to, several watches at once is told once, of what they share.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-#![allow(dead_code, reason = "the stage has more than these scripts use")]
-
-mod stage;
-
-use stage::Stage;
+use crate::stage::Stage;
 use watchscope_model::vocabulary::{Cause, PhaseReason};
 
 /// Names of so many watches, of both groups.

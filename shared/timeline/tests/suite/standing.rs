@@ -1,9 +1,7 @@
 //! The findings as a list, the table of watches, and why an object is here.
 
-mod common;
-
-use common::random::random_log;
-use common::{Log, at};
+use crate::common::random::random_log;
+use crate::common::{Log, at};
 use insta::assert_snapshot;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::{Attribution, Audit, Change, Finding, Note, Verdict, WatchStopped};
@@ -328,7 +326,7 @@ fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_t
             .collect()
     };
     let store = log.store();
-    let pod = store.find_lane(&PODS.into(), Some(&common::object("cart-1", 1)));
+    let pod = store.find_lane(&PODS.into(), Some(&crate::common::object("cart-1", 1)));
     let maps = store.find_lane(&MAPS.into(), None).unwrap();
     let found = spots(&store);
     assert_eq!(found[0], ("1 ghost".to_owned(), pod.map(Spot::Lane)));
@@ -621,7 +619,7 @@ fn why(log: &Log, name: &str, s: f64) -> String {
 
 fn why_of(store: &Store, name: &str, s: f64) -> String {
     let lane = store
-        .find_lane(&PODS.into(), Some(&common::object(name, 1)))
+        .find_lane(&PODS.into(), Some(&crate::common::object(name, 1)))
         .expect("it was met");
     let presence = presence(store, lane, at(s)).expect("an object's lane");
     let grounds = presence
@@ -673,7 +671,7 @@ fn read(
             compared,
             outcome: AuditOutcome::Agrees.word().into(),
             reason: reason.map(Into::into),
-            object: object.map(|name| common::object(name, 1)),
+            object: object.map(|name| crate::common::object(name, 1)),
             authority: authority(reason),
             whole: whole(method, object, reason),
             why: None,
@@ -765,7 +763,7 @@ fn events_and_samples_are_no_read_of_all_however_many_they_are() {
     read(&mut log, 41.0, ("list one exact", 131, 4), None, None);
     assert_eq!(confirmed(&log, "web-0"), whole);
     let store = log.store();
-    let web = store.find_lane(&PODS.into(), Some(&common::object("web-0", 1)));
+    let web = store.find_lane(&PODS.into(), Some(&crate::common::object("web-0", 1)));
     assert_eq!(checked(&store, web.expect("it was met"), after), None);
     let told: Vec<String> = log.records[asked.0 as usize..]
         .iter()
@@ -802,7 +800,7 @@ fn a_read_of_before_an_object_came_does_not_confirm_it() {
     let asked = read(&mut log, 39.0, ("list exact", 120, 2), None, None);
     assert_eq!(confirmed(&log, "web-0"), "No read has confirmed it since.");
     let store = log.store();
-    let web = store.find_lane(&PODS.into(), Some(&common::object("web-0", 1)));
+    let web = store.find_lane(&PODS.into(), Some(&crate::common::object("web-0", 1)));
     let after = Some(RecordId {
         epoch: 0,
         seq: Seq(asked.0 - 1),
@@ -830,7 +828,7 @@ fn a_deletion_inferred_on_a_stream_is_told_by_the_stream_and_by_no_list() {
         stream,
         change: ChangeType::Deleted,
         origin: Origin::Inferred,
-        object: common::object("cart-0", 1),
+        object: crate::common::object("cart-0", 1),
         resource_version: 50.into(),
         generation: None,
         manager: None,
@@ -926,7 +924,7 @@ fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() 
             let mut known = std::collections::BTreeMap::new();
             let mut hold = |store: &Store, words: &str| {
                 for (watch, object) in [(PODS, "a-0"), (PODS, "c-2"), (MAPS, "b-1")] {
-                    let object = common::object(object, 1);
+                    let object = crate::common::object(object, 1);
                     let lane = store.find_lane(&watch.into(), Some(&object));
                     let Some(lane) = lane else { continue };
                     let now = (footing(store, lane), answer(store, lane));
@@ -1001,7 +999,7 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
                 compared: 1,
                 outcome: outcome.into(),
                 reason: reason.map(Into::into),
-                object: object.map(|name| common::object(name, 1)),
+                object: object.map(|name| crate::common::object(name, 1)),
                 authority: None,
                 whole: None,
                 why: None,
@@ -1020,7 +1018,7 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
         seq: asked,
     });
     let lane = |store: &Store| {
-        let cart = store.find_lane(&PODS.into(), Some(&common::object("cart-0", 1)));
+        let cart = store.find_lane(&PODS.into(), Some(&crate::common::object("cart-0", 1)));
         cart.expect("it was met")
     };
     let store = log.store();
@@ -1035,7 +1033,7 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
             compared: 1,
             outcome: AuditOutcome::Differs.word().into(),
             reason: None,
-            object: Some(common::object("cart-0", 1)),
+            object: Some(crate::common::object("cart-0", 1)),
             authority: None,
             whole: None,
             why: None,
@@ -1045,7 +1043,7 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
         38.0,
         Verdict {
             watch: PODS.into(),
-            object: common::object("cart-0", 1),
+            object: crate::common::object("cart-0", 1),
             kind: Divergence::Ghost,
             held: None,
             listed: None,
@@ -1072,7 +1070,7 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
                 compared,
                 outcome: outcome.into(),
                 reason: None,
-                object: object.map(|name| common::object(name, 1)),
+                object: object.map(|name| crate::common::object(name, 1)),
                 authority: authority(None),
                 whole: whole(method, object, None),
                 why: None,
@@ -1084,7 +1082,7 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
     audit(38.0, "get", Some("cart-1"), 1, AuditOutcome::Agrees.word());
     audit(39.0, "get", Some("cart-0"), 1, AuditOutcome::Differs.word());
     let store = log.store();
-    let lane = |name| store.find_lane(&PODS.into(), Some(&common::object(name, 1)));
+    let lane = |name| store.find_lane(&PODS.into(), Some(&crate::common::object(name, 1)));
     let after = Some(RecordId {
         epoch: 0,
         seq: asked,

@@ -1,0 +1,12 @@
+//! What this crate promises, in one binary so that it links once. A module per subject.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../../../cases.rs"]
+mod cases;
+mod format;
+mod making;
+mod mutations;
+mod reading;
+mod summaries;
+mod world;
+mod writing;

@@ -1,0 +1,14 @@
+//! What this crate promises, in one binary so that it links once. A module per subject.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../../../cases.rs"]
+mod cases;
+mod common;
+mod evidence;
+mod layers;
+mod quiet;
+mod rules;
+mod scenes;
+mod snapshot;
+mod standing;
+mod story;
