@@ -7,11 +7,11 @@ use watchscope_model::Time;
 
 /// A file is ended at this size, if the budget is not small.
 pub(super) const FILE_BYTES: u64 = 64 << 20;
-/// A budget holds at least so many files, so that the oldest can go while most of it stays.
+/// A budget holds at least this number of files, so that the oldest can go while most of it stays.
 const FILES_IN_BUDGET: u64 = 8;
 /// Files below this are small…
 const SMALL_BYTES: u64 = 4 << 20;
-/// …and are merged once so many lie side by side.
+/// …and are merged once this number of them lie side by side.
 const MERGED_AT: usize = 8;
 
 /// A file that is ended or whose writer is gone.
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn eight_small_neighbours_become_one_and_fewer_stay() {
         let small = [Some(MIB); 8];
-        assert_eq!(merged(&small, FILE_BYTES), [0..8]);
+        assert_eq!(merged(&small, FILE_BYTES), std::slice::from_ref(&(0..8)));
         assert_eq!(merged(&small[..7], FILE_BYTES), [] as [Range<usize>; 0]);
         let mixed: Vec<Option<u64>> = [
             &[Some(16 * MIB)][..],

@@ -24,7 +24,7 @@ use crate::recordings::{Disk, RecordError, Recorder, file_block};
 const SYNC: Duration = Duration::from_secs(4);
 /// How often files are dropped that have become too old.
 const LOOK: Duration = Duration::from_secs(60);
-/// A file of so many blocks is ended. With one a second that is after a day.
+/// A file with this number of blocks is ended. With one block a second that is after a day.
 const MAX_FILE_BLOCKS: usize = 100_000;
 
 /// Why the history cannot go on for now.

@@ -22,7 +22,7 @@ const WAIT: Duration = Duration::from_millis(500);
 const IDLE: Duration = Duration::from_secs(5);
 /// Bytes of frames that are written at once.
 const BATCH_BYTES: usize = 8 << 20;
-/// A disk that works for so long at once is slow.
+/// A disk is slow if one turn of work takes longer than this.
 const SLOW: Duration = Duration::from_secs(5);
 /// How long a disk that fails is left alone: at first, and at the most.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
@@ -71,7 +71,7 @@ impl History {
         })
     }
 
-    /// Ends it in the middle of what it does, as the end of the process would.
+    /// Ends it in the middle of its work, as the end of the process would.
     #[cfg(test)]
     pub(super) async fn kill(self) {
         self.task.abort();
@@ -96,7 +96,7 @@ struct Keeper {
     desk: Option<Desk>,
     frames: FrameReader,
     log: LogHandle,
-    /// What was told last.
+    /// The state that was sent last.
     state: HistoryState,
     told: watch::Sender<Option<HistoryState>>,
     /// Whether the desk knows which files there are.
@@ -173,7 +173,7 @@ impl Keeper {
         Some(reads)
     }
 
-    /// Has the desk do something on a thread that may wait for the disk. If that takes long, it is told.
+    /// Has the desk do something on a thread that may wait for the disk. If that takes long, the state says so.
     async fn work<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Desk, Time) -> T + Send + 'static,

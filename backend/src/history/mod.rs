@@ -7,7 +7,7 @@
 //!                      HistoryState: page, /metrics
 //! ```
 //! The log does not wait for the disk: the keeper holds a position in the ring and no queue. A disk that is full, failing
-//! or slow stops the history alone. That is told, and tried again; what left the ring meanwhile is counted as lost.
+//! or slow stops the history alone. The state says so, and the disk is tried again; what left the ring meanwhile is counted as lost.
 
 mod budget;
 mod desk;

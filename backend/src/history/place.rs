@@ -16,7 +16,7 @@ use watchscope_model::Time;
 const FOLDER_MODE: u32 = 0o700;
 /// The name of the lock in a log's folder.
 const LOCK: &str = "lock";
-/// The most that is read of what the holder of a lock wrote.
+/// The most bytes that are read from a lock.
 const MAX_HOLDER_BYTES: u64 = 1_024;
 /// The most of a log's name that its folder's name has.
 const MAX_NAME_BYTES: usize = 64;

@@ -49,7 +49,7 @@ impl LogHub {
         (hub, requests)
     }
 
-    /// The same, and viewers are told how a history fares.
+    /// The same hub, which also sends viewers how a history fares.
     #[must_use]
     pub fn with_history(self, history: watch::Receiver<Option<HistoryState>>) -> Self {
         Self { history, ..self }

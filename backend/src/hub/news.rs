@@ -10,20 +10,20 @@ use watchscope_model::wire::{Contexts, History};
 use super::ending::Ending;
 use crate::history::HistoryState;
 
-/// How often a history is told of whose bytes alone change.
+/// How often a history is sent whose bytes alone change.
 const HISTORY_EVERY: Duration = Duration::from_secs(10);
 
-/// What is told to one viewer beside the log.
+/// The messages of one viewer beside the log.
 pub(super) struct News {
     contexts: Fresh<Contexts>,
     history: Fresh<HistoryState>,
     ending: Fresh<Ending>,
-    /// What was told of the history last, and when.
+    /// The history that was sent last, and when.
     told: Option<(Instant, History)>,
 }
 
 impl News {
-    /// The news of a viewer that has just connected: it also gets what was told before it came.
+    /// The news of a viewer that has just connected: it also gets what was set before it came.
     pub(super) fn new(
         contexts: watch::Receiver<Option<Contexts>>,
         history: watch::Receiver<Option<HistoryState>>,
@@ -97,7 +97,7 @@ impl<T: Clone> Fresh<T> {
     }
 }
 
-/// Whether a history is to be told of: its trouble has changed, or its bytes and that some time ago.
+/// Whether a history is to be sent: its trouble has changed, or its bytes and that some time ago.
 fn is_news(told: Option<&(Instant, History)>, history: &History) -> bool {
     let Some((at, told)) = told else {
         return true;

@@ -26,7 +26,7 @@ pub trait Disk: Debug + Send + Sync {
     /// What the disk says.
     fn open(&self, path: &Path, append: bool) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Gives a file another name, in the place of what had that name, and has it on the disk.
+    /// Gives a file another name, and syncs that. A file that had the name goes.
     ///
     /// # Errors
     /// What the disk says.

@@ -17,7 +17,8 @@ pub use self::disk::{Disk, DiskFile, HostDisk};
 pub use self::joined::{JoinError, Joined, Run};
 pub use self::machines::deflated;
 pub use self::open_file::{OpenError, OpenFile};
-pub use self::recorder::{Finished, RecordError, Recorder, file_block, record};
+pub use self::recorder::{RecordError, Recorder, file_block, record};
+pub use self::rewrite::Finished;
 pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged, without_bodies};
 
 #[cfg(test)]

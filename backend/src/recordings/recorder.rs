@@ -14,7 +14,7 @@ use watchscope_recording::{Contents, FileBlock, WriteError, Writer};
 use super::bodies::BodyCollector;
 use super::disk::{Disk, DiskFile};
 use super::machines::deflated;
-use super::rewrite::compacted;
+use super::rewrite::{Finished, compacted};
 use crate::log::{FrameRead, FrameReader, LogHandle};
 
 /// The longest that a sealed segment waits to be written.
@@ -106,15 +106,6 @@ pub struct Recorder {
     bodies_bytes: u64,
 }
 
-/// A file that was ended.
-#[derive(Debug)]
-pub struct Finished {
-    /// Its bytes.
-    pub bytes: u64,
-    /// What it holds.
-    pub contents: Contents,
-}
-
 /// What the chapters of a log's run are of, before anything is known about the cluster.
 #[must_use]
 pub fn file_block(log: &LogId, epoch: &EpochId) -> FileBlock {
@@ -153,7 +144,7 @@ impl Recorder {
         };
         let begun = recorder.append(&bytes);
         if begun.is_err() {
-            // It holds nothing. That it could not be written is what is told.
+            // It holds nothing. The error says that it could not be written.
             let _ = recorder.disk.remove(path);
         }
         begun.map(|()| recorder)
@@ -243,7 +234,7 @@ impl Recorder {
         self.collect_bodies(false)
     }
 
-    /// Collects the bodies of what was taken in, and writes them if they are enough for a block, or all that wait.
+    /// Collects the bodies of the records that were taken in, and writes them if they are enough for a block, or all that wait.
     fn collect_bodies(&mut self, all: bool) -> Result<(), RecordError> {
         let (Some(bodies), Some(first)) = (&mut self.bodies, self.writer.open_first()) else {
             return Ok(());

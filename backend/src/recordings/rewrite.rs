@@ -5,17 +5,25 @@ use std::path::{Path, PathBuf};
 
 use watchscope_model::State;
 use watchscope_recording::{
-    ChapterEntry, Contents, FileBlock, Form, Piece, ReadChapter, Source, Summarizer, Tag, Writer,
-    compact, copy,
+    ChapterEntry, Contents, FileBlock, Form, Frames, Piece, ReadChapter, Source, Summarizer, Tag,
+    Writer, compact, copy,
 };
 
 use super::disk::{Disk, DiskFile};
 use super::machines::{deflated, drive, write_pieces};
 use super::open_file::OpenFile;
-use super::recorder::Finished;
 
 /// What is behind the name of a file that is being written anew. A host removes such files where it finds them.
 pub(crate) const UNFINISHED: &str = ".unfinished";
+
+/// A file that was ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its bytes.
+    pub bytes: u64,
+    /// What it holds.
+    pub contents: Contents,
+}
 
 /// Writes a file anew without what closed chapters have superseded; `of` takes the place of its `F` blocks.
 pub(super) fn compacted(
@@ -100,11 +108,11 @@ pub(crate) fn ended(disk: &dyn Disk, path: &Path) -> io::Result<Option<Finished>
             return Ok(None);
         };
         if is_last {
-            state = folded(&frames.0, &frames.1).unwrap_or_default();
+            state = folded(&frames).unwrap_or_default();
         }
         if entry.closed.is_none() && entry.summary.records() > 0 {
-            let segments = frames.1.iter().map(Vec::as_slice);
-            let Ok(packing) = Writer::whole_chapter(&frames.0, segments) else {
+            let packing = Writer::whole_chapter(frames.head(), frames.segments());
+            let Ok(packing) = packing else {
                 continue;
             };
             let Ok(bytes) = writer.packed(&packing, &deflated(packing.raw())) else {
@@ -122,24 +130,18 @@ pub(crate) fn ended(disk: &dyn Disk, path: &Path) -> io::Result<Option<Finished>
     compacted(disk, path, &*file, &writer.contents(), &of).map(Some)
 }
 
-/// A chapter's head frame and segment frames; `None` if not all of it can be read.
-fn frames(
-    file: &dyn DiskFile,
-    entry: &ChapterEntry,
-) -> io::Result<Option<(Vec<u8>, Vec<Vec<u8>>)>> {
+/// A chapter's frames; `None` if not all of it can be read.
+fn frames(file: &dyn DiskFile, entry: &ChapterEntry) -> io::Result<Option<Frames>> {
     let mut machine = ReadChapter::new(entry);
     let read = drive(file, |input| machine.step(input))?;
     let chapter = read.ok().filter(|chapter| chapter.damaged.is_empty());
-    Ok(chapter.map(|chapter| {
-        let segments = chapter.frames.segments().map(<[u8]>::to_vec);
-        (chapter.frames.head().to_vec(), segments.collect())
-    }))
+    Ok(chapter.map(|chapter| chapter.frames))
 }
 
 /// The fold behind a chapter, without the objects that it opened with.
-fn folded(head: &[u8], segments: &[Vec<u8>]) -> Option<State> {
-    let mut summarizer = Summarizer::open(head).ok()?;
-    for segment in segments {
+fn folded(frames: &Frames) -> Option<State> {
+    let mut summarizer = Summarizer::open(frames.head()).ok()?;
+    for segment in frames.segments() {
         summarizer.segment(segment).ok()?;
     }
     Some(summarizer.state().clone())

@@ -431,7 +431,7 @@ fn as_a_later_version(segment: &[u8], later: &[Later]) -> Vec<u8> {
         rest = after;
         let grown: &[u8] = match later {
             Later::Same => &[],
-            // Where a new field follows, absent ones are written before it: each as a zero, of which this may have more.
+            // Where a new field follows, absent ones are written before it, each as a zero. Here are more zeros than any event has.
             Later::Grown | Later::Unknown => &[
                 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x8a, 0xf4, 0x12, 0xff, 3,
             ],

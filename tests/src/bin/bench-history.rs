@@ -107,7 +107,7 @@ impl Files {
 
     /// Counts the file's bytes as it is after its end.
     fn end(&mut self) -> Result<()> {
-        for piece in compact(&self.writer.contents(), &[self.of.clone()])? {
+        for piece in compact(&self.writer.contents(), std::slice::from_ref(&self.of))? {
             self.bytes += match piece {
                 Piece::Bytes(bytes) => bytes.len() as u64,
                 Piece::Copy { len, .. } => len,

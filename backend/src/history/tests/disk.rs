@@ -43,7 +43,7 @@ pub(super) enum Fault {
     /// Nothing.
     #[default]
     None,
-    /// All its files together may have so many bytes.
+    /// All its files together may have this number of bytes.
     Full(u64),
     /// Nothing can be written, made or removed.
     ReadOnly,
