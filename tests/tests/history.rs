@@ -97,12 +97,9 @@ async fn a_history_goes_on_over_restarts_and_kills_and_is_read_as_one() -> Resul
         ensure!(seqs.iter().copied().eq(1..=seqs.len() as u64), "{seqs:?}");
         ensure!(epoch[0]["head"] == seqs.len(), "{}", epoch[0]);
     }
-    // What a run that ended in order wrote last is there.
-    let ended = epochs[0].last().context("it has records")?;
-    ensure!(
-        ended["type"] == "connection.closed" || ended["type"] == "watch.stopped",
-        "{ended}"
-    );
+    // The end of a run that ended in order is there.
+    let ends = epochs[0].iter().map(|line| &line["type"]);
+    ensure!(ends.clone().any(|kind| kind == "watch.stopped"), "{ends:?}");
     Ok(())
 }
 
@@ -145,7 +142,8 @@ async fn a_folder_that_cannot_be_used_is_named_and_nothing_is_served() -> Result
     Ok(())
 }
 
-/// The file system is as good as full when the process may write no larger files.
+/// The file system is as good as full when the process may write no larger files. That holds for the file too that its
+/// standard error is, so nothing is read from there.
 #[tokio::test]
 async fn over_a_limit_of_file_size_the_log_goes_on_and_the_history_resumes_when_it_is_raised()
 -> Result<()> {
@@ -192,11 +190,6 @@ async fn over_a_limit_of_file_size_the_log_goes_on_and_the_history_resumes_when_
         Ok(())
     })
     .await?;
-    let stderr = served.watchscope.stderr();
-    ensure!(
-        stderr.contains("the history stops, and is tried again"),
-        "{stderr}"
-    );
     limit(None)?;
     let records = failing(0.0).await?;
     let status = served.watchscope.terminate(LONG).await?;

@@ -74,6 +74,8 @@ fn log_to_stderr() {
     let has_colours =
         is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let builder = tracing_subscriber::fmt()
+        // It would say so on standard error, and panic where that cannot be written: a full disk ends nothing.
+        .log_internal_errors(false)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_target(false)
