@@ -38,6 +38,7 @@ const LAST_WRITES: Duration = Duration::from_secs(8);
 /// Watches a cluster and serves the page.
 pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let plan = Plan::of(args.listen)?;
+    limits_are_errors().map_err(Failure::failed)?;
     let source = lookup(&args.cluster);
     let settings = Settings {
         audit: args.audit.into(),
@@ -82,6 +83,7 @@ pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
 /// The same on a simulated cluster.
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let plan = Plan::of(args.listen)?;
+    limits_are_errors().map_err(Failure::failed)?;
     let seed = args.cluster.seed;
     let script = script(args.cluster)?;
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
@@ -167,11 +169,7 @@ impl Keep {
 
     /// Begins, if it was asked for.
     async fn begin(&mut self, identity: Vec<u8>, log: &LogHandle) -> Result<(), PlaceError> {
-        if let Some(config) = self.config.take() {
-            limits_are_errors().map_err(|error| PlaceError::NotUsable {
-                path: config.folder.clone(),
-                error,
-            })?;
+        if let Some(config) = self.config.clone() {
             let (disk, told) = (Arc::new(HostDisk), self.told.clone());
             self.history = Some(History::begin(config, disk, identity, log, told).await?);
         }
@@ -279,12 +277,17 @@ impl Keeper {
                     lookup.context = Some(argument.to_owned());
                 }
                 let config = source.load().map_err(|error| error.to_string())?;
-                let kept = self.keep.begin(config.identity(), &self.log).await;
-                kept.map_err(|error| error.to_string())?;
+                let identity = config.identity();
                 let started =
                     Following::start(&source, config, self.settings.clone(), self.log.clone())
                         .await;
-                self.watches = Some(started.map_err(|error| error.to_string())?);
+                let watches = started.map_err(|error| error.to_string())?;
+                // Not before: where this context cannot be used, another one is chosen.
+                if let Err(error) = self.keep.begin(identity, &self.log).await {
+                    watches.stop().await;
+                    return Err(error.to_string());
+                }
+                self.watches = Some(watches);
                 self.hub.set_contexts(None);
                 Ok(())
             }

@@ -54,6 +54,14 @@ pub(super) enum DeskError {
 }
 
 impl DeskError {
+    /// Whether records may be lost that were in a file before.
+    fn may_have_lost(&self) -> bool {
+        matches!(
+            self,
+            Self::Removed { .. } | Self::Record(RecordError::NotSynced { .. })
+        )
+    }
+
     /// What it means.
     pub(super) fn trouble(&self) -> DiskTrouble {
         match self {
@@ -268,8 +276,9 @@ impl Desk {
         Err(DeskError::Removed { path })
     }
 
-    /// Puts away what a failure left. Returns the record from which all is to be written again.
-    pub(super) fn fail(&mut self) -> Seq {
+    /// Puts away what a failure left. Returns the record from which all is to be written again: what was written before a
+    /// write failed is still in the file, and what was not synced may not be.
+    pub(super) fn fail(&mut self, error: &DeskError) -> Seq {
         if let Some(OpenFile {
             number, recorder, ..
         }) = self.open.take()
@@ -277,8 +286,10 @@ impl Desk {
             let (path, bytes) = (recorder.path().to_owned(), recorder.bytes());
             self.shelf.put_broken(number, path, bytes);
         }
-        let before = Seq(self.unsafe_from.0.saturating_sub(1));
-        self.kept_to = self.kept_to.min(before);
+        if error.may_have_lost() {
+            let before = Seq(self.unsafe_from.0.saturating_sub(1));
+            self.kept_to = self.kept_to.min(before);
+        }
         self.unsafe_from
     }
 

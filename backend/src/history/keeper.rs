@@ -222,7 +222,7 @@ impl Keeper {
     }
 
     fn failed(&mut self, error: &DeskError) {
-        let first = self.desk().fail();
+        let first = self.desk().fail(error);
         self.frames.back_to(first);
         self.is_ready = false;
         let now = self.log.now();
@@ -268,7 +268,7 @@ impl Keeper {
     }
 }
 
-/// What came of a turn.
+/// How a turn ended.
 enum Turn {
     /// All that came is written.
     Written,

@@ -22,4 +22,4 @@ pub use self::rewrite::Finished;
 pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged, without_bodies};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,7 +1,7 @@
 //! A recording that is open for reading.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use thiserror::Error;
 use watchscope_recording::{
@@ -49,10 +49,19 @@ impl OpenFile {
     /// # Errors
     /// If the file cannot be read, or is no recording of a version that is known.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        Self::open_on(&HostDisk, path)
+        let unreadable = |error| OpenError::Unreadable {
+            path: path.to_owned(),
+            error,
+        };
+        // A person may name a link; the disk follows none.
+        let target = fs::canonicalize(path).map_err(unreadable)?;
+        Ok(Self {
+            path: path.to_owned(),
+            ..Self::open_on(&HostDisk, &target)?
+        })
     }
 
-    /// The same on a disk.
+    /// The same on a disk. No link is followed.
     ///
     /// # Errors
     /// If the file cannot be read, or is no recording of a version that is known.

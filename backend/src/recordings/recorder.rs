@@ -54,6 +54,15 @@ pub enum RecordError {
         #[source]
         error: io::Error,
     },
+    /// The file cannot be synced: what was written since the last time may be lost.
+    #[error("cannot sync {}: {error}", path.display())]
+    NotSynced {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
     /// The log's frames do not fit in the format.
     #[error("cannot record into {}: {error}", path.display())]
     NotRecorded {
@@ -78,7 +87,9 @@ impl RecordError {
     #[must_use]
     pub fn disk_error(&self) -> Option<&io::Error> {
         match self {
-            Self::NotMade { error, .. } | Self::NotWritten { error, .. } => Some(error),
+            Self::NotMade { error, .. }
+            | Self::NotWritten { error, .. }
+            | Self::NotSynced { error, .. } => Some(error),
             Self::Exists { .. } | Self::NotRecorded { .. } => None,
         }
     }
@@ -255,8 +266,10 @@ impl Recorder {
 
     /// Has all that was written on the disk.
     pub(crate) fn sync(&self) -> Result<(), RecordError> {
-        let synced = self.file.sync();
-        synced.map_err(|error| self.not_written(error))
+        self.file.sync().map_err(|error| RecordError::NotSynced {
+            path: self.path.clone(),
+            error,
+        })
     }
 
     /// Closes the chapter that is open, and has it on the disk.

@@ -42,6 +42,21 @@ pub(super) fn compacted(
 /// # Errors
 /// What the disk says, or if a file cannot be read.
 pub(crate) fn merged(disk: &dyn Disk, files: &[OpenFile]) -> io::Result<Finished> {
+    copied(disk, files, true)
+}
+
+/// Writes a file anew without its bodies.
+///
+/// # Errors
+/// What the disk says, or if the file cannot be read.
+pub(crate) fn without_bodies(disk: &dyn Disk, path: &Path) -> io::Result<Finished> {
+    let file = OpenFile::open_on(disk, path).map_err(io::Error::other)?;
+    copied(disk, &[file], false)
+}
+
+/// Writes all chapters of files as one file, which takes the place of the last.
+fn copied(disk: &dyn Disk, files: &[OpenFile], with_bodies: bool) -> io::Result<Finished> {
+    let last = files.last().ok_or(io::ErrorKind::InvalidInput)?;
     let all: Vec<Vec<usize>> = files
         .iter()
         .map(|file| (0..file.contents().chapters.len()).collect())
@@ -52,29 +67,12 @@ pub(crate) fn merged(disk: &dyn Disk, files: &[OpenFile]) -> io::Result<Finished
         .map(|(file, chapters)| Source {
             contents: file.contents(),
             chapters,
-            with_bodies: true,
+            with_bodies,
         })
         .collect();
     let pieces = copy(&sources, Form::Recorded).map_err(io::Error::other)?;
-    let last = files.last().ok_or(io::ErrorKind::InvalidInput)?;
     let files: Vec<&dyn DiskFile> = files.iter().map(OpenFile::file).collect();
     replaced(disk, last.path(), &pieces, &files)
-}
-
-/// Writes a file anew without its bodies.
-///
-/// # Errors
-/// What the disk says, or if the file cannot be read.
-pub(crate) fn without_bodies(disk: &dyn Disk, path: &Path) -> io::Result<Finished> {
-    let file = OpenFile::open_on(disk, path).map_err(io::Error::other)?;
-    let chapters: Vec<usize> = (0..file.contents().chapters.len()).collect();
-    let source = Source {
-        contents: file.contents(),
-        chapters: &chapters,
-        with_bodies: false,
-    };
-    let pieces = copy(&[source], Form::Recorded).map_err(io::Error::other)?;
-    replaced(disk, path, &pieces, &[file.file()])
 }
 
 /// Whether a file was ended: it holds nothing that a closed chapter superseded, and has an index at its end.

@@ -41,7 +41,7 @@ fn entries(path: &Path) -> Vec<Entry> {
 }
 
 /// All entries of a log that has them all.
-fn of_log(log: &LogHandle) -> Vec<Entry> {
+pub(crate) fn of_log(log: &LogHandle) -> Vec<Entry> {
     let mut reader = log.reader(Since::First);
     let mut entries = Vec::new();
     while let Some(read) = reader.try_next() {
@@ -125,6 +125,17 @@ async fn no_file_is_written_over_and_no_link_followed() {
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
     assert!(!folder.path().join("elsewhere").exists());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_that_a_person_names_is_read_and_one_on_the_historys_disk_is_not() {
+    let (folder, path) = place();
+    let log = open(1 << 20, 0);
+    create(&path, &log).finish().unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert_eq!(OpenFile::open(&link).unwrap().path(), link);
+    assert!(OpenFile::open_on(&HostDisk, &link).is_err());
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,8 +17,9 @@ use watchscope_model::{Entry, Seq};
 
 use self::disk::{Fault, TestDisk};
 use super::*;
+use crate::log::LogHandle;
 use crate::log::tests::{modified_with_body, note, open_run};
-use crate::log::{LogHandle, Read, Since};
+use crate::recordings::tests::of_log;
 use crate::recordings::{Disk, OpenFile};
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -138,19 +139,6 @@ fn entries_of(file: &OpenFile) -> Vec<(String, Entry)> {
     entries
 }
 
-/// All entries of a log that has them all.
-fn of_log(log: &LogHandle) -> Vec<Entry> {
-    let mut reader = log.reader(Since::First);
-    let mut entries = Vec::new();
-    while let Some(read) = reader.try_next() {
-        match read {
-            Read::Entries(read) => entries.extend(read),
-            Read::Loss { .. } => {}
-        }
-    }
-    entries
-}
-
 fn by_seq(log: &LogHandle) -> BTreeMap<Seq, Entry> {
     let entries = of_log(log).into_iter();
     entries.map(|entry| (entry.seq(), entry)).collect()
@@ -245,6 +233,7 @@ async fn a_full_disk_stops_the_history_alone_and_it_resumes_with_what_the_ring_s
     let state = until(&history, |state| state.trouble.is_some()).await;
     let trouble = state.trouble.unwrap();
     assert_eq!(trouble.kind, DiskTrouble::Full);
+    assert_eq!(state.kept_to, Seq(10), "they are in the file that broke");
     assert!(state.waits_since.is_some());
     // The log goes on.
     append(&log, 10, 10).await;
