@@ -1,8 +1,9 @@
 //! Rows of the attack table that need the whole program, or two of them.
 
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -13,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use watchscope::recordings::Joined;
 use watchscope_model::wire::{Hello, PROTOCOL_VERSION, encode_client};
 use watchscope_tests::{
     KubeCluster, KubeTools, Served, WatchscopeBinary, eventually, free_port, or_skip, patient,
@@ -196,14 +198,17 @@ fn a_canary_is_found_as_it_is_and_in_base64() {
 
 /// Row 20, from a real apiserver to everything that leaves the program.
 #[tokio::test]
-async fn what_must_be_withheld_is_in_no_record_state_object_frame_metric_or_log() -> Result<()> {
+async fn what_must_be_withheld_is_in_no_record_state_object_frame_file_metric_or_log() -> Result<()>
+{
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let kubectl = cluster.kubectl();
     kubectl.run(&["create", "namespace", "vault"]).await?;
     let metrics = format!("127.0.0.1:{}", free_port()?);
-    let served = Served::start(
+    let folder = tempfile::tempdir()?;
+    let history = folder.path().to_str().context("a plain name")?;
+    let mut served = Served::start(
         binary
             .with(&[
                 "serve",
@@ -217,6 +222,10 @@ async fn what_must_be_withheld_is_in_no_record_state_object_frame_metric_or_log(
                 "configmaps",
                 "--health-listen",
                 &metrics,
+                "--history",
+                history,
+                "--history-bodies",
+                "16MiB",
             ])
             .kubeconfig(cluster.kubeconfig())
             .env("RUST_LOG", "watchscope=trace"),
@@ -340,7 +349,56 @@ async fn what_must_be_withheld_is_in_no_record_state_object_frame_metric_or_log(
     }
     assert!(records.contains("\"keys\"") && state.contains("\"song\""));
     assert!(String::from_utf8_lossy(&frames).contains("song"));
+
+    // Before the file is ended its segments are not deflated; afterwards it is searched inflated too.
+    assert_eq!(canaries_in(&kept(folder.path())?.files), [""; 0], "files");
+    ensure!(served.watchscope.terminate(LONG).await?.success());
+    let kept = kept(folder.path())?;
+    for (place, bytes) in [
+        ("files", &kept.files),
+        ("their frames", &kept.frames),
+        ("their bodies", &kept.bodies),
+    ] {
+        assert_eq!(canaries_in(bytes), [""; 0], "{place}");
+    }
+    let bodies = String::from_utf8_lossy(&kept.bodies);
+    assert!(bodies.matches(IN_PLAIN_SIGHT).count() >= changes);
+    assert!(String::from_utf8_lossy(&kept.frames).contains("song"));
     Ok(())
+}
+
+/// All bytes of a history: of its files, and inflated those of its frames and bodies.
+struct Kept {
+    files: Vec<u8>,
+    frames: Vec<u8>,
+    bodies: Vec<u8>,
+}
+
+fn kept(folder: &Path) -> Result<Kept> {
+    let joined = Joined::open(&[folder.to_owned()], None)?;
+    let mut kept = Kept {
+        files: Vec::new(),
+        frames: Vec::new(),
+        bodies: Vec::new(),
+    };
+    for file in joined.files() {
+        kept.files.extend(std::fs::read(file.path())?);
+        for entry in &file.contents().chapters {
+            let chapter = file.chapter(entry)?.map_err(|damage| anyhow!("{damage}"))?;
+            kept.frames.extend_from_slice(chapter.frames.head());
+            for segment in chapter.frames.segments() {
+                kept.frames.extend_from_slice(segment);
+            }
+            for place in &entry.bodies {
+                let bodies = file.bodies(*place)?.map_err(|damage| anyhow!("{damage}"))?;
+                for (_, body) in bodies.iter() {
+                    kept.bodies.extend_from_slice(body);
+                    kept.bodies.push(b'\n');
+                }
+            }
+        }
+    }
+    Ok(kept)
 }
 
 /// Row 20, the words of a refusal: of one about Secrets, code and reason are all that is told.
