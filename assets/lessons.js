@@ -620,5 +620,5 @@ export const enter = async (answer) => {
   document.head.append(styles);
   if (document.readyState === "loading") await new Promise((parsed) => addEventListener("DOMContentLoaded", parsed));
   lay();
-  return { product: "watchscope", protocol: 1, instance: "lessons", session: true };
+  return { product: "watchscope", protocol: 2, instance: "lessons", session: true };
 };

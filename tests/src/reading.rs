@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::sync::watch;
 use watchscope::cluster::ConfigSource;
 use watchscope::follow::Following;
-use watchscope::history::{History, HistoryConfig};
+use watchscope::history::{Archive, History, HistoryConfig};
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
 use watchscope::probes::{AUDIT_LOOKS, AuditLevel, Settings, Wishes};
 use watchscope::recordings::HostDisk;
@@ -45,8 +45,8 @@ pub async fn begin_history(folder: &Path, log: &LogHandle) -> Result<History> {
         age: Duration::from_secs(7 * 86_400),
     };
     let told = watch::Sender::default();
-    let disk = Arc::new(HostDisk);
-    Ok(History::begin(config, disk, b"bench".to_vec(), log, told).await?)
+    let (disk, archive) = (Arc::new(HostDisk), Archive::new(Arc::new(HostDisk)));
+    Ok(History::begin(config, disk, b"bench".to_vec(), log, archive, told).await?)
 }
 
 impl Reading<'_> {

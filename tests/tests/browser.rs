@@ -596,7 +596,7 @@ async fn after_a_restart_the_tab_says_so_and_goes_on_once_any_tab_has_a_new_link
     tab.press("0").await?;
     eventually("the seam is painted", LONG, async || {
         let texts = tab.painted_texts().await?;
-        let seam = "watchscope restarted; not known";
+        let seam = "watchscope restarted";
         ensure!(texts.contains(seam), "{texts:?}");
         Ok(())
     })

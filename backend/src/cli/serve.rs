@@ -21,7 +21,7 @@ use super::simulate::script;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
 use crate::demo::{Demo, DemoOutput};
 use crate::follow::Following;
-use crate::history::{History, HistoryConfig, HistoryState, PlaceError};
+use crate::history::{Archive, History, HistoryConfig, HistoryState, PlaceError};
 use crate::hub::{CommandRequest, LogHub};
 use crate::log::{CompareRequest, LogClosed, LogConfig, LogHandle};
 use crate::probes::{AUDIT_LOOKS, AuditLevel, Settings, StartError, Wishes};
@@ -156,6 +156,7 @@ struct Keep {
     config: Option<HistoryConfig>,
     history: Option<History>,
     told: watch::Sender<Option<HistoryState>>,
+    archive: Archive,
 }
 
 impl Keep {
@@ -164,6 +165,7 @@ impl Keep {
             config,
             history: None,
             told: watch::Sender::default(),
+            archive: Archive::new(Arc::new(HostDisk)),
         }
     }
 
@@ -171,7 +173,9 @@ impl Keep {
     async fn begin(&mut self, identity: Vec<u8>, log: &LogHandle) -> Result<(), PlaceError> {
         if let Some(config) = self.config.clone() {
             let (disk, told) = (Arc::new(HostDisk), self.told.clone());
-            self.history = Some(History::begin(config, disk, identity, log, told).await?);
+            let archive = self.archive.clone();
+            let history = History::begin(config, disk, identity, log, archive, told).await?;
+            self.history = Some(history);
         }
         Ok(())
     }
@@ -194,7 +198,7 @@ async fn run(
     let page = plan.open().await?;
     let history = keep.told.subscribe();
     let (hub, commands) = LogHub::new(log.clone(), env!("CARGO_PKG_VERSION"));
-    let hub = hub.with_history(history.clone());
+    let hub = hub.with_history(history.clone(), Arc::new(keep.archive.clone()));
     let watches = match choice {
         Choice::Made(watches) => Some(watches),
         Choice::Open(contexts) => {

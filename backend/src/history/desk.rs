@@ -14,6 +14,7 @@ use watchscope_model::{Seq, Time};
 use watchscope_recording::FileBlock;
 
 use super::HistoryConfig;
+use super::archive::Archive;
 use super::place::{Place, PlaceError};
 use super::shelf::{Shelf, times};
 use super::state::{HistoryState, trouble_of};
@@ -95,12 +96,15 @@ pub(super) struct Desk {
     place: Place,
     shelf: Shelf,
     log: LogHandle,
+    archive: Archive,
     /// What the log's run is of.
     of: FileBlock,
     open: Option<OpenFile>,
     /// The first record that a failure may take: that of the first chapter that is not closed and on the disk.
     unsafe_from: Seq,
     kept_to: Seq,
+    /// From here to `kept_to` the open file has all.
+    whole_from: Seq,
     lost: u64,
     synced_at: Instant,
     /// Bytes of the open file that are on the disk.
@@ -114,6 +118,7 @@ impl Desk {
         disk: Arc<dyn Disk>,
         place: Place,
         log: LogHandle,
+        archive: Archive,
         first: Seq,
     ) -> Self {
         let now = Instant::now();
@@ -125,9 +130,11 @@ impl Desk {
             shelf,
             of: file_block(log.log(), log.epoch()),
             log,
+            archive,
             open: None,
             unsafe_from: first,
             kept_to: Seq(0),
+            whole_from: first,
             lost: 0,
             synced_at: now,
             synced_bytes: 0,
@@ -154,7 +161,7 @@ impl Desk {
                     if let Some(open) = &mut self.open {
                         open.recorder.take(read)?;
                     }
-                    self.unsafe_from = to.next();
+                    (self.unsafe_from, self.whole_from) = (to.next(), to.next());
                     // A failure may have left a part of them in a file.
                     let epoch = self.of.epoch.as_str().into();
                     self.lost += self.shelf.missing(&epoch, *from, *to);
@@ -174,6 +181,7 @@ impl Desk {
         }
         if !reads.is_empty() {
             self.kept_to = Seq(next.0.saturating_sub(1));
+            self.list_kept();
         }
         if now >= self.looked_at + LOOK {
             self.drop_over_budget(at)?;
@@ -214,7 +222,9 @@ impl Desk {
             self.unsafe_from = first;
             if open.first.is_none() {
                 open.first = Some(first);
+                self.whole_from = first;
                 open.recorder.sync()?;
+                self.shelf.set_changed();
             }
         }
         (self.synced_at, self.synced_bytes) = (Instant::now(), open.recorder.bytes());
@@ -259,6 +269,9 @@ impl Desk {
             None => Ok(()),
         };
         let dropped = dropped.and_then(|()| shelf.drop_over_budget(open_bytes, &self.config, at));
+        if shelf.take_changed() {
+            self.list_files();
+        }
         dropped.map_err(|error| self.folder_error(error))
     }
 
@@ -322,6 +335,36 @@ impl Desk {
             waits_since: None,
             trouble: None,
             lost: self.lost,
+        }
+    }
+
+    /// Tells the log's readers what the files hold.
+    fn list_files(&self) {
+        let contents = self.open.as_ref().map(|open| open.recorder.contents());
+        let open = self.open.as_ref().zip(contents.as_ref());
+        let open = open.map(|(open, contents)| (open.number, open.recorder.path(), contents));
+        let (runs, mut files) = self.shelf.listed(open);
+        // The file that is open goes on.
+        if self.open.is_some()
+            && let Some(file) = files.last_mut()
+        {
+            let epoch = self.of.epoch.as_str();
+            let of_run = file.runs.iter_mut().filter(|(of, ..)| of.as_str() == epoch);
+            of_run.for_each(|(_, _, last)| *last = Seq(u64::MAX));
+        }
+        self.archive.set(files);
+        self.log.change_catalogue(|catalogue| {
+            catalogue.set_files(&runs);
+            true
+        });
+    }
+
+    /// Tells them how far the file that is open has come.
+    fn list_kept(&self) {
+        if self.open.is_some() {
+            let (first, last) = (self.whole_from, self.kept_to);
+            self.log
+                .change_catalogue(|catalogue| catalogue.keep(first, last));
         }
     }
 

@@ -10,6 +10,7 @@ use watchscope_model::Time;
 use watchscope_model::vocabulary::DiskTrouble;
 
 use super::HistoryConfig;
+use super::archive::Archive;
 use super::desk::{Desk, DeskError};
 use super::place::{Place, PlaceError, folder_name};
 use super::state::{HistoryState, Trouble};
@@ -34,8 +35,8 @@ pub struct History {
 }
 
 impl History {
-    /// Begins to keep a log: locks its folder. `identity` tells its cluster from others of the same name; `told` says how
-    /// it fares.
+    /// Begins to keep a log: locks its folder. `identity` tells its cluster from others of the same name; `archive` is told
+    /// which files there are, and `told` says how it fares.
     ///
     /// # Errors
     /// If the folder cannot be used, or another process uses it.
@@ -44,6 +45,7 @@ impl History {
         disk: Arc<dyn Disk>,
         identity: Vec<u8>,
         log: &LogHandle,
+        archive: Archive,
         told: watch::Sender<Option<HistoryState>>,
     ) -> Result<Self, PlaceError> {
         let name = folder_name(log.log().as_str(), &identity);
@@ -52,7 +54,7 @@ impl History {
         let place = taken.unwrap_or_else(panicked)?;
         let frames = log.frames();
         let size_bytes = config.size_bytes + config.bodies_bytes.unwrap_or(0);
-        let desk = Desk::new(config, disk, place, log.clone(), frames.next_seq());
+        let desk = Desk::new(config, disk, place, log.clone(), archive, frames.next_seq());
         told.send_replace(Some(HistoryState {
             size_bytes,
             ..HistoryState::default()

@@ -9,6 +9,7 @@
 //! The log does not wait for the disk: the keeper holds a position in the ring and no queue. A disk that is full, failing
 //! or slow stops the history alone. The state says so, and the disk is tried again; what left the ring meanwhile is counted as lost.
 
+mod archive;
 mod budget;
 mod desk;
 mod keeper;
@@ -16,6 +17,7 @@ mod place;
 mod shelf;
 mod state;
 
+pub use self::archive::Archive;
 pub use self::keeper::History;
 pub use self::place::PlaceError;
 pub use self::state::{HistoryState, Trouble};

@@ -5,10 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use watchscope_log::FileRun;
 use watchscope_model::{EpochId, Seq, Time};
 use watchscope_recording::{BlockPlace, Contents, FILE_HEADER_BYTES};
 
 use super::HistoryConfig;
+use super::archive::ArchivedFile;
 use super::budget::{self, Weighed};
 use crate::recordings::{
     Disk, Finished, OpenFile, UNFINISHED, ended, is_ended, merged, without_bodies,
@@ -66,6 +68,8 @@ pub(super) struct Shelf {
     files: BTreeMap<u64, KeptFile>,
     next_number: u64,
     file_bytes: u64,
+    /// Whether other files hold other records than when that was last asked.
+    is_changed: bool,
 }
 
 impl Shelf {
@@ -76,6 +80,7 @@ impl Shelf {
             files: BTreeMap::new(),
             next_number: 1,
             file_bytes: budget::file_bytes(config.size_bytes),
+            is_changed: false,
             disk,
         }
     }
@@ -111,6 +116,7 @@ impl Shelf {
             found.insert(number, file);
         }
         self.files = found;
+        self.is_changed = true;
         self.tidy();
         Ok(())
     }
@@ -130,6 +136,17 @@ impl Shelf {
     /// Puts a file here that was ended.
     pub(super) fn put(&mut self, number: u64, path: PathBuf, finished: Finished) {
         self.files.insert(number, KeptFile::ended(path, finished));
+        self.is_changed = true;
+    }
+
+    /// Whether other files are here than when this was last asked, or the open one is another.
+    pub(super) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.is_changed)
+    }
+
+    /// Another file is open.
+    pub(super) fn set_changed(&mut self) {
+        self.is_changed = true;
     }
 
     /// Puts a file here that a failure left as it is. [`Shelf::find`] ends it.
@@ -191,8 +208,11 @@ impl Shelf {
             let number = numbers[place];
             match self.disk.remove(&self.files[&number].path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => self.files.remove(&number),
-            };
+                _ => {
+                    self.files.remove(&number);
+                    self.is_changed = true;
+                }
+            }
         }
         Ok(())
     }
@@ -218,6 +238,51 @@ impl Shelf {
             next = next.max(last.next());
         }
         missing + to.next().0.saturating_sub(next.0)
+    }
+
+    /// What the files hold, with the one that is open: the chapters of each run, and which file has which.
+    pub(super) fn listed(
+        &self,
+        open: Option<(u64, &Path, &Contents)>,
+    ) -> (Vec<FileRun>, Vec<ArchivedFile>) {
+        let kept = self.files.iter().filter_map(|(number, file)| {
+            let contents = file.contents.as_ref()?;
+            Some((*number, &*file.path, contents))
+        });
+        let (mut runs, mut files) = (Vec::new(), Vec::new());
+        for (number, path, contents) in kept.chain(open) {
+            let mut stretches: Vec<(EpochId, Seq, Seq)> = Vec::new();
+            for entry in &contents.chapters {
+                let of = entry.file.and_then(|of| contents.files.get(of));
+                let Some(of) = of else { continue };
+                let epoch = EpochId::from(of.epoch.as_str());
+                let (first, last) = (entry.summary.first, entry.summary.last);
+                match stretches.iter_mut().find(|(of, ..)| *of == epoch) {
+                    Some((_, from, to)) => (*from, *to) = (first.min(*from), last.max(*to)),
+                    None => stretches.push((epoch.clone(), first, last)),
+                }
+                let place = runs.iter().position(|run: &FileRun| run.epoch == epoch);
+                let place = place.unwrap_or_else(|| {
+                    runs.push(FileRun {
+                        epoch,
+                        order: number,
+                        chapters: Vec::new(),
+                    });
+                    runs.len() - 1
+                });
+                runs[place].chapters.push(entry.summary.clone());
+            }
+            files.push(ArchivedFile {
+                path: path.to_owned(),
+                runs: stretches,
+            });
+        }
+        for run in &mut runs {
+            run.chapters
+                .sort_by_key(|summary| (summary.first, std::cmp::Reverse(summary.last)));
+            run.chapters.dedup_by_key(|summary| summary.first);
+        }
+        (runs, files)
     }
 
     /// Bytes of all files.

@@ -13,10 +13,12 @@ use super::commands::{CommandRequest, QUEUED_COMMANDS};
 use super::ending::Ending;
 use super::lines;
 use super::news::News;
+use super::past::PastReader;
 use super::totals::{ViewerShare, ViewerTotals};
 use super::viewer::HubViewer;
 use crate::history::HistoryState;
 use crate::log::{BodyLookup, LogHandle};
+use crate::recordings::Past;
 
 /// The hub over one log; a cheap handle.
 #[derive(Clone)]
@@ -26,6 +28,7 @@ pub struct LogHub {
     commands: mpsc::Sender<CommandRequest>,
     contexts: watch::Sender<Option<Contexts>>,
     history: watch::Receiver<Option<HistoryState>>,
+    past: PastReader,
     ending: watch::Sender<Option<Ending>>,
     viewers: Arc<AtomicU64>,
     totals: Arc<ViewerTotals>,
@@ -42,6 +45,7 @@ impl LogHub {
             commands,
             contexts: watch::Sender::default(),
             history: watch::channel(None).1,
+            past: PastReader::default(),
             ending: watch::Sender::default(),
             viewers: Arc::default(),
             totals: Arc::default(),
@@ -49,10 +53,18 @@ impl LogHub {
         (hub, requests)
     }
 
-    /// The same hub, which also sends viewers how a history fares.
+    /// The same hub, which also sends viewers how a history fares, and chapters from its files.
     #[must_use]
-    pub fn with_history(self, history: watch::Receiver<Option<HistoryState>>) -> Self {
-        Self { history, ..self }
+    pub fn with_history(
+        self,
+        history: watch::Receiver<Option<HistoryState>>,
+        past: Arc<dyn Past>,
+    ) -> Self {
+        Self {
+            history,
+            past: PastReader::new(past),
+            ..self
+        }
     }
 
     /// Sends all viewers, and those to come, which contexts can be chosen and why there is no cluster; `None` once there
@@ -98,6 +110,7 @@ impl Hub for LogHub {
             self.version.clone(),
             self.commands.clone(),
             news,
+            self.past.clone(),
             ViewerShare::of(self.totals()),
             self.viewers.fetch_add(1, Ordering::Relaxed),
         )

@@ -13,6 +13,7 @@ mod ending;
 mod lines;
 mod log_hub;
 mod news;
+mod past;
 mod totals;
 mod viewer;
 

@@ -71,6 +71,10 @@ async fn joined(hub: &LogHub) -> HubViewer {
         heard(&mut viewer).await,
         ServerMessage::Snapshot(_)
     ));
+    if let Some(Outgoing::Message(catalogue)) = viewer.next().now_or_never() {
+        let message = decode_server(&catalogue).unwrap();
+        assert!(matches!(message, Some((ServerMessage::Catalogue(_), _))));
+    }
     viewer
 }
 
@@ -143,8 +147,9 @@ async fn waiting_for_the_next_message_may_be_given_up_at_any_time() {
     assert!(matches!(told[1], ServerMessage::Heartbeat(_)));
     assert!(matches!(told[2], ServerMessage::Snapshot(_)));
     assert!(told.len() > 20);
+    assert!(matches!(told[3], ServerMessage::Catalogue(_)));
     assert!(
-        told[3..]
+        told[4..]
             .iter()
             .all(|message| matches!(message, ServerMessage::Segment(_)))
     );

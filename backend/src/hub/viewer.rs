@@ -9,13 +9,14 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep, sleep_until};
-use watchscope_log::{Parting, Reader, Refusal, Step};
+use watchscope_log::{Fetched, Parting, Reader, Refusal, Step};
 use watchscope_model::wire::{Command, CommandDone};
 use watchscope_model::{Seq, Text, Time};
 
 use super::api::{Close, Outgoing, Viewer};
 use super::commands::{CommandRequest, OPEN_COMMANDS};
 use super::news::News;
+use super::past::PastReader;
 use super::totals::ViewerShare;
 use crate::log::{LogHandle, RingProgress};
 
@@ -36,6 +37,9 @@ pub struct HubViewer {
     /// Answers that wait until the viewer has what came of them.
     done: Vec<(Option<Seq>, CommandDone)>,
     news: News,
+    past: PastReader,
+    /// The chapter that is being read from a file.
+    fetching: Option<Pin<Box<dyn Future<Output = Fetched> + Send>>>,
     alarm: Alarm,
     number: u64,
     share: ViewerShare,
@@ -48,6 +52,7 @@ impl HubViewer {
         version: Text,
         commands: mpsc::Sender<CommandRequest>,
         news: News,
+        past: PastReader,
         share: ViewerShare,
         number: u64,
     ) -> Self {
@@ -59,6 +64,8 @@ impl HubViewer {
             answers: FuturesUnordered::new(),
             done: Vec::new(),
             news,
+            past,
+            fetching: None,
             alarm: Alarm::default(),
             number,
             share,
@@ -110,9 +117,14 @@ impl HubViewer {
         for (_, done) in self.done.extract_if(.., |(seq, _)| is_sent(*seq)) {
             reader.tell(done);
         }
-        let step = self.log.with_ring(|ring| reader.next(ring, now));
+        let mut step = self.log.with_ring(|ring| reader.next(ring, now));
+        if let Step::Fetch(backfill) = step {
+            self.fetching = Some(Box::pin(self.past.clone().read(backfill)));
+            step = self.log.with_ring(|ring| reader.next(ring, now));
+        }
         self.share.update(self.reader.served());
         match step {
+            Step::Fetch(_) => unreachable!("one chapter is fetched at a time"),
             Step::Send(message) => Ok(Outgoing::Message(message)),
             Step::End(parting) => Ok(Outgoing::Close(close(&parting))),
             Step::Wait {
@@ -170,9 +182,20 @@ impl Viewer for HubViewer {
                 () = self.alarm.at(until, &self.log) => {}
                 Some(answer) = self.answers.next(), if !self.answers.is_empty() => self.done.push(answer),
                 () = self.news.came(is_greeted) => {}
+                fetched = fetched(&mut self.fetching) => self.reader.fetched(fetched),
             }
         }
     }
+}
+
+/// Returns with the chapter that is being read; never if none is. Cancel safe.
+async fn fetched(fetching: &mut Option<Pin<Box<dyn Future<Output = Fetched> + Send>>>) -> Fetched {
+    let Some(reading) = fetching else {
+        return std::future::pending().await;
+    };
+    let fetched = reading.await;
+    *fetching = None;
+    fetched
 }
 
 /// How a conversation's end closes the socket.

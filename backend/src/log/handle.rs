@@ -7,7 +7,7 @@ use thiserror::Error;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
 use watchscope_journal::CompareRequest;
-use watchscope_log::{Ring, Sealer};
+use watchscope_log::{Catalogue, Ring, Sealer};
 use watchscope_model::{EpochId, Inside, Layers, LogId, Seq, State, Time};
 
 use super::batch::Batch;
@@ -285,6 +285,16 @@ impl LogHandle {
     /// Looks at the ring.
     pub(crate) fn with_ring<T>(&self, look: impl FnOnce(&Ring) -> T) -> T {
         look(&lock(&self.shared.ring))
+    }
+
+    /// Changes what is known of chapters that are in files; lets readers know if `change` says that there is news.
+    pub(crate) fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue) -> bool) {
+        let is_news = change(lock(&self.shared.ring).catalogue_mut());
+        if is_news {
+            self.shared
+                .progress
+                .send_modify(|progress| progress.version += 1);
+        }
     }
 
     /// Tells when the ring has changed.

@@ -10,6 +10,7 @@ mod disk;
 mod joined;
 mod machines;
 mod open_file;
+mod past;
 mod recorder;
 mod rewrite;
 
@@ -17,6 +18,8 @@ pub use self::disk::{Disk, DiskFile, HostDisk};
 pub use self::joined::{JoinError, Joined, Run};
 pub use self::machines::deflated;
 pub use self::open_file::{OpenError, OpenFile};
+pub use self::past::Past;
+pub(crate) use self::past::fetched;
 pub use self::recorder::{RecordError, Recorder, file_block, record};
 pub use self::rewrite::Finished;
 pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged, without_bodies};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use watchscope_model::State;
 use watchscope_recording::{
-    ChapterEntry, Contents, FileBlock, Form, Frames, Piece, ReadChapter, Source, Summarizer, Tag,
-    Writer, compact, copy,
+    ChapterEntry, Contents, FileBlock, Form, FrameSummarizer, Frames, Piece, ReadChapter, Source,
+    Tag, Writer, compact, copy,
 };
 
 use super::disk::{Disk, DiskFile};
@@ -138,7 +138,7 @@ fn frames(file: &dyn DiskFile, entry: &ChapterEntry) -> io::Result<Option<Frames
 
 /// The fold behind a chapter, without the objects that it opened with.
 fn folded(frames: &Frames) -> Option<State> {
-    let mut summarizer = Summarizer::open(frames.head()).ok()?;
+    let mut summarizer = FrameSummarizer::open(frames.head()).ok()?;
     for segment in frames.segments() {
         summarizer.segment(segment).ok()?;
     }

@@ -14,6 +14,7 @@ use watchscope_timeline::draw::RECORDS;
 
 use crate::core::model::{Model, Second};
 use crate::core::msg::Msg;
+use crate::core::second::take_catalogue;
 use crate::panels;
 use crate::runtime::page::send;
 
@@ -25,6 +26,7 @@ fn second_part() -> Result<Second, SplitLoaderError> {
     Ok(Second {
         segment: Model::take_segment,
         chapter: Store::chapter,
+        catalogue: take_catalogue,
         records: RECORDS,
         forget: Model::forget,
         person: Model::person,

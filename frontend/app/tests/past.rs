@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use cases::cases;
 use common::random::{Chance, draw, first_difference, random_log, views};
 use common::{Log, START};
+use watchscope_app::core::second::take_catalogue;
 use watchscope_app::source::backfill::Backfill;
 use watchscope_app::source::connection::{Connection, Effect, Input, SessionStatus, Status};
 use watchscope_app::source::feed::Delivery;
@@ -129,6 +130,7 @@ impl World {
                     self.ring.set_snapshot(snapshot);
                 }
                 Step::Wait { .. } => return,
+                Step::Fetch(fetch) => panic!("there are no files: {fetch:?}"),
                 Step::End(parting) => panic!("{parting:?}"),
             }
         }
@@ -211,6 +213,9 @@ impl World {
                 self.store.expired(&epoch, last);
                 self.backfill.answered(0);
             }
+            Delivery::Catalogue(header, entries) => {
+                take_catalogue(&mut self.store, &header, &entries).unwrap();
+            }
             _ => {}
         }
     }
@@ -222,12 +227,10 @@ impl World {
 
     /// Asks for the past down to `left`; says whether there was something to ask for.
     fn ask(&mut self, left: Time) -> bool {
-        let wanted = self.store.backfill(left);
-        let seq = wanted.as_ref().map(|(.., seq)| *seq);
+        let wanted = self.store.backfill(left, Time(i64::MAX));
         if self.is_live()
-            && let Some(before) = self.backfill.ask(seq)
-            && let Some((log, epoch, _)) = wanted
-            && let Some(Effect::Send(bytes)) = self.connection.backfill((log, epoch, before))
+            && let Some(wanted) = self.backfill.ask(wanted)
+            && let Some(Effect::Send(bytes)) = self.connection.backfill(wanted)
         {
             self.send(&bytes);
             return true;

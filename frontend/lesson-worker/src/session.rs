@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchscope_log::{Reader, Refusal, Step};
+use watchscope_log::{Fetched, Reader, Refusal, Step};
 use watchscope_model::{Entry, Time};
 use watchscope_scenarios::lessons::{self, Lesson, Run, Stage};
 use watchscope_simulator::{ClientGo, Version};
@@ -110,6 +110,8 @@ impl Session {
                     self.reader = None;
                     return None;
                 }
+                // A lesson is in memory alone.
+                Step::Fetch(_) => reader.fetched(Fetched::Gone),
                 Step::Wait { needs_snapshot, .. } => {
                     if needs_snapshot {
                         self.stage.take_snapshot();

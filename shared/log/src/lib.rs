@@ -8,12 +8,16 @@
 //! A [`Reader`] is a cursor into the [`Ring`], not a queue: a slow one costs the log nothing. There is no clock inside;
 //! whoever drives it (the hub, a worker in a browser) passes the log's time in.
 
+mod catalogue;
 mod reader;
 mod ring;
 mod sealer;
 mod segment;
 
-pub use reader::{BEHIND_BYTES, BEHIND_US, MAX_BACKFILLS, Parting, Reader, Refusal, Served, Step};
+pub use catalogue::{Catalogue, FileRun, MAX_ENTRIES, MAX_RUNS};
+pub use reader::{
+    BEHIND_BYTES, BEHIND_US, Fetched, MAX_BACKFILLS, Parting, Reader, Refusal, Served, Step,
+};
 pub use ring::{Chapter, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES};
 pub use sealer::{CHAPTER_BYTES, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealer};
 pub use segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};

@@ -1,10 +1,11 @@
-//! The chapters kept in memory, newest last.
+//! The chapters kept in memory, newest last, and the catalogue of all.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
+use crate::catalogue::Catalogue;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
 /// A head snapshot is handed to readers who join within so many microseconds…
@@ -74,6 +75,7 @@ pub struct Ring {
     snapshot: Option<HeadSnapshot>,
     /// Bytes sealed when the snapshot was made.
     snapshot_bytes: u64,
+    catalogue: Catalogue,
 }
 
 impl Ring {
@@ -84,6 +86,7 @@ impl Ring {
         let chapter = Chapter::new(first);
         Self {
             log,
+            catalogue: Catalogue::new(epoch.clone()),
             epoch,
             capacity,
             cost: chapter.cost,
@@ -97,7 +100,10 @@ impl Ring {
 
     /// Takes in what was sealed; drops the oldest chapters while it holds more than it may.
     pub fn push(&mut self, sealed: Sealed) {
-        let Sealed { mut segment, next } = sealed;
+        let Sealed {
+            mut segment,
+            closed,
+        } = sealed;
         segment.bytes_before = self.bytes;
         self.bytes += segment.message.len() as u64;
         self.head = segment.last;
@@ -106,7 +112,8 @@ impl Ring {
         open.cost += cost;
         open.segments.push(segment);
         self.cost += cost;
-        if let Some(next) = next {
+        if let Some((summary, next)) = closed {
+            self.catalogue.put(summary);
             // It grows no more: what was reserved for growth goes back.
             self.open_chapter().segments.shrink_to_fit();
             let chapter = Chapter::new(next);
@@ -114,8 +121,10 @@ impl Ring {
             self.chapters.push_back(chapter);
         }
         while self.cost > self.capacity && self.chapters.len() > 1 {
-            let dropped = self.chapters.pop_front();
-            self.cost -= dropped.map_or(0, |chapter| chapter.cost);
+            if let Some(dropped) = self.chapters.pop_front() {
+                self.cost -= dropped.cost;
+                self.catalogue.left_ring(dropped.first);
+            }
         }
         let first = self.first();
         self.snapshot = self
@@ -127,6 +136,10 @@ impl Ring {
     /// Puts a head snapshot where joining readers find it.
     pub fn set_snapshot(&mut self, snapshot: HeadSnapshot) {
         self.snapshot_bytes = self.bytes;
+        // Of a chapter that was closed since, more is known.
+        if snapshot.chapter.first == self.open_chapter().first {
+            self.catalogue.put(snapshot.chapter.clone());
+        }
         self.snapshot = Some(snapshot);
     }
 
@@ -138,6 +151,17 @@ impl Ring {
                 || (now.micros_since(snapshot.taken_at) <= SNAPSHOT_AGE_US
                     && self.bytes - self.snapshot_bytes <= SNAPSHOT_BEHIND_BYTES)
         })
+    }
+
+    /// All chapters that are known, also those that are not in memory.
+    #[must_use]
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// The same, for who keeps chapters elsewhere.
+    pub fn catalogue_mut(&mut self) -> &mut Catalogue {
+        &mut self.catalogue
     }
 
     /// The log.

@@ -5,6 +5,7 @@ pub(crate) mod folding;
 
 use bytes::Bytes;
 use watchscope_model::chapter::{ChapterWriter, Fold};
+use watchscope_model::summary::{Summarizer, Summary};
 use watchscope_model::wire::{self, MAX_MESSAGE_BYTES};
 use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Seq, State, Time};
 
@@ -23,7 +24,7 @@ pub const CHAPTER_BYTES: usize = 1 << 20;
 
 /// The one writer's encoder.
 ///
-/// Holds the chapter's dictionary, the open segment, and the fold of the inside where there is one. The segment is
+/// Holds the chapter's dictionary, the open segment, the chapter's summary so far, and the fold of the inside where there is one. The segment is
 /// bounded by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of them seals it. The fold of the records
 /// is the caller's: each call gets it with all records taken so far in it, and no other one.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub struct Sealer {
     log: LogId,
     layers: Layers,
     writer: ChapterWriter,
+    summarizer: Summarizer,
     opening_bytes: usize,
     chapter_bytes: usize,
     open: Option<(Seq, Time)>,
@@ -50,6 +52,7 @@ impl Sealer {
             log,
             layers: Layers::default(),
             writer,
+            summarizer: Summarizer::new(state),
             opening_bytes: opening.len(),
             chapter_bytes: 0,
             open: None,
@@ -69,6 +72,7 @@ impl Sealer {
         self.open.get_or_insert((record.seq, record.at));
         self.layers.apply_event(&record.event, record.into());
         self.writer.push(record);
+        self.summarizer.record(record);
         self.seal_if_full(after)
     }
 
@@ -77,6 +81,7 @@ impl Sealer {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert((record.seq, record.at));
         self.writer.push_inside(&record);
+        self.summarizer.pass(record.inside.kind(), record.at);
         self.layers.apply(&Entry::Inside(record));
         self.seal_if_full(after)
     }
@@ -122,19 +127,22 @@ impl Sealer {
             bytes_before: 0,
         };
         let is_chapter_full = self.chapter_bytes > CHAPTER_BYTES.max(self.opening_bytes);
-        let next = is_chapter_full.then(|| self.open_chapter(state));
-        Some(Sealed { segment, next })
+        let closed = is_chapter_full.then(|| self.next_chapter(state));
+        Some(Sealed { segment, closed })
     }
 
-    fn open_chapter(&mut self, state: &State) -> NextChapter {
+    fn next_chapter(&mut self, state: &State) -> (Summary, NextChapter) {
+        let summary = self.summarizer.summary();
+        self.summarizer.next_chapter();
         let opening: Bytes = self.writer.open_next(Fold::new(state, &self.layers)).into();
         self.opening_bytes = opening.len();
         self.chapter_bytes = 0;
-        NextChapter {
+        let next = NextChapter {
             opening,
             first: state.seq.next(),
             at: state.at,
-        }
+        };
+        (summary, next)
     }
 
     /// The fold at the head for readers who join now, and what had to be sealed for it.
@@ -149,6 +157,7 @@ impl Sealer {
         let snapshot = HeadSnapshot {
             seq: state.seq,
             taken_at: now,
+            chapter: self.summarizer.summary(),
             frame_at: message.len() - frame.len(),
             message,
         };
@@ -323,10 +332,11 @@ mod tests {
             };
             chapter += sealed.segment.frame().len();
             assert_eq!(
-                sealed.next.is_some(),
+                sealed.closed.is_some(),
                 chapter > CHAPTER_BYTES && chapter > opening
             );
-            if let Some(next) = sealed.next {
+            if let Some((summary, next)) = sealed.closed {
+                assert_eq!(summary.last, sealed.segment.last);
                 assert_eq!(next.first, sealed.segment.last.next());
                 (chapter, opening, closed) = (0, next.opening.len(), closed + 1);
             }

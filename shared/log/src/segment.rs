@@ -1,6 +1,7 @@
 //! What the sealer hands to the ring, and the ring to readers: sealed segments, openings of chapters and snapshots.
 
 use bytes::Bytes;
+use watchscope_model::summary::Summary;
 use watchscope_model::{Seq, Time};
 
 /// A sealed run of records, encoded once for all.
@@ -36,6 +37,8 @@ pub struct HeadSnapshot {
     pub seq: Seq,
     /// When it was made.
     pub taken_at: Time,
+    /// The open chapter in short, up to that record.
+    pub chapter: Summary,
     /// The wire message; the head frame is its end.
     pub message: Bytes,
     pub(crate) frame_at: usize,
@@ -54,8 +57,8 @@ impl HeadSnapshot {
 pub struct Sealed {
     /// The segment.
     pub segment: SealedSegment,
-    /// The opening of the next chapter, if this segment closed one.
-    pub next: Option<NextChapter>,
+    /// The chapter that this segment closed, in short, and the opening of the next one.
+    pub closed: Option<(Summary, NextChapter)>,
 }
 
 /// What opens a chapter.

@@ -9,6 +9,7 @@ mod world;
 
 use proptest::prelude::*;
 use watchscope_model::Seq;
+use watchscope_model::wire::Availability;
 
 use cases::cases;
 use world::{Viewer, World};
@@ -23,6 +24,7 @@ enum Act {
     Acknowledge,
     Pause(bool),
     Backfill,
+    Keep,
     Reconnect,
 }
 
@@ -36,6 +38,7 @@ fn act() -> impl Strategy<Value = Act> {
         5 => Just(Act::Acknowledge),
         1 => any::<bool>().prop_map(Act::Pause),
         2 => Just(Act::Backfill),
+        1 => Just(Act::Keep),
         1 => Just(Act::Reconnect),
     ]
 }
@@ -68,6 +71,42 @@ fn check(world: &World, viewer: &Viewer) {
     }
 }
 
+/// The viewer was told of all that was ever written, and each chapter that is said to be kept can be had.
+fn check_catalogue(world: &mut World, viewer: &mut Viewer) {
+    let entries: Vec<_> = viewer
+        .page
+        .catalogue
+        .values()
+        .flat_map(|run| run.values().cloned())
+        .collect();
+    let mut next = Seq(1);
+    for entry in entries {
+        let summary = &entry.summary;
+        assert_eq!(summary.first, next);
+        next = summary.last.next();
+        let is_in_ring = summary.first >= world.ring.first();
+        let is_in_file = world
+            .files
+            .iter()
+            .any(|kept| kept.summary.first == summary.first && kept.summary.last == summary.last);
+        let is_kept = entry.availability == Availability::Kept;
+        assert_eq!(is_kept, is_in_ring || is_in_file, "{entry:?}");
+        if is_kept {
+            viewer.backfill(world, next);
+            viewer.settle(world);
+            let chapter = viewer.page.chapters.last().unwrap();
+            assert_eq!((chapter.first, chapter.before), (summary.first, next));
+        }
+    }
+    // What came live since the open chapter was listed, the viewer has.
+    assert!(
+        next >= world
+            .ring
+            .chapter(world.head())
+            .map_or(Seq(1), |open| open.first)
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(128)))]
 
@@ -91,6 +130,7 @@ proptest! {
                         viewer.backfill(&world, before);
                     }
                 }
+                Act::Keep => world.keep(),
                 Act::Reconnect => viewer.reconnect(&world),
             }
         }
@@ -99,5 +139,7 @@ proptest! {
         viewer.settle(&mut world);
         check(&world, &viewer);
         prop_assert_eq!(viewer.page.state.seq, world.head());
+        check_catalogue(&mut world, &mut viewer);
+        check(&world, &viewer);
     }
 }

@@ -29,6 +29,7 @@ pub mod options;
 pub mod read;
 pub mod request;
 pub mod row;
+pub mod summary;
 pub mod time;
 pub mod tree;
 pub mod vocabulary;

@@ -513,6 +513,34 @@ words! {
     }
 }
 
+impl Severity {
+    /// All of them, the least severe first.
+    pub const RISING: [Self; 5] = [
+        Self::Unknown,
+        Self::Note,
+        Self::Warning,
+        Self::Error,
+        Self::Divergence,
+    ];
+
+    /// How bad, as a number that rises.
+    #[must_use]
+    pub fn rank(self) -> usize {
+        let place = Self::RISING.iter().position(|&other| other == self);
+        place.unwrap_or(0)
+    }
+
+    /// The worse of two.
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        if other.rank() > self.rank() {
+            other
+        } else {
+            self
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,10 +10,10 @@ use std::ops::Range;
 
 use watchscope_model::Seq;
 use watchscope_model::codec::{DecodeError, FrameKind, checksum, split_frame};
+use watchscope_model::summary::{MAX_SUMMARY_BYTES, Summary};
 
 use crate::error::DamageKind;
 use crate::fields::Cursor;
-use crate::summary::{MAX_SUMMARY_BYTES, Summary};
 
 /// Bytes of a chapter's first seq, with which the payloads of its blocks begin.
 pub(crate) const KEY_BYTES: usize = 8;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use watchscope_model::Seq;
+use watchscope_model::summary::Summary;
 
 use crate::block::BlockPlace;
 use crate::error::{Damage, DamageKind};
 use crate::file_block::FileBlock;
 use crate::format::{MAX_CHAPTERS, Tag};
 use crate::index::Found;
-use crate::summary::Summary;
 
 /// What a recording holds.
 #[derive(Clone, Debug, PartialEq)]

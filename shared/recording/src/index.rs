@@ -9,12 +9,12 @@
 //! Where a block begins is not written: blocks lie one behind the other from byte 12 on.
 
 use watchscope_model::Seq;
+use watchscope_model::summary::{MAX_SUMMARY_BYTES, Summary};
 
 use crate::block::{BlockPlace, Header};
 use crate::error::DamageKind;
 use crate::fields::{Cursor, push_varint};
 use crate::format::{FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
-use crate::summary::{MAX_SUMMARY_BYTES, Summary};
 
 /// How many closed chapters come between two indexes.
 pub const CHAPTERS_BETWEEN_INDEXES: u32 = 64;

@@ -18,7 +18,7 @@ use crate::file_block::{FileBlock, MAX_FILE_BLOCK_BYTES};
 use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_STORED_BYTES, Tag};
 use crate::index::{self, Found, TRAILER_BYTES};
 use crate::machine::{Input, Step};
-use crate::summary::Summarizer;
+use crate::summary::FrameSummarizer;
 use crate::walk::Walk;
 use crate::window::{Missing, Window};
 
@@ -71,7 +71,7 @@ struct Chapters {
     /// Which draft comes next.
     next: usize,
     /// How far it is summed up: its fold, and how many of its segment blocks are in it.
-    open: Option<(Summarizer, usize)>,
+    open: Option<(FrameSummarizer, usize)>,
 }
 
 /// Why a phase stops before its end.
@@ -258,7 +258,7 @@ impl Chapters {
 /// Reads a chapter's opening and its segments up to the first that is damaged.
 fn sum_up(
     draft: &mut Draft,
-    open: &mut Option<(Summarizer, usize)>,
+    open: &mut Option<(FrameSummarizer, usize)>,
     window: &Window,
     damaged: &mut Vec<Damage>,
 ) -> Result<(), Missing> {
@@ -295,17 +295,21 @@ fn sum_up(
     Ok(())
 }
 
-fn begin(place: BlockPlace, block: &[u8], first: Seq) -> Result<Summarizer, DamageKind> {
+fn begin(place: BlockPlace, block: &[u8], first: Seq) -> Result<FrameSummarizer, DamageKind> {
     let (_, head) = split_key(place.payload(block)?)?;
     let (_, rest) = split_frame(head)?;
-    let summarizer = Summarizer::open(head)?;
+    let summarizer = FrameSummarizer::open(head)?;
     if summarizer.first() != first || !rest.is_empty() {
         return Err(DamageKind::Payload("its opening is of another chapter"));
     }
     Ok(summarizer)
 }
 
-fn go_on(place: BlockPlace, block: &[u8], summarizer: &mut Summarizer) -> Result<(), DamageKind> {
+fn go_on(
+    place: BlockPlace,
+    block: &[u8],
+    summarizer: &mut FrameSummarizer,
+) -> Result<(), DamageKind> {
     let (_, mut rest) = split_key(place.payload(block)?)?;
     while !rest.is_empty() {
         let (frame, after) = split_frame(rest)?;

@@ -8,6 +8,7 @@
 //! The host appends what each call returns, in the order of the calls. At every moment the file is a valid one.
 
 use watchscope_model::codec::{FrameKind, split_frame};
+use watchscope_model::summary::Summary;
 use watchscope_model::{EpochId, LogId, Seq, State};
 
 use crate::block::{BlockPlace, block, file_header};
@@ -18,7 +19,7 @@ use crate::error::WriteError;
 use crate::file_block::FileBlock;
 use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, MAX_RAW_BYTES, Tag};
 use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
-use crate::summary::{Summarizer, Summary};
+use crate::summary::FrameSummarizer;
 
 /// The most bytes of frames that an `O` or `S` holds.
 const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
@@ -41,7 +42,7 @@ struct OpenChapter {
     first: Seq,
     /// Its `O`.
     block: usize,
-    summarizer: Summarizer,
+    summarizer: FrameSummarizer,
     /// All its frames, or from where it outgrew a block: those that are not written yet.
     frames: Vec<u8>,
     /// Where in `frames` those begin that no `S` holds yet.
@@ -191,7 +192,7 @@ impl Writer {
             return Err(WriteError::ChapterOpen { first: open.first });
         }
         let head = one_frame(head, FrameKind::Head)?;
-        let summarizer = Summarizer::open(head)?;
+        let summarizer = FrameSummarizer::open(head)?;
         let first = summarizer.first();
         let bytes = self.keyed(Tag::Opening, first, head)?;
         self.open = Some(OpenChapter {
@@ -278,7 +279,7 @@ impl Writer {
         segments: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<Packing, WriteError> {
         let head = one_frame(head, FrameKind::Head)?;
-        let mut summarizer = Summarizer::open(head)?;
+        let mut summarizer = FrameSummarizer::open(head)?;
         let mut raw = head.to_vec();
         for frame in segments {
             let frame = one_frame(frame, FrameKind::Segment)?;

@@ -89,7 +89,7 @@ impl Run {
         let mut hand_over = |sealed: Option<Sealed>| {
             if let Some(sealed) = sealed {
                 take(sealed.segment.frame());
-                if let Some(next) = sealed.next {
+                if let Some((_, next)) = sealed.closed {
                     take(&next.opening);
                 }
             }

@@ -222,16 +222,15 @@ impl<'a> Drawer<'a> {
         let view = picture.view;
         let width = Px::from_f64(view.width_px);
         let store = picture.store;
-        let last = store.epochs().len().saturating_sub(1);
+        let last = store.newest_epoch();
         let epochs = store
             .epochs()
             .iter()
-            .enumerate()
-            .map(|(number, epoch)| EpochView {
-                number: number as u32,
+            .map(|epoch| EpochView {
+                number: epoch.number(),
                 trace: &epoch.trace,
                 layers: &epoch.layer_trace,
-                end: if number == last {
+                end: if Some(epoch.number()) == last {
                     picture.now
                 } else {
                     epoch.ends().unwrap_or(picture.now)

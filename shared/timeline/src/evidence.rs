@@ -135,6 +135,6 @@ fn answer(store: &Store, record: RecordId) -> Option<String> {
 }
 
 fn span(store: &Store, finding: RecordId) -> Option<&Span<Occurrence>> {
-    let epoch = store.epochs().get(usize::try_from(finding.epoch).ok()?)?;
+    let epoch = store.epoch(finding.epoch)?;
     epoch.trace.occurrences.get(finding.seq)
 }

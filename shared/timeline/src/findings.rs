@@ -156,10 +156,10 @@ pub fn tally(store: &Store, muted: &Muted) -> Tally {
         let group = groups
             .entry(&finding.code)
             .or_insert(finding.worst_severity());
-        *group = worse(*group, finding.worst_severity());
+        *group = group.worse(finding.worst_severity());
         of.add(finding);
     }
-    let counted = RISING.iter().rev().filter_map(|&severity| {
+    let counted = Severity::RISING.iter().rev().filter_map(|&severity| {
         let of_it = groups.values().filter(|&&of| of == severity).count() as u64;
         (of_it > 0).then(|| count(of_it, severity.word()))
     });
@@ -167,7 +167,7 @@ pub fn tally(store: &Store, muted: &Muted) -> Tally {
     let total = groups.len() as u64;
     Tally {
         groups: total,
-        worst: groups.values().copied().reduce(worse),
+        worst: groups.values().copied().reduce(Severity::worse),
         words: match of.words() {
             Some(places) if of.total > total => format!("{words} · {places}"),
             _ => words,
@@ -219,8 +219,7 @@ fn standing<'a>(
 /// What the findings are now.
 #[must_use]
 pub fn board(store: &Store, muted: &Muted) -> Board {
-    let epochs = store.epochs();
-    let epoch = epochs.len().saturating_sub(1) as u32;
+    let epoch = store.newest_epoch().unwrap_or(0);
     let mut groups: BTreeMap<Text, Group> = BTreeMap::new();
     let mut places: BTreeMap<Text, Places> = BTreeMap::new();
     let state = store.state();
@@ -237,7 +236,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
         let of = places.entry(finding.code.clone()).or_default();
         of.add(finding);
         group.places = of.words();
-        group.severity = worse(group.severity, finding.worst_severity());
+        group.severity = group.severity.worse(finding.worst_severity());
         group.count += open.count;
         let record = |&seq| RecordId { epoch, seq };
         let codes: Vec<&str> = finding.candidates.iter().map(|code| &**code).collect();
@@ -264,8 +263,9 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
     }
     standing_groups.sort_by(|a, b| {
         let newest = |group: &Group| group.items.first().map(|item| item.since);
-        rank(b.severity)
-            .cmp(&rank(a.severity))
+        b.severity
+            .rank()
+            .cmp(&a.severity.rank())
             .then_with(|| newest(b).cmp(&newest(a)))
             .then_with(|| a.code.cmp(&b.code))
     });
@@ -289,7 +289,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
 /// What is over, as far as it is loaded, the newest first; and how many more there are.
 fn over(store: &Store) -> (Vec<Over>, u64) {
     let mut found: BTreeMap<Text, Over> = BTreeMap::new();
-    for (number, epoch) in store.epochs().iter().enumerate() {
+    for epoch in store.epochs() {
         for span in epoch.trace.findings.all() {
             let Some(end) = span.end else {
                 continue;
@@ -308,7 +308,7 @@ fn over(store: &Store) -> (Vec<Over>, u64) {
                 stood: (span.start.at, end.at),
                 summary: what.summary.clone(),
                 raised: RecordId {
-                    epoch: number as u32,
+                    epoch: epoch.number(),
                     seq: what.raised,
                 },
             };
@@ -334,26 +334,6 @@ fn subject(finding: &Finding) -> String {
 
 fn named(subject: Option<&Text>) -> String {
     subject.map_or(CLUSTER, |subject| subject).to_owned()
-}
-
-/// All severities, the worst last; one of a later version counts as the least.
-pub(crate) const RISING: [Severity; 5] = [
-    Severity::Unknown,
-    Severity::Note,
-    Severity::Warning,
-    Severity::Error,
-    Severity::Divergence,
-];
-
-/// How bad, as a number that rises.
-pub(crate) fn rank(severity: Severity) -> usize {
-    let place = RISING.iter().position(|&other| other == severity);
-    place.unwrap_or(0)
-}
-
-/// The worse of two.
-pub(crate) fn worse(a: Severity, b: Severity) -> Severity {
-    if rank(b) > rank(a) { b } else { a }
 }
 
 /// The lane in which a record is drawn: what is only asked beside the watches has one of its own; that of the findings if
@@ -384,7 +364,7 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
 #[must_use]
 pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let findings = &store.state()?.findings;
-    let epoch = store.epochs().len().checked_sub(1)? as u32;
+    let epoch = store.newest_epoch()?;
     let raised = |open: &OpenFinding| RecordId {
         epoch,
         seq: open.raised().seq,

@@ -9,7 +9,7 @@ use watchscope_model::vocabulary::{Cause, Phase, Severity};
 use watchscope_model::{Row, Time, WatchName};
 
 use crate::draw::severity_ink;
-use crate::findings::{Muted, concerns, one_line, rank};
+use crate::findings::{Muted, concerns, one_line};
 use crate::format::{count, duration, number};
 use crate::store::Store;
 use crate::tokens::Token;
@@ -280,16 +280,16 @@ fn lag(totals: &Totals, now: Time) -> Cell {
 
 /// `F11, F08`.
 fn findings(mut found: Vec<(&str, Severity)>) -> Cell {
-    found.sort_by(|a, b| rank(b.1).cmp(&rank(a.1)).then_with(|| a.0.cmp(b.0)));
+    found.sort_by(|a, b| b.1.rank().cmp(&a.1.rank()).then_with(|| a.0.cmp(b.0)));
     let words: Vec<&str> = found.iter().map(|(code, _)| *code).collect();
     let severity = found.first().map(|(_, severity)| *severity);
-    let worst = severity.map_or(0, rank);
+    let worst = severity.map_or(0, Severity::rank);
     Cell {
         text: none_or(words.join(", ")),
         rank: worst as i64 * 1_000_000 + found.len() as i64,
         ink: severity
             .map(severity_ink)
-            .filter(|_| worst >= rank(Severity::Error)),
+            .filter(|_| worst >= Severity::Error.rank()),
     }
 }
 

@@ -20,7 +20,7 @@ use self::arrange::{Choice, Choices, Kept, Room, arrange};
 use self::filter::Filter;
 pub(crate) use self::layers::{crowd_words, level_at};
 use crate::draw::{RECORDS, Records};
-use crate::findings::{Muted, is_of_cause, rank, worse};
+use crate::findings::{Muted, is_of_cause};
 use crate::format::{count, number};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId, ObjectId, ServerId, WatchId};
@@ -495,7 +495,7 @@ impl Lanes {
             let finding = &open.finding;
             if is_meant(finding)
                 && worst.is_none_or(|worst| {
-                    rank(worst.worst_severity()) < rank(finding.worst_severity())
+                    worst.worst_severity().rank() < finding.worst_severity().rank()
                 })
                 && !self.muted.has(key)
             {
@@ -697,7 +697,7 @@ impl RowBuilder {
             if !codes.contains(&&span.what.code) {
                 codes.push(&span.what.code);
             }
-            worst = worse(worst, span.what.severity);
+            worst = worst.worse(span.what.severity);
         }
         if codes.is_empty() && (!is_needed || store.names().watches_by_name().is_empty()) {
             return;

@@ -9,6 +9,7 @@
 //! apart. Bounded by a byte budget: when it is exceeded the oldest chapters are dropped, and their time then counts
 //! as [`Coverage::Dropped`].
 
+mod catalogue;
 mod coverage;
 mod gaps;
 mod layers;
@@ -22,6 +23,7 @@ mod trace;
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::{DecodeError, split_frame};
 use watchscope_model::fold::Moment;
+use watchscope_model::wire::CatalogueEntry;
 use watchscope_model::{
     Entry, EpochId, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,
 };
@@ -91,6 +93,12 @@ struct Live {
 pub(crate) struct Epoch {
     log: LogId,
     id: EpochId,
+    /// What [`RecordId`]s name it by; it never changes.
+    number: u32,
+    /// Runs are in the order of this number.
+    order: u64,
+    /// Chapters that the server told of, in the order of their first records.
+    catalogue: Vec<CatalogueEntry>,
     /// In the order of their seqs; what is between two of them is not loaded.
     chapters: Vec<Chapter>,
     pub(crate) trace: Trace,
@@ -109,6 +117,7 @@ pub(crate) struct Epoch {
 /// All the page holds of a log.
 #[derive(Debug)]
 pub struct Store {
+    /// The oldest first; the last is the live one, once there is one.
     epochs: Vec<Epoch>,
     names: Names,
     layer_names: LayerNames,
@@ -117,6 +126,8 @@ pub struct Store {
     chapter_bytes: usize,
     /// Bytes taken in since the budget was last looked at.
     unweighed_bytes: usize,
+    /// The stretch of time that is looked at.
+    looks_at: Option<(Time, Time)>,
     version: u64,
 }
 
@@ -137,6 +148,7 @@ impl Store {
             budget_bytes,
             chapter_bytes: (budget_bytes / WEIGH_SHARE).min(CHAPTER_BYTES),
             unweighed_bytes: 0,
+            looks_at: None,
             version: 0,
         }
     }
@@ -155,13 +167,7 @@ impl Store {
             .epochs
             .iter()
             .position(|epoch| epoch.id == opening.epoch);
-        let place = known.unwrap_or_else(|| {
-            if let Some(old) = self.epochs.last_mut() {
-                old.end_live();
-            }
-            self.epochs.push(Epoch::new(opening.log, opening.epoch));
-            self.epochs.len() - 1
-        });
+        let place = self.go_live(known, opening.log, opening.epoch);
         let epoch = &mut self.epochs[place];
         if epoch
             .live
@@ -265,6 +271,14 @@ impl Store {
     /// # Errors
     /// If it cannot be read, or is of an epoch the store does not have; the store is then as before.
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
+        let new = self.take_chapter(bytes)?;
+        if new > 0 {
+            self.make_room(bytes.len());
+        }
+        Ok(new)
+    }
+
+    fn take_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let (head, mut rest) = split_frame(bytes)?;
         let (mut reader, opening) = ChapterReader::open(head.bytes)?;
         let mut layers = reader.layers(&opening.state, &opening.layers)?;
@@ -354,7 +368,6 @@ impl Store {
                 bytes: bytes.to_vec(),
             },
         );
-        self.make_room(bytes.len());
         Ok(usize::try_from(new).unwrap_or(usize::MAX))
     }
 
@@ -366,25 +379,6 @@ impl Store {
             && epoch.ring_first.is_none_or(|known| known.0 <= first)
             && epoch.ring_first != Some((first, at))
         {
-            epoch.ring_first = Some((first, at));
-            self.version += 1;
-        }
-    }
-
-    /// Records of an epoch up to `last` are no longer at the server (of `Expired`).
-    pub fn expired(&mut self, epoch: &EpochId, last: Seq) {
-        let Some(epoch) = self.epochs.iter_mut().find(|other| other.id == *epoch) else {
-            return;
-        };
-        let first = last.next();
-        if epoch.ring_first.is_none_or(|(known, _)| known < first) {
-            // About when: the next heartbeat tells it to the record.
-            let at = epoch
-                .chapters
-                .iter()
-                .find(|chapter| chapter.last >= first)
-                .map_or(Time(0), |chapter| chapter.from);
-            let at = epoch.ring_first.map_or(at, |(_, known)| known.max(at));
             epoch.ring_first = Some((first, at));
             self.version += 1;
         }
@@ -414,29 +408,6 @@ impl Store {
         ))
     }
 
-    /// What to ask for next, so that the past down to `left` is loaded; nothing if it is, or cannot be.
-    #[must_use]
-    pub fn backfill(&self, left: Time) -> Option<(LogId, EpochId, Seq)> {
-        let epoch = self.epochs.last()?;
-        let ring_first = epoch.ring_first.map_or(Seq(1), |(first, _)| first);
-        // From the newest chapter down: the first one with a hole before it.
-        for (place, chapter) in epoch.chapters.iter().enumerate().rev() {
-            if chapter.from <= left {
-                return None;
-            }
-            let after = place
-                .checked_sub(1)
-                .map_or(Seq(0), |before| epoch.chapters[before].last);
-            let room = epoch
-                .dropped
-                .is_none_or(|(dropped, _)| dropped.next() < chapter.first);
-            if after.next() < chapter.first && chapter.first > ring_first {
-                return room.then(|| (epoch.log.clone(), epoch.id.clone(), chapter.first));
-            }
-        }
-        None
-    }
-
     /// A record, decoded anew from its chapter; nothing if it is not here, or of the inside.
     #[must_use]
     pub fn record(&self, id: RecordId) -> Option<Record> {
@@ -446,7 +417,7 @@ impl Store {
     /// What stands at a place of the log, decoded anew from its chapter; nothing if it is not here.
     #[must_use]
     pub fn entry(&self, id: RecordId) -> Option<Entry> {
-        let epoch = self.epochs.get(id.epoch as usize)?;
+        let epoch = self.epoch(id.epoch)?;
         let chapter = epoch
             .chapters
             .iter()
@@ -474,14 +445,14 @@ impl Store {
     /// Whether what stands at a place of the log is here.
     #[must_use]
     pub fn has(&self, id: RecordId) -> bool {
-        let epoch = self.epochs.get(id.epoch as usize);
+        let epoch = self.epoch(id.epoch);
         epoch.is_some_and(|epoch| epoch.has_record(id.seq))
     }
 
     /// The folds of all records up to one, that of the inside too; nothing if what it takes is no longer here.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
-        let chapters = &self.epochs.get(id.epoch as usize)?.chapters;
+        let chapters = &self.epoch(id.epoch)?.chapters;
         let place = chapters
             .iter()
             .position(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
@@ -533,7 +504,7 @@ impl Store {
     /// The epoch of a record, for requests about it.
     #[must_use]
     pub fn epoch_of(&self, id: RecordId) -> Option<&EpochId> {
-        self.epochs.get(id.epoch as usize).map(|epoch| &epoch.id)
+        self.epoch(id.epoch).map(|epoch| &epoch.id)
     }
 
     /// A lane's watch and object, by name.
@@ -577,7 +548,7 @@ impl Store {
     /// A record of the newest epoch.
     #[must_use]
     pub fn newest(&self, seq: Seq) -> RecordId {
-        let epoch = self.epochs.len().saturating_sub(1) as u32;
+        let epoch = self.newest_epoch().unwrap_or(0);
         RecordId { epoch, seq }
     }
 
@@ -642,8 +613,8 @@ impl Store {
     /// The last record in a lane at or before a time.
     #[must_use]
     pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
-        let number = self.epochs.len().checked_sub(1)? as u32;
-        (0..=number).rev().find_map(|epoch| {
+        let epochs = self.epochs.iter().rev();
+        epochs.map(|epoch| epoch.number).find_map(|epoch| {
             let seqs = self.lane_seqs(lane, epoch)?;
             let place = seqs.partition_point(|&seq| {
                 self.at_of(lane, epoch, seq)
@@ -658,7 +629,7 @@ impl Store {
 
     /// The time of a mark in a lane.
     fn at_of(&self, lane: LaneId, epoch: u32, seq: Seq) -> Option<Time> {
-        let of = self.epochs.get(epoch as usize)?;
+        let of = self.epoch(epoch)?;
         let trace = &of.trace;
         if let LaneId::Layer(layer) = lane {
             let levels = of.layer_trace.levels(layer);
@@ -683,12 +654,13 @@ impl Store {
     }
 
     fn lane_seqs(&self, lane: LaneId, epoch: u32) -> Option<Vec<Seq>> {
-        let trace = &self.epochs.get(epoch as usize)?.trace;
+        let of = self.epoch(epoch)?;
+        let trace = &of.trace;
         Some(match lane {
             LaneId::Findings => trace.raised.iter().map(|raised| raised.seq).collect(),
             LaneId::Asides => trace.asides.iter().map(|aside| aside.moment.seq).collect(),
             LaneId::Layer(layer) => {
-                let levels = self.epochs[epoch as usize].layer_trace.levels(layer);
+                let levels = of.layer_trace.levels(layer);
                 levels.iter().map(|point| point.moment.seq).collect()
             }
             LaneId::Object(watch, object) => {
@@ -727,7 +699,7 @@ impl Store {
         watch: WatchId,
         object: ObjectId,
     ) -> Option<(&WatchTrace, &[u32])> {
-        let trace = self.epochs.get(epoch as usize)?.trace.watch(watch)?;
+        let trace = self.epoch(epoch)?.trace.watch(watch)?;
         Some((trace, &trace.objects.get(object.0 as usize)?.marks))
     }
 
@@ -765,7 +737,7 @@ impl Store {
     /// The newest record there is.
     #[must_use]
     pub fn head(&self) -> Option<RecordId> {
-        let epoch = self.epochs.len().checked_sub(1)? as u32;
+        let epoch = self.newest_epoch()?;
         let seq = self.state()?.seq;
         Some(RecordId { epoch, seq })
     }
@@ -773,11 +745,11 @@ impl Store {
     /// The last line of a narrator or person, with its record.
     #[must_use]
     pub fn last_note(&self) -> Option<(RecordId, Time, &str)> {
-        let number = self.epochs.len().checked_sub(1)?;
-        let (moment, text) = self.epochs[number].trace.notes.last()?;
+        let epoch = self.epochs.last()?;
+        let (moment, text) = epoch.trace.notes.last()?;
         Some((
             RecordId {
-                epoch: number as u32,
+                epoch: epoch.number,
                 seq: moment.seq,
             },
             moment.at,
@@ -816,18 +788,19 @@ impl Store {
         changes.chain(findings).map(|moment| moment.at).max()
     }
 
-    /// Where one epoch ended and the next began.
-    #[must_use]
-    pub fn seams(&self) -> Vec<Time> {
-        self.epochs
-            .iter()
-            .skip(1)
-            .filter_map(Epoch::begins)
-            .collect()
-    }
-
+    /// All runs, the oldest first.
     pub(crate) fn epochs(&self) -> &[Epoch] {
         &self.epochs
+    }
+
+    /// A run by the number that [`RecordId`]s name it by.
+    pub(crate) fn epoch(&self, number: u32) -> Option<&Epoch> {
+        self.epochs.iter().find(|epoch| epoch.number == number)
+    }
+
+    /// The number of the newest run.
+    pub(crate) fn newest_epoch(&self) -> Option<u32> {
+        self.epochs.last().map(|epoch| epoch.number)
     }
 
     /// What each epoch has of a watch.
@@ -852,39 +825,46 @@ impl Store {
         &self.names
     }
 
-    /// Drops the oldest chapters while more than the budget is held; the newest stays.
+    /// Lets go of chapters while more than the budget is held: first of those of earlier runs that are not looked at, which
+    /// can be loaded again, then of the oldest. The newest stays.
     fn make_room(&mut self, taken_bytes: usize) {
         self.unweighed_bytes += taken_bytes;
         if self.unweighed_bytes < self.budget_bytes / WEIGH_SHARE {
             return;
         }
         self.unweighed_bytes = 0;
-        let mut bytes = self.bytes();
-        while bytes > self.budget_bytes {
-            let Some(epoch) = self
-                .epochs
-                .iter_mut()
-                .find(|epoch| !epoch.chapters.is_empty())
-            else {
-                return;
-            };
-            if epoch.live.is_some() && epoch.chapters.len() == 1 {
+        while self.bytes() > self.budget_bytes {
+            if !self.unload() && !self.drop_oldest() {
                 return;
             }
-            let oldest = epoch.chapters.remove(0);
-            epoch.trace.forget(oldest.last, oldest.to);
-            epoch.layer_trace.forget(oldest.last);
-            epoch.dropped = epoch.dropped.max(Some((oldest.last, oldest.to)));
-            bytes = bytes.saturating_sub(oldest.bytes.len() * 2);
         }
+    }
+
+    /// Drops the oldest chapter; returns whether there was one beside the newest.
+    fn drop_oldest(&mut self) -> bool {
+        let mut epochs = self.epochs.iter_mut();
+        let Some(epoch) = epochs.find(|epoch| !epoch.chapters.is_empty()) else {
+            return false;
+        };
+        if epoch.live.is_some() && epoch.chapters.len() == 1 {
+            return false;
+        }
+        let oldest = epoch.chapters.remove(0);
+        epoch.trace.forget(oldest.last, oldest.to);
+        epoch.layer_trace.forget(oldest.last);
+        epoch.dropped = epoch.dropped.max(Some((oldest.last, oldest.to)));
+        true
     }
 }
 
 impl Epoch {
-    fn new(log: LogId, id: EpochId) -> Self {
+    fn new(log: LogId, id: EpochId, number: u32, order: u64) -> Self {
         Self {
             log,
             id,
+            number,
+            order,
+            catalogue: Vec::new(),
             chapters: Vec::new(),
             trace: Trace::default(),
             live: None,
@@ -924,6 +904,11 @@ impl Epoch {
         (from, to)
     }
 
+    /// What [`RecordId`]s name it by.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Whether a record is here.
     pub(crate) fn has_record(&self, seq: Seq) -> bool {
         let mut chapters = self.chapters.iter();
@@ -945,22 +930,6 @@ impl Epoch {
         false
     }
 
-    /// The earliest time known of it.
-    pub(crate) fn begins(&self) -> Option<Time> {
-        let chapter = self.chapters.first().map(|chapter| chapter.from);
-        let ring = self.ring_first.map(|(_, at)| at);
-        [chapter, ring]
-            .into_iter()
-            .flatten()
-            .filter(|at| at.0 > 0)
-            .min()
-    }
-
-    /// The time its last record came.
-    pub(crate) fn ends(&self) -> Option<Time> {
-        self.chapters.last().map(|chapter| chapter.to)
-    }
-
     fn bytes(&self) -> usize {
         self.chapters
             .iter()
@@ -968,14 +937,5 @@ impl Epoch {
             .sum::<usize>()
             + self.trace.bytes()
             + self.layer_trace.bytes()
-    }
-
-    /// Whether its very beginning is known.
-    fn begins_known(&self) -> bool {
-        self.ring_first.is_some_and(|(first, _)| first == Seq(1))
-            || self
-                .chapters
-                .first()
-                .is_some_and(|chapter| chapter.first == Seq(1))
     }
 }

@@ -169,7 +169,7 @@ fn step_sentence(store: &Store, record: &Record, id: RecordId) -> Option<String>
 /// The watch a record is about.
 fn watch_of<'a>(store: &'a Store, record: &Record, id: RecordId) -> Option<&'a WatchTrace> {
     let lane = store.find_lane(record.event.watch()?, None)?;
-    let epoch = store.epochs().get(id.epoch as usize)?;
+    let epoch = store.epoch(id.epoch)?;
     epoch.trace.watch(lane.watch()?)
 }
 
@@ -359,10 +359,7 @@ fn merged(store: &Store, first: RecordId, last: RecordId, total: u32) -> Descrip
 }
 
 fn stretch(store: &Store, lane: LaneId, kind: StretchKind, id: RecordId, now: Time) -> Description {
-    let trace = store
-        .epochs()
-        .get(id.epoch as usize)
-        .map(|epoch| &epoch.trace);
+    let trace = store.epoch(id.epoch).map(|epoch| &epoch.trace);
     let watch = trace.and_then(|trace| trace.watch(lane.watch()?));
     let found = match kind {
         StretchKind::Finding => trace

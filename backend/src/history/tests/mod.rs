@@ -71,9 +71,10 @@ impl Bench {
                 let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
                 match History::begin(
                     self.config.clone(),
-                    disk,
+                    disk.clone(),
                     b"a CA".to_vec(),
                     log,
+                    Archive::new(disk),
                     told.clone(),
                 )
                 .await

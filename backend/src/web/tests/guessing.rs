@@ -13,7 +13,7 @@ async fn a_link_becomes_a_cookie_once_and_the_session_is_told_to_anyone_on_the_r
     let instance = world.sessions.instance();
     let expected = |session: bool| {
         format!(
-            "{{\"product\":\"watchscope\",\"protocol\":1,\"instance\":\"{instance}\",\"session\":{session}}}"
+            "{{\"product\":\"watchscope\",\"protocol\":2,\"instance\":\"{instance}\",\"session\":{session}}}"
         )
     };
     let before = world.ask("GET", "/session", &[]).await;

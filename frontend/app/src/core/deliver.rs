@@ -1,5 +1,6 @@
 //! What the server delivers, taken into store, clock and view.
 
+use watchscope_model::Seq;
 use watchscope_timeline::View;
 
 use super::model::Model;
@@ -54,6 +55,20 @@ impl Model {
                     Ok(records) => self.link.backfill.answered(records),
                     Err(error) => return undecodable(&error),
                 }
+            }
+            Delivery::Catalogue(header, entries) => match self.second {
+                Some(second) => {
+                    if let Err(error) = (second.catalogue)(&mut self.store, &header, &entries) {
+                        return undecodable(&error);
+                    }
+                }
+                None => self.link.listed.push((header, entries)),
+            },
+            Delivery::NotRead(not_read) => {
+                let last = Seq(not_read.before.0.saturating_sub(1));
+                self.store.not_read(&not_read.epoch, last);
+                self.link.backfill.answered(0);
+                self.trouble = Some(not_read.reason);
             }
             Delivery::Expired { epoch, last } => {
                 self.store.expired(&epoch, last);

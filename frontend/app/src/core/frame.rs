@@ -117,6 +117,12 @@ impl Model {
                 break;
             }
         }
+        for (header, entries) in std::mem::take(&mut self.link.listed) {
+            if let Err(error) = (second.catalogue)(&mut self.store, &header, &entries) {
+                self.input(Input::Undecodable(error.to_string()));
+                break;
+            }
+        }
         self.input(Input::TakenIn);
         self.redraw();
     }
@@ -197,14 +203,14 @@ impl Model {
             .view
             .left()
             .plus_micros(-((self.view.us_per_px * self.view.width_px / 2.0) as i64));
-        let wanted = self.store.backfill(reach);
-        let seq = wanted.as_ref().map(|(.., seq)| *seq);
+        let right = self.view.right();
+        self.store.look_at(reach, right);
         if !self.is_connected() || self.second.is_none() {
             return;
         }
-        if let Some(before) = self.link.backfill.ask(seq)
-            && let Some((log, epoch, _)) = wanted
-            && let Some(ask) = self.link.connection.backfill((log, epoch, before))
+        let wanted = self.store.backfill(reach, right);
+        if let Some(wanted) = self.link.backfill.ask(wanted)
+            && let Some(ask) = self.link.connection.backfill(wanted)
         {
             self.effects.push(Effect::Link(ask));
         }

@@ -1,7 +1,7 @@
 //! Everything that changes, as plain data.
 
 use watchscope_model::Time;
-use watchscope_model::wire::{Heartbeat, History, Welcome};
+use watchscope_model::wire::{Catalogue, Heartbeat, History, Welcome};
 use watchscope_timeline::draw::Records;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::lanes::{Lanes, Rows};
@@ -77,6 +77,8 @@ pub struct Link {
     /// Live segments that came before the second part, which takes them in. The server sends no more than 1 MiB of
     /// them: they are not acknowledged.
     pub(super) held: Vec<Vec<u8>>,
+    /// Messages of the catalogue that came before the second part, which takes them in: at most one catalogue.
+    pub(super) listed: Vec<(Catalogue, Vec<u8>)>,
     /// The next snapshot is of a log that has begun again: what is held goes when it is here, not before.
     pub starts_over: bool,
     /// The next snapshot is the first: the view is chosen by it.
@@ -183,6 +185,8 @@ pub struct Second {
     pub segment: fn(&mut Model, &[u8]) -> Option<Input<'static>>,
     /// [`Store::chapter`]: the past is asked for once there is a present.
     pub chapter: fn(&mut Store, &[u8]) -> Result<usize, StoreError>,
+    /// Takes in what the server told of chapters.
+    pub catalogue: fn(&mut Store, &Catalogue, &[u8]) -> Result<(), StoreError>,
     /// How records are drawn, once there are some.
     pub records: &'static Records,
     /// Lets go of all that is held: the log has begun again.
@@ -210,6 +214,7 @@ impl Model {
                 heard_at: now.local,
                 backfill: Backfill::default(),
                 held: Vec::new(),
+                listed: Vec::new(),
                 starts_over: false,
                 is_first_view: false,
                 heartbeat: None,

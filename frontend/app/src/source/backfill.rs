@@ -1,21 +1,24 @@
 //! Asks for the past one chapter at a time. Which one is wanted, the store knows.
 
-use watchscope_model::id::Seq;
+use watchscope_model::id::{EpochId, LogId, Seq};
+
+/// A chapter, by log, run and the record behind it.
+pub type Wanted = (LogId, EpochId, Seq);
 
 /// At most one request is under way; one that brought nothing new is not made again on the same connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Backfill {
-    asked: Option<Seq>,
-    fruitless: Option<Seq>,
+    asked: Option<Wanted>,
+    fruitless: Option<Wanted>,
 }
 
 impl Backfill {
     /// The chapter to ask for now, of the one the store wants.
-    pub fn ask(&mut self, wanted: Option<Seq>) -> Option<Seq> {
+    pub fn ask(&mut self, wanted: Option<Wanted>) -> Option<Wanted> {
         if self.asked.is_some() || wanted == self.fruitless {
             return None;
         }
-        self.asked = wanted;
+        self.asked.clone_from(&wanted);
         wanted
     }
 
@@ -38,14 +41,15 @@ mod tests {
     #[test]
     fn one_chapter_is_asked_for_at_a_time_and_never_twice_in_vain() {
         let mut backfill = Backfill::default();
+        let chapter = |seq| Some(("l".into(), "e".into(), Seq(seq)));
         assert_eq!(backfill.ask(None), None);
-        assert_eq!(backfill.ask(Some(Seq(9))), Some(Seq(9)));
-        assert_eq!(backfill.ask(Some(Seq(9))), None, "it is on its way");
+        assert_eq!(backfill.ask(chapter(9)), chapter(9));
+        assert_eq!(backfill.ask(chapter(9)), None, "it is on its way");
         backfill.answered(4);
-        assert_eq!(backfill.ask(Some(Seq(5))), Some(Seq(5)));
+        assert_eq!(backfill.ask(chapter(5)), chapter(5));
         backfill.answered(0);
-        assert_eq!(backfill.ask(Some(Seq(5))), None, "it brought nothing");
+        assert_eq!(backfill.ask(chapter(5)), None, "it brought nothing");
         backfill.interrupted();
-        assert_eq!(backfill.ask(Some(Seq(5))), Some(Seq(5)));
+        assert_eq!(backfill.ask(chapter(5)), chapter(5));
     }
 }

@@ -3,7 +3,8 @@
 use watchscope_model::codec::{DecodeError, MAX_FRAME_BYTES};
 use watchscope_model::id::{EpochId, Seq, Text};
 use watchscope_model::wire::{
-    Bye, Heartbeat, History, Joiner, Piece, ServerMessage, Welcome, decode_server,
+    Bye, Catalogue, Heartbeat, History, Joiner, NotRead, Piece, ServerMessage, Welcome,
+    decode_server,
 };
 
 /// What a message brought. Encoded data goes to the store as it came.
@@ -17,7 +18,11 @@ pub enum Delivery {
     Segment(Vec<u8>),
     /// The frames of a chapter of the past.
     Chapter(Vec<u8>),
-    /// These records are no longer in the ring.
+    /// What there is of a run's chapters; the entries go to the store as they came.
+    Catalogue(Catalogue, Vec<u8>),
+    /// A chapter is there and cannot be read.
+    NotRead(NotRead),
+    /// These records are no longer at the server.
     Expired {
         /// The run of the writer they are of.
         epoch: EpochId,
@@ -98,6 +103,8 @@ fn delivery(message: ServerMessage, data: &[u8]) -> Option<Delivery> {
         ServerMessage::Snapshot(_) => Delivery::Head(data.to_vec()),
         ServerMessage::Segment(_) => Delivery::Segment(data.to_vec()),
         ServerMessage::Chapter(_) => Delivery::Chapter(data.to_vec()),
+        ServerMessage::Catalogue(catalogue) => Delivery::Catalogue(catalogue, data.to_vec()),
+        ServerMessage::NotRead(not_read) => Delivery::NotRead(not_read),
         ServerMessage::Moved(moved) => Delivery::Moved {
             records: moved.to.0.saturating_add(1).saturating_sub(moved.from.0),
         },

@@ -18,13 +18,14 @@ use thiserror::Error;
 use watchscope_model::codec::DecodeError;
 use watchscope_model::wire::{
     self, Acknowledge, Backfill, Bye, ClientMessage, Command, Expired, HEARTBEAT_MS, Heartbeat,
-    Hello, MAX_MESSAGE_BYTES, Moved, PROTOCOL_VERSION, ServerMessage, Welcome,
+    Hello, MAX_MESSAGE_BYTES, Moved, NotRead, PROTOCOL_VERSION, ServerMessage, Welcome,
 };
 use watchscope_model::{Seq, Text, Time};
 
 use self::transfer::{Dropped, Transfer};
 pub use self::window::{BEHIND_BYTES, BEHIND_US};
 use self::window::{Content, Window};
+use crate::catalogue::Cursor;
 use crate::ring::Ring;
 
 /// Chapters a viewer may have asked for and not got yet; one more is refused.
@@ -36,8 +37,9 @@ const LAG_CHECK_US: i64 = 1_000_000;
 
 /// One viewer: a cursor into the ring.
 ///
-/// Bounded: the cursor, marks of what is unacknowledged (about a hundred), [`MAX_BACKFILLS`] positions, 64 control
-/// messages, and a snapshot shared with others while it is on its way. A viewer that goes over is refused.
+/// Bounded: the cursors, marks of what is unacknowledged (about a hundred), [`MAX_BACKFILLS`] positions, 64 control
+/// messages, a snapshot shared with others while it is on its way, one chapter of a file, and a message of the catalogue.
+/// A viewer that goes over is refused.
 #[derive(Debug)]
 pub struct Reader {
     version: Text,
@@ -47,6 +49,10 @@ pub struct Reader {
     control: VecDeque<Bytes>,
     backfills: VecDeque<Backfill>,
     past: Option<Past>,
+    /// How far it knows the catalogue.
+    catalogue: Cursor,
+    /// The next message of the catalogue, which waits for the window.
+    listing: Option<Bytes>,
     window: Window,
     transfers: u64,
     heartbeat_at: Option<Time>,
@@ -91,11 +97,34 @@ enum Feed {
     Live { next: Seq },
 }
 
-/// A chapter on its way.
+/// A chapter that was asked for.
 #[derive(Debug)]
-struct Past {
-    backfill: Backfill,
-    transfer: Transfer,
+enum Past {
+    /// The host reads it from a file.
+    Fetched(Backfill),
+    /// It is on its way.
+    Sent(Backfill, Transfer),
+}
+
+/// What a host found in its files for [`Step::Fetch`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// A chapter.
+    Chapter {
+        /// Its first record.
+        first: Seq,
+        /// Its last record.
+        last: Seq,
+        /// Its head frame and segment frames.
+        frames: Bytes,
+    },
+    /// No file has it any more.
+    Gone,
+    /// It cannot be read.
+    NotRead {
+        /// Why, in a sentence.
+        reason: String,
+    },
 }
 
 /// What to do next for a viewer.
@@ -103,6 +132,9 @@ struct Past {
 pub enum Step {
     /// Send this message.
     Send(Bytes),
+    /// Read the chapter that holds the record before `before` from a file, and hand it to [`Reader::fetched`]. Ask again
+    /// meanwhile.
+    Fetch(Backfill),
     /// Nothing can be sent. Ask again when the ring changed, the viewer said something, or at this time.
     Wait {
         /// At the latest then; `None` before hello.
@@ -169,6 +201,8 @@ impl Reader {
             control: VecDeque::new(),
             backfills: VecDeque::new(),
             past: None,
+            catalogue: Cursor::default(),
+            listing: None,
             window: Window::default(),
             transfers: 0,
             heartbeat_at: None,
@@ -293,7 +327,16 @@ impl Reader {
                 Live::Changed => continue,
                 Live::NeedsSnapshot | Live::Blocked | Live::Idle => {}
             }
+            if let Some(fetch) = self.begin_past(ring) {
+                return Step::Fetch(fetch);
+            }
             if let Some(message) = self.past(ring, now) {
+                return self.send(message, Content::Part, now);
+            }
+            if self.past.is_none() && !self.backfills.is_empty() {
+                continue;
+            }
+            if let Some(message) = self.list(ring, now) {
                 return self.send(message, Content::Part, now);
             }
             if self.control.is_empty() {
@@ -503,41 +546,105 @@ impl Reader {
         Live::Blocked
     }
 
-    /// The next message of the past, if one was asked for and there is room; what the ring has dropped is told.
-    fn past(&mut self, ring: &Ring, now: Time) -> Option<Bytes> {
-        if self.past.is_none() {
-            let backfill = self.backfills.pop_front()?;
-            let is_here = backfill.log == *ring.log() && backfill.epoch == *ring.epoch();
-            let before = backfill.before.min(ring.head().next());
-            let transfer = is_here
-                .then(|| Transfer::chapter(ring, before, self.transfers))
-                .flatten();
-            self.transfers += 1;
-            match transfer {
-                Some(transfer) => self.past = Some(Past { backfill, transfer }),
-                None => {
-                    self.tell_expired(backfill);
-                    return None;
-                }
-            }
-        }
-        let past = self.past.as_mut()?;
-        if !self.window.admits_past(past.transfer.next_bytes(), now) {
+    /// Begins with the next chapter that was asked for, if none is under way; what the host has to fetch, if it has to. What
+    /// nobody has any more is told.
+    fn begin_past(&mut self, ring: &Ring) -> Option<Backfill> {
+        if self.past.is_some() {
             return None;
         }
-        match past.transfer.next(ring) {
+        let backfill = self.backfills.pop_front()?;
+        let is_here = backfill.log == *ring.log() && backfill.epoch == *ring.epoch();
+        let before = backfill.before.min(ring.head().next());
+        let transfer = is_here
+            .then(|| Transfer::chapter(ring, before, self.transfers))
+            .flatten();
+        if let Some(transfer) = transfer {
+            self.transfers += 1;
+            self.past = Some(Past::Sent(backfill, transfer));
+            return None;
+        }
+        let is_of_log = backfill.log == *ring.log();
+        let last = Seq(backfill.before.0.saturating_sub(1));
+        if is_of_log && ring.catalogue().is_in_file(&backfill.epoch, last) {
+            self.past = Some(Past::Fetched(backfill.clone()));
+            return Some(backfill);
+        }
+        self.tell_expired(backfill);
+        None
+    }
+
+    /// Takes what the host found for the chapter that it was to fetch.
+    pub fn fetched(&mut self, fetched: Fetched) {
+        let Some(Past::Fetched(backfill)) = self.past.take() else {
+            return;
+        };
+        match fetched {
+            Fetched::Chapter {
+                first,
+                last,
+                frames,
+            } => {
+                let header = wire::Chapter {
+                    log: backfill.log.clone(),
+                    first,
+                    before: last.next(),
+                };
+                let message = wire::encode_server(&header.into(), &[&frames]);
+                let transfer = Transfer::message(message.into(), self.transfers);
+                self.transfers += 1;
+                self.past = Some(Past::Sent(backfill, transfer));
+            }
+            Fetched::Gone => self.tell_expired(backfill),
+            Fetched::NotRead { reason } => self.tell(NotRead {
+                log: backfill.log,
+                epoch: backfill.epoch,
+                before: backfill.before,
+                reason,
+            }),
+        }
+    }
+
+    /// The next message of the past, if there is room for it.
+    fn past(&mut self, ring: &Ring, now: Time) -> Option<Bytes> {
+        let Some(Past::Sent(_, transfer)) = &mut self.past else {
+            return None;
+        };
+        if !self.window.admits_past(transfer.next_bytes(), now) {
+            return None;
+        }
+        match transfer.next(ring) {
             Ok((message, is_last)) => {
                 if is_last {
                     self.past = None;
                 }
                 Some(message)
             }
+            // It may be in a file: it is looked for again.
             Err(Dropped) => {
-                let past = self.past.take()?;
-                self.tell_expired(past.backfill);
+                if let Some(Past::Sent(backfill, _)) = self.past.take() {
+                    self.backfills.push_front(backfill);
+                }
                 None
             }
         }
+    }
+
+    /// The next message of the catalogue, if there is news and room for it. It comes after the first snapshot.
+    fn list(&mut self, ring: &Ring, now: Time) -> Option<Bytes> {
+        if !self.is_wanted() || !matches!(self.feed, Feed::Live { .. }) {
+            return None;
+        }
+        if self.listing.is_none() {
+            let message = ring
+                .catalogue()
+                .next_message(ring.log(), &mut self.catalogue);
+            self.listing = message.map(Bytes::from);
+        }
+        let bytes = self.listing.as_ref()?.len();
+        if !self.window.admits_past(bytes, now) {
+            return None;
+        }
+        self.listing.take()
     }
 
     fn tell_expired(&mut self, backfill: Backfill) {

@@ -4,17 +4,19 @@
 #![allow(unreachable_pub, reason = "shared by test files")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use watchscope_log::{Ring, Sealer, Step};
+use watchscope_log::{Fetched, FileRun, Ring, Sealer, Step};
 use watchscope_model::chapter::{ChapterReader, decode_chapter};
 use watchscope_model::event::{Change, Note, WatchStarted};
+use watchscope_model::summary::Summary;
 use watchscope_model::vocabulary::{Author, ChangeType, Origin};
 use watchscope_model::wire::{
-    Acknowledge, Backfill, ClientMessage, Expired, Hello, Joiner, MAX_MESSAGE_BYTES, Moved,
-    PROTOCOL_VERSION, Pause, ServerMessage, Welcome, decode_server, encode_client,
+    Acknowledge, Backfill, CatalogueEntry, ClientMessage, Expired, Hello, Joiner,
+    MAX_MESSAGE_BYTES, Moved, PROTOCOL_VERSION, Pause, ServerMessage, Welcome, catalogue_entries,
+    decode_server, encode_client,
 };
 use watchscope_model::{EpochId, Event, Object, Record, Seq, State, Time, Uid};
 
@@ -28,7 +30,18 @@ pub struct World {
     pub ring: Ring,
     pub now: Time,
     pub written: Vec<Record>,
+    /// Chapters that were copied into files.
+    pub files: Vec<Kept>,
     objects: u64,
+}
+
+/// A chapter in a file.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    pub epoch: EpochId,
+    pub summary: Summary,
+    /// Its frames; `None` if it is damaged.
+    pub frames: Option<Bytes>,
 }
 
 impl World {
@@ -48,6 +61,7 @@ impl World {
             ring,
             now: START,
             written: Vec::new(),
+            files: Vec::new(),
             objects: 0,
         };
         world.push(
@@ -107,6 +121,77 @@ impl World {
         self.now = self.now.plus_millis(millis);
     }
 
+    /// Copies the closed chapters of the ring into files.
+    pub fn keep(&mut self) {
+        let mut first = self.ring.first();
+        while let Some(chapter) = self.ring.chapter(first)
+            && let Some(last) = chapter.segments.last().map(|segment| segment.last)
+            && self
+                .ring
+                .chapter(last.next())
+                .is_some_and(|next| next.first > first)
+        {
+            let mut frames = chapter.opening.to_vec();
+            for segment in &chapter.segments {
+                frames.extend_from_slice(segment.frame());
+            }
+            let epoch = self.ring.epoch().clone();
+            let is_new = |kept: &Kept| kept.epoch != epoch || kept.summary.first != first;
+            if self.files.iter().all(is_new) {
+                let summary = summary_of(&self.written, first, last);
+                self.files.push(Kept {
+                    epoch,
+                    summary,
+                    frames: Some(frames.into()),
+                });
+            }
+            first = last.next();
+        }
+        for kept in &self.files {
+            if kept.epoch == *self.ring.epoch() {
+                let (first, last) = (kept.summary.first, kept.summary.last);
+                self.ring.catalogue_mut().keep(first, last);
+            }
+        }
+    }
+
+    /// Says anew what the files hold.
+    pub fn list_files(&mut self) {
+        let mut runs: Vec<FileRun> = Vec::new();
+        for kept in &self.files {
+            let place = runs.iter().position(|run| run.epoch == kept.epoch);
+            let place = place.unwrap_or_else(|| {
+                runs.push(FileRun {
+                    epoch: kept.epoch.clone(),
+                    order: runs.len() as u64,
+                    chapters: Vec::new(),
+                });
+                runs.len() - 1
+            });
+            runs[place].chapters.push(kept.summary.clone());
+        }
+        self.ring.catalogue_mut().set_files(&runs);
+    }
+
+    /// What a host finds in the files.
+    pub fn fetch(&self, backfill: &Backfill) -> Fetched {
+        let last = Seq(backfill.before.0 - 1);
+        let found = self.files.iter().find(|kept| {
+            kept.epoch == backfill.epoch && kept.summary.first <= last && last <= kept.summary.last
+        });
+        match found.map(|kept| (&kept.summary, &kept.frames)) {
+            None => Fetched::Gone,
+            Some((_, None)) => Fetched::NotRead {
+                reason: "it is damaged".to_owned(),
+            },
+            Some((summary, Some(frames))) => Fetched::Chapter {
+                first: summary.first,
+                last: summary.last,
+                frames: frames.clone(),
+            },
+        }
+    }
+
     pub fn head(&self) -> Seq {
         self.ring.head()
     }
@@ -127,6 +212,24 @@ impl World {
     /// The records written from `first` up to before `end`.
     pub fn written(&self, first: Seq, end: Seq) -> &[Record] {
         &self.written[first.0 as usize - 1..end.0 as usize - 1]
+    }
+}
+
+/// A summary of records without trouble.
+fn summary_of(written: &[Record], first: Seq, last: Seq) -> Summary {
+    let records = &written[first.0 as usize - 1..last.0 as usize];
+    let mut counts = BTreeMap::new();
+    for record in records {
+        *counts.entry(record.event.kind()).or_insert(0) += 1;
+    }
+    Summary {
+        first,
+        last,
+        first_at: records[0].at,
+        last_at: records[records.len() - 1].at,
+        counts: counts.into_iter().collect(),
+        worst: None,
+        troubles: Vec::new(),
     }
 }
 
@@ -170,6 +273,9 @@ pub struct Viewer {
     pub end: Option<String>,
     /// Chapters asked for on this connection.
     pub backfills: usize,
+    /// What the host is to read from a file, while the disk is slow.
+    pub fetches: Option<Backfill>,
+    pub disk_is_slow: bool,
 }
 
 impl Viewer {
@@ -181,6 +287,8 @@ impl Viewer {
             page: Page::default(),
             end: None,
             backfills: 0,
+            fetches: None,
+            disk_is_slow: false,
         }
     }
 
@@ -204,6 +312,7 @@ impl Viewer {
         self.reader = watchscope_log::Reader::new("0.1.0".into());
         self.wire.clear();
         self.backfills = 0;
+        self.fetches = None;
         self.page.reconnected();
         self.hello(world);
     }
@@ -268,12 +377,26 @@ impl Viewer {
                     }
                     world.ring.set_snapshot(snapshot);
                 }
+                Step::Fetch(backfill) => {
+                    assert_eq!(self.fetches, None, "one chapter is fetched at a time");
+                    self.fetches = Some(backfill);
+                    if !self.disk_is_slow {
+                        self.answer(world);
+                    }
+                }
                 Step::Wait { .. } => return bytes,
                 Step::End(parting) => {
                     self.end = Some(parting.reason.to_string());
                     return bytes;
                 }
             }
+        }
+    }
+
+    /// The host has read what it was to read.
+    pub fn answer(&mut self, world: &World) {
+        if let Some(backfill) = self.fetches.take() {
+            self.reader.fetched(world.fetch(&backfill));
         }
     }
 
@@ -313,6 +436,9 @@ pub struct Page {
     /// Stretches that were told not to come live.
     pub absences: Vec<(Seq, Seq)>,
     pub expired: Vec<Expired>,
+    /// What it was told of chapters, by the order of their runs and by run, and by first record.
+    pub catalogue: BTreeMap<(u64, String), BTreeMap<Seq, CatalogueEntry>>,
+    pub catalogue_messages: usize,
     pub records: Vec<Record>,
     pub chapters: Vec<Loaded>,
     pub heartbeats: usize,
@@ -443,6 +569,22 @@ impl Page {
                     before: chapter.before,
                     records,
                 });
+            }
+            ServerMessage::Catalogue(header) => {
+                self.catalogue_messages += 1;
+                let run = (header.order, header.epoch.as_str().to_owned());
+                let run = self.catalogue.entry(run).or_default();
+                for entry in catalogue_entries(data).unwrap() {
+                    let (first, last) = (entry.summary.first, entry.summary.last);
+                    if entry.is_merged {
+                        run.retain(|known, _| *known < first || *known > last);
+                    }
+                    run.insert(first, entry);
+                }
+            }
+            ServerMessage::NotRead(not_read) => {
+                self.story
+                    .push(format!("not read:{} {}", not_read.before, not_read.reason));
             }
             ServerMessage::Heartbeat(_) => {
                 self.story.push("heartbeat".into());

@@ -24,13 +24,13 @@ messages! {
             /// All bytes, from the first message on.
             bytes: u64,
         }
-        /// Asks for the chapter that holds `before` - 1.
+        /// Asks for the chapter that holds `before` - 1, of any run, in any order.
         2 Backfill {
             /// The log.
             log: LogId,
             /// The run of its writer.
             epoch: EpochId,
-            /// The first record the viewer has.
+            /// The record before which it is wanted.
             before: Seq,
         }
         /// Names the logs wanted.

@@ -1,18 +1,20 @@
 //! Wire messages between the hub and a viewer, over a WebSocket, a worker's port or a pipe.
 //!
 //! ```text
-//!   viewer   hello ─► welcome, snapshot, segment…   acknowledge ─►   backfill ─► chapter   pause, command ─►
+//!   viewer   hello ─► welcome, snapshot, segment…, catalogue…   acknowledge ─►   backfill ─► chapter   pause, command ─►
 //! ```
 //!
 //! A message is a kind (varint), then its fields; the server's messages that carry encoded data end in its bytes as
 //! they are in the ring. No message exceeds [`MAX_MESSAGE_BYTES`]; larger ones come as numbered pieces, with live
 //! messages between them.
 
+mod catalogue;
 mod client;
 mod message;
 mod pieces;
 mod server;
 
+pub use self::catalogue::{Availability, CatalogueEntry, catalogue_entries, push_catalogue_entry};
 pub use self::client::{
     Acknowledge, Backfill, ClientMessage, Command, Hello, Pause, Subscribe, decode_client,
     encode_client,
@@ -23,6 +25,6 @@ pub use self::message::{
 };
 pub use self::pieces::{Joiner, PIECE_BYTES, cut_into_pieces};
 pub use self::server::{
-    Bye, Chapter, CommandDone, Contexts, Expired, Heartbeat, History, Moved, Piece, Segment,
-    ServerMessage, Snapshot, Welcome, decode_server, encode_server,
+    Bye, Catalogue, Chapter, CommandDone, Contexts, Expired, Heartbeat, History, Moved, NotRead,
+    Piece, Segment, ServerMessage, Snapshot, Welcome, decode_server, encode_server,
 };

@@ -8,7 +8,7 @@ use crate::time::Time;
 use crate::vocabulary::DiskTrouble;
 
 messages! {
-    /// What a server sends. [`Snapshot`], [`Segment`], [`Chapter`] and [`Piece`] are followed by data.
+    /// What a server sends. [`Snapshot`], [`Segment`], [`Chapter`], [`Piece`] and [`Catalogue`] are followed by data.
     ServerMessage {
         /// First, in answer to [`Hello`](super::Hello).
         0 Welcome {
@@ -52,7 +52,7 @@ messages! {
             /// Last record not sent.
             to: Seq,
         }
-        /// These records are no longer in the ring. Also answers a [`Backfill`](super::Backfill) of them.
+        /// These records are neither in the ring nor in a file. Also answers a [`Backfill`](super::Backfill) of them.
         4 Expired {
             /// The log.
             log: LogId,
@@ -136,6 +136,28 @@ messages! {
             trouble: Option<DiskTrouble>,
             /// Since when.
             trouble_since: Option<Time>,
+        }
+        /// Chapters of one run, the newest first; entries follow ([`catalogue_entries`](super::catalogue_entries)). All that
+        /// are known come after the first snapshot, and after that those that change. An entry takes the place of an
+        /// earlier one with the same first record.
+        12 Catalogue {
+            /// The log.
+            log: LogId,
+            /// The run of its writer.
+            epoch: EpochId,
+            /// Runs are in the order of this number; the one that is being written has the highest there is.
+            order: u64,
+        }
+        /// Answers [`Backfill`](super::Backfill): the chapter is in a file, and cannot be read.
+        13 NotRead {
+            /// The log.
+            log: LogId,
+            /// The run of its writer.
+            epoch: EpochId,
+            /// As it was asked for.
+            before: Seq,
+            /// Why, in a sentence.
+            reason: String,
         }
     }
 }

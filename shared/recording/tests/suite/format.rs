@@ -10,10 +10,9 @@ use crate::world::{Act, decoded, host, write};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use watchscope_model::codec::split_frame;
+use watchscope_model::summary::{MAX_TROUBLES, Summary};
 use watchscope_model::{Event, Record};
-use watchscope_recording::{
-    BLOCK_HEADER_BYTES, Contents, DamageKind, FORMAT_VERSION, MAGIC, Summary, Tag,
-};
+use watchscope_recording::{BLOCK_HEADER_BYTES, Contents, DamageKind, FORMAT_VERSION, MAGIC, Tag};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
@@ -253,7 +252,7 @@ fn the_documentation_names_every_number_of_the_format() {
         with_commas(watchscope_recording::MAX_BLOCKS as u64),
         with_commas(watchscope_recording::MAX_CHAPTERS as u64),
         with_commas(watchscope_recording::MAX_BODIES as u64),
-        format!("at most {}", watchscope_recording::MAX_TROUBLES),
+        format!("at most {}", MAX_TROUBLES),
         format!(
             "each {}th closed chapter",
             watchscope_recording::CHAPTERS_BETWEEN_INDEXES

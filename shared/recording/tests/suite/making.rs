@@ -15,8 +15,8 @@ use watchscope_model::{
     Entry, Event, InsideRecord, Layers, Record, Seq, State, Text, Time, WatchName,
 };
 use watchscope_recording::{
-    Contents, Extract, ExtractError, FileBlock, Form, Frames, Lanes, Out, Source, Stretch,
-    Summarizer, Tag, Writer, compact, copy,
+    Contents, Extract, ExtractError, FileBlock, Form, FrameSummarizer, Frames, Lanes, Out, Source,
+    Stretch, Tag, Writer, compact, copy,
 };
 
 /// Bytes of a file's blocks with one of some tags.
@@ -363,7 +363,7 @@ fn later_segment(first: u8, count: u8) -> Vec<u8> {
 fn records_of_a_later_version_are_counted_and_left_out_of_an_extract() {
     let (_, head) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
     let segment = later_segment(1, 3);
-    let mut summarizer = Summarizer::open(&head).unwrap();
+    let mut summarizer = FrameSummarizer::open(&head).unwrap();
     summarizer.segment(&segment).unwrap();
     assert_eq!(summarizer.summary().counts, [(0, 3)]);
     let frames = Frames::join(&head, [&segment[..]]).unwrap();

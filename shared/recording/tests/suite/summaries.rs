@@ -8,13 +8,14 @@ use crate::world::{folded, host, plan, write};
 use proptest::prelude::*;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::{Finding, Gap, StreamEnded, StreamError, Verdict, WatchStopped};
+use watchscope_model::summary::{MAX_TROUBLES, Summary, TroubleKind};
 use watchscope_model::vocabulary::{Cause, Certainty, Divergence, PhaseReason, Severity, Standing};
 use watchscope_model::{Event, Object, Record, Seq, State, StreamId, Time, Uid};
-use watchscope_recording::{MAX_TROUBLES, Summarizer, Summary, TroubleKind};
+use watchscope_recording::FrameSummarizer;
 
 fn summary_of(before: &State, records: &[Record]) -> Summary {
     let (mut writer, head) = ChapterWriter::open("log".into(), "epoch".into(), before);
-    let mut summarizer = Summarizer::open(&head).unwrap();
+    let mut summarizer = FrameSummarizer::open(&head).unwrap();
     for run in records.chunks(7) {
         run.iter().for_each(|record| writer.push(record));
         summarizer.segment(&writer.seal().unwrap()).unwrap();
@@ -240,7 +241,7 @@ fn a_chapter_without_records_or_trouble_says_so() {
 fn a_segment_that_cannot_be_read_changes_nothing_of_the_summary() {
     let log = stamped([(started("a/pods"), 5_000), (started("b/pods"), 5_000)]);
     let (mut writer, head) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
-    let mut summarizer = Summarizer::open(&head).unwrap();
+    let mut summarizer = FrameSummarizer::open(&head).unwrap();
     writer.push(&log[0]);
     let first = writer.seal().unwrap();
     writer.push(&log[1]);

@@ -4,7 +4,6 @@
 use watchscope_model::vocabulary::Severity;
 
 use super::{Drawer, EpochView, HAIR, LEAST, Layer, TextLook, record};
-use crate::findings::RISING;
 use crate::format::text_width;
 use crate::lanes::Row;
 use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
@@ -57,7 +56,7 @@ impl Drawer<'_> {
                 }
             }
         }
-        for &severity in &RISING {
+        for severity in Severity::RISING {
             for &(_, x0, x1) in lines.iter().filter(|line| line.0 == severity) {
                 let y = top + Px::whole(16);
                 self.fill(
@@ -85,7 +84,10 @@ impl Drawer<'_> {
         let is_selected =
             |chip: &&Chip<'_>| selected == Some(record(chip.epoch, chip.span.start.seq));
         let first = chips.iter().find(is_selected);
-        let others = RISING.iter().rev().flat_map(|&severity| of(severity));
+        let others = Severity::RISING
+            .iter()
+            .rev()
+            .flat_map(|&severity| of(severity));
         let others = others.filter(|chip| !is_selected(chip));
         for chip in first.into_iter().chain(others) {
             let what = &chip.span.what;

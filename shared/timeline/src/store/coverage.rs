@@ -1,6 +1,7 @@
-//! What is known of time: loaded, not loaded yet, expired, dropped, never known.
+//! What is known of time: loaded, not loaded yet, expired, dropped, lost, never known.
 
-use watchscope_model::{Seq, Time};
+use watchscope_model::wire::Availability;
+use watchscope_model::{EpochId, LogId, Seq, Time};
 
 use super::{Epoch, Store};
 
@@ -15,8 +16,10 @@ pub enum Coverage {
     Expired,
     /// They were here and were dropped for want of room.
     Dropped,
-    /// watchscope did not run, or lost them.
+    /// watchscope saw them, and neither kept them nor has them.
     Lost,
+    /// watchscope did not run.
+    Seam,
 }
 
 /// A stretch of time and what is known of it.
@@ -30,76 +33,218 @@ pub struct Stretch {
     pub coverage: Coverage,
 }
 
+/// A run of records of which the same is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    first: Seq,
+    last: Seq,
+    from: Time,
+    to: Time,
+    coverage: Coverage,
+}
+
 impl Store {
     /// The stretches of time from the oldest known to `now`, in order, and what is known of each.
     #[must_use]
     pub fn coverage(&self, now: Time) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
-        for (number, epoch) in self.epochs.iter().enumerate() {
-            let is_last = number + 1 == self.epochs.len();
+        for (place, epoch) in self.epochs.iter().enumerate() {
+            let is_last = place + 1 == self.epochs.len();
             let mut floor = stretches.last().map_or(Time(0), |last| last.to);
-            if number > 0
+            if !stretches.is_empty()
                 && let Some(begins) = epoch.begins().filter(|_| epoch.begins_known())
                 && floor < begins
             {
                 stretches.push(Stretch {
                     from: floor,
                     to: begins,
-                    coverage: Coverage::Lost,
+                    coverage: Coverage::Seam,
                 });
                 floor = begins;
             }
-            epoch.coverage(floor, is_last.then_some(now), &mut stretches);
+            for piece in epoch.pieces(floor, is_last.then_some(now)) {
+                push(&mut stretches, piece);
+            }
         }
         stretches
+    }
+
+    /// What to ask for next, so that all from `left` to `right` is loaded: the newest chapter of it that is not, as log, run
+    /// and the record behind it. `None` if all is loaded that can be.
+    #[must_use]
+    pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
+        self.epochs.iter().rev().find_map(|epoch| {
+            let pieces = epoch.pieces(Time(0), None);
+            let wanted = pieces.iter().rev().find(|piece| {
+                piece.coverage == Coverage::NotLoaded && piece.to > left && piece.from <= right
+            })?;
+            Some((epoch.log.clone(), epoch.id.clone(), wanted.last.next()))
+        })
+    }
+}
+
+fn push(out: &mut Vec<Stretch>, piece: Piece) {
+    let from = out
+        .last()
+        .map_or(piece.from, |last| piece.from.max(last.to));
+    if from >= piece.to {
+        return;
+    }
+    match out.last_mut() {
+        Some(last) if last.coverage == piece.coverage && last.to >= from => last.to = piece.to,
+        _ => out.push(Stretch {
+            from,
+            to: piece.to,
+            coverage: piece.coverage,
+        }),
     }
 }
 
 impl Epoch {
-    /// Adds what is known from `floor` on.
-    fn coverage(&self, floor: Time, now: Option<Time>, out: &mut Vec<Stretch>) {
-        let mut push = |from: Time, to: Time, coverage: Coverage| {
-            if from >= to {
-                return;
-            }
-            match out.last_mut() {
-                Some(last) if last.coverage == coverage && last.to >= from => {
-                    last.to = last.to.max(to)
-                }
-                _ => out.push(Stretch { from, to, coverage }),
-            }
-        };
-        let (ring_first, ring_at) = self.ring_first.unwrap_or((Seq(1), floor));
-        let (mut after, mut cursor) = (Seq(0), floor);
-        if let Some((_, dropped)) = self.dropped {
-            push(cursor, dropped, Coverage::Dropped);
-            cursor = cursor.max(dropped);
+    /// All records of which anything is known, in their order, from `floor` on. The last ones reach to `now`, if that is
+    /// given.
+    fn pieces(&self, floor: Time, now: Option<Time>) -> Vec<Piece> {
+        let mut known: Vec<Piece> = self
+            .chapters
+            .iter()
+            .map(|chapter| Piece {
+                first: chapter.first,
+                last: chapter.last,
+                from: chapter.from,
+                to: chapter.to,
+                coverage: Coverage::Loaded,
+            })
+            .collect();
+        if let (Some(last), Some(now)) = (known.last_mut(), now) {
+            last.to = last.to.max(now);
         }
-        for (place, chapter) in self.chapters.iter().enumerate() {
-            let begins = chapter.from.max(cursor);
-            let is_hole = after.next() < chapter.first;
-            if is_hole && after.next() < ring_first {
-                let kept = if chapter.first <= ring_first {
+        if !self.catalogue.is_empty() {
+            self.add_listed(&mut known);
+            known.sort_by_key(|piece| (piece.first, piece.last));
+        }
+        let (ring_first, ring_at) = self.ring_first.unwrap_or((Seq(1), floor));
+        let mut pieces = Vec::with_capacity(known.len() + 2);
+        let (mut after, mut cursor) = (Seq(0), floor);
+        if let Some((seq, dropped)) = self.dropped {
+            pieces.push(Piece {
+                first: Seq(1),
+                last: seq,
+                from: cursor,
+                to: dropped,
+                coverage: Coverage::Dropped,
+            });
+            (after, cursor) = (seq, cursor.max(dropped));
+        }
+        for (place, piece) in known.into_iter().enumerate() {
+            let begins = piece.from.max(cursor);
+            if after.next() < piece.first {
+                let split = if after.next() >= ring_first {
+                    let is_first = place == 0;
+                    (is_first.then(|| ring_at.clamp(cursor, begins))).unwrap_or(cursor)
+                } else if piece.first <= ring_first {
                     begins
                 } else {
                     ring_at.clamp(cursor, begins)
                 };
-                push(cursor, kept, Coverage::Expired);
-                push(kept, begins, Coverage::NotLoaded);
-            } else if is_hole {
-                let from = if place == 0 {
-                    ring_at.clamp(cursor, begins)
-                } else {
-                    cursor
+                let hole = |first, last, from, to, coverage| Piece {
+                    first,
+                    last,
+                    from,
+                    to,
+                    coverage,
                 };
-                push(from, begins, Coverage::NotLoaded);
+                let before = Seq(piece.first.0 - 1);
+                if after.next() < ring_first {
+                    let last = before.min(Seq(ring_first.0 - 1));
+                    pieces.push(hole(after.next(), last, cursor, split, Coverage::Expired));
+                }
+                if piece.first > ring_first {
+                    let first = ring_first.max(after.next());
+                    pieces.push(hole(first, before, split, begins, Coverage::NotLoaded));
+                }
             }
-            let is_last = place + 1 == self.chapters.len();
-            let to = now
-                .filter(|_| is_last)
-                .map_or(chapter.to, |now| now.max(chapter.to));
-            push(begins, to, Coverage::Loaded);
-            (after, cursor) = (chapter.last, chapter.to.max(cursor));
+            pieces.push(Piece {
+                from: begins,
+                ..piece
+            });
+            (after, cursor) = (after.max(piece.last), piece.to.max(cursor));
         }
+        if let Some((seq, _)) = self.dropped {
+            // What is told of them does not bring them back.
+            pieces.retain(|piece| piece.coverage == Coverage::Dropped || piece.last > seq);
+        }
+        pieces
+    }
+
+    /// Adds the chapters that the server told of, as far as they are not loaded.
+    fn add_listed(&self, known: &mut Vec<Piece>) {
+        let mut before: Option<(Seq, Time)> = None;
+        for entry in &self.catalogue {
+            let summary = &entry.summary;
+            let coverage = match entry.availability {
+                Availability::Kept => Coverage::NotLoaded,
+                Availability::Expired => Coverage::Expired,
+                Availability::Lost => Coverage::Lost,
+            };
+            // A chapter begins where the one before it ends.
+            let follows = before.filter(|(last, _)| last.next() == summary.first);
+            let begins = follows.map_or(summary.first_at, |(_, at)| at);
+            before = Some((summary.last, summary.last_at));
+            let (mut next, mut from) = (summary.first, begins);
+            let held = self
+                .chapters
+                .partition_point(|chapter| chapter.last < summary.first);
+            for chapter in &self.chapters[held..] {
+                if chapter.first > summary.last {
+                    break;
+                }
+                if next < chapter.first {
+                    known.push(Piece {
+                        first: next,
+                        last: Seq(chapter.first.0 - 1),
+                        from,
+                        to: chapter.from.max(from),
+                        coverage,
+                    });
+                }
+                (next, from) = (next.max(chapter.last.next()), chapter.to.max(from));
+            }
+            if next <= summary.last {
+                known.push(Piece {
+                    first: next,
+                    last: summary.last,
+                    from,
+                    to: summary.last_at.max(from),
+                    coverage,
+                });
+            }
+        }
+    }
+
+    /// The earliest time known of it.
+    pub(crate) fn begins(&self) -> Option<Time> {
+        let chapter = self.chapters.first().map(|chapter| chapter.from);
+        let ring = self.ring_first.map(|(_, at)| at);
+        let listed = self.catalogue.first().map(|entry| entry.summary.first_at);
+        [chapter, ring, listed]
+            .into_iter()
+            .flatten()
+            .filter(|at| at.0 > 0)
+            .min()
+    }
+
+    /// The time of the last record that is known of it.
+    pub(crate) fn ends(&self) -> Option<Time> {
+        let chapter = self.chapters.last().map(|chapter| chapter.to);
+        let listed = self.catalogue.last().map(|entry| entry.summary.last_at);
+        chapter.max(listed)
+    }
+
+    /// Whether its very beginning is known.
+    fn begins_known(&self) -> bool {
+        let chapter = self.chapters.first().map(|chapter| chapter.first);
+        let ring = self.ring_first.map(|(first, _)| first);
+        let listed = self.catalogue.first().map(|entry| entry.summary.first);
+        [chapter, ring, listed].contains(&Some(Seq(1)))
     }
 }

@@ -55,13 +55,13 @@ pub struct Checked {
 /// be, and the last before the others.
 #[must_use]
 pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<Checked> {
-    let epoch = store.epochs().len().checked_sub(1)?;
-    let number = u32::try_from(epoch).ok()?;
+    let epoch = store.epochs().last()?;
+    let number = epoch.number();
     // Of an epoch before this one nothing will come; what this one tells first is as good.
     let after = asked
         .filter(|id| id.epoch == number)
         .map_or(Seq(0), |id| id.seq);
-    let trace = store.epochs()[epoch].trace.watch(lane.watch()?)?;
+    let trace = epoch.trace.watch(lane.watch()?)?;
     let object = lane.object();
     let since = object.and_then(|object| {
         let object = trace.objects.get(object.0 as usize)?;

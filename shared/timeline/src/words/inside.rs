@@ -204,7 +204,7 @@ fn streams_words(store: &Store, (server, resource): (u64, &Text), at: Time) -> V
 /// stopped.
 fn ways_words(store: &Store, id: RecordId) -> Vec<String> {
     let names = store.layer_names();
-    let Some(epoch) = store.epochs().get(id.epoch as usize) else {
+    let Some(epoch) = store.epoch(id.epoch) else {
         return Vec::new();
     };
     let trace = &epoch.layer_trace;

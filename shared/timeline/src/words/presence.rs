@@ -110,19 +110,21 @@ impl<'a> Told<'a> {
         let LaneId::Object(watch_id, id) = lane else {
             return None;
         };
-        let epochs = store.epochs();
-        let (number, watch, object) = (0..epochs.len()).rev().find_map(|number| {
-            let watch = epochs[number].trace.watch(watch_id)?;
+        let (epoch, watch, object) = store.epochs().iter().rev().find_map(|epoch| {
+            let watch = epoch.trace.watch(watch_id)?;
             let object = watch.objects.get(id.0 as usize)?;
-            (!object.lives.all().is_empty()).then_some((number, watch, object))
+            (!object.lives.all().is_empty()).then_some((epoch, watch, object))
         })?;
-        let state = store.state().filter(|_| number + 1 == epochs.len());
+        let number = epoch.number();
+        let state = store
+            .state()
+            .filter(|_| Some(number) == store.newest_epoch());
         let names = store.names();
         let live = state.and_then(|state| state.watches.get(names.watch_name(watch_id)));
         Some(Self {
             store,
-            epoch: &epochs[number],
-            number: number as u32,
+            epoch,
+            number,
             id,
             watch,
             object,

@@ -53,7 +53,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
         return Vec::new();
     };
-    let epoch = store.epochs().len().saturating_sub(1) as u32;
+    let epoch = store.newest_epoch().unwrap_or(0);
     let found = |open: &OpenFinding| {
         let seq = open.raised().seq;
         Spot::Finding(RecordId { epoch, seq })

@@ -1,6 +1,6 @@
 //! The rules by which marks, ends and stretches are drawn, each by a story of a few records.
 
-use crate::common::{Log, at, object, picture, with_unknown_kinds};
+use crate::common::{FOREVER, Log, at, object, picture, with_unknown_kinds};
 use insta::assert_snapshot;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -914,15 +914,15 @@ fn what_is_not_loaded_and_what_has_expired_look_different_and_say_so() {
     store.ring_begins(&log.epoch, Seq(1), at(0.0));
     let scene = scene_of(&store, 40.0);
     assert!(has_text(&scene, "not loaded yet") && hatched(&scene, Hatch::NotLoaded));
-    assert!(store.backfill(at(0.0)).is_some());
+    assert!(store.backfill(at(0.0), FOREVER).is_some());
     store.expired(&log.epoch, Seq(40));
     let scene = scene_of(&store, 40.0);
     assert!(
-        has_text(&scene, "expired from buffer") && !hatched(&scene, Hatch::NotLoaded),
+        has_text(&scene, "expired") && !hatched(&scene, Hatch::NotLoaded),
         "{:?}",
         texts(&scene)
     );
-    assert_eq!(store.backfill(at(0.0)), None);
+    assert_eq!(store.backfill(at(0.0), FOREVER), None);
 }
 
 #[test]
@@ -1206,10 +1206,13 @@ fn a_hole_inside_one_chapter_of_the_server_is_filled_by_that_chapter() {
     let mut store = Store::default();
     log.send(&mut store, 100, 150);
     log.send(&mut store, 300, 400);
-    assert_eq!(store.backfill(at(0.0)).unwrap().2, Seq(301));
+    assert_eq!(store.backfill(at(0.0), FOREVER).unwrap().2, Seq(301));
     // The server's chapter began with the log: it brings 1 to 100 and 151 to 300.
     assert_eq!(store.chapter(&log.chapter(0, 300)).unwrap(), 250);
-    assert_eq!((store.backfill(at(0.0)), store.records()), (None, 400));
+    assert_eq!(
+        (store.backfill(at(0.0), FOREVER), store.records()),
+        (None, 400)
+    );
     assert_eq!(
         store.chapter(&log.chapter(0, 300)).unwrap(),
         0,
@@ -1428,7 +1431,7 @@ fn a_ring_that_has_moved_on_takes_nothing_back() {
     let mut store = Store::default();
     log.send(&mut store, 300, 350);
     store.ring_begins(&log.epoch, Seq(1), at(0.0));
-    assert!(store.backfill(at(0.0)).is_some());
+    assert!(store.backfill(at(0.0), FOREVER).is_some());
     let is_drawn = |store: &Store, words: &str| has_text(&scene_of(store, 60.0), words);
     assert!(is_drawn(&store, "not loaded yet") && !is_drawn(&store, "expired"));
     // A heartbeat tells that the ring begins with 201 now; the head that a move brings knows the first welcome.
@@ -1457,13 +1460,13 @@ fn a_ring_that_has_moved_on_takes_nothing_back() {
         (Coverage::Expired, log.records[299].at)
     );
     assert_eq!(
-        store.backfill(at(0.0)).map(|(.., before)| before),
+        store.backfill(at(0.0), FOREVER).map(|(.., before)| before),
         Some(Seq(301))
     );
     store.ring_begins(&log.epoch, Seq(251), log.records[250].at);
     assert_eq!(store.coverage(at(60.0))[0].to, log.records[250].at);
     store.expired(&log.epoch, Seq(300));
-    assert_eq!(store.backfill(at(0.0)), None);
+    assert_eq!(store.backfill(at(0.0), FOREVER), None);
 }
 
 #[test]
@@ -1508,7 +1511,7 @@ fn what_has_expired_of_an_epoch_that_is_over_says_nothing_of_the_next() {
     new.send_from(&mut store, joined);
     store.ring_begins(&new.epoch, Seq(1), at(60.0));
     store.expired(&old.epoch, Seq(1_000));
-    let wanted = store.backfill(at(0.0));
+    let wanted = store.backfill(at(0.0), FOREVER);
     assert_eq!(
         wanted.map(|(_, epoch, before)| (epoch, before)),
         Some((new.epoch.clone(), Seq(joined as u64 + 1))),

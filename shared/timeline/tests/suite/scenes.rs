@@ -3,7 +3,7 @@
 
 use crate::cases::cases;
 use crate::common::random::{Chance, draw, first_difference, late_reader, random_log, views};
-use crate::common::{Log, START, at, picture};
+use crate::common::{FOREVER, Log, START, at, picture};
 use watchscope_model::event::*;
 use watchscope_model::fold::VersionStep;
 use watchscope_model::vocabulary::*;
@@ -309,7 +309,7 @@ fn a_page_drops_its_oldest_chapters_when_its_memory_is_full_and_says_so() {
     let head = log.records.len() - 100;
     log.send_from(&mut store, head);
     // As the page does: it asks for what comes before, until it is told that there is no room.
-    while let Some((_, _, before)) = store.backfill(START) {
+    while let Some((_, _, before)) = store.backfill(START, FOREVER) {
         let to = before.0 as usize - 1;
         store
             .chapter(&log.chapter(to.saturating_sub(200), to))
@@ -324,7 +324,7 @@ fn a_page_drops_its_oldest_chapters_when_its_memory_is_full_and_says_so() {
     assert!(dropped.is_some(), "{:?}", store.coverage(now));
     assert!(store.bytes() < 400_000 && store.records() < log.records.len() as u64);
     assert_eq!(
-        store.backfill(START),
+        store.backfill(START, FOREVER),
         None,
         "what was dropped is not asked for again"
     );
@@ -374,7 +374,10 @@ fn a_new_epoch_ends_what_was_open_at_a_seam_and_joins_lanes_by_name() {
     let names: Vec<&str> = rows.rows.iter().map(|row| &*row.name).collect();
     assert_eq!(names, ["pods", "resourceVersion", "cart-0"]);
     let text = scene.dump();
-    assert!(text.contains("watchscope restarted; not known"), "{text}");
+    assert!(
+        text.contains("watchscope restarted") && text.contains("not watched for 20 s"),
+        "{text}"
+    );
     let plateaus: Vec<&str> = text
         .lines()
         .filter(|line| line.ends_with("x2 stream"))

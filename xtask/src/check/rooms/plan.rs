@@ -282,9 +282,14 @@ const LOG: Crate = Crate {
     rooms: &[
         room("segment", &["segment"], &[]),
         room("sealer", &["sealer"], &["segment"]),
-        room("ring", &["ring"], &["segment"]),
-        room("reader", &["reader"], &["ring", "segment"]),
-        room("root", &["lib"], &["reader", "ring", "sealer", "segment"]),
+        room("catalogue", &["catalogue"], &[]),
+        room("ring", &["ring"], &["catalogue", "segment"]),
+        room("reader", &["reader"], &["catalogue", "ring", "segment"]),
+        room(
+            "root",
+            &["lib"],
+            &["catalogue", "reader", "ring", "sealer", "segment"],
+        ),
     ],
     machines: &[],
     circles: &[],
@@ -336,7 +341,8 @@ const MODEL: Crate = Crate {
                 "base", "codec", "event", "field", "fold", "inside", "json", "layers",
             ],
         ),
-        room("wire", &["wire"], &["base", "codec", "field"]),
+        room("summary", &["summary"], &["base", "codec", "event", "fold"]),
+        room("wire", &["wire"], &["base", "codec", "field", "summary"]),
         room("belief", &["belief"], &["base"]),
         room("read", &["read"], &["base"]),
         room("root", &["lib"], &[]),
@@ -353,14 +359,7 @@ const RECORDING: Crate = Crate {
         room("block", &["block"], &["base"]),
         room(
             "payloads",
-            &[
-                "file_block",
-                "trouble",
-                "summary",
-                "chapter",
-                "body",
-                "index",
-            ],
+            &["file_block", "summary", "chapter", "body", "index"],
             &["base", "block"],
         ),
         room(

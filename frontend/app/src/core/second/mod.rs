@@ -20,3 +20,5 @@ mod records;
 mod selection;
 mod show;
 mod view;
+
+pub use self::records::take_catalogue;

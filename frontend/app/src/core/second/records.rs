@@ -1,9 +1,25 @@
 //! Live records, from the connection into the store.
 
+use watchscope_model::wire::{Catalogue, catalogue_entries};
 use watchscope_timeline::Store;
+use watchscope_timeline::store::StoreError;
 
 use crate::core::model::Model;
 use crate::source::connection::Input;
+
+/// Takes in what the server told of the chapters of a run.
+///
+/// # Errors
+/// If the bytes are no entries.
+pub fn take_catalogue(
+    store: &mut Store,
+    header: &Catalogue,
+    entries: &[u8],
+) -> Result<(), StoreError> {
+    let entries = catalogue_entries(entries)?;
+    store.list(&header.log, &header.epoch, header.order, entries);
+    Ok(())
+}
 
 impl Model {
     /// Takes in a segment; returns what the connection is to know of it.

@@ -14,12 +14,17 @@ use std::sync::Arc;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::codec::split_frame;
 use watchscope_model::event::*;
+use watchscope_model::summary::Summarizer;
 use watchscope_model::vocabulary::*;
+use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::*;
 use watchscope_timeline::{Lanes, Picture, Px, Rows, Scene, Store, View};
 
 /// 2026-11-19T09:31:00Z.
 pub const START: Time = Time(1_795_080_660_000_000);
+
+/// After all that ever happens.
+pub const FOREVER: Time = Time(i64::MAX);
 
 /// Seconds after the start.
 pub fn at(seconds: f64) -> Time {
@@ -109,6 +114,19 @@ impl Log {
             bytes.extend(writer.seal().unwrap());
         }
         bytes
+    }
+
+    /// What a server tells of the chapter of the records from a place on up to another one.
+    pub fn listed(&self, from: usize, to: usize, availability: Availability) -> CatalogueEntry {
+        let mut summarizer = Summarizer::new(self.state_after(from));
+        self.records[from..to]
+            .iter()
+            .for_each(|record| summarizer.record(record));
+        CatalogueEntry {
+            availability,
+            is_merged: false,
+            summary: summarizer.summary(),
+        }
     }
 
     /// Sends all records live, from a snapshot of nothing.

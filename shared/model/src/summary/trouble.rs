@@ -1,12 +1,11 @@
 //! What went wrong in a chapter, as its summary lists it: a stretch, its kind and how bad it was.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use watchscope_model::Time;
-use watchscope_model::vocabulary::Severity;
-
-use crate::error::DamageKind;
-use crate::fields::{Cursor, push_signed, push_varint};
+use crate::codec::{Reader, Writer};
+use crate::time::Time;
+use crate::vocabulary::Severity;
 
 /// The most troubles that a summary lists; over that, neighbours stand as one.
 pub const MAX_TROUBLES: usize = 32;
@@ -85,22 +84,6 @@ pub struct Trouble {
     pub count: u64,
 }
 
-/// How bad, as a number that rises.
-pub(crate) fn rank(severity: Severity) -> u8 {
-    match severity {
-        Severity::Unknown => 0,
-        Severity::Note => 1,
-        Severity::Warning => 2,
-        Severity::Error => 3,
-        Severity::Divergence => 4,
-    }
-}
-
-/// The worse of two.
-pub(crate) fn worse(a: Severity, b: Severity) -> Severity {
-    if rank(b) > rank(a) { b } else { a }
-}
-
 impl Trouble {
     /// When it ended.
     #[must_use]
@@ -111,11 +94,8 @@ impl Trouble {
 
     fn join(self, other: Self) -> Self {
         let (start, end) = (self.start.min(other.start), self.end().max(other.end()));
-        let worst = if rank(other.severity) > rank(self.severity) {
-            other
-        } else {
-            self
-        };
+        let is_worse = other.severity.rank() > self.severity.rank();
+        let worst = if is_worse { other } else { self };
         Self {
             start,
             length_us: length_us(start, end),
@@ -127,20 +107,20 @@ impl Trouble {
         }
     }
 
-    fn key(&self) -> (Time, u64, u64, u8) {
+    fn key(&self) -> (Time, u64, u64, usize) {
         let kind = self.kind.number();
-        (self.start, self.length_us, kind, rank(self.severity))
+        (self.start, self.length_us, kind, self.severity.rank())
     }
 }
 
 /// The microseconds from one time to a later one.
-pub(crate) fn length_us(from: Time, to: Time) -> u64 {
+pub(super) fn length_us(from: Time, to: Time) -> u64 {
     u64::try_from(to.micros_since(from)).unwrap_or(0)
 }
 
 /// Sorts troubles by time and joins neighbours until there are at most `most`, the least severe first, and of those the
 /// nearest first. Each stretch that had a trouble keeps one.
-pub(crate) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
+pub(super) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
     troubles.sort_by_key(Trouble::key);
     let surplus = troubles.len().saturating_sub(most.max(1));
     if surplus == 0 {
@@ -160,7 +140,7 @@ struct Neighbours {
     before: Vec<usize>,
     after: Vec<usize>,
     /// How bad and how far apart a trouble and the next are, and the place of the first.
-    pairs: std::collections::BTreeSet<(u8, u64, usize)>,
+    pairs: BTreeSet<(usize, u64, usize)>,
 }
 
 /// Stands for no place.
@@ -175,7 +155,7 @@ impl Neighbours {
             after: (1..=count)
                 .map(|place| if place == count { NONE } else { place })
                 .collect(),
-            pairs: std::collections::BTreeSet::new(),
+            pairs: BTreeSet::new(),
         };
         for place in 0..count {
             if let Some(pair) = neighbours.pair(place) {
@@ -185,10 +165,10 @@ impl Neighbours {
         neighbours
     }
 
-    fn pair(&self, place: usize) -> Option<(u8, u64, usize)> {
+    fn pair(&self, place: usize) -> Option<(usize, u64, usize)> {
         let first = self.all.get(place)?.as_ref()?;
         let next = self.all.get(self.after[place])?.as_ref()?;
-        let severity = rank(worse(first.severity, next.severity));
+        let severity = first.severity.worse(next.severity).rank();
         Some((severity, length_us(first.end(), next.start), place))
     }
 
@@ -231,42 +211,43 @@ const BEGIN: u8 = 1;
 const END: u8 = 2;
 
 impl Trouble {
-    /// Writes it, with its start as the distance from `base`.
-    pub(crate) fn write(&self, base: Time, out: &mut Vec<u8>) {
-        push_signed(self.start.0.wrapping_sub(base.0), out);
-        push_varint(self.length_us, out);
-        push_varint(self.kind.number(), out);
-        push_varint(self.severity.number(), out);
+    /// Writes it; its start is written as the distance from the writer's base time.
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        writer.time(self.start);
+        writer.varint(self.length_us);
+        writer.varint(self.kind.number());
+        writer.varint(self.severity.number());
         let begin = if self.open_at_begin { BEGIN } else { 0 };
         let end = if self.open_at_end { END } else { 0 };
-        out.push(begin | end);
-        push_varint(self.count, out);
+        writer.byte(begin | end);
+        writer.varint(self.count);
     }
 
-    pub(crate) fn read(base: Time, cursor: &mut Cursor<'_>) -> Result<Self, DamageKind> {
-        let start = Time(base.0.wrapping_add(cursor.signed()?));
-        let length_us = cursor.varint()?;
-        let kind = TroubleKind::of(cursor.varint()?);
-        let severity = Severity::from_number(cursor.varint()?);
-        let flags = cursor.byte()?;
-        Ok(Self {
+    /// Reads what [`Trouble::write`] wrote.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Self {
+        let start = reader.time();
+        let length_us = reader.varint();
+        let kind = TroubleKind::of(reader.varint());
+        let severity = Severity::from_number(reader.varint());
+        let flags = reader.byte();
+        Self {
             start,
             length_us,
             kind,
             severity,
             open_at_begin: flags & BEGIN != 0,
             open_at_end: flags & END != 0,
-            count: cursor.varint()?,
-        })
+            count: reader.varint(),
+        }
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(crate) fn trouble() -> impl Strategy<Value = Trouble> {
+    fn trouble() -> impl Strategy<Value = Trouble> {
         let severity = prop::sample::select(Severity::ALL);
         (
             0i64..100_000,
@@ -335,19 +316,24 @@ pub(crate) mod tests {
             prop_assert_eq!(troubles.iter().map(|trouble| trouble.count).sum::<u64>(), all.len() as u64);
             for one in &all {
                 let is_marked = troubles.iter().any(|mark| {
-                    mark.start <= one.start && one.end() <= mark.end() && rank(mark.severity) >= rank(one.severity)
+                    mark.start <= one.start && one.end() <= mark.end() && mark.severity.rank() >= one.severity.rank()
                 });
                 prop_assert!(is_marked, "{one:?}");
             }
-            let worst = |troubles: &[Trouble]| troubles.iter().map(|trouble| rank(trouble.severity)).max();
+            let worst = |troubles: &[Trouble]| troubles.iter().map(|trouble| trouble.severity.rank()).max();
             prop_assert_eq!(worst(&troubles), worst(&all));
         }
 
         #[test]
         fn a_trouble_reads_back(trouble in trouble(), base in -5i64..5) {
-            let mut bytes = Vec::new();
-            trouble.write(Time(base), &mut bytes);
-            prop_assert_eq!(Trouble::read(Time(base), &mut Cursor::new(&bytes)), Ok(trouble));
+            let bytes = Writer::plain(|writer| {
+                writer.base_at = Time(base);
+                trouble.write(writer);
+            });
+            let mut reader = Reader::plain(&bytes);
+            reader.base_at = Time(base);
+            let read = Trouble::read(&mut reader);
+            prop_assert_eq!(reader.finish(read), Ok(trouble));
         }
     }
 }

@@ -1,0 +1,68 @@
+//! Which file of a history holds which records, for readers of the past.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use watchscope_log::Fetched;
+use watchscope_model::{EpochId, Seq};
+
+use crate::recordings::{Disk, OpenFile, Past, fetched};
+
+/// The files of a history as they are now; a cheap handle. The history says which there are.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    disk: Arc<dyn Disk>,
+    files: Arc<Mutex<Vec<ArchivedFile>>>,
+}
+
+/// A file and the stretches of runs that it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ArchivedFile {
+    pub(super) path: PathBuf,
+    /// Of each run, from its first to its last record here.
+    pub(super) runs: Vec<(EpochId, Seq, Seq)>,
+}
+
+impl Archive {
+    /// The files of a disk, before it is known which there are.
+    #[must_use]
+    pub fn new(disk: Arc<dyn Disk>) -> Self {
+        Self {
+            disk,
+            files: Arc::default(),
+        }
+    }
+
+    pub(super) fn set(&self, files: Vec<ArchivedFile>) {
+        *self.lock() = files;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<ArchivedFile>> {
+        // A list is replaced whole: there is none that is half written.
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Past for Archive {
+    fn chapter(&self, epoch: &EpochId, seq: Seq) -> Fetched {
+        let holds = |file: &&ArchivedFile| {
+            let mut runs = file.runs.iter();
+            runs.any(|(of, first, last)| of == epoch && *first <= seq && seq <= *last)
+        };
+        let paths: Vec<PathBuf> = self
+            .lock()
+            .iter()
+            .filter(holds)
+            .map(|file| file.path.clone())
+            .collect();
+        let mut worst = Fetched::Gone;
+        for path in paths {
+            match fetched(OpenFile::open_on(&*self.disk, &path), epoch, seq) {
+                found @ Fetched::Chapter { .. } => return found,
+                Fetched::Gone => {}
+                not_read @ Fetched::NotRead { .. } => worst = not_read,
+            }
+        }
+        worst
+    }
+}

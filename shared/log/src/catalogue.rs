@@ -1,0 +1,398 @@
+//! What is known of all chapters of a log: of those in memory, those in files, and those that are gone.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Place;
+
+use watchscope_model::summary::Summary;
+use watchscope_model::wire::{self, Availability, CatalogueEntry, push_catalogue_entry};
+use watchscope_model::{EpochId, LogId, Seq, Time};
+
+/// The most chapters that are listed each for itself.
+pub const MAX_ENTRIES: usize = 10_000;
+/// The most runs that are listed.
+pub const MAX_RUNS: usize = 1_000;
+/// The order of the run that is being written: behind all others.
+const LIVE: u64 = u64::MAX;
+/// A message is sent once its entries have so many bytes.
+const MESSAGE_BYTES: usize = 40 << 10;
+
+/// All chapters that are known, run by run.
+///
+/// Bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]: the oldest chapters of the oldest run become one entry, with the troubles of
+/// all; of runs beyond the most, the oldest are forgotten.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// In their order, the oldest first.
+    runs: Vec<Run>,
+    /// Rises with every change of an entry.
+    changes: u64,
+    /// Whether chapters that leave the ring are kept in files.
+    has_files: bool,
+}
+
+/// The chapters of one run of the log's writer.
+#[derive(Clone, Debug)]
+struct Run {
+    epoch: EpochId,
+    order: u64,
+    chapters: BTreeMap<Seq, Listed>,
+}
+
+/// A chapter, or several of the oldest as one.
+#[derive(Clone, Debug, PartialEq)]
+struct Listed {
+    summary: Summary,
+    in_ring: bool,
+    in_file: bool,
+    /// It was in a file, or there never were any.
+    has_expired: bool,
+    is_merged: bool,
+    changed: u64,
+}
+
+/// A run of which files hold chapters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileRun {
+    /// The run.
+    pub epoch: EpochId,
+    /// Runs are in the order of this number. It never changes; that of the run that is being written does not matter.
+    pub order: u64,
+    /// The chapters, in the order of their first records, each once.
+    pub chapters: Vec<Summary>,
+}
+
+/// How far a reader has been told of a catalogue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor {
+    /// Of changes up to this one it knows.
+    told: u64,
+    /// A pass is under way: it tells of changes up to the first, and has come down to the second.
+    pass: Option<(u64, Option<(u64, Seq)>)>,
+}
+
+impl Listed {
+    fn new(summary: Summary) -> Self {
+        Self {
+            summary,
+            in_ring: false,
+            in_file: false,
+            has_expired: false,
+            is_merged: false,
+            changed: 0,
+        }
+    }
+
+    fn availability(&self) -> Availability {
+        if self.in_ring || self.in_file {
+            Availability::Kept
+        } else if self.has_expired {
+            Availability::Expired
+        } else {
+            Availability::Lost
+        }
+    }
+
+    /// This and the next chapter of the run as one.
+    fn join(self, next: Self) -> Self {
+        Self {
+            summary: self.summary.join(next.summary),
+            in_ring: self.in_ring || next.in_ring,
+            in_file: self.in_file || next.in_file,
+            has_expired: self.has_expired || next.has_expired,
+            is_merged: true,
+            changed: self.changed.max(next.changed),
+        }
+    }
+}
+
+impl Run {
+    /// The entry in which a record is.
+    fn entry(&self, seq: Seq) -> Option<&Listed> {
+        let (_, listed) = self.chapters.range(..=seq).next_back()?;
+        (seq <= listed.summary.last).then_some(listed)
+    }
+
+    /// Makes the two oldest chapters one.
+    fn merge_oldest(&mut self, changed: u64) {
+        let Some((first, oldest)) = self.chapters.pop_first() else {
+            return;
+        };
+        let joined = match self.chapters.pop_first() {
+            Some((_, next)) => oldest.join(next),
+            None => oldest,
+        };
+        self.chapters.insert(first, Listed { changed, ..joined });
+    }
+}
+
+impl Catalogue {
+    /// A catalogue of the run that is being written, of which nothing is known yet.
+    #[must_use]
+    pub fn new(epoch: EpochId) -> Self {
+        Self {
+            runs: vec![Run {
+                epoch,
+                order: LIVE,
+                chapters: BTreeMap::new(),
+            }],
+            changes: 0,
+            has_files: false,
+        }
+    }
+
+    /// Whether a record can be had from a file.
+    #[must_use]
+    pub fn is_in_file(&self, epoch: &EpochId, seq: Seq) -> bool {
+        let run = self.runs.iter().find(|run| run.epoch == *epoch);
+        let listed = run.and_then(|run| run.entry(seq));
+        listed.is_some_and(|listed| listed.in_file)
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.runs.iter().map(|run| run.chapters.len()).sum()
+    }
+
+    /// Whether nothing is listed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A chapter of the run that is being written is in the ring; of the open one, what is known so far.
+    pub(crate) fn put(&mut self, summary: Summary) {
+        let changed = self.changes + 1;
+        let Some(live) = self.runs.last_mut() else {
+            return;
+        };
+        let known = live.chapters.get(&summary.first);
+        let is_same = known.is_some_and(|known| known.summary == summary);
+        if summary.records() == 0 || is_same && known.is_some_and(|known| known.in_ring) {
+            return;
+        }
+        let in_file = is_same && known.is_some_and(|known| known.in_file);
+        self.changes = changed;
+        let listed = Listed {
+            in_ring: true,
+            in_file,
+            changed,
+            ..Listed::new(summary)
+        };
+        live.chapters.insert(listed.summary.first, listed);
+        self.bound();
+    }
+
+    /// The ring has dropped a chapter.
+    pub(crate) fn left_ring(&mut self, first: Seq) {
+        let (changed, has_files) = (self.next_change(), self.has_files);
+        let live = self.runs.last_mut();
+        if let Some(listed) = live.and_then(|live| live.chapters.get_mut(&first)) {
+            listed.in_ring = false;
+            listed.has_expired |= !has_files;
+            listed.changed = changed;
+        }
+    }
+
+    /// Files keep all records of the run that is being written from `first` to `last`. Whole chapters count. Returns whether
+    /// that is news.
+    pub fn keep(&mut self, first: Seq, last: Seq) -> bool {
+        self.has_files = true;
+        let changed = self.changes + 1;
+        let Some(live) = self.runs.last_mut() else {
+            return false;
+        };
+        let mut is_changed = false;
+        for (_, listed) in live.chapters.range_mut(first..).rev() {
+            if listed.summary.last <= last && !listed.in_file {
+                listed.in_file = true;
+                listed.changed = changed;
+                is_changed = true;
+            }
+        }
+        self.changes += u64::from(is_changed);
+        is_changed
+    }
+
+    /// Says what files hold, in place of what was said before. Of each run a stretch between two chapters that no file
+    /// holds is listed as lost.
+    pub fn set_files(&mut self, files: &[FileRun]) {
+        self.has_files = true;
+        let changed = self.next_change();
+        for run in &mut self.runs {
+            let file = files.iter().find(|file| file.epoch == run.epoch);
+            for (first, listed) in &mut run.chapters {
+                let is_there = file.is_some_and(|file| holds(file, *first, listed));
+                if listed.in_file && !is_there {
+                    listed.has_expired = true;
+                }
+                if listed.in_file != is_there {
+                    (listed.in_file, listed.changed) = (is_there, changed);
+                }
+            }
+        }
+        for file in files {
+            let place = self.runs.iter().position(|run| run.epoch == file.epoch);
+            let place = place.unwrap_or_else(|| {
+                let place = self.runs.partition_point(|run| run.order <= file.order);
+                let place = place.min(self.runs.len().saturating_sub(1));
+                let run = Run {
+                    epoch: file.epoch.clone(),
+                    order: file.order,
+                    chapters: BTreeMap::new(),
+                };
+                self.runs.insert(place, run);
+                place
+            });
+            let run = &mut self.runs[place];
+            add(run, &file.chapters, changed);
+        }
+        self.bound();
+    }
+
+    fn next_change(&mut self) -> u64 {
+        self.changes += 1;
+        self.changes
+    }
+
+    fn bound(&mut self) {
+        let surplus = self.runs.len().saturating_sub(MAX_RUNS);
+        self.runs.drain(..surplus);
+        let mut surplus = self.len().saturating_sub(MAX_ENTRIES);
+        let changed = self.changes;
+        for run in &mut self.runs {
+            while surplus > 0 && run.chapters.len() > 1 {
+                run.merge_oldest(changed);
+                surplus -= 1;
+            }
+        }
+    }
+
+    /// Whether a reader is to be told more.
+    pub(crate) fn has_news(&self, cursor: &Cursor) -> bool {
+        cursor.pass.is_some() || cursor.told < self.changes
+    }
+
+    /// The next message for a reader: the newest entries of which it does not know. `None` once it knows all.
+    pub(crate) fn next_message(&self, log: &LogId, cursor: &mut Cursor) -> Option<Vec<u8>> {
+        if !self.has_news(cursor) {
+            return None;
+        }
+        let (until, mut at) = cursor.pass.unwrap_or((self.changes, None));
+        for run in self.runs.iter().rev() {
+            let below = match at {
+                Some((order, _)) if order < run.order => continue,
+                Some((order, seq)) if order == run.order => seq,
+                _ => Seq(u64::MAX),
+            };
+            let mut entries = Vec::new();
+            for (first, listed) in run.chapters.range(..below).rev() {
+                if cursor.told < listed.changed && listed.changed <= until {
+                    let entry = CatalogueEntry {
+                        availability: listed.availability(),
+                        is_merged: listed.is_merged,
+                        summary: listed.summary.clone(),
+                    };
+                    push_catalogue_entry(&entry, &mut entries);
+                    at = Some((run.order, *first));
+                    if entries.len() >= MESSAGE_BYTES {
+                        break;
+                    }
+                }
+            }
+            if !entries.is_empty() {
+                cursor.pass = Some((until, at));
+                let header = wire::Catalogue {
+                    log: log.clone(),
+                    epoch: run.epoch.clone(),
+                    order: run.order,
+                };
+                return Some(wire::encode_server(&header.into(), &[&entries]));
+            }
+        }
+        *cursor = Cursor {
+            told: until,
+            pass: None,
+        };
+        self.next_message(log, cursor)
+    }
+}
+
+/// Whether a run's files hold an entry; of several chapters as one, any of them.
+fn holds(file: &FileRun, first: Seq, listed: &Listed) -> bool {
+    let last = listed.summary.last;
+    let place = file
+        .chapters
+        .partition_point(|summary| summary.first < first);
+    file.chapters.get(place).is_some_and(|summary| {
+        if listed.is_merged {
+            summary.first <= last
+        } else {
+            summary.first == first && summary.last >= last
+        }
+    })
+}
+
+/// Adds chapters of files to a run, and what is lost between them.
+fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
+    let mut before: Option<&Summary> = None;
+    for summary in chapters.iter().filter(|summary| summary.records() > 0) {
+        let merged = run
+            .entry(summary.first)
+            .is_some_and(|known| known.is_merged);
+        if !merged {
+            match run.chapters.entry(summary.first) {
+                Place::Occupied(mut known) => {
+                    let known = known.get_mut();
+                    let is_longer = known.summary.last < summary.last && !known.in_ring;
+                    if is_longer || !known.in_file {
+                        known.changed = changed;
+                    }
+                    if is_longer {
+                        known.summary = summary.clone();
+                    }
+                    known.in_file = known.summary.last <= summary.last;
+                }
+                Place::Vacant(place) => {
+                    place.insert(Listed {
+                        in_file: true,
+                        changed,
+                        ..Listed::new(summary.clone())
+                    });
+                }
+            }
+        }
+        if let Some(before) = before
+            && before.last.next() < summary.first
+            && run.entry(before.last.next()).is_none()
+        {
+            let lost = lost(
+                before.last.next(),
+                summary.first,
+                before.last_at,
+                summary.first_at,
+            );
+            let listed = Listed {
+                changed,
+                ..Listed::new(lost)
+            };
+            run.chapters.insert(listed.summary.first, listed);
+        }
+        if before.is_none_or(|before| before.last < summary.last) {
+            before = Some(summary);
+        }
+    }
+}
+
+/// What stands for records that no file holds.
+fn lost(first: Seq, before: Seq, from: Time, to: Time) -> Summary {
+    Summary {
+        first,
+        last: Seq(before.0.saturating_sub(1)),
+        first_at: from,
+        last_at: to.max(from),
+        counts: Vec::new(),
+        worst: None,
+        troubles: Vec::new(),
+    }
+}

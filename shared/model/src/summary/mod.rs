@@ -1,0 +1,131 @@
+//! What a chapter holds in short: from when to when, how many records of each kind, and what went wrong.
+//!
+//! An overview draws hours from summaries without a record of them. A summary's bytes are the same in a file and on the
+//! wire; docs/recordings.md describes them.
+
+mod summarizer;
+mod trouble;
+
+pub use self::summarizer::{Summarizer, UNKNOWN_KIND};
+pub use self::trouble::{MAX_TROUBLES, Trouble, TroubleKind};
+use self::trouble::{join_neighbours, length_us};
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::id::Seq;
+use crate::time::Time;
+use crate::vocabulary::Severity;
+
+/// The most bytes of an encoded summary: 32 troubles, 256 counts, and the rest.
+pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
+/// The most kinds of record that are counted; those beyond count as of none.
+const MAX_KINDS: usize = 256;
+
+/// A chapter in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Its first record, or the one to come.
+    pub first: Seq,
+    /// Its last record; the one before `first` if it has none.
+    pub last: Seq,
+    /// When its first record was taken; without one, when it was opened.
+    pub first_at: Time,
+    /// When its last record was taken; without one, when it was opened.
+    pub last_at: Time,
+    /// Records by the number of their kind, in its order; 0 stands for kinds that the writer did not know.
+    pub counts: Vec<(u64, u64)>,
+    /// The worst severity of its troubles.
+    pub worst: Option<Severity>,
+    /// What went wrong, by time; at most [`MAX_TROUBLES`].
+    pub troubles: Vec<Trouble>,
+}
+
+impl Summary {
+    /// How many records there are.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        (self.last.0.saturating_add(1)).saturating_sub(self.first.0)
+    }
+
+    /// This and a later one of the same run as one.
+    #[must_use]
+    pub fn join(mut self, later: Self) -> Self {
+        for (kind, count) in later.counts {
+            match self.counts.binary_search_by_key(&kind, |known| known.0) {
+                Ok(place) => self.counts[place].1 = self.counts[place].1.saturating_add(count),
+                Err(place) => self.counts.insert(place, (kind, count)),
+            }
+        }
+        self.counts.truncate(MAX_KINDS);
+        self.troubles.extend(later.troubles);
+        join_neighbours(&mut self.troubles, MAX_TROUBLES);
+        Self {
+            last: self.last.max(later.last),
+            last_at: self.last_at.max(later.last_at),
+            worst: self
+                .worst
+                .into_iter()
+                .chain(later.worst)
+                .reduce(Severity::worse),
+            ..self
+        }
+    }
+
+    /// Its bytes, as they stand in files and on the wire.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        Writer::plain(|writer| {
+            writer.varint(self.first.0);
+            writer.varint(self.records());
+            writer.signed(self.first_at.0);
+            writer.varint(length_us(self.first_at, self.last_at));
+            writer.varint(self.counts.len() as u64);
+            for &(kind, count) in &self.counts {
+                writer.varint(kind);
+                writer.varint(count);
+            }
+            writer.varint(self.worst.map_or(0, |worst| worst.number() + 1));
+            writer.varint(self.troubles.len() as u64);
+            writer.base_at = self.first_at;
+            for trouble in &self.troubles {
+                trouble.write(writer);
+            }
+        })
+    }
+
+    /// Reads a summary; bytes behind it, of a later version, are passed over.
+    ///
+    /// # Errors
+    /// If the bytes are no summary, or list too much.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::plain(bytes);
+        let first = reader.varint();
+        let records = reader.varint();
+        let last = first
+            .checked_add(records)
+            .and_then(|next| next.checked_sub(1));
+        let first_at = Time(reader.signed());
+        let length = i64::try_from(reader.varint()).unwrap_or(i64::MAX);
+        let counts: Vec<(u64, u64)> = (0..reader.count(2, size_of::<(u64, u64)>()))
+            .map(|_| (reader.varint(), reader.varint()))
+            .collect();
+        let worst = reader.varint().checked_sub(1).map(Severity::from_number);
+        reader.base_at = first_at;
+        let troubles: Vec<Trouble> = (0..reader.count(6, size_of::<Trouble>()))
+            .map(|_| Trouble::read(&mut reader))
+            .collect();
+        if troubles.len() > MAX_TROUBLES || counts.len() > MAX_KINDS {
+            reader.fail(DecodeError::Message("a summary lists too much"));
+        }
+        if last.is_none() {
+            reader.fail(DecodeError::Message("a summary counts from no record"));
+        }
+        reader.finish(Self {
+            first: Seq(first),
+            last: Seq(last.unwrap_or_default()),
+            first_at,
+            last_at: first_at.plus_micros(length),
+            counts,
+            worst,
+            troubles,
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! The entries of a catalogue: chapters in short, and whether they can be had.
+//!
+//! ```text
+//!   entry   length, flags (availability in bits 0 and 1, bit 2: several chapters as one), summary
+//! ```
+
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::summary::Summary;
+
+/// Whether a chapter can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It is in memory or in a file.
+    Kept,
+    /// It was, and was dropped to make room.
+    Expired,
+    /// It left the memory before it was in any file.
+    Lost,
+}
+
+const EXPIRED: u8 = 1;
+const LOST: u8 = 2;
+const AVAILABILITY: u8 = 3;
+const MERGED: u8 = 4;
+
+/// A chapter of a catalogue, or several as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogueEntry {
+    /// Whether it can be had. Of several, whether any can be.
+    pub availability: Availability,
+    /// Whether it stands for several chapters. It takes the place of all entries of its records.
+    pub is_merged: bool,
+    /// What is in it.
+    pub summary: Summary,
+}
+
+/// Adds an entry to the data behind a [`Catalogue`](super::Catalogue).
+pub fn push_catalogue_entry(entry: &CatalogueEntry, out: &mut Vec<u8>) {
+    let availability = match entry.availability {
+        Availability::Kept => 0,
+        Availability::Expired => EXPIRED,
+        Availability::Lost => LOST,
+    };
+    let merged = if entry.is_merged { MERGED } else { 0 };
+    let summary = entry.summary.encode();
+    out.extend(Writer::plain(|writer| {
+        writer.varint(summary.len() as u64 + 1);
+        writer.byte(availability | merged);
+    }));
+    out.extend_from_slice(&summary);
+}
+
+/// The entries behind a [`Catalogue`](super::Catalogue).
+///
+/// # Errors
+/// If the bytes are no entries.
+pub fn catalogue_entries(bytes: &[u8]) -> Result<Vec<CatalogueEntry>, DecodeError> {
+    let mut reader = Reader::plain(bytes);
+    let mut entries = Vec::new();
+    while !reader.is_at_end() {
+        let length: usize = reader.varint_as();
+        let entry = reader.take(length);
+        let Some((flags, summary)) = entry.split_first() else {
+            reader.fail(DecodeError::Message("an entry of a catalogue is empty"));
+            break;
+        };
+        if !reader.charge(size_of::<CatalogueEntry>()) {
+            break;
+        }
+        entries.push(CatalogueEntry {
+            availability: match flags & AVAILABILITY {
+                0 => Availability::Kept,
+                LOST => Availability::Lost,
+                _ => Availability::Expired,
+            },
+            is_merged: flags & MERGED != 0,
+            summary: Summary::decode(summary)?,
+        });
+    }
+    reader.finish(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Seq;
+    use crate::time::Time;
+    use proptest::prelude::*;
+
+    #[test]
+    fn entries_read_back() {
+        let entry = |availability, is_merged| CatalogueEntry {
+            availability,
+            is_merged,
+            summary: Summary {
+                first: Seq(7),
+                last: Seq(9),
+                first_at: Time(-3),
+                last_at: Time(40),
+                counts: vec![(4, 3)],
+                worst: None,
+                troubles: Vec::new(),
+            },
+        };
+        let entries = [
+            entry(Availability::Kept, false),
+            entry(Availability::Expired, true),
+            entry(Availability::Lost, false),
+        ];
+        let mut bytes = Vec::new();
+        entries
+            .iter()
+            .for_each(|entry| push_catalogue_entry(entry, &mut bytes));
+        assert_eq!(catalogue_entries(&bytes).unwrap(), entries);
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>) {
+            let _ = catalogue_entries(&bytes);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What the server told of chapters that are not here: which there are, and in which order runs come.
+
+use watchscope_model::wire::{Availability, CatalogueEntry};
+use watchscope_model::{EpochId, LogId, Seq, Time};
+
+use super::{Chapter, Epoch, LayerTrace, Store, Trace};
+
+/// The order of the run that is being written.
+const LIVE: u64 = u64::MAX;
+
+impl Store {
+    /// The run of a head becomes the live one; returns its place. What is open in the one before ends at the seam.
+    pub(super) fn go_live(&mut self, known: Option<usize>, log: LogId, id: EpochId) -> usize {
+        let last = self.epochs.len().checked_sub(1);
+        if known.is_some() && known == last {
+            return last.unwrap_or(0);
+        }
+        if let Some(old) = self.epochs.last_mut() {
+            old.end_live();
+        }
+        let epoch = match known {
+            Some(place) => self.epochs.remove(place),
+            None => Epoch::new(log, id, self.next_number(), LIVE),
+        };
+        // The others stay before it, in their order, until the server says where they belong.
+        for other in &mut self.epochs {
+            if other.order > LIVE / 2 {
+                other.order -= 1;
+            }
+        }
+        self.epochs.push(Epoch {
+            order: LIVE,
+            ..epoch
+        });
+        self.epochs.len() - 1
+    }
+
+    fn next_number(&self) -> u32 {
+        let numbers = self.epochs.iter().map(|epoch| epoch.number + 1);
+        numbers.max().unwrap_or(0)
+    }
+
+    /// Takes what the server told of the chapters of a run (of `Catalogue`).
+    pub fn list(&mut self, log: &LogId, id: &EpochId, order: u64, entries: Vec<CatalogueEntry>) {
+        self.version += 1;
+        let place = self.epochs.iter().position(|epoch| epoch.id == *id);
+        let place = place.unwrap_or_else(|| {
+            let epoch = Epoch::new(log.clone(), id.clone(), self.next_number(), order);
+            // There is a live one: the catalogue comes after the first head.
+            self.epochs.insert(0, epoch);
+            0
+        });
+        let epoch = &mut self.epochs[place];
+        epoch.order = order;
+        entries.into_iter().for_each(|entry| epoch.list(entry));
+        self.epochs.sort_by_key(|epoch| epoch.order);
+    }
+
+    /// A chapter is no longer at the server (of `Expired`), up to its record `last`.
+    pub fn expired(&mut self, epoch: &EpochId, last: Seq) {
+        self.mark(epoch, last, Availability::Expired);
+    }
+
+    /// The chapter that holds a record is at the server, and cannot be read (of `NotRead`).
+    pub fn not_read(&mut self, epoch: &EpochId, seq: Seq) {
+        self.mark(epoch, seq, Availability::Lost);
+    }
+
+    fn mark(&mut self, epoch: &EpochId, last: Seq, availability: Availability) {
+        let Some(epoch) = self.epochs.iter_mut().find(|other| other.id == *epoch) else {
+            return;
+        };
+        self.version += 1;
+        let mut entries = epoch.catalogue.iter_mut();
+        let entry = entries.find(|entry| entry.summary.first <= last && last <= entry.summary.last);
+        if let Some(entry) = entry {
+            entry.availability = availability;
+            return;
+        }
+        let first = last.next();
+        if epoch.ring_first.is_none_or(|(known, _)| known < first) {
+            // About when: the next heartbeat tells it to the record.
+            let at = epoch
+                .chapters
+                .iter()
+                .find(|chapter| chapter.last >= first)
+                .map_or(Time(0), |chapter| chapter.from);
+            let at = epoch.ring_first.map_or(at, |(_, known)| known.max(at));
+            epoch.ring_first = Some((first, at));
+        }
+    }
+
+    /// Says which stretch of time is looked at: it is the last to be dropped for want of room.
+    pub fn look_at(&mut self, from: Time, to: Time) {
+        self.looks_at = Some((from, to));
+    }
+}
+
+impl Store {
+    /// Lets go of the chapters of an earlier run that are not looked at; returns whether there was one.
+    pub(super) fn unload(&mut self) -> bool {
+        let looks_at = self.looks_at;
+        let is_seen = |chapter: &Chapter| {
+            looks_at.is_some_and(|(from, to)| chapter.from <= to && from <= chapter.to)
+        };
+        let can_go = |epoch: &&mut Epoch| {
+            let is_listed = epoch.live.is_none() && !epoch.catalogue.is_empty();
+            is_listed && !epoch.chapters.iter().all(is_seen)
+        };
+        let Some(epoch) = self.epochs.iter_mut().find(can_go) else {
+            return false;
+        };
+        let chapters = epoch.take_loaded();
+        let (seen, unseen): (Vec<_>, Vec<_>) = chapters.into_iter().partition(is_seen);
+        drop(unseen);
+        for chapter in seen {
+            // A chapter that came live has no opening of its own, and is loaded again.
+            if chapter.reader.is_none() {
+                // It was read before.
+                let _ = self.take_chapter(&chapter.bytes);
+            }
+        }
+        true
+    }
+}
+
+impl Epoch {
+    fn list(&mut self, entry: CatalogueEntry) {
+        let (first, last) = (entry.summary.first, entry.summary.last);
+        if entry.is_merged {
+            self.catalogue
+                .retain(|known| known.summary.first < first || known.summary.first > last);
+        }
+        let place = self
+            .catalogue
+            .partition_point(|known| known.summary.first < first);
+        match self.catalogue.get_mut(place) {
+            Some(known) if known.summary.first == first => *known = entry,
+            _ => self.catalogue.insert(place, entry),
+        }
+    }
+
+    /// Lets go of all that is loaded; returns the chapters. The server may have them still.
+    fn take_loaded(&mut self) -> Vec<Chapter> {
+        self.trace = Trace::default();
+        self.layer_trace = LayerTrace::default();
+        self.dropped = None;
+        self.unknown = 0;
+        std::mem::take(&mut self.chapters)
+    }
+}

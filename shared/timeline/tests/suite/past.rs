@@ -1,0 +1,212 @@
+//! The past that is not here: what is known of it, what is asked for, and how each kind of nothing looks.
+
+use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::wire::{Availability, CatalogueEntry};
+use watchscope_model::{Seq, Time};
+use watchscope_timeline::store::Coverage;
+use watchscope_timeline::{Lanes, RecordId, Store, View};
+
+use crate::common::random::random_log;
+use crate::common::{FOREVER, Log, at, picture};
+
+const PODS: &str = "shop/pods";
+
+/// A run that begins at `begins`: a list, then a change each second.
+fn run(epoch: &str, begins: f64, changes: u64) -> Log {
+    let mut log = Log::new(epoch);
+    log.opened(begins, PODS, 1, &["cart-0"], 100);
+    for step in 1..=changes {
+        let (kind, origin) = (ChangeType::Modified, Origin::Live);
+        let s = begins + step as f64;
+        log.change(s, PODS, kind, origin, "cart-0", 100 + step);
+    }
+    log
+}
+
+fn list(store: &mut Store, log: &Log, order: u64, entries: Vec<CatalogueEntry>) {
+    store.list(&"log".into(), &log.epoch, order, entries);
+}
+
+/// `Expired 0-10, Seam 10-30`: in seconds after the start, from there on.
+fn covered(store: &Store, now: Time) -> Vec<(Coverage, i64)> {
+    let stretches = store.coverage(now).into_iter();
+    let seconds = |time: Time| time.micros_since(at(0.0)) / 1_000_000;
+    stretches
+        .map(|stretch| (stretch.coverage, seconds(stretch.to)))
+        .collect()
+}
+
+#[test]
+fn a_catalogue_tells_what_of_earlier_runs_is_kept_gone_or_lost_and_where_nobody_watched() {
+    let (old, new) = (run("a", 0.0, 60), run("b", 100.0, 20));
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    let end = old.records.len();
+    let entries = vec![
+        old.listed(end - 20, end, Availability::Kept),
+        old.listed(0, end - 50, Availability::Expired),
+        old.listed(end - 40, end - 20, Availability::Lost),
+        old.listed(end - 50, end - 40, Availability::Kept),
+    ];
+    list(&mut store, &old, 7, entries);
+    let now = at(130.0);
+    let told = [
+        (Coverage::Expired, 10),
+        (Coverage::NotLoaded, 20),
+        (Coverage::Lost, 40),
+        (Coverage::NotLoaded, 60),
+        (Coverage::Seam, 100),
+        (Coverage::Loaded, 130),
+    ];
+    assert_eq!(covered(&store, now), told);
+    // Each looks another way.
+    let view = View::between(at(-5.0), at(135.0), 1_600.0);
+    let (_, scene) = picture(&store, &mut Lanes::default(), &view, now);
+    let dump = scene.dump();
+    for words in [
+        "expired",
+        "not loaded yet",
+        "lost by watchscope",
+        "watchscope restarted",
+        "not watched for 40 s",
+        "hatch Own",
+        "hatch NotLoaded",
+    ] {
+        assert!(dump.contains(words), "{words}: {dump}");
+    }
+}
+
+#[test]
+fn only_what_is_looked_at_is_asked_for_in_whichever_run_it_is() {
+    let (old, new) = (run("a", 0.0, 60), run("b", 100.0, 20));
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    let end = old.records.len();
+    let kept = |from, to| old.listed(from, to, Availability::Kept);
+    list(
+        &mut store,
+        &old,
+        7,
+        vec![
+            kept(0, end - 40),
+            kept(end - 40, end - 20),
+            kept(end - 20, end),
+        ],
+    );
+    let wanted = |store: &Store, from: f64, to: f64| {
+        let wanted = store.backfill(at(from), at(to));
+        wanted.map(|(_, epoch, before)| (epoch.as_str().to_owned(), before.0 as usize - 1))
+    };
+    assert_eq!(wanted(&store, 65.0, 130.0), None, "nobody watched there");
+    assert_eq!(
+        wanted(&store, 25.0, 35.0),
+        Some(("a".to_owned(), end - 20)),
+        "what lies between is not loaded for it"
+    );
+    let before = store.records();
+    let brought = store.chapter(&old.chapter(end - 40, end - 20)).unwrap();
+    assert_eq!((brought, store.records() - before), (20, 20));
+    assert_eq!(wanted(&store, 25.0, 35.0), None);
+    assert_eq!(wanted(&store, -5.0, 200.0), Some(("a".to_owned(), end)));
+    store.expired(&old.epoch, Seq(end as u64));
+    assert_eq!(
+        wanted(&store, -5.0, 200.0),
+        Some(("a".to_owned(), end - 40))
+    );
+    store.not_read(&old.epoch, Seq(end as u64 - 40));
+    assert_eq!(wanted(&store, -5.0, 200.0), None);
+    assert_eq!(
+        covered(&store, at(130.0))[0],
+        (Coverage::Lost, 20),
+        "it is there and cannot be read"
+    );
+}
+
+#[test]
+fn runs_stand_in_the_order_that_the_server_gives_and_records_keep_their_names() {
+    let (first, second, third) = (run("a", 0.0, 9), run("b", 20.0, 9), run("c", 40.0, 9));
+    let mut store = Store::default();
+    third.send_all(&mut store);
+    let head = store.head().unwrap();
+    let all = |log: &Log| vec![log.listed(0, log.records.len(), Availability::Kept)];
+    // The newest comes first, as the server tells them.
+    list(&mut store, &second, 12, all(&second));
+    list(&mut store, &first, 3, all(&first));
+    assert_eq!(
+        store.head(),
+        Some(head),
+        "the live run is still the live one"
+    );
+    for log in [&first, &second] {
+        store.chapter(&log.chapter(0, log.records.len())).unwrap();
+    }
+    let seams = covered(&store, at(60.0));
+    let kinds: Vec<Coverage> = seams.iter().map(|(kind, _)| *kind).collect();
+    use Coverage::{Loaded, Seam};
+    assert_eq!(kinds, [Loaded, Seam, Loaded, Seam, Loaded]);
+    // The server begins anew: the run that was live is one of the earlier ones now.
+    let fourth = run("d", 60.0, 9);
+    fourth.send_all(&mut store);
+    let record = store.record(head).unwrap();
+    assert_eq!(record, third.records[third.records.len() - 1]);
+    list(&mut store, &third, 14, all(&third));
+    assert_eq!(store.record(head), Some(record));
+    let kinds: Vec<Coverage> = covered(&store, at(80.0))
+        .iter()
+        .map(|(kind, _)| *kind)
+        .collect();
+    assert_eq!(kinds, [Loaded, Seam, Loaded, Seam, Loaded, Seam, Loaded]);
+    assert_eq!(store.newest(Seq(1)).epoch, store.head().unwrap().epoch);
+}
+
+#[test]
+fn an_entry_takes_the_place_of_all_that_it_stands_for() {
+    let (old, new) = (run("a", 0.0, 60), run("b", 100.0, 20));
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    let parts = (0..5).map(|part| old.listed(part * 10, part * 10 + 10, Availability::Kept));
+    list(&mut store, &old, 7, parts.collect());
+    let merged = CatalogueEntry {
+        is_merged: true,
+        ..old.listed(0, 40, Availability::Expired)
+    };
+    list(&mut store, &old, 7, vec![merged]);
+    let told = covered(&store, at(130.0));
+    assert_eq!(told[0].0, Coverage::Expired);
+    assert_eq!(told[1].0, Coverage::NotLoaded);
+}
+
+#[test]
+fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later() {
+    let (old, new) = (random_log(5, 1_500), run("live", 900_000.0, 20));
+    let mut store = Store::new(150_000);
+    new.send_all(&mut store);
+    let end = old.records.len();
+    let entries: Vec<_> = (0..end)
+        .step_by(100)
+        .map(|from| old.listed(from, (from + 100).min(end), Availability::Kept))
+        .collect();
+    list(&mut store, &old, 7, entries.clone());
+    let looks_at = |store: &mut Store, entry: &CatalogueEntry| {
+        let (from, to) = (entry.summary.first_at, entry.summary.last_at);
+        store.look_at(from, to);
+        let mut asked = 0;
+        while let Some((_, _, before)) = store.backfill(from, to) {
+            let to = before.0 as usize - 1;
+            let from = (to - 1) / 100 * 100;
+            store.chapter(&old.chapter(from, to)).unwrap();
+            asked += 1;
+            assert!(asked < 10, "what is looked at stays");
+        }
+        let seq = entry.summary.last;
+        let epoch = store.newest(Seq(1)).epoch + 1;
+        assert!(store.has(RecordId { epoch, seq }));
+    };
+    for entry in entries.iter().rev().chain(&entries) {
+        looks_at(&mut store, entry);
+        // The live run is looked at in between, so the other may go.
+        store.look_at(at(900_000.0), FOREVER);
+        store.chapter(&new.chapter(0, 1)).unwrap();
+    }
+    assert!(store.bytes() < 400_000, "{}", store.bytes());
+}
