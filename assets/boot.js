@@ -5,7 +5,7 @@
 // These numbers say to the page what happened; bridge.rs has the same.
 const SESSION = 0, EXCHANGED = 1, OPENED = 2, MESSAGE = 3, CLOSED = 4, TIMER = 5, LINK = 6;
 // What a page that holds nothing says first, and the version of the protocol in it; a test compares.
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 const HELLO = [0, 4, PROTOCOL, 0, 0, 0];
 // So much may wait for the module; the server sends at most 1 MiB before something is acknowledged.
 const MOST_WAITING_BYTES = 2 << 20;
