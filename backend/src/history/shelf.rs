@@ -263,9 +263,11 @@ impl Shelf {
                 }
                 let place = runs.iter().position(|run: &FileRun| run.epoch == epoch);
                 let place = place.unwrap_or_else(|| {
+                    // A merged file holds several runs.
+                    let behind = runs.last().map_or(0, |last: &FileRun| last.order + 1);
                     runs.push(FileRun {
                         epoch,
-                        order: number,
+                        order: behind.max(number << 16),
                         chapters: Vec::new(),
                     });
                     runs.len() - 1

@@ -55,7 +55,8 @@ struct Listed {
 pub struct FileRun {
     /// The run.
     pub epoch: EpochId,
-    /// Runs are in the order of this number. It never changes; that of the run that is being written does not matter.
+    /// Runs are in the order of this number, which no two of them share. It never changes; that of the run that is being
+    /// written does not matter.
     pub order: u64,
     /// The chapters, in the order of their first records, each once.
     pub chapters: Vec<Summary>,

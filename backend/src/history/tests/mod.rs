@@ -1,6 +1,7 @@
 //! A log whose history is kept, and what the files then give.
 
 mod disk;
+mod past;
 mod runs;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// A history that is kept, and what it says of itself.
 struct Kept {
     history: History,
+    archive: Archive,
     state: watch::Receiver<Option<HistoryState>>,
 }
 
@@ -69,17 +71,24 @@ impl Bench {
             loop {
                 let state = state.clone();
                 let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
+                let archive = Archive::new(disk.clone());
                 match History::begin(
                     self.config.clone(),
-                    disk.clone(),
+                    disk,
                     b"a CA".to_vec(),
                     log,
-                    Archive::new(disk),
+                    archive.clone(),
                     told.clone(),
                 )
                 .await
                 {
-                    Ok(history) => return Kept { history, state },
+                    Ok(history) => {
+                        return Kept {
+                            history,
+                            archive,
+                            state,
+                        };
+                    }
                     // What a killed process does ends a moment later.
                     Err(PlaceError::InUse { .. }) => sleep(Duration::from_millis(1)).await,
                     Err(error) => panic!("{error}"),

@@ -9,7 +9,8 @@ use tokio::time::{Instant, sleep};
 use watchscope_model::{Entry, Seq};
 
 use super::disk::{Crash, Fault};
-use super::{Bench, Kept, append, by_seq, end};
+use super::past::Visitor;
+use super::{Bench, Kept, append, by_seq, end, until};
 use crate::log::LogHandle;
 use crate::log::tests::open_run;
 
@@ -174,9 +175,31 @@ async fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
             }
         }
     }
-    end(current.log, current.history).await;
-
+    append(&current.log, 1, 10).await;
+    until(&current.history, |state| state.kept_to == Seq(1)).await;
+    let mut visitor = Visitor::of(&current.log, &current.history).await;
+    let mut fetched = visitor.kept().await;
     let kept = bench.entries();
+    for (epoch, fetched) in &fetched {
+        let files = kept.get(epoch);
+        for (seq, entry) in fetched {
+            let file = files.and_then(|files| files.get(seq));
+            prop_assert_eq!(Some(entry), file, "{} {}", epoch, seq);
+        }
+    }
+    for (epoch, kept) in &kept {
+        let fetched = fetched.remove(epoch).unwrap_or_default();
+        let missing = kept.keys().find(|seq| !fetched.contains_key(seq));
+        let is_excused = has_crashed && !visitor.not_read().is_empty();
+        prop_assert!(
+            missing.is_none() || is_excused,
+            "{} {:?}: {}",
+            epoch,
+            missing,
+            visitor.told()
+        );
+    }
+    end(current.log, current.history).await;
     for (epoch, kept) in &kept {
         let Some(owed) = owed.get(epoch) else {
             continue;
@@ -205,6 +228,26 @@ async fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_of_several_runs_that_were_merged_into_one_file_is_listed() {
+    let append = Step::Append {
+        count: 1,
+        bytes: 10,
+    };
+    let steps = [
+        append.clone(),
+        Step::End,
+        append,
+        Step::Wait { ms: 501 },
+        Step::Fault(Fault::Sync),
+        Step::Wait { ms: 12_000 },
+        Step::End,
+        Step::Wait { ms: 501 },
+        Step::Kill(None),
+    ];
+    play(steps.to_vec()).await.unwrap();
 }
 
 proptest! {

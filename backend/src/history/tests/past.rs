@@ -1,0 +1,242 @@
+//! What viewers get of the history's files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::split_frame;
+use watchscope_model::wire::{
+    Acknowledge, Availability, Backfill, CatalogueEntry, ClientMessage, Hello, Joiner,
+    PROTOCOL_VERSION, ServerMessage, catalogue_entries, decode_server, encode_client,
+};
+use watchscope_model::{Entry, EpochId, Seq};
+
+use super::*;
+use crate::hub::api::{Hub as _, Outgoing, Viewer as _};
+use crate::hub::{HubViewer, LogHub};
+
+/// A page, as far as the past goes.
+pub(super) struct Visitor {
+    viewer: HubViewer,
+    log: LogHandle,
+    joiner: Joiner,
+    bytes: u64,
+    pub(super) catalogue: BTreeMap<(u64, EpochId), BTreeMap<Seq, CatalogueEntry>>,
+    /// Chapters that came, and what could not be read.
+    chapters: Vec<Vec<u8>>,
+    not_read: Vec<String>,
+    expired: usize,
+}
+
+impl Visitor {
+    /// Connects, and hears all there is to hear.
+    pub(super) async fn of(log: &LogHandle, history: &Kept) -> Self {
+        let (hub, _) = LogHub::new(log.clone(), "0.1.0");
+        let told = watch::channel(None).1;
+        let hub = hub.with_history(told, Arc::new(history.archive.clone()));
+        let mut visitor = Self {
+            viewer: hub.viewer(),
+            log: log.clone(),
+            joiner: Joiner::new(64 << 20),
+            bytes: 0,
+            catalogue: BTreeMap::new(),
+            chapters: Vec::new(),
+            not_read: Vec::new(),
+            expired: 0,
+        };
+        visitor.say(Hello {
+            protocol: PROTOCOL_VERSION,
+            log: None,
+            epoch: None,
+            last: None,
+        });
+        visitor.hear().await;
+        visitor
+    }
+
+    fn say(&mut self, message: impl Into<ClientMessage>) {
+        let message = encode_client(&message.into());
+        self.viewer.receive(message.into()).unwrap();
+    }
+
+    /// Hears until nothing comes for a while.
+    pub(super) async fn hear(&mut self) {
+        while let Ok(outgoing) = timeout(Duration::from_millis(50), self.viewer.next()).await {
+            let Outgoing::Message(message) = outgoing else {
+                panic!("{outgoing:?}");
+            };
+            self.bytes += message.len() as u64;
+            self.take(&message);
+            let bytes = self.bytes;
+            self.say(Acknowledge { bytes });
+        }
+    }
+
+    fn take(&mut self, message: &Bytes) {
+        let (message, data) = decode_server(message).unwrap().unwrap();
+        match message {
+            ServerMessage::Piece(piece) => {
+                if let Some(whole) = self.joiner.push(&piece, data).unwrap() {
+                    self.take(&whole.into());
+                }
+            }
+            ServerMessage::Catalogue(header) => {
+                let run = (header.order, header.epoch);
+                let run = self.catalogue.entry(run).or_default();
+                for entry in catalogue_entries(data).unwrap() {
+                    run.insert(entry.summary.first, entry);
+                }
+            }
+            ServerMessage::Chapter(_) => self.chapters.push(data.to_vec()),
+            ServerMessage::NotRead(not_read) => self.not_read.push(not_read.reason),
+            ServerMessage::Expired(_) => self.expired += 1,
+            _ => {}
+        }
+    }
+
+    /// Asks for a chapter, by its last record.
+    pub(super) async fn ask(&mut self, epoch: &EpochId, last: Seq) {
+        let before = (self.chapters.len(), self.not_read.len(), self.expired);
+        self.say(Backfill {
+            log: self.log.log().clone(),
+            epoch: epoch.clone(),
+            before: last.next(),
+        });
+        while (self.chapters.len(), self.not_read.len(), self.expired) == before {
+            self.hear().await;
+            // The file is read on another thread.
+            std::thread::yield_now();
+        }
+    }
+
+    /// All entries of the chapters that are said to be kept, by epoch and seq.
+    pub(super) async fn kept(&mut self) -> BTreeMap<String, BTreeMap<Seq, Entry>> {
+        let listed = self.catalogue.clone();
+        for ((_, epoch), entries) in &listed {
+            for entry in entries.values() {
+                if entry.availability == Availability::Kept {
+                    self.ask(epoch, entry.summary.last).await;
+                }
+            }
+        }
+        let mut all: BTreeMap<String, BTreeMap<Seq, Entry>> = BTreeMap::new();
+        for chapter in &self.chapters {
+            let (head, mut rest) = split_frame(chapter).unwrap();
+            let (mut reader, opening) = ChapterReader::open(head.bytes).unwrap();
+            let entries = all.entry(opening.epoch.to_string()).or_default();
+            while !rest.is_empty() {
+                let (frame, after) = split_frame(rest).unwrap();
+                let read = reader.entries(frame.bytes).unwrap();
+                entries.extend(read.into_iter().flatten().map(|entry| (entry.seq(), entry)));
+                rest = after;
+            }
+        }
+        all
+    }
+
+    /// Reasons why chapters could not be read.
+    pub(super) fn not_read(&self) -> &[String] {
+        &self.not_read
+    }
+
+    /// `e1: 1-30 kept`, run by run.
+    pub(super) fn told(&self) -> String {
+        let run = |((_, epoch), entries): (&(u64, EpochId), &BTreeMap<Seq, CatalogueEntry>)| {
+            let entries = entries.values().map(|entry| {
+                let (first, last) = (entry.summary.first, entry.summary.last);
+                format!("{first}-{last} {:?}", entry.availability)
+            });
+            format!("{epoch}: {}", entries.collect::<Vec<_>>().join(", "))
+        };
+        let runs = self.catalogue.iter().map(run);
+        runs.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Appends 900 records of 10 kB, and has each hundred kept: the ring is small.
+async fn append_slowly(log: &LogHandle, history: &Kept) {
+    for hundred in 1..=9 {
+        append(log, 100, 10_000).await;
+        until(history, |state| state.kept_to == Seq(hundred * 100)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_viewer_gets_each_chapter_of_each_run_from_the_files() {
+    let bench = Bench::new();
+    for epoch in ["e1", "e2"] {
+        let log = open_run(epoch, 64 << 20);
+        let history = bench.begin(&log).await;
+        append(&log, 300, 10_000).await;
+        end(log, history).await;
+    }
+    // A ring that holds hardly more than a chapter.
+    let log = open_run("e3", 2 << 20);
+    let history = bench.begin(&log).await;
+    let mut early = Visitor::of(&log, &history).await;
+    append_slowly(&log, &history).await;
+    let mut visitor = Visitor::of(&log, &history).await;
+    assert!(!visitor.told().contains("Lost") && !visitor.told().contains("Expired"));
+    let kept = visitor.kept().await;
+    assert_eq!(visitor.not_read(), &[] as &[String]);
+    assert_eq!(kept["e1"].len() + kept["e2"].len(), 600);
+    let files = bench.entries();
+    for epoch in ["e1", "e2"] {
+        assert_eq!(kept[epoch], files[epoch]);
+    }
+    assert_eq!(kept["e3"].len(), 900);
+    // One who came early was told of each change.
+    early.hear().await;
+    assert_eq!(early.told(), visitor.told());
+    end(log, history).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_dropped_over_the_budget_is_expired_and_what_no_file_took_is_lost() {
+    let mut bench = Bench::new();
+    bench.config.size_bytes = 8_000;
+    let log = open_run("e1", 2 << 20);
+    let history = bench.begin(&log).await;
+    append_slowly(&log, &history).await;
+    // Nothing more can be written, while the ring goes on.
+    bench.disk.set(Fault::ReadOnly);
+    append(&log, 900, 10_000).await;
+    sleep(Duration::from_secs(3)).await;
+    let mut visitor = Visitor::of(&log, &history).await;
+    let told = visitor.told();
+    let order = ["Expired", "Kept", "Lost"].map(|what| told.find(what));
+    assert!(
+        order.iter().all(Option::is_some) && order.is_sorted(),
+        "{told}"
+    );
+    visitor.kept().await;
+    assert_eq!(visitor.expired, 0, "{told}");
+    bench.disk.set(Fault::None);
+    end(log, history).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_somebody_removed_is_told_as_expired_once_it_is_asked_for() {
+    let bench = Bench::new();
+    let log = open_run("e1", 64 << 20);
+    let history = bench.begin(&log).await;
+    append(&log, 10, 10).await;
+    end(log, history).await;
+    let log = open_run("e2", 64 << 20);
+    let history = bench.begin(&log).await;
+    append(&log, 1, 10).await;
+    until(&history, |state| state.kept_to == Seq(1)).await;
+    let mut visitor = Visitor::of(&log, &history).await;
+    assert!(
+        visitor.told().starts_with("e1: 1-10 Kept"),
+        "{}",
+        visitor.told()
+    );
+    bench.disk.clear();
+    visitor.ask(&"e1".into(), Seq(10)).await;
+    assert_eq!((visitor.expired, visitor.not_read()), (1, &[] as &[String]));
+}
