@@ -5,6 +5,10 @@ use watchscope_model::{EpochId, LogId, Seq, Time};
 
 use super::{Epoch, Store};
 
+/// The most chapters that are asked for to show a stretch of time: of about a mebibyte each, they and what is drawn from
+/// them fit in the page's memory.
+const MOST_AT_ONCE: usize = 128;
+
 /// What is known of a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
@@ -70,15 +74,49 @@ impl Store {
     }
 
     /// What to ask for next, so that all from `left` to `right` is loaded: the newest chapter of it that is not, as log, run
-    /// and the record behind it. `None` if all is loaded that can be.
+    /// and the record behind it. `None` if all is loaded that can be, or it is more than 128 chapters.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
-        self.epochs.iter().rev().find_map(|epoch| {
-            let pieces = epoch.pieces(Time(0), None);
-            let wanted = pieces.iter().rev().find(|piece| {
-                piece.coverage == Coverage::NotLoaded && piece.to > left && piece.from <= right
-            })?;
-            Some((epoch.log.clone(), epoch.id.clone(), wanted.last.next()))
+        let (mut wanted, mut count) = (None, 0);
+        for epoch in self.epochs.iter().rev() {
+            for piece in epoch.pieces(Time(0), None).iter().rev() {
+                let is_shown = piece.to > left && piece.from <= right;
+                match piece.coverage {
+                    Coverage::NotLoaded if is_shown => {
+                        wanted.get_or_insert_with(|| {
+                            (epoch.log.clone(), epoch.id.clone(), piece.last.next())
+                        });
+                        count += 1;
+                    }
+                    Coverage::Loaded if is_shown => count += 1,
+                    _ => {}
+                }
+            }
+        }
+        wanted.filter(|_| count <= MOST_AT_ONCE)
+    }
+
+    /// When the oldest record was taken that is here or at the server.
+    #[must_use]
+    pub fn oldest_kept(&self) -> Option<Time> {
+        self.kept_from_newest().min()
+    }
+
+    /// The same, of as many of the newest chapters as are loaded to be shown at once.
+    #[must_use]
+    pub fn oldest_shown_at_once(&self) -> Option<Time> {
+        self.kept_from_newest().take(MOST_AT_ONCE).min()
+    }
+
+    /// When each chapter that is here or at the server begins, the newest first.
+    fn kept_from_newest(&self) -> impl Iterator<Item = Time> {
+        self.epochs.iter().rev().flat_map(|epoch| {
+            let pieces = epoch.pieces(Time(0), None).into_iter().rev();
+            let is_kept = |piece: &Piece| {
+                matches!(piece.coverage, Coverage::Loaded | Coverage::NotLoaded)
+                    && piece.from > Time(0)
+            };
+            pieces.filter(is_kept).map(|piece| piece.from)
         })
     }
 }

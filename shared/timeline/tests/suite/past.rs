@@ -210,3 +210,20 @@ fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later
     }
     assert!(store.bytes() < 400_000, "{}", store.bytes());
 }
+
+#[test]
+fn a_view_of_more_than_can_be_held_asks_for_nothing_until_it_is_narrower() {
+    let new = run("live", 900_000.0, 20);
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    let old = run("old", 0.0, 20_000);
+    let entries: Vec<_> = (0..200)
+        .map(|part| old.listed(part * 100, part * 100 + 100, Availability::Kept))
+        .collect();
+    list(&mut store, &old, 7, entries);
+    assert_eq!(store.backfill(at(0.0), FOREVER), None);
+    assert!(store.backfill(at(0.0), at(12_000.0)).is_some());
+    assert!(store.oldest_kept().unwrap() < at(1.0));
+    let shown = store.oldest_shown_at_once().unwrap();
+    assert!(shown > at(7_000.0) && store.backfill(shown, FOREVER).is_some());
+}

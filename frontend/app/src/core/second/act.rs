@@ -23,12 +23,13 @@ impl Model {
             Action::PanLater => self.set_view(self.view.pan(self.view.width_px * KEY_PAN)),
             Action::Fit => {
                 let now = self.now();
-                let from = self.oldest_kept().unwrap_or(self.view.left());
+                let oldest = self.store.oldest_shown_at_once();
+                let from = oldest.unwrap_or(self.view.left());
                 let span = now.micros_since(from).max(1_000_000);
                 self.set_view(View::following(now, span, self.view.width_px));
             }
             Action::Oldest => {
-                if let Some(oldest) = self.oldest_kept() {
+                if let Some(oldest) = self.store.oldest_kept() {
                     let margin = self.view.us_per_px * self.view.width_px * 0.05;
                     let left_us = oldest.0 as f64 - margin;
                     self.set_view(View {

@@ -69,7 +69,7 @@ impl Model {
             StoryFit::Shown(view, _) => view != self.view,
             StoryFit::Left => true,
         };
-        let begin = self.oldest_kept().filter(|begin| *begin < until);
+        let begin = self.ring_begins().filter(|begin| *begin < until);
         let Some(begin) = begin.filter(|_| !is_elsewhere) else {
             self.panels.story = StoryFit::Left;
             return;
@@ -189,7 +189,7 @@ impl Model {
     }
 
     /// The time of the first record the server keeps.
-    pub(super) fn oldest_kept(&self) -> Option<Time> {
+    pub(super) fn ring_begins(&self) -> Option<Time> {
         self.link.welcome.as_ref().map(|welcome| welcome.first_at)
     }
 }
