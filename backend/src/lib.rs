@@ -13,6 +13,7 @@ mod metrics;
 pub mod origin;
 pub mod probes;
 pub mod recordings;
+pub mod replay;
 mod scrape;
 pub mod session;
 mod stop;

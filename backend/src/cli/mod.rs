@@ -10,6 +10,7 @@ mod lessons;
 mod page;
 mod record;
 mod recorded;
+mod replay;
 mod serve;
 mod signals;
 mod simulate;
@@ -54,6 +55,7 @@ pub async fn run() -> ExitCode {
         Command::Demo(args) => serve::demo(args).await,
         Command::Watch(args) => watch::watch(args).await,
         Command::Record(args) => record::record(args).await,
+        Command::Replay(args) => replay::replay(args).await,
         Command::Audit(args) => audit::audit(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Lessons(args) => lessons::lessons(&args),

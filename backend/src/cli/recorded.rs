@@ -12,18 +12,16 @@ use watchscope_recording::Chapter;
 
 use super::args::Output;
 use super::exit::Failure;
+use super::replay::joining;
 use super::terminal;
-use crate::recordings::{JoinError, Joined, OpenFile, Run};
+use crate::recordings::{Joined, OpenFile, Run};
 
 /// Writes all records of recordings of one log.
 ///
 /// # Errors
 /// Exit code 1 if a file cannot be read, after what could be read is written; 2 if they are of several logs.
 pub(super) fn write(paths: &[PathBuf], log: Option<&str>, output: Output) -> Result<(), Failure> {
-    let joined = Joined::open(paths, log).map_err(|error| match error {
-        JoinError::SeveralLogs { .. } | JoinError::OtherLogs { .. } => Failure::usage(error),
-        _ => Failure::failed(error),
-    })?;
+    let joined = Joined::open(paths, log).map_err(joining)?;
     match output {
         Output::Text => write_to(&joined, &mut Text(anstream::stdout())),
         Output::Jsonl => write_to(&joined, &mut Jsonl(std::io::stdout().lock())),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
+use watchscope_log::{Reader, Recording};
 use watchscope_model::wire::Contexts;
 use watchscope_model::{Seq, Text};
 
@@ -29,6 +30,7 @@ pub struct LogHub {
     contexts: watch::Sender<Option<Contexts>>,
     history: watch::Receiver<Option<HistoryState>>,
     past: PastReader,
+    recording: Option<Recording>,
     ending: watch::Sender<Option<Ending>>,
     viewers: Arc<AtomicU64>,
     totals: Arc<ViewerTotals>,
@@ -46,6 +48,7 @@ impl LogHub {
             contexts: watch::Sender::default(),
             history: watch::channel(None).1,
             past: PastReader::default(),
+            recording: None,
             ending: watch::Sender::default(),
             viewers: Arc::default(),
             totals: Arc::default(),
@@ -62,6 +65,16 @@ impl LogHub {
     ) -> Self {
         Self {
             history,
+            past: PastReader::new(past),
+            ..self
+        }
+    }
+
+    /// The same hub, of recordings instead of a live log.
+    #[must_use]
+    pub fn with_recording(self, recording: Recording, past: Arc<dyn Past>) -> Self {
+        Self {
+            recording: Some(recording),
             past: PastReader::new(past),
             ..self
         }
@@ -105,9 +118,10 @@ impl Hub for LogHub {
             self.history.clone(),
             self.ending.subscribe(),
         );
+        let reader = Reader::new(self.version.clone()).of_recording(self.recording.clone());
         HubViewer::new(
             self.log.clone(),
-            self.version.clone(),
+            reader,
             self.commands.clone(),
             news,
             self.past.clone(),

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep, sleep_until};
 use watchscope_log::{Fetched, Parting, Reader, Refusal, Step};
 use watchscope_model::wire::{Command, CommandDone};
-use watchscope_model::{Seq, Text, Time};
+use watchscope_model::{Seq, Time};
 
 use super::api::{Close, Outgoing, Viewer};
 use super::commands::{CommandRequest, OPEN_COMMANDS};
@@ -46,10 +46,10 @@ pub struct HubViewer {
 }
 
 impl HubViewer {
-    /// A viewer that has just connected, the `number`-th of its hub; its welcome says `version`.
+    /// A viewer that has just connected, the `number`-th of its hub.
     pub(super) fn new(
         log: LogHandle,
-        version: Text,
+        reader: Reader,
         commands: mpsc::Sender<CommandRequest>,
         news: News,
         past: PastReader,
@@ -57,7 +57,7 @@ impl HubViewer {
         number: u64,
     ) -> Self {
         Self {
-            reader: Reader::new(version),
+            reader,
             progress: log.progress(),
             log,
             commands,

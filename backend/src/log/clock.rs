@@ -36,6 +36,15 @@ impl SystemClock {
             uptime_at_start: uptime(),
         }
     }
+
+    /// A clock that starts at another time.
+    #[must_use]
+    pub fn start_at(start: Time) -> Self {
+        Self {
+            start,
+            ..Self::start()
+        }
+    }
 }
 
 impl Clock for SystemClock {

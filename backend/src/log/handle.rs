@@ -16,7 +16,7 @@ use super::clock::{Clock, SystemClock};
 use super::frames::FrameReader;
 use super::ids::Ids;
 use super::reader::{LogReader, Since};
-use super::shared::{RingProgress, Shared, lock};
+use super::shared::{Progress, RingProgress, Shared, lock};
 use super::writer::{Input, Writer};
 use crate::metrics::{Exposition, families as f};
 
@@ -114,6 +114,28 @@ impl LogHandle {
             restored: watch::Sender::default(),
         });
         tokio::spawn(Writer::new(shared.clone(), sealer, now).run(queue));
+        Self { shared, inputs }
+    }
+
+    /// A log that is over: nothing can be written, and readers read what the ring holds.
+    #[must_use]
+    pub fn recorded(ring: Ring, clock: Arc<dyn Clock>) -> Self {
+        let shared = Arc::new(Shared {
+            log: ring.log().clone(),
+            epoch: ring.epoch().clone(),
+            clock,
+            ids: Ids::default(),
+            ring: Mutex::new(ring),
+            bodies: Mutex::new(Bodies::new(0)),
+            progress: watch::Sender::new(Progress {
+                version: 0,
+                is_closed: true,
+            }),
+            snapshot_wanted: Notify::new(),
+            restored: watch::Sender::default(),
+        });
+        // Its receiver is gone at once, so all that would write is told that the log is closed.
+        let (inputs, _) = mpsc::channel(1);
         Self { shared, inputs }
     }
 

@@ -16,7 +16,8 @@ mod segment;
 
 pub use catalogue::{Catalogue, FileRun, MAX_ENTRIES, MAX_RUNS};
 pub use reader::{
-    BEHIND_BYTES, BEHIND_US, Fetched, MAX_BACKFILLS, Parting, Reader, Refusal, Served, Step,
+    BEHIND_BYTES, BEHIND_US, Fetched, MAX_BACKFILLS, Parting, Reader, Recording, Refusal, Served,
+    Step,
 };
 pub use ring::{Chapter, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES};
 pub use sealer::{CHAPTER_BYTES, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealer};

@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use watchscope_model::{EpochId, LogId, Seq, Time};
+use watchscope_model::chapter::{ChapterReader, ChapterWriter, Fold};
+use watchscope_model::codec::DecodeError;
+use watchscope_model::summary::Summarizer;
+use watchscope_model::{Entry, EpochId, LogId, Seq, Time};
 
 use crate::catalogue::Catalogue;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
@@ -96,6 +99,56 @@ impl Ring {
             snapshot: None,
             snapshot_bytes: 0,
         }
+    }
+
+    /// A ring of a run that is over: it holds the run's last chapter, by its head frame and segment frames, and a snapshot
+    /// of the end.
+    ///
+    /// # Errors
+    /// If a frame cannot be read or does not follow the one before.
+    pub fn recorded<'a>(
+        head: &[u8],
+        segments: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Self, DecodeError> {
+        let (mut reader, opening) = ChapterReader::open(head)?;
+        let mut layers = reader.layers(&opening.state, &opening.layers)?;
+        let (log, epoch, mut state) = (opening.log, opening.epoch, opening.state);
+        let mut summarizer = Summarizer::new(state.clone());
+        let first = NextChapter {
+            opening: head.to_vec().into(),
+            first: state.seq.next(),
+            at: state.at,
+        };
+        let mut ring = Self::new(log.clone(), epoch.clone(), u64::MAX, first);
+        for frame in segments {
+            let first = reader.next_seq();
+            let entries = reader.entries(frame)?;
+            let first_at = entries.iter().flatten().next().map_or(state.at, Entry::at);
+            for entry in entries.iter().flatten() {
+                match entry {
+                    Entry::Record(record) => {
+                        state.apply(record);
+                        summarizer.record(record);
+                    }
+                    Entry::Inside(record) => {
+                        state.pass(record.seq, record.at);
+                        summarizer.pass(record.inside.kind(), record.at);
+                    }
+                }
+                layers.apply(entry);
+            }
+            // Records of kinds that this build does not know took their seqs.
+            state.seq = Seq(reader.next_seq().0 - 1);
+            let segment = SealedSegment::new(&log, frame, (first, state.seq), (first_at, state.at));
+            ring.push(Sealed {
+                segment,
+                closed: None,
+            });
+        }
+        let (_, frame) = ChapterWriter::open(log.clone(), epoch, Fold::new(&state, &layers));
+        let chapter = summarizer.summary();
+        ring.set_snapshot(HeadSnapshot::new(&log, &state, &frame, chapter, state.at));
+        Ok(ring)
     }
 
     /// Takes in what was sealed; drops the oldest chapters while it holds more than it may.

@@ -6,7 +6,7 @@ pub(crate) mod folding;
 use bytes::Bytes;
 use watchscope_model::chapter::{ChapterWriter, Fold};
 use watchscope_model::summary::{Summarizer, Summary};
-use watchscope_model::wire::{self, MAX_MESSAGE_BYTES};
+use watchscope_model::wire::MAX_MESSAGE_BYTES;
 use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Seq, State, Time};
 
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
@@ -113,19 +113,8 @@ impl Sealer {
         let frame = self.writer.seal()?;
         self.last_seal = Some(now);
         self.chapter_bytes += frame.len();
-        let header = wire::Segment {
-            log: self.log.clone(),
-        };
-        let message: Bytes = wire::encode_server(&header.into(), &[&frame]).into();
-        let segment = SealedSegment {
-            first,
-            last: state.seq,
-            first_at,
-            last_at: state.at,
-            frame_at: message.len() - frame.len(),
-            message,
-            bytes_before: 0,
-        };
+        let segment =
+            SealedSegment::new(&self.log, &frame, (first, state.seq), (first_at, state.at));
         let is_chapter_full = self.chapter_bytes > CHAPTER_BYTES.max(self.opening_bytes);
         let closed = is_chapter_full.then(|| self.next_chapter(state));
         Some(Sealed { segment, closed })
@@ -149,18 +138,8 @@ impl Sealer {
     pub fn snapshot(&mut self, now: Time, state: &State) -> (Option<Sealed>, HeadSnapshot) {
         let sealed = self.seal(now, state);
         let frame = self.writer.head_snapshot(Fold::new(state, &self.layers));
-        let header = wire::Snapshot {
-            log: self.log.clone(),
-            seq: state.seq,
-        };
-        let message: Bytes = wire::encode_server(&header.into(), &[&frame]).into();
-        let snapshot = HeadSnapshot {
-            seq: state.seq,
-            taken_at: now,
-            chapter: self.summarizer.summary(),
-            frame_at: message.len() - frame.len(),
-            message,
-        };
+        let chapter = self.summarizer.summary();
+        let snapshot = HeadSnapshot::new(&self.log, state, &frame, chapter, now);
         (sealed, snapshot)
     }
 }

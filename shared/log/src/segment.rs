@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use watchscope_model::summary::Summary;
-use watchscope_model::{Seq, Time};
+use watchscope_model::wire;
+use watchscope_model::{LogId, Seq, State, Time};
 
 /// A sealed run of records, encoded once for all.
 #[derive(Clone, Debug)]
@@ -23,6 +24,26 @@ pub struct SealedSegment {
 }
 
 impl SealedSegment {
+    /// A segment of a log by its frame, with its first and last record and their times.
+    pub(crate) fn new(
+        log: &LogId,
+        frame: &[u8],
+        (first, last): (Seq, Seq),
+        (first_at, last_at): (Time, Time),
+    ) -> Self {
+        let header = wire::Segment { log: log.clone() };
+        let message: Bytes = wire::encode_server(&header.into(), &[frame]).into();
+        Self {
+            first,
+            last,
+            first_at,
+            last_at,
+            frame_at: message.len() - frame.len(),
+            message,
+            bytes_before: 0,
+        }
+    }
+
     /// The segment's frame.
     #[must_use]
     pub fn frame(&self) -> &[u8] {
@@ -45,6 +66,28 @@ pub struct HeadSnapshot {
 }
 
 impl HeadSnapshot {
+    /// A snapshot of a log by its head frame; `chapter` is the open chapter in short.
+    pub(crate) fn new(
+        log: &LogId,
+        state: &State,
+        frame: &[u8],
+        chapter: Summary,
+        taken_at: Time,
+    ) -> Self {
+        let header = wire::Snapshot {
+            log: log.clone(),
+            seq: state.seq,
+        };
+        let message: Bytes = wire::encode_server(&header.into(), &[frame]).into();
+        Self {
+            seq: state.seq,
+            taken_at,
+            chapter,
+            frame_at: message.len() - frame.len(),
+            message,
+        }
+    }
+
     /// The head frame.
     #[must_use]
     pub fn frame(&self) -> &[u8] {

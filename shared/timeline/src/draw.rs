@@ -15,6 +15,7 @@ mod more;
 mod object;
 mod phases;
 mod ruler;
+mod seam;
 mod strip;
 mod travel;
 mod version;
@@ -192,6 +193,8 @@ struct EpochView<'a> {
     trace: &'a Trace,
     layers: &'a LayerTrace,
     end: Time,
+    /// Whether it goes on.
+    is_live: bool,
 }
 
 struct Drawer<'a> {
@@ -230,6 +233,7 @@ impl<'a> Drawer<'a> {
                 number: epoch.number(),
                 trace: &epoch.trace,
                 layers: &epoch.layer_trace,
+                is_live: Some(epoch.number()) == last,
                 end: if Some(epoch.number()) == last {
                     picture.now
                 } else {

@@ -96,6 +96,16 @@ pub(super) enum Command {
          {PLACES}"
     ))]
     Record(RecordArgs),
+    /// Serve the page over recordings: no cluster is asked
+    #[command(after_help = format!(
+        "Examples:\n\
+         \x20 watchscope replay incident.wscope\n\
+         \x20 watchscope replay /var/lib/watchscope   all that a history holds\n\n\
+         The time on the page is that of the recording's last record. Standard output carries one line, the link to \
+         the page.\n\n\
+         {PLACES}"
+    ))]
+    Replay(ReplayArgs),
     /// Compare what watches hold with etcd now: exit 0 clean, 3 diverged, 4 cannot tell
     #[command(after_help = format!(
         "Examples:\n\
@@ -133,6 +143,19 @@ pub(super) enum Command {
     #[command(after_help = "Example:\n\
          \x20 watchscope explain F11")]
     Explain(ExplainArgs),
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+pub(super) struct ReplayArgs {
+    /// Recordings, and folders of them, of one log
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    pub(super) files: Vec<PathBuf>,
+    /// Of recordings of several logs, the one to show
+    #[arg(long, env = "WATCHSCOPE_LOG", value_name = "NAME")]
+    pub(super) log: Option<String>,
+    #[command(flatten)]
+    pub(super) listen: ListenArgs,
 }
 
 /// Arguments of `explain`.

@@ -1,6 +1,6 @@
 //! What the server delivers, taken into store, clock and view.
 
-use watchscope_model::Seq;
+use watchscope_model::{Seq, Time};
 use watchscope_timeline::View;
 
 use super::model::Model;
@@ -17,6 +17,10 @@ impl Model {
             Delivery::Welcome(welcome) => {
                 self.link.clock.reset();
                 self.link.clock.set(welcome.at, local);
+                if let Some(to) = welcome.recorded_to {
+                    // Nothing comes after a recording's last record.
+                    self.link.clock.hold(to);
+                }
                 self.link.contexts = None;
                 self.link.history = None;
                 // The store learns of a new epoch with the head that follows.
@@ -39,8 +43,14 @@ impl Model {
                     self.store
                         .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
                     if std::mem::take(&mut self.link.is_first_view) {
-                        let (begin, last) = (welcome.first_at, self.store.last_news());
-                        self.view = View::opened(self.now(), begin, last, self.view.width_px);
+                        let width_px = self.view.width_px;
+                        self.view = match welcome.recorded_from.zip(welcome.recorded_to) {
+                            Some((from, to)) => recorded(from, to, width_px),
+                            None => {
+                                let (begin, last) = (welcome.first_at, self.store.last_news());
+                                View::opened(self.now(), begin, last, width_px)
+                            }
+                        };
                     }
                 }
             }
@@ -105,4 +115,14 @@ impl Model {
         }
         None
     }
+}
+
+/// All of a recording, with a little room at its ends.
+fn recorded(from: Time, to: Time, width_px: f64) -> View {
+    let room_us = (to.micros_since(from) / 40).max(500_000);
+    View::between(
+        from.plus_micros(-room_us),
+        to.plus_micros(room_us),
+        width_px,
+    )
 }

@@ -210,6 +210,9 @@ pub(crate) fn welcome_to(log: &str) -> Vec<u8> {
         at: at(10.0),
         version: "0".into(),
         first_at: START,
+        recording: None,
+        recorded_from: None,
+        recorded_to: None,
     };
     encode_server(&welcome.into(), &[])
 }

@@ -43,6 +43,7 @@ const LAG_CHECK_US: i64 = 1_000_000;
 #[derive(Debug)]
 pub struct Reader {
     version: Text,
+    recording: Option<Recording>,
     feed: Feed,
     is_paused: bool,
     is_subscribed: bool,
@@ -60,6 +61,17 @@ pub struct Reader {
     /// Whether it joins because it was left behind.
     is_late: bool,
     served: Served,
+}
+
+/// What is read where there is no live log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// Its name, for people.
+    pub name: Text,
+    /// The time of the first record that is shown at once.
+    pub from: Time,
+    /// The time of its last record.
+    pub to: Time,
 }
 
 /// What became of a viewer so far, for whoever counts.
@@ -195,6 +207,7 @@ impl Reader {
     pub fn new(version: Text) -> Self {
         Self {
             version,
+            recording: None,
             feed: Feed::Greeting,
             is_paused: false,
             is_subscribed: true,
@@ -210,6 +223,12 @@ impl Reader {
             is_late: false,
             served: Served::default(),
         }
+    }
+
+    /// The same, of a recording.
+    #[must_use]
+    pub fn of_recording(self, recording: Option<Recording>) -> Self {
+        Self { recording, ..self }
     }
 
     /// What became of it so far.
@@ -374,6 +393,8 @@ impl Reader {
             .filter(|_| is_this_log && hello.epoch.as_ref() == Some(ring.epoch()))
             .map(Seq::next);
         let resumed = held.filter(|&next| may_resume(next, ring, now));
+        let recording = self.recording.clone();
+        let recording = recording.as_ref();
         self.tell(Welcome {
             protocol: PROTOCOL_VERSION,
             log: ring.log().clone(),
@@ -384,6 +405,9 @@ impl Reader {
             at: now,
             version: self.version.clone(),
             first_at: ring.first_at(),
+            recording: recording.map(|recording| recording.name.clone()),
+            recorded_from: recording.map(|recording| recording.from),
+            recorded_to: recording.map(|recording| recording.to),
         });
         if let Some(next) = held.filter(|&next| next < ring.first()) {
             self.tell(Expired {

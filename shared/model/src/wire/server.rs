@@ -30,6 +30,12 @@ messages! {
             version: Text,
             /// The wall clock at which the ring's first record was taken.
             first_at: Time,
+            /// If this is no live log but a recording: its name.
+            recording: Option<Text>,
+            /// The time of the first record of a recording that is shown at once.
+            recorded_from: Option<Time>,
+            /// The time of its last record: it is always then.
+            recorded_to: Option<Time>,
         }
         /// A head frame: the fold up to `seq`, and the open chapter's dictionary. The frame follows.
         1 Snapshot {

@@ -3,7 +3,7 @@
 use watchscope_model::Time;
 
 use super::{Drawer, HAIR, LEAST, Layer, TextLook};
-use crate::format::{clock, duration, text_width};
+use crate::format::{clock, text_width};
 use crate::scene::{Align, Hatch, Px, Step, Stroke};
 use crate::store::Coverage;
 use crate::tokens::Token;
@@ -14,8 +14,6 @@ const WORDS_FROM: Px = Px::whole(100);
 const BEFORE_WORDS: &str = "before watchscope started";
 /// What stands where watchscope did not run: the longest that has room.
 const PAUSE_WORDS: [&str; 2] = ["watchscope did not run", "did not run"];
-/// The lines at the edges of a seam stand this far apart where it is narrower.
-const SEAM_LEAST: Px = Px::whole(4);
 
 impl Drawer<'_> {
     /// Vertical lines at the ruler's labelled ticks.
@@ -121,44 +119,6 @@ impl Drawer<'_> {
             }
         }
         self.pauses(height);
-    }
-
-    /// Where nobody watched, between two runs of watchscope: nothing is drawn in it, not even the grid.
-    fn seam(&mut self, from: Time, to: Time) {
-        let height = (Px::ZERO, self.picture.height);
-        let start = self.x(from).floor();
-        let end = self.x(to).floor().max(start + SEAM_LEAST);
-        self.fill(Layer::Cover, (start, end), height, Token::Ground1);
-        for x in [start, end] {
-            let line = [Step::Move(x, height.0), Step::Line(x, height.1)];
-            let dots = Stroke::dashed(Token::Text2, Px::whole(2), 2, 2);
-            self.stroke(Layer::Cover, &line, dots);
-        }
-        let times = format!("{} – {}", clock(from), clock(to));
-        let lasted = format!("not watched for {}", duration(to.micros_since(from)));
-        let lines = ["watchscope restarted".to_owned(), times, lasted];
-        let widest = lines.iter().map(|line| text_width(line, 11, 600)).max();
-        let widest = widest.unwrap_or_default();
-        let is_inside = end - start >= widest + Px::whole(16);
-        let x = if is_inside {
-            start + (end - start - widest).half()
-        } else {
-            end + Px::whole(8)
-        };
-        let ground = if is_inside {
-            Token::Ground1
-        } else {
-            Token::Ground0
-        };
-        for (place, line) in (0..).zip(lines) {
-            let look = if place == 0 {
-                TextLook::strong(Token::Text1)
-            } else {
-                TextLook::plain(Token::Text2)
-            };
-            let y = Px::whole(16 + 16 * place);
-            self.write(Layer::Cover, x, y, line, look.over(ground));
-        }
     }
 
     /// Where watchscope did not run, and so saw nothing: over all lanes.

@@ -70,6 +70,8 @@ impl Drawer<'_> {
         let label = Label::new(Rank::Name, Layer::Stream, forms, look, text_y, xs);
         self.label_inside(label.reaching(REACH));
         if span.end.is_none() {
+            let middle = (y + bottom).half() - HAIR;
+            self.trails_off(epoch, span, middle, Token::Stream);
             return;
         }
         match what.cause {

@@ -47,6 +47,8 @@ impl Drawer<'_> {
                 let x0 = self.x(span.start.at);
                 let x1 = self.x(end).max(x0 + LEAST);
                 lines.push((span.what.severity, x0, x1));
+                let ink = severity_ink(span.what.severity);
+                self.trails_off(epoch, span, top + Px::whole(16), ink);
             }
             for span in epoch.trace.occurrences.all() {
                 // The last occurrence before the view has its chip at the left edge, if its finding stands there.
@@ -129,7 +131,9 @@ impl Drawer<'_> {
                 .map(|taken| taken.0)
                 .filter(|&x| x > right)
                 .min();
-            let room = next.unwrap_or(self.end_x).min(self.end_x) - right - Px::whole(12);
+            // They end with their run.
+            let end_x = self.x(chip.epoch.end).min(self.end_x);
+            let room = next.unwrap_or(end_x).min(end_x) - right - Px::whole(12);
             for text in [words.as_str(), &what.summary, &what.name] {
                 let look = if strong {
                     TextLook::strong(Token::Text1)

@@ -62,6 +62,7 @@ impl Drawer<'_> {
             let known_to = doubt(from).map_or(end, |doubt| doubt.min(end));
             self.alive(from, known_to, ys);
             self.dots(self.x(known_to), self.x(end), mid);
+            self.trails_off(epoch, span, ys.0, Token::Life);
             let target = Target::Stretch(StretchKind::Life, record(epoch, span.start.seq));
             let reach = Px::whole(4);
             self.hit(

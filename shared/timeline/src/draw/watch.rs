@@ -389,6 +389,7 @@ impl Drawer<'_> {
             Token::Stream,
         );
         self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
+        self.trails_off(epoch, span, y, Token::Stream);
         let target = Target::Stretch(StretchKind::Stream, record(epoch, span.start.seq));
         self.hit((x0, x1), (y, bottom), row.id, target);
         if let (Some(end), Some((fall, cause))) = (span.end, trace.fall(span)) {

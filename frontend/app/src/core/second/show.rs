@@ -1,7 +1,7 @@
 //! From the store to what the panels show: words of the header, texts of the status bar, why there is little to see.
 
 use watchscope_model::vocabulary::DiskTrouble;
-use watchscope_model::wire::History;
+use watchscope_model::wire::{History, Welcome};
 use watchscope_model::{Seq, State, Time};
 use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{View, format};
@@ -30,6 +30,9 @@ impl Model {
         let state = self.store.state().unwrap_or(&empty);
         let head = state.seq.0;
         self.shown.summary = summary::summarise(state);
+        if let Some(name) = self.recording() {
+            self.shown.summary.words = format!("recording {name}");
+        }
         self.publish_problems();
         self.publish_findings(now);
         self.shown.empty = self.emptiness(now);
@@ -96,24 +99,23 @@ impl Model {
         } else {
             format!("{shown} of {all} lanes, {} filtered out", self.rows.hidden)
         };
+        let live = self.link.welcome.as_ref();
+        let live = live.filter(|welcome| welcome.recording.is_none());
         let ring = self
             .link
             .heartbeat
             .as_ref()
+            .filter(|_| live.is_some())
             .map_or_else(String::new, |heartbeat| {
                 let percent = heartbeat.ring_bytes * 100 / heartbeat.ring_capacity.max(1);
                 format!("{percent} % of ring")
             });
-        let kept = self
-            .link
-            .welcome
-            .as_ref()
-            .map_or_else(String::new, |welcome| {
-                format!(
-                    "{} kept",
-                    format::duration(now.micros_since(welcome.first_at))
-                )
-            });
+        let kept = live.map_or_else(String::new, |welcome| {
+            format!(
+                "{} kept",
+                format::duration(now.micros_since(welcome.first_at))
+            )
+        });
         StatusBar {
             history: self.history_words(),
             left: vec![
@@ -139,6 +141,7 @@ impl Model {
         let head = self.store.state().map_or(Seq(0), |state| state.seq);
         match (&self.link.welcome, &self.link.history) {
             (None, _) => HistoryWords::default(),
+            (Some(welcome), _) if welcome.recording.is_some() => recording_words(welcome),
             (Some(_), None) => HistoryWords {
                 text: "History: off".to_owned(),
                 is_trouble: false,
@@ -188,9 +191,29 @@ impl Model {
         })
     }
 
+    /// The name of the recording that is shown, if it is one.
+    pub fn recording(&self) -> Option<&str> {
+        let welcome = self.link.welcome.as_ref()?;
+        welcome.recording.as_deref()
+    }
+
     /// The time of the first record the server keeps.
     pub(super) fn ring_begins(&self) -> Option<Time> {
         self.link.welcome.as_ref().map(|welcome| welcome.first_at)
+    }
+}
+
+/// `Recording: 2026-11-17 11:20:00 to 2026-11-17 12:00:00`.
+fn recording_words(welcome: &Welcome) -> HistoryWords {
+    let at = |at: Option<Time>| {
+        at.map_or_else(String::new, |at| {
+            format!("{} {}", format::date(at), format::clock(at))
+        })
+    };
+    let (from, to) = (at(welcome.recorded_from), at(welcome.recorded_to));
+    HistoryWords {
+        text: format!("Recording: {from} to {to}"),
+        is_trouble: false,
     }
 }
 

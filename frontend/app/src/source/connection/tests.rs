@@ -51,6 +51,9 @@ fn welcome() -> Vec<u8> {
         at: Time(0),
         version: "0".into(),
         first_at: Time(0),
+        recording: None,
+        recorded_from: None,
+        recorded_to: None,
     };
     encode_server(&welcome.into(), &[])
 }

@@ -1,0 +1,67 @@
+//! `watchscope replay`: the page over recordings.
+
+use tokio::sync::watch;
+
+use super::args::ReplayArgs;
+use super::exit::Failure;
+use super::page::Plan;
+use super::signals::stop_flag;
+use crate::hub::LogHub;
+use crate::recordings::{JoinError, Joined};
+use crate::replay::{Replay, name_of};
+use crate::stop::stopped;
+
+/// Serves the page over recordings of one log.
+///
+/// # Errors
+/// Exit code 1 if they cannot be read, 2 if they are of several logs.
+pub(super) async fn replay(args: ReplayArgs) -> Result<(), Failure> {
+    let plan = Plan::of(args.listen)?;
+    let opened = tokio::task::block_in_place(|| {
+        let joined = Joined::open(&args.files, args.log.as_deref()).map_err(joining)?;
+        for file in joined.files() {
+            for damage in &file.contents().damaged {
+                tracing::warn!("{}: {damage}", file.path().display());
+            }
+        }
+        let name = name_of(&args.files);
+        Replay::open(joined, &name).map_err(|error| Failure::failed(format!("{name}: {error}")))
+    });
+    let Replay {
+        log,
+        past,
+        recording,
+    } = opened?;
+    let mut stop = stop_flag().map_err(Failure::failed)?;
+    let page = plan.open().await?;
+    let (hub, mut commands) = LogHub::new(log.clone(), env!("CARGO_PKG_VERSION"));
+    let hub = hub.with_recording(recording, past);
+    let (end, ending) = watch::channel(false);
+    let (goodbye, stopping) = (hub.clone(), stop.clone());
+    let refusing = async move {
+        loop {
+            tokio::select! {
+                () = stopped(&mut stop) => break,
+                Some(command) = commands.recv() => {
+                    let words = "this is a recording; there is no cluster to ask".to_owned();
+                    // A viewer that has gone needs no answer.
+                    let _ = command.reply.send(Err(words));
+                }
+            }
+        }
+        goodbye.go_away();
+        end.send_replace(true);
+    };
+    let history = watch::channel(None).1;
+    let serving = page.run(hub, log, history, false, stopping, ending);
+    let (served, ()) = tokio::join!(serving, refusing);
+    served
+}
+
+/// What several logs are is a matter of usage.
+pub(super) fn joining(error: JoinError) -> Failure {
+    match error {
+        JoinError::SeveralLogs { .. } | JoinError::OtherLogs { .. } => Failure::usage(error),
+        _ => Failure::failed(error),
+    }
+}
