@@ -125,6 +125,20 @@ impl Store {
 }
 
 impl Epoch {
+    /// The chapters that the server listed, in the order of their first records.
+    pub(crate) fn catalogue(&self) -> &[CatalogueEntry] {
+        &self.catalogue
+    }
+
+    /// Whether a listed chapter holds a record.
+    pub(crate) fn lists(&self, seq: Seq) -> bool {
+        let behind = self
+            .catalogue
+            .partition_point(|entry| entry.summary.first <= seq);
+        let entry = behind.checked_sub(1).map(|place| &self.catalogue[place]);
+        entry.is_some_and(|entry| seq <= entry.summary.last)
+    }
+
     fn list(&mut self, entry: CatalogueEntry) {
         let (first, last) = (entry.summary.first, entry.summary.last);
         if entry.is_merged {

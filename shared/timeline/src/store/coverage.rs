@@ -178,7 +178,11 @@ impl Epoch {
             if after.next() < piece.first {
                 let split = if after.next() >= ring_first {
                     let is_first = place == 0;
-                    (is_first.then(|| ring_at.clamp(cursor, begins))).unwrap_or(cursor)
+                    if is_first {
+                        ring_at.clamp(cursor, begins)
+                    } else {
+                        cursor
+                    }
                 } else if piece.first <= ring_first {
                     begins
                 } else {
@@ -279,7 +283,7 @@ impl Epoch {
     }
 
     /// Whether its very beginning is known.
-    fn begins_known(&self) -> bool {
+    pub(crate) fn begins_known(&self) -> bool {
         let chapter = self.chapters.first().map(|chapter| chapter.first);
         let ring = self.ring_first.map(|(first, _)| first);
         let listed = self.catalogue.first().map(|entry| entry.summary.first);

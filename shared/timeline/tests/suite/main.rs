@@ -6,6 +6,7 @@ mod cases;
 mod common;
 mod evidence;
 mod layers;
+mod overview;
 mod past;
 mod quiet;
 mod rules;

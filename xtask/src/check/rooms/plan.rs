@@ -254,6 +254,7 @@ const TIMELINE: Crate = Crate {
             &["picture"],
             &["draw", "ground", "lanes", "store"],
         ),
+        room("overview", &["overview"], &["ground", "store"]),
         room("root", &["lib"], &[]),
     ],
     machines: &[&["draw.rs", "draw/labels.rs"]],

@@ -1,0 +1,197 @@
+//! How many changes there were: counted from marks where records are loaded, from the catalogue where they are not.
+
+use watchscope_model::Time;
+use watchscope_model::event::Change;
+use watchscope_model::wire::Availability;
+
+use super::scale::Overview;
+use crate::scene::STRIP_COLUMN_PX;
+use crate::store::{Epoch, Store};
+
+const COLUMN_PX: usize = STRIP_COLUMN_PX as usize;
+/// A listed chapter is one step if it is at least this wide, in px; narrower ones add up in columns.
+const STEP_PX: i64 = 6;
+/// Steps stand 1 px apart if they are at least this wide, in px.
+const APART_FROM_PX: i64 = 12;
+
+/// Changes in each part of the strip.
+pub(super) struct Density {
+    /// Of loaded records, by column.
+    pub(super) loaded: Vec<u32>,
+    /// Of narrow listed chapters, by column.
+    pub(super) narrow: Vec<u32>,
+    /// Of wide listed chapters, by px: how many a column has on average, and whether the px parts two
+    /// chapters.
+    pub(super) wide: Vec<(u32, bool)>,
+}
+
+impl Density {
+    /// Counts all changes that the strip shows.
+    pub(super) fn count(store: &Store, scale: &Overview) -> Self {
+        let mut density = Self {
+            loaded: vec![0; scale.columns()],
+            narrow: vec![0; scale.columns()],
+            wide: vec![(0, false); scale.pixels()],
+        };
+        for epoch in store.epochs() {
+            density.add_loaded(epoch, scale);
+            density.add_listed(epoch, scale);
+        }
+        density
+    }
+
+    /// The most changes of a column.
+    pub(super) fn most(&self) -> u32 {
+        let columns = self.loaded.iter().chain(&self.narrow).copied();
+        let steps = self.wide.iter().map(|&(count, _)| count);
+        columns.chain(steps).max().unwrap_or(0)
+    }
+
+    fn add_loaded(&mut self, epoch: &Epoch, scale: &Overview) {
+        let column_us = scale.column_us();
+        for watch in epoch.trace.watches.iter().flatten() {
+            let marks = &watch.marks;
+            // Times rise, so most marks are in the column of the one before.
+            let (mut column, mut ends) = (0, scale.left());
+            for place in marks.place_at(scale.left())..marks.len() {
+                let at = marks.at(place);
+                if at >= ends {
+                    column = at.micros_since(scale.left()).div_euclid(column_us) as usize;
+                    if column >= self.loaded.len() {
+                        break;
+                    }
+                    let end_us = (column as i64 + 1).saturating_mul(column_us);
+                    ends = scale.left().plus_micros(end_us);
+                }
+                self.loaded[column] += u32::from(marks.kind(place).class().is_some());
+            }
+        }
+    }
+
+    fn add_listed(&mut self, epoch: &Epoch, scale: &Overview) {
+        let mut before = None;
+        for entry in epoch.catalogue() {
+            let summary = &entry.summary;
+            // A chapter begins where the one before it ends.
+            let follows = before.filter(|&(next, _)| next == summary.first);
+            let from = follows.map_or(summary.first_at, |(_, at)| at);
+            before = Some((summary.last.next(), summary.last_at));
+            let mut counts = summary.counts.iter();
+            let changes = counts.find(|(kind, _)| *kind == Change::KIND);
+            if let Some(&(_, changes)) = changes
+                && entry.availability == Availability::Kept
+            {
+                self.add_chapter(scale, from, summary.last_at.max(from), changes);
+            }
+        }
+    }
+
+    fn add_chapter(&mut self, scale: &Overview, from: Time, to: Time, changes: u64) {
+        if to < scale.left() || from >= scale.right() || changes == 0 {
+            return;
+        }
+        let column_us = scale.column_us();
+        let lasted_us = to.micros_since(from).max(1);
+        let pxs = scale.pxs_of(from, to);
+        let width = scale.px_of(to) - scale.px_of(from);
+        if width >= STEP_PX {
+            let average = average(changes, column_us, lasted_us);
+            let begins = width >= APART_FROM_PX && scale.px_of(from) == pxs.start as i64;
+            for (place, step) in self.wide[pxs].iter_mut().enumerate() {
+                step.0 = step.0.max(average);
+                step.1 |= begins && place == 0;
+            }
+            return;
+        }
+        for column in pxs.start / COLUMN_PX..=pxs.end / COLUMN_PX {
+            let Some(count) = self.narrow.get_mut(column) else {
+                return;
+            };
+            let start = scale.left().plus_micros(column as i64 * column_us);
+            let end = start.plus_micros(column_us);
+            let inside_us = to.min(end).micros_since(from.max(start));
+            let is_only = pxs.start / COLUMN_PX == pxs.end / COLUMN_PX;
+            let inside_us = if is_only { lasted_us } else { inside_us };
+            if inside_us > 0 {
+                *count = count.saturating_add(share(changes, inside_us, lasted_us));
+            }
+        }
+    }
+}
+
+/// The changes of an average column, rounded, but at least 1: a column that has any is no lower.
+fn average(count: u64, column_us: i64, whole_us: i64) -> u32 {
+    let (column, whole) = (column_us.max(0) as u128, whole_us.max(1) as u128);
+    let average = (u128::from(count) * column + whole / 2) / whole;
+    u32::try_from(average.max(1)).unwrap_or(u32::MAX)
+}
+
+/// The part of `count` that belongs to a part of a duration, rounded up: what is rare does not vanish.
+fn share(count: u64, part_us: i64, whole_us: i64) -> u32 {
+    let (part, whole) = (part_us.max(0) as u128, whole_us.max(1) as u128);
+    let share = (u128::from(count) * part).div_ceil(whole);
+    u32::try_from(share).unwrap_or(u32::MAX)
+}
+
+/// The heights of columns and steps: they rise with log2(1 + n), and the most fills the row.
+pub(super) struct Heights {
+    /// Height of the row, in px.
+    limit: u32,
+    /// log2 of the most changes of a column, rounded up to a whole number: heights keep while it grows little.
+    most_bits: u32,
+}
+
+/// A row is full at 15 changes in a column or more, so that a few do not look like many.
+const LEAST_BITS: u32 = 4;
+
+impl Heights {
+    pub(super) fn new(limit_px: u8, most: u32) -> Self {
+        Self {
+            limit: u32::from(limit_px),
+            most_bits: log2(most).div_ceil(BIT).max(LEAST_BITS),
+        }
+    }
+
+    /// Height of a column of `count` changes in px: at least 1 if there is any.
+    pub(super) fn height_px(&self, count: u32) -> u8 {
+        let height = log2(count) * self.limit / (self.most_bits * BIT);
+        let least = u32::from(count > 0);
+        height.max(least).min(self.limit) as u8
+    }
+}
+
+/// Steps of [`log2`] in a bit.
+const BIT: u32 = 256;
+
+/// log2 of 1 + `count` in steps of 1/256: whole numbers give the same on host and wasm.
+fn log2(count: u32) -> u32 {
+    let value = u64::from(count) + 1;
+    let whole = value.ilog2();
+    // Between two powers of two a straight line is near enough.
+    let part = (value << 8 >> whole) as u32 - BIT;
+    whole * BIT + part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heights_rise_with_the_logarithm_and_the_most_fills_the_row() {
+        let heights = |most| {
+            let heights = Heights::new(20, most);
+            [0, 1, 3, 15, 100, 1_023].map(|count| heights.height_px(count))
+        };
+        assert_eq!(heights(3), [0, 5, 10, 20, 20, 20]);
+        assert_eq!(heights(1_023), [0, 2, 4, 8, 13, 20]);
+        assert_eq!(Heights::new(25, u32::MAX).height_px(u32::MAX), 25);
+    }
+
+    #[test]
+    fn a_share_is_rounded_up_and_does_not_overflow() {
+        assert_eq!(share(1, 1, 100), 1);
+        assert_eq!(share(100, 1, 4), 25);
+        assert_eq!(share(u64::MAX, i64::MAX, 1), u32::MAX);
+        assert_eq!([1, 14, 15].map(|count| average(count, 1, 10)), [1, 1, 2]);
+    }
+}

@@ -1,0 +1,147 @@
+//! What is known of each px of the strip, and the seams in it.
+
+use std::ops::Range;
+
+use watchscope_model::Time;
+
+use super::scale::Overview;
+use crate::store::{Coverage, Stretch};
+
+/// A seam is at least this wide, in px: two lines of 2 px, 4 px apart.
+const SEAM_PX: i64 = 6;
+/// What watchscope lost is at least this wide, in px.
+const LOST_PX: i64 = 3;
+
+/// Width of the break in the axis, in px.
+pub(super) const BREAK_PX: usize = 12;
+
+/// What is known of the stretch of time that a strip shows.
+pub(super) struct Known {
+    /// Of each px; absent: it is before all that is known, or after now.
+    pixels: Vec<Option<Coverage>>,
+    /// Seams from left to right; those that would touch are one.
+    pub(super) seams: Vec<Seam>,
+    /// Until when records have expired, if the oldest ones have.
+    pub(super) expired_before: Option<Time>,
+    /// Whether something is known that is older than the strip: its axis has a break on the left.
+    pub(super) has_more: bool,
+}
+
+/// A time in which nobody watched.
+pub(super) struct Seam {
+    /// Where it is drawn, in px.
+    pub(super) pxs: Range<i64>,
+    /// When watchscope ran again.
+    pub(super) ends: Time,
+}
+
+impl Known {
+    /// Reads what the store knows. Where kinds meet in a px: lost over seam over the others.
+    pub(super) fn read(coverage: &[Stretch], scale: &Overview, now: Time) -> Self {
+        let first = coverage.first();
+        let expired = first.filter(|first| is_gone(first.coverage));
+        let mut known = Self {
+            pixels: vec![None; scale.pixels()],
+            seams: Vec::new(),
+            expired_before: expired.map(|first| first.to),
+            has_more: false,
+        };
+        let (mut seams, mut lost) = (Vec::new(), Vec::new());
+        for stretch in coverage {
+            if stretch.to < scale.left() || stretch.from > scale.right() {
+                continue;
+            }
+            let pxs = scale.pxs_of(stretch.from, stretch.to.min(now));
+            match stretch.coverage {
+                Coverage::Seam => seams.push((wide(&pxs, SEAM_PX, scale), stretch.to)),
+                Coverage::Lost => lost.push(wide(&pxs, LOST_PX, scale)),
+                _ => {}
+            }
+            known.pixels[pxs].fill(Some(stretch.coverage));
+        }
+        for (pxs, ends) in seams {
+            known.fill(&pxs, Coverage::Seam);
+            known.add_seam(pxs, ends);
+        }
+        for pxs in lost {
+            known.fill(&pxs, Coverage::Lost);
+        }
+        if first.is_some_and(|first| begins(first) < scale.left()) {
+            known.has_more = true;
+            let width = BREAK_PX.min(scale.pixels());
+            known.pixels[..width].fill(None);
+        }
+        known
+    }
+
+    fn fill(&mut self, pxs: &Range<i64>, coverage: Coverage) {
+        self.pixels[pxs.start as usize..pxs.end as usize].fill(Some(coverage));
+    }
+
+    fn add_seam(&mut self, pxs: Range<i64>, ends: Time) {
+        match self.seams.last_mut() {
+            Some(last) if pxs.start <= last.pxs.end => {
+                last.pxs.end = last.pxs.end.max(pxs.end);
+                last.ends = ends;
+            }
+            _ => self.seams.push(Seam { pxs, ends }),
+        }
+    }
+
+    /// What is known of a px.
+    pub(super) fn at(&self, px: usize) -> Option<Coverage> {
+        self.pixels.get(px).copied().flatten()
+    }
+
+    /// The runs of px for which `is` holds, from left to right.
+    pub(super) fn runs(&self, is: impl Fn(Coverage) -> bool) -> Vec<Range<i64>> {
+        let holds = |px: usize| self.pixels[px].is_some_and(&is);
+        runs(self.pixels.len(), |px| holds(px).then_some(()))
+            .map(|(pxs, ())| pxs)
+            .collect()
+    }
+}
+
+/// Whether the records of a stretch can be had no more.
+pub(super) fn is_gone(coverage: Coverage) -> bool {
+    matches!(coverage, Coverage::Expired | Coverage::Dropped)
+}
+
+/// Where a first stretch begins, or where it ends if nobody knows how old it is.
+fn begins(first: &Stretch) -> Time {
+    if first.from > Time(0) {
+        first.from
+    } else {
+        first.to
+    }
+}
+
+/// A run widened to the right to `least` px, and kept inside the strip.
+fn wide(pxs: &Range<usize>, least: i64, scale: &Overview) -> Range<i64> {
+    let width = scale.pixels() as i64;
+    let start = (pxs.start as i64).min(width - least);
+    start..(pxs.end as i64).max(start + least)
+}
+
+/// The runs of equal values, from left to right; px without a value are in none.
+pub(super) fn runs<T: PartialEq>(
+    pixels: usize,
+    value: impl Fn(usize) -> Option<T>,
+) -> impl Iterator<Item = (Range<i64>, T)> {
+    let mut px = 0;
+    std::iter::from_fn(move || {
+        while px < pixels {
+            let start = px;
+            let found = value(px);
+            px += 1;
+            let Some(found) = found else {
+                continue;
+            };
+            while px < pixels && value(px).as_ref() == Some(&found) {
+                px += 1;
+            }
+            return Some((start as i64..px as i64, found));
+        }
+        None
+    })
+}

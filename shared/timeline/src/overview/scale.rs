@@ -1,0 +1,196 @@
+//! The overview's scale: which stretch of time the strip shows, how time becomes x, and what a pointer grips.
+
+use watchscope_model::Time;
+use watchscope_model::time::SECOND_US;
+
+use crate::scene::{Px, STRIP_COLUMN_PX};
+use crate::store::{Epoch, Store};
+use crate::view::View;
+
+/// How far back from now the strip reaches unless a person widens it, in microseconds: 10 h.
+pub const REACH_US: i64 = 36_000 * SECOND_US;
+/// The strip shows at least this much, in microseconds: 1 min.
+const LEAST_US: i64 = 60 * SECOND_US;
+/// The strip is at least this wide, in px.
+const LEAST_WIDTH_PX: f64 = 16.0;
+/// The strip is at most this wide, in px: it bounds the work and the primitives of a scene.
+const MOST_WIDTH_PX: f64 = 16_384.0;
+/// At least this much stays free right of now, in px: the line of now is seen, and a handle on it can be gripped.
+const LEAD_PX: i64 = 12;
+/// Where older records have expired, they take this share of the strip.
+const EXPIRED_SHARE: i64 = 16;
+/// The frame of the view is at least this wide, in px.
+const LEAST_WINDOW_PX: i64 = 6;
+/// A handle can be gripped this far outside of the window, in px, and inside up to a third of it.
+const HANDLE_REACH_PX: f64 = 8.0;
+
+const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
+
+/// The scale of an overview: which stretch of time the strip shows, and its width.
+///
+/// The left edge is a multiple of the duration of a density column, and that duration grows in steps of 1 to 2 %. So
+/// a live strip stands still, then moves by whole columns: what is drawn does not shimmer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overview {
+    left: Time,
+    column_us: i64,
+    width_px: i64,
+    reach_us: i64,
+}
+
+impl Overview {
+    /// Chooses the stretch from the oldest time known to `now`: at least 1 min, at most the last `most_us` microseconds
+    /// (see [`REACH_US`]). It always includes the view; the strip is as wide as the view, in px.
+    #[must_use]
+    pub fn new(store: &Store, now: Time, view: &View, most_us: i64) -> Self {
+        let width_px = view.width_px.clamp(LEAST_WIDTH_PX, MOST_WIDTH_PX) as i64;
+        let known = store.epochs().iter().filter_map(Epoch::begins).min();
+        let known = known.unwrap_or(now).min(now);
+        let latest = now.plus_micros(-most_us.max(LEAST_US));
+        let begin = known.max(latest).min(view.left());
+        let reach_us = now.micros_since(begin);
+        // A part of what has expired shows that there was more.
+        let first = store.epochs().first();
+        let has_lost_its_begin = first.is_some_and(|epoch| !epoch.begins_known());
+        let more_us = if has_lost_its_begin && begin == known {
+            reach_us / EXPIRED_SHARE
+        } else {
+            0
+        };
+        let begin = begin.plus_micros(-more_us);
+        let end = now.max(view.right()).max(begin.plus_micros(LEAST_US));
+        // Snapping the left edge to a column takes up to one of them.
+        let room_px = (width_px - LEAD_PX - COLUMN_PX).max(width_px / 2);
+        let span_us = end.micros_since(begin);
+        let column_us = in_steps(span_us.saturating_mul(COLUMN_PX) / room_px + 1);
+        Self {
+            left: Time(begin.0.div_euclid(column_us).saturating_mul(column_us)),
+            column_us,
+            width_px,
+            reach_us,
+        }
+    }
+
+    /// The x of a time, in px from the left edge of the strip.
+    #[must_use]
+    pub fn x_from_time(&self, at: Time) -> Px {
+        let us = at.micros_since(self.left) as f64;
+        Px::from_f64(us * COLUMN_PX as f64 / self.column_us as f64)
+    }
+
+    /// The time at `x_px` px from the left edge of the strip.
+    #[must_use]
+    pub fn time_from_x(&self, x_px: f64) -> Time {
+        let us = x_px * self.column_us as f64 / COLUMN_PX as f64;
+        self.left.plus_micros(us.round_ties_even() as i64)
+    }
+
+    /// The time at the left edge.
+    #[must_use]
+    pub fn left(&self) -> Time {
+        self.left
+    }
+
+    /// The time at the right edge, which is after now.
+    #[must_use]
+    pub fn right(&self) -> Time {
+        self.time_from_x(self.width_px as f64)
+    }
+
+    /// The width of the strip in px.
+    #[must_use]
+    pub fn width_px(&self) -> f64 {
+        self.width_px as f64
+    }
+
+    /// How far back from now it reaches, in microseconds; a stretch that has expired before all else is not counted.
+    pub(super) fn reach_us(&self) -> i64 {
+        self.reach_us
+    }
+
+    /// The duration of a density column in microseconds.
+    pub(super) fn column_us(&self) -> i64 {
+        self.column_us
+    }
+
+    /// How many whole columns there are.
+    pub(super) fn columns(&self) -> usize {
+        (self.width_px / COLUMN_PX) as usize
+    }
+
+    /// How many whole px there are.
+    pub(super) fn pixels(&self) -> usize {
+        self.width_px as usize
+    }
+
+    /// The whole px that holds a time; it may lie outside of the strip.
+    pub(super) fn px_of(&self, at: Time) -> i64 {
+        let us = at.micros_since(self.left);
+        us.saturating_mul(COLUMN_PX).div_euclid(self.column_us)
+    }
+
+    /// The whole px from one time to another, cut at the edges of the strip; none if `to` is before `from`.
+    pub(super) fn pxs_of(&self, from: Time, to: Time) -> std::ops::Range<usize> {
+        let cut = |at| self.px_of(at).clamp(0, self.width_px) as usize;
+        cut(from)..cut(to.max(from))
+    }
+
+    /// Distance of the labelled hours, in microseconds: those of the ruler, so that labels are at least 90 px apart.
+    pub(super) fn tick_step(&self) -> i64 {
+        let view = View::between(self.left, self.right(), self.width_px as f64);
+        let (mut step, _) = view.tick_steps();
+        // The ruler's steps end with a day; a widened strip may show years.
+        let least = self.column_us.saturating_mul(90 / COLUMN_PX);
+        while step < least {
+            step = step.saturating_mul(2);
+        }
+        step
+    }
+
+    /// The edges of the view's frame in whole px: at least 6 px apart and inside the strip.
+    pub(super) fn window(&self, view: &View) -> (i64, i64) {
+        let (x0, x1) = (self.px_of(view.left()), self.px_of(view.right()));
+        let missing = (LEAST_WINDOW_PX - (x1 - x0)).max(0);
+        let left = (x0 - missing / 2).clamp(0, self.width_px - LEAST_WINDOW_PX);
+        let right = (x1 + missing - missing / 2).min(self.width_px);
+        (left, right.max(left + LEAST_WINDOW_PX))
+    }
+}
+
+/// The duration rounded up by at most 1/64, so that it rarely changes while it grows.
+fn in_steps(us: i64) -> i64 {
+    let us = us.max(1);
+    let step = 1_i64 << us.ilog2().saturating_sub(6);
+    us.saturating_add(step - 1) / step * step
+}
+
+/// What a pointer grips in the strip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grip {
+    /// The frame of the view: a drag moves it.
+    Window,
+    /// The frame's left edge: a drag moves where the view begins.
+    LeftHandle,
+    /// The frame's right edge: a drag moves where the view ends.
+    RightHandle,
+    /// Neither: a drag draws a new frame.
+    Outside,
+}
+
+/// Returns what lies at `x_px` px from the left edge of the strip. Handles reach 8 px outwards; they leave the middle
+/// third of a narrow frame to be moved.
+#[must_use]
+pub fn grip_at(scale: &Overview, view: &View, x_px: f64) -> Grip {
+    let (left, right) = scale.window(view);
+    let (left, right) = (left as f64, right as f64);
+    let inside = HANDLE_REACH_PX.min((right - left) / 3.0);
+    if x_px < left - HANDLE_REACH_PX || x_px > right + HANDLE_REACH_PX {
+        Grip::Outside
+    } else if x_px < left + inside {
+        Grip::LeftHandle
+    } else if x_px > right - inside {
+        Grip::RightHandle
+    } else {
+        Grip::Window
+    }
+}
