@@ -30,6 +30,7 @@ fn second_part() -> Result<Second, SplitLoaderError> {
         records: RECORDS,
         forget: Model::forget,
         person: Model::person,
+        overview: Model::draw_overview,
         publish: Model::publish,
         show: panels::show,
         drawn: panels::drawn,

@@ -63,6 +63,8 @@ pub enum PanelEffect {
     },
     /// Fetch the texts of the failure catalogue, unless they are here.
     FetchTexts,
+    /// Paint the overview as the model has it.
+    PaintOverview,
 }
 
 /// What takes the focus.

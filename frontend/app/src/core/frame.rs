@@ -17,6 +17,9 @@ const MOTION_MS: f64 = 40.0;
 const REDUCED_MOTION_MS: f64 = 1_000.0;
 /// The least time between two writings of the panels, in milliseconds.
 const PUBLISH_MS: f64 = 250.0;
+/// The least time between two pictures of the overview, in milliseconds: its frame follows a view that is dragged, and a
+/// picture of 10,000 chapters takes 1 ms.
+const OVERVIEW_MS: f64 = 100.0;
 /// The first picture waits this long from the start for something to paint, in milliseconds; the second part is loaded
 /// after it.
 const PATIENCE_MS: f64 = 1_500.0;
@@ -56,6 +59,15 @@ impl Model {
         if is_stale {
             self.draw();
             self.frame.is_unpublished = true;
+            self.frame.is_overview_stale = true;
+        }
+        if let Some(second) = self.second
+            && self.frame.is_overview_stale
+            && now_ms - self.frame.overview_ms >= OVERVIEW_MS
+        {
+            self.frame.overview_ms = now_ms;
+            self.frame.is_overview_stale = false;
+            (second.overview)(self);
         }
         self.ask_for_past();
         if self.frame.is_unpublished && now_ms - self.frame.published_ms >= PUBLISH_MS {
@@ -178,6 +190,12 @@ impl Model {
             .frame
             .is_unpublished
             .then_some(PUBLISH_MS - (now_ms - self.frame.published_ms));
+        let overview_ms = (self.second.is_some() && self.frame.is_overview_stale)
+            .then_some(OVERVIEW_MS - (now_ms - self.frame.overview_ms));
+        let publish_ms = [publish_ms, overview_ms]
+            .into_iter()
+            .flatten()
+            .reduce(f64::min);
         let is_dirty = self.frame.is_dirty;
         let wait_ms = match (motion_ms, publish_ms) {
             (Some(motion), Some(publish)) => motion.min(publish),

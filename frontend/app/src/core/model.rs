@@ -127,6 +127,9 @@ pub struct FramePolicy {
     /// A timer runs that asks for one.
     pub(super) is_waiting: bool,
     pub(super) published_ms: f64,
+    /// When the overview was drawn, and whether something has changed since.
+    pub(super) overview_ms: f64,
+    pub(super) is_overview_stale: bool,
     pub(super) is_unpublished: bool,
     pub(super) moved_ms: f64,
     pub(super) is_second_asked: bool,
@@ -149,6 +152,8 @@ impl Default for FramePolicy {
             is_armed: false,
             is_waiting: false,
             published_ms: f64::NEG_INFINITY,
+            overview_ms: f64::NEG_INFINITY,
+            is_overview_stale: true,
             is_unpublished: true,
             moved_ms: 0.0,
             is_second_asked: false,
@@ -193,6 +198,8 @@ pub struct Second {
     pub forget: fn(&mut Model),
     /// Does what the person asks for.
     pub person: fn(&mut Model, Person),
+    /// Draws the overview anew.
+    pub overview: fn(&mut Model),
     /// Writes what the panels show of records and time.
     pub publish: fn(&mut Model, Time),
     /// Shows in the panels what has changed.

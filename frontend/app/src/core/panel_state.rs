@@ -5,7 +5,7 @@ use watchscope_model::id::LogId;
 use watchscope_timeline::health::Order;
 use watchscope_timeline::scene::{StretchKind, Target};
 use watchscope_timeline::words::Footing;
-use watchscope_timeline::{LaneId, RecordId, View};
+use watchscope_timeline::{LaneId, Overview, RecordId, Scene, View};
 
 use crate::input::gesture::{Gesture, Gestures};
 
@@ -48,6 +48,50 @@ pub struct PanelState {
     pub watches_open: bool,
     /// How the table is sorted.
     pub order: Order,
+    /// The strip of all that is kept.
+    pub overview: OverviewState,
+}
+
+/// The strip of all that is kept, and what a pointer does on it.
+#[derive(Debug, Default)]
+pub struct OverviewState {
+    /// What was drawn last: its scale, and the picture.
+    pub drawn: Option<(Overview, Scene)>,
+    /// Its label: how far back it reaches, and of how much.
+    pub words: (String, String),
+    /// How far back a person widened it, in microseconds.
+    pub reach_us: Option<i64>,
+    /// What the pointer that is down on it moves.
+    pub grab: Option<Grab>,
+}
+
+/// What a pointer on the overview moves. Times are those of the press.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Grab {
+    /// The view, which began at `left` when it was gripped at `at`.
+    Window {
+        /// Where the view began.
+        left: Time,
+        /// Where it was gripped.
+        at: Time,
+    },
+    /// The view's left edge; its right one stays.
+    Left {
+        /// The other edge.
+        right: Time,
+    },
+    /// The view's right edge; its left one stays.
+    Right {
+        /// The other edge.
+        left: Time,
+    },
+    /// A new view from here on; a click if the pointer never moved.
+    New {
+        /// Where it was pressed, in px.
+        x_px: f64,
+        /// Whether it has moved.
+        is_drawn: bool,
+    },
 }
 
 /// How a story that is over is shown.

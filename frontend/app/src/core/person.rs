@@ -66,6 +66,34 @@ pub enum Person {
         factor: f64,
     },
 
+    /// A pointer was pressed on the overview.
+    GripOverview {
+        /// Where, in px from its left edge.
+        x_px: f64,
+    },
+    /// The pointer that is down on the overview moved.
+    DragOverview {
+        /// To here, in px from its left edge; it may be beyond the edges.
+        x_px: f64,
+    },
+    /// It was released.
+    ReleaseOverview,
+    /// A wheel over the overview: it shows more time, or less.
+    WidenOverview {
+        /// Over 1 shows more.
+        factor: f64,
+    },
+    /// Moves the window of the overview by a share of its length; towards now if it is positive.
+    StepOverview {
+        /// The share.
+        share: f64,
+    },
+    /// Shows the problem before the middle of the window, or the one after it.
+    ShowProblem {
+        /// The one after it.
+        is_next: bool,
+    },
+
     /// Shows only lanes that fit the text.
     Filter(Box<str>),
     /// Selects a lane and opens its detail, or the lanes that it stands for.

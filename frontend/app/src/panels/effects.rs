@@ -5,10 +5,10 @@ use web_sys::Storage;
 
 use super::focus::{focus_filter, focus_soon, take_focus_back};
 use super::mount::mount;
-use super::{bodies, lesson, texts};
+use super::{bodies, lesson, overview, texts};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::person::Person;
-use crate::runtime::page::{act, elements};
+use crate::runtime::page::{act, elements, read};
 use crate::runtime::theme::THEME_KEY;
 
 /// What a person opened and closed is kept under this key.
@@ -42,6 +42,7 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         }
         PanelEffect::FetchBodies { selection, pane } => bodies::fetch_for(selection, pane),
         PanelEffect::FetchTexts => texts::ask(),
+        PanelEffect::PaintOverview => overview::paint(&read()),
     }
 }
 

@@ -70,23 +70,31 @@ pub(super) fn heighten_detail(by_px: f64) {
 
 /// Drags the edge of the tree.
 pub(super) fn grip_tree(event: &PointerEvent) {
-    grip(event, move |event| {
-        let width = f64::from(event.client_x()).clamp(TREE_PX.0, TREE_PX.1);
-        set_length("--tree-width", width);
-    });
+    grip(
+        event,
+        move |event| {
+            let width = f64::from(event.client_x()).clamp(TREE_PX.0, TREE_PX.1);
+            set_length("--tree-width", width);
+        },
+        || {},
+    );
 }
 
 /// Drags the edge of the detail panel.
 pub(super) fn grip_detail(event: &PointerEvent) {
-    grip(event, move |event| {
-        let window = elements()
-            .window
-            .inner_height()
-            .ok()
-            .and_then(|height| height.as_f64());
-        let below = window.unwrap_or(0.0) - f64::from(event.client_y()) - 24.0;
-        set_length("--detail-height", below.max(DETAIL_PX));
-    });
+    grip(
+        event,
+        move |event| {
+            let window = elements()
+                .window
+                .inner_height()
+                .ok()
+                .and_then(|height| height.as_f64());
+            let below = window.unwrap_or(0.0) - f64::from(event.client_y()) - 24.0;
+            set_length("--detail-height", below.max(DETAIL_PX));
+        },
+        || {},
+    );
 }
 
 /// Sets a length that styles.css reads.
@@ -113,11 +121,15 @@ pub(super) fn grip_scroll(event: &PointerEvent) {
         });
     };
     drag(event);
-    grip(event, drag);
+    grip(event, drag, || {});
 }
 
-/// Follows a pointer from its press until it is released.
-fn grip(event: &PointerEvent, drag: impl Fn(&PointerEvent) + 'static) {
+/// Follows a pointer from its press until it is released; calls `ended` then.
+pub(super) fn grip(
+    event: &PointerEvent,
+    drag: impl Fn(&PointerEvent) + 'static,
+    ended: impl FnOnce() + 'static,
+) {
     event.prevent_default();
     let Some(target) = event
         .current_target()
@@ -133,6 +145,7 @@ fn grip(event: &PointerEvent, drag: impl Fn(&PointerEvent) + 'static) {
     let ending = listener.clone();
     let end = Closure::once_into_js(move || {
         let _ = ends.remove_event_listener_with_callback("pointermove", ending.unchecked_ref());
+        ended();
     });
     let _ = target.add_event_listener_with_callback("pointermove", listener.unchecked_ref());
     let once = web_sys::AddEventListenerOptions::new();
@@ -251,7 +264,7 @@ fn pointer(event: &PointerEvent) -> Pointer {
 }
 
 /// How far a wheel went, in px, sideways and down.
-fn wheel_px(event: &WheelEvent) -> (f64, f64) {
+pub(super) fn wheel_px(event: &WheelEvent) -> (f64, f64) {
     let unit = match event.delta_mode() {
         WheelEvent::DOM_DELTA_LINE => LINE_PX,
         WheelEvent::DOM_DELTA_PAGE => LINE_PX * 30.0,

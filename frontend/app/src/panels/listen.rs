@@ -155,7 +155,11 @@ fn on_resolution() {
     );
 }
 
-fn on<E: FromWasmAbi + 'static>(target: &EventTarget, name: &str, heard: impl FnMut(E) + 'static) {
+pub(super) fn on<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    name: &str,
+    heard: impl FnMut(E) + 'static,
+) {
     // The page listens as long as it lives.
     let heard: JsValue = Closure::<dyn FnMut(E)>::new(heard).into_js_value();
     // It fails on no target.

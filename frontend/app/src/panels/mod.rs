@@ -23,6 +23,7 @@ mod lesson;
 mod listen;
 mod mount;
 mod overlay;
+mod overview;
 mod save;
 mod sides;
 mod signals;

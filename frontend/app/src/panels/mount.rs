@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 
-use super::{debug, detail, findings, header, listen, overlay, signals, status, watches};
+use super::{debug, detail, findings, header, listen, overlay, overview, signals, status, watches};
 use crate::runtime::page::read;
 
 /// Puts the panels into the document, and listens to the person.
@@ -35,6 +35,7 @@ pub(super) fn mount() {
         .into_any()
     });
     listen::listen();
+    overview::listen();
     debug::expose();
     show_icon();
 }

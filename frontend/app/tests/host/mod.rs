@@ -32,6 +32,7 @@ pub(crate) const SECOND: Second = Second {
     records: RECORDS,
     forget: Model::forget,
     person: Model::person,
+    overview: Model::draw_overview,
     publish: Model::publish,
     show: |_| {},
     drawn: || {},

@@ -5,6 +5,7 @@
 //!                     ├─ view        time, scrolling, pointers
 //!                     ├─ selection   what is selected, hovered, gone to      ─► Shown ─► panels
 //!                     ├─ findings    findings, muting, table of watches
+//!                     ├─ overview    the strip of all that is kept
 //!                     ├─ comparison  with the cluster, as it was asked for
 //!                     └─ lesson      what a lesson asks for
 //!   each 250 ms ─► show                words of header, status bar, empty states
@@ -15,6 +16,7 @@ mod act;
 mod comparison;
 mod findings;
 mod lesson;
+mod overview;
 mod person;
 mod records;
 mod selection;

@@ -45,6 +45,16 @@ impl Model {
             }
             Person::Zoom { x_px, factor } => self.zoom(x_px, factor),
 
+            Person::GripOverview { x_px } => self.grip_overview(x_px),
+            Person::DragOverview { x_px } => self.drag_overview(x_px),
+            Person::ReleaseOverview => self.release_overview(),
+            Person::WidenOverview { factor } => self.widen_overview(factor),
+            Person::StepOverview { share } => {
+                let by_px = self.view.width_px * share;
+                self.set_view(self.view.pan(by_px));
+            }
+            Person::ShowProblem { is_next } => self.show_problem(is_next),
+
             Person::Filter(text) => {
                 self.lanes.set_filter(&text);
                 self.panels.filter = text.into();

@@ -1,0 +1,172 @@
+//! The strip of all that is kept: when it is drawn, and what a pointer or a key does on it.
+
+use watchscope_model::Time;
+use watchscope_timeline::View;
+use watchscope_timeline::overview::{
+    Grip, Overview, REACH_US, grip_at, next_trouble, overview, previous_trouble, words,
+};
+use watchscope_timeline::scene::Px;
+
+use crate::core::effect::{Effect, PanelEffect};
+use crate::core::model::Model;
+use crate::core::panel_state::Grab;
+
+/// Its height where a history is kept or a recording is shown, in px.
+const HIGH_PX: f64 = 64.0;
+/// Its height where there is only the ring, in px.
+const LOW_PX: f64 = 48.0;
+/// A pointer that moved less than this was a click, in px.
+const CLICK_PX: f64 = 4.0;
+/// A window that is drawn is at least this long, in microseconds.
+const LEAST_US: i64 = 10_000;
+
+impl Model {
+    /// The height of the overview, in px.
+    #[must_use]
+    pub fn overview_px(&self) -> f64 {
+        if self.link.history.is_some() || self.recording().is_some() {
+            HIGH_PX
+        } else {
+            LOW_PX
+        }
+    }
+
+    /// Draws the overview anew.
+    pub fn draw_overview(&mut self) {
+        if self.panels.is_lesson || !self.screen.size.has_area() {
+            return;
+        }
+        let now = self.pen();
+        let reach_us = self.panels.overview.reach_us.unwrap_or(REACH_US);
+        // What is gripped stays under the pointer.
+        let held = self
+            .panels
+            .overview
+            .grab
+            .and(self.panels.overview.drawn.as_ref());
+        let scale = held.map_or_else(
+            || Overview::new(&self.store, now, &self.view, reach_us),
+            |(scale, _)| *scale,
+        );
+        let height = Px::from_f64(self.overview_px());
+        let scene = overview(&self.store, &scale, &self.view, now, height);
+        self.panels.overview.drawn = Some((scale, scene));
+        self.want(Effect::Panel(PanelEffect::PaintOverview));
+    }
+
+    /// Writes its label.
+    pub(super) fn publish_overview(&mut self, now: Time) {
+        let overview = &mut self.panels.overview;
+        if let Some((scale, _)) = &overview.drawn {
+            overview.words = words(&self.store, scale, now);
+        }
+    }
+
+    pub(super) fn grip_overview(&mut self, x_px: f64) {
+        let Some((scale, _)) = &self.panels.overview.drawn else {
+            return;
+        };
+        let at = scale.time_from_x(x_px);
+        let (left, right) = (self.view.left(), self.view.right());
+        self.panels.overview.grab = Some(match grip_at(scale, &self.view, x_px) {
+            Grip::Window => Grab::Window { left, at },
+            Grip::LeftHandle => Grab::Left { right },
+            Grip::RightHandle => Grab::Right { left },
+            Grip::Outside => Grab::New {
+                x_px,
+                is_drawn: false,
+            },
+        });
+    }
+
+    pub(super) fn drag_overview(&mut self, x_px: f64) {
+        let overview = &mut self.panels.overview;
+        let (Some((scale, _)), Some(grab)) = (&overview.drawn, overview.grab) else {
+            return;
+        };
+        let at = scale.time_from_x(x_px);
+        let width_px = self.view.width_px;
+        let between = |a: Time, b: Time| {
+            let (from, to) = (a.min(b), a.max(b).max(a.min(b).plus_micros(LEAST_US)));
+            View::between(from, to, width_px)
+        };
+        let view = match grab {
+            Grab::Window { left, at: gripped } => View {
+                left_us: left.0 as f64 + at.micros_since(gripped) as f64,
+                ..self.view.pan(0.0)
+            },
+            Grab::Left { right } => between(at, right),
+            Grab::Right { left } => between(left, at),
+            Grab::New {
+                x_px: pressed_px,
+                is_drawn,
+            } => {
+                if !is_drawn && (x_px - pressed_px).abs() < CLICK_PX {
+                    return;
+                }
+                overview.grab = Some(Grab::New {
+                    x_px: pressed_px,
+                    is_drawn: true,
+                });
+                between(scale.time_from_x(pressed_px), at)
+            }
+        };
+        self.set_view(view);
+        self.draw_overview();
+    }
+
+    /// A click shows the time where it was, at the same length.
+    pub(super) fn release_overview(&mut self) {
+        let grab = self.panels.overview.grab.take();
+        let (Some((scale, _)), Some(grab)) = (&self.panels.overview.drawn, grab) else {
+            return;
+        };
+        if let Grab::New {
+            x_px,
+            is_drawn: false,
+        } = grab
+        {
+            let at = scale.time_from_x(x_px);
+            self.show_at(at);
+        }
+        self.redraw();
+    }
+
+    /// Shows a time in the middle of the window, which keeps its length.
+    fn show_at(&mut self, at: Time) {
+        let half_us = self.view.us_per_px * self.view.width_px / 2.0;
+        self.set_view(View {
+            left_us: at.0 as f64 - half_us,
+            ..self.view.pan(0.0)
+        });
+    }
+
+    pub(super) fn widen_overview(&mut self, factor: f64) {
+        let reach_us = self.panels.overview.reach_us.unwrap_or(REACH_US) as f64;
+        let kept = self.store.oldest_kept();
+        let kept_us = kept.map_or(REACH_US, |kept| self.now().micros_since(kept));
+        let most_us = kept_us.max(REACH_US) as f64;
+        // Less than is kept, so that each turn of the wheel shows.
+        let from_us = reach_us.min(kept_us as f64 * 1.1);
+        self.panels.overview.reach_us =
+            Some((from_us * factor).clamp(60_000_000.0, most_us) as i64);
+        self.redraw();
+    }
+
+    pub(super) fn show_problem(&mut self, is_next: bool) {
+        let middle = self.view.time_from_x(self.view.width_px / 2.0);
+        let found = if is_next {
+            next_trouble(&self.store, middle)
+        } else {
+            previous_trouble(&self.store, middle)
+        };
+        match found {
+            Some(at) => self.show_at(at),
+            None => self.say(if is_next {
+                "No problem after this one.".to_owned()
+            } else {
+                "No problem before this one.".to_owned()
+            }),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The overview above the picture: its canvas, its label, and what a person does on it.
+
+use std::cell::RefCell;
+
+use leptos::prelude::document;
+use wasm_bindgen::JsCast as _;
+use watchscope_timeline::Token;
+use web_sys::{Element, HtmlCanvasElement, HtmlElement, KeyboardEvent, PointerEvent, WheelEvent};
+
+use super::events::{grip, wheel_px};
+use super::listen::on;
+use crate::core::model::Model;
+use crate::core::person::Person;
+use crate::paint::painter::Painter;
+use crate::runtime::page::act;
+use crate::runtime::theme::palette;
+
+/// A wheel turned by this changes the length by a factor of e, in px.
+const WHEEL_PX: f64 = 400.0;
+/// An arrow moves the window by this share of its length; with Shift by all of it.
+const STEP: f64 = 0.1;
+
+/// The elements of index.html, and what paints.
+struct Strip {
+    area: HtmlElement,
+    words: Element,
+    canvas: HtmlCanvasElement,
+    painter: Option<Painter>,
+    said: (String, String),
+}
+
+thread_local! {
+    static STRIP: RefCell<Option<Strip>> = const { RefCell::new(None) };
+}
+
+/// Listens from now on, as long as the page lives.
+pub(super) fn listen() {
+    let element = |id: &str| document().get_element_by_id(id);
+    let (Some(area), Some(words), Some(canvas)) = (
+        element("overview"),
+        element("overview-words"),
+        element("overview-strip"),
+    ) else {
+        return;
+    };
+    let canvas: HtmlCanvasElement = canvas.unchecked_into();
+    on(&canvas, "pointerdown", |event: PointerEvent| press(&event));
+    on(&canvas, "wheel", |event: WheelEvent| {
+        event.prevent_default();
+        let (dx_px, dy_px) = wheel_px(&event);
+        if dx_px.abs() > dy_px.abs() {
+            act(Person::Scroll { dx_px, dy_px: 0.0 });
+        } else {
+            let factor = (dy_px / WHEEL_PX).exp();
+            act(Person::WidenOverview { factor });
+        }
+    });
+    on(&canvas, "keydown", |event: KeyboardEvent| key(&event));
+    STRIP.set(Some(Strip {
+        area: area.unchecked_into(),
+        words,
+        canvas,
+        painter: None,
+        said: Default::default(),
+    }));
+}
+
+/// Drags from here until the pointer is released.
+fn press(event: &PointerEvent) {
+    let Some(left_px) = STRIP.with_borrow(|strip| {
+        let strip = strip.as_ref()?;
+        Some(strip.canvas.get_bounding_client_rect().left())
+    }) else {
+        return;
+    };
+    let x_px = move |event: &PointerEvent| f64::from(event.client_x()) - left_px;
+    act(Person::GripOverview { x_px: x_px(event) });
+    grip(
+        event,
+        move |event| act(Person::DragOverview { x_px: x_px(event) }),
+        || act(Person::ReleaseOverview),
+    );
+}
+
+fn key(event: &KeyboardEvent) {
+    if event.ctrl_key() || event.alt_key() || event.meta_key() {
+        return;
+    }
+    let share = if event.shift_key() { 1.0 } else { STEP };
+    let person = match event.key().as_str() {
+        "ArrowLeft" => Person::StepOverview { share: -share },
+        "ArrowRight" => Person::StepOverview { share },
+        "," | "<" => Person::ShowProblem { is_next: false },
+        "." | ">" => Person::ShowProblem { is_next: true },
+        _ => return,
+    };
+    event.prevent_default();
+    event.stop_propagation();
+    act(person);
+}
+
+/// Paints it as the model has it.
+pub(super) fn paint(model: &Model) {
+    STRIP.with_borrow_mut(|strip| {
+        if let (Some(strip), Some((_, scene))) = (strip, &model.panels.overview.drawn) {
+            strip.tell(&model.panels.overview.words);
+            // By script, which the content security policy allows.
+            let height = format!("height:{}px", scene.height.to_f64() as i32 + 1);
+            strip.area.style().set_css_text(&height);
+            let scale = model.screen.size.scale;
+            let device = |px: f64| (px * scale).round() as u32;
+            let (width, height) = (device(scene.width.to_f64()), device(scene.height.to_f64()));
+            if (strip.canvas.width(), strip.canvas.height()) != (width, height) {
+                strip.canvas.set_width(width);
+                strip.canvas.set_height(height);
+            }
+            let palette = palette(&model.screen);
+            if strip.painter.is_none() {
+                strip.painter = Painter::new(&strip.canvas, scale, palette);
+            }
+            if let Some(painter) = &mut strip.painter {
+                painter.set(scale, palette);
+                painter.paint(Token::Ground1, &[(scene, 0.0, 0.0)]);
+            }
+        }
+    });
+}
+
+impl Strip {
+    /// Writes its label, a line each.
+    fn tell(&mut self, words: &(String, String)) {
+        if self.said == *words {
+            return;
+        }
+        self.said.clone_from(words);
+        self.words.set_text_content(None);
+        for (line, class) in [(&words.0, "strong"), (&words.1, "quiet")] {
+            if let Ok(element) = document().create_element("div") {
+                element.set_class_name(class);
+                element.set_text_content(Some(line));
+                // It fails on no element.
+                let _ = self.words.append_child(&element);
+            }
+        }
+    }
+}
