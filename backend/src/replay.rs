@@ -10,7 +10,7 @@ use watchscope_log::{Fetched, FileRun, Recording, Ring};
 use watchscope_model::{EpochId, Seq, Time};
 
 use crate::log::{LogHandle, SystemClock};
-use crate::recordings::{Joined, OpenError, Past, Run};
+use crate::recordings::{Joined, OpenError, Past, Run, body_in};
 
 /// The most chapters that a page shows at once.
 const SHOWN_AT_ONCE: usize = 128;
@@ -162,6 +162,21 @@ impl Past for Joined {
                 }
                 Ok(Err(damage)) => worst = not_read(&damage),
                 Err(error) => worst = not_read(&error),
+            }
+        }
+        worst
+    }
+
+    fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
+        let run = self.runs().iter().find(|run| run.epoch == epoch.as_str());
+        let mut worst = Ok(None);
+        for (file, entry) in run.into_iter().flat_map(|run| self.chapters(run)) {
+            if (entry.summary.first..=entry.summary.last).contains(&seq) {
+                match body_in(file, entry, seq) {
+                    Ok(Some(body)) => return Ok(Some(body)),
+                    Ok(None) => {}
+                    Err(reason) => worst = Err(reason),
+                }
             }
         }
         worst

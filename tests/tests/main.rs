@@ -27,6 +27,7 @@ mod looking;
 mod metrics;
 mod modelled;
 mod page;
+mod past;
 mod proxied;
 mod real_clients;
 mod real_cluster;

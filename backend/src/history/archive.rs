@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use watchscope_log::Fetched;
 use watchscope_model::{EpochId, Seq};
 
-use crate::recordings::{Disk, OpenFile, Past, fetched};
+use crate::recordings::{Disk, OpenFile, Past, fetched, fetched_body};
 
 /// The files of a history as they are now; a cheap handle. The history says which there are.
 #[derive(Clone, Debug)]
@@ -43,24 +44,39 @@ impl Archive {
     }
 }
 
-impl Past for Archive {
-    fn chapter(&self, epoch: &EpochId, seq: Seq) -> Fetched {
+impl Archive {
+    /// The files that may hold a record.
+    fn holding(&self, epoch: &EpochId, seq: Seq) -> Vec<PathBuf> {
         let holds = |file: &&ArchivedFile| {
             let mut runs = file.runs.iter();
             runs.any(|(of, first, last)| of == epoch && *first <= seq && seq <= *last)
         };
-        let paths: Vec<PathBuf> = self
-            .lock()
-            .iter()
-            .filter(holds)
-            .map(|file| file.path.clone())
-            .collect();
+        let files = self.lock();
+        let holding = files.iter().filter(holds);
+        holding.map(|file| file.path.clone()).collect()
+    }
+}
+
+impl Past for Archive {
+    fn chapter(&self, epoch: &EpochId, seq: Seq) -> Fetched {
         let mut worst = Fetched::Gone;
-        for path in paths {
+        for path in self.holding(epoch, seq) {
             match fetched(OpenFile::open_on(&*self.disk, &path), epoch, seq) {
                 found @ Fetched::Chapter { .. } => return found,
                 Fetched::Gone => {}
                 not_read @ Fetched::NotRead { .. } => worst = not_read,
+            }
+        }
+        worst
+    }
+
+    fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
+        let mut worst = Ok(None);
+        for path in self.holding(epoch, seq) {
+            match fetched_body(OpenFile::open_on(&*self.disk, &path), epoch, seq) {
+                Ok(Some(body)) => return Ok(Some(body)),
+                Ok(None) => {}
+                Err(reason) => worst = Err(reason),
             }
         }
         worst

@@ -31,11 +31,15 @@ pub trait Hub: Clone + Send + Sync + 'static {
     /// `/api/state`: the fold at the head, then the end.
     fn state(&self) -> JsonLines;
 
-    /// `/api/objects/EPOCH.SEQ`: the redacted body of the change with that position, as JSON.
+    /// `/api/objects/EPOCH.SEQ`: the redacted body of the change with that position, as JSON. It may be read from a file.
     ///
     /// # Errors
     /// See [`ObjectError`].
-    fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError>;
+    fn object(
+        &self,
+        epoch: &str,
+        seq: u64,
+    ) -> impl Future<Output = Result<Bytes, ObjectError>> + Send;
 }
 
 /// One viewer: what it said goes in, what it gets comes out. The hub owns windows, acknowledgements and heartbeats.
@@ -85,7 +89,7 @@ pub struct BadPosition {
 }
 
 /// Why there is no body to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
     /// There was one, and its memory was needed for newer ones (410).
     #[error("this body was dropped to stay within the body budget; --memory raises it")]
@@ -93,4 +97,10 @@ pub enum ObjectError {
     /// No record of that position carries a body (404).
     #[error("no record with a body has this position")]
     Unknown,
+    /// It is in a file that cannot be read (500).
+    #[error("this body cannot be read: {reason}")]
+    NotRead {
+        /// Why: the file, and what is wrong with it.
+        reason: String,
+    },
 }

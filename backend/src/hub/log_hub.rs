@@ -138,11 +138,15 @@ impl Hub for LogHub {
         lines::state(&self.log)
     }
 
-    fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {
-        match self.log.body(epoch, Seq(seq)) {
-            BodyLookup::Found(body) => Ok(body),
-            BodyLookup::Gone => Err(ObjectError::Gone),
-            BodyLookup::Unknown => Err(ObjectError::Unknown),
+    async fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {
+        let missing = match self.log.body(epoch, Seq(seq)) {
+            BodyLookup::Found(body) => return Ok(body),
+            BodyLookup::Gone => ObjectError::Gone,
+            BodyLookup::Unknown => ObjectError::Unknown,
+        };
+        match self.past.clone().body(epoch.into(), Seq(seq)).await {
+            Ok(body) => body.ok_or(missing),
+            Err(reason) => Err(ObjectError::NotRead { reason }),
         }
     }
 }

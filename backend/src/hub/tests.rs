@@ -415,9 +415,9 @@ async fn bodies_are_found_gone_or_unknown() {
     };
     log.append(batch).await.unwrap();
     sleep(Duration::from_millis(20)).await;
-    assert_eq!(hub.object("e1", 1), Ok(Bytes::from_static(b"{}")));
-    assert_eq!(hub.object("e1", 2), Err(ObjectError::Unknown));
-    assert_eq!(hub.object("e2", 1), Err(ObjectError::Unknown));
+    assert_eq!(hub.object("e1", 1).await, Ok(Bytes::from_static(b"{}")));
+    assert_eq!(hub.object("e1", 2).await, Err(ObjectError::Unknown));
+    assert_eq!(hub.object("e2", 1).await, Err(ObjectError::Unknown));
 }
 
 #[tokio::test(start_paused = true)]

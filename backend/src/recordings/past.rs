@@ -1,9 +1,11 @@
 //! Where chapters that are no longer in memory are read from.
 
-use std::fmt;
+use std::{fmt, io};
 
+use bytes::Bytes;
 use watchscope_log::Fetched;
 use watchscope_model::{EpochId, Seq};
+use watchscope_recording::ChapterEntry;
 
 use super::open_file::{OpenError, OpenFile};
 
@@ -11,19 +13,70 @@ use super::open_file::{OpenError, OpenFile};
 pub trait Past: fmt::Debug + Send + Sync {
     /// The chapter that holds a record.
     fn chapter(&self, epoch: &EpochId, seq: Seq) -> Fetched;
+
+    /// The redacted body of a record, if a file has it.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a sentence.
+    fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String>;
 }
 
-/// The chapter of a file that holds a record; of several, the first that does.
+/// What a file lists of the chapter that holds a record; of several, the first that does.
+fn entry<'a>(file: &'a OpenFile, epoch: &EpochId, seq: Seq) -> Option<&'a ChapterEntry> {
+    let contents = file.contents();
+    let mut entries = contents.chapters.iter();
+    entries.find(|entry| {
+        let of = entry.file.and_then(|of| contents.files.get(of));
+        let is_of_run = of.is_some_and(|of| of.epoch == epoch.as_str());
+        is_of_run && (entry.summary.first..=entry.summary.last).contains(&seq)
+    })
+}
+
+/// The body of a record, if a file has it.
+pub(crate) fn body_in(
+    file: &OpenFile,
+    entry: &ChapterEntry,
+    seq: Seq,
+) -> Result<Option<Bytes>, String> {
+    let mut damaged = None;
+    for place in &entry.bodies {
+        match file.bodies(*place).map_err(|error| error.to_string())? {
+            Ok(bodies) => {
+                if let Some(body) = bodies.get(seq) {
+                    return Ok(Some(Bytes::copy_from_slice(body)));
+                }
+            }
+            Err(damage) => damaged = Some(format!("{}, {damage}", file.path().display())),
+        }
+    }
+    damaged.map_or(Ok(None), Err)
+}
+
+/// The same of a file that is opened for it. One that is gone has none.
+pub(crate) fn fetched_body(
+    file: Result<OpenFile, OpenError>,
+    epoch: &EpochId,
+    seq: Seq,
+) -> Result<Option<Bytes>, String> {
+    let file = match file {
+        Ok(file) => file,
+        Err(error) if is_gone(&error) => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    match entry(&file, epoch, seq) {
+        Some(entry) => body_in(&file, entry, seq),
+        None => Ok(None),
+    }
+}
+
+fn is_gone(error: &OpenError) -> bool {
+    matches!(error, OpenError::Unreadable { error, .. } if error.kind() == io::ErrorKind::NotFound)
+}
+
+/// The chapter of a file that holds a record.
 pub(crate) fn fetched(file: Result<OpenFile, OpenError>, epoch: &EpochId, seq: Seq) -> Fetched {
     let read = file.and_then(|file| {
-        let contents = file.contents();
-        let mut entries = contents.chapters.iter();
-        let entry = entries.find(|entry| {
-            let of = entry.file.and_then(|of| contents.files.get(of));
-            let is_of_run = of.is_some_and(|of| of.epoch == epoch.as_str());
-            is_of_run && (entry.summary.first..=entry.summary.last).contains(&seq)
-        });
-        let Some(entry) = entry else {
+        let Some(entry) = entry(&file, epoch, seq) else {
             return Ok(Fetched::Gone);
         };
         Ok(match file.chapter(entry)? {
@@ -37,14 +90,13 @@ pub(crate) fn fetched(file: Result<OpenFile, OpenError>, epoch: &EpochId, seq: S
             },
         })
     });
-    read.unwrap_or_else(|error| match &error {
-        OpenError::Unreadable { error: cause, .. }
-            if cause.kind() == std::io::ErrorKind::NotFound =>
-        {
+    read.unwrap_or_else(|error| {
+        if is_gone(&error) {
             Fetched::Gone
+        } else {
+            Fetched::NotRead {
+                reason: error.to_string(),
+            }
         }
-        _ => Fetched::NotRead {
-            reason: error.to_string(),
-        },
     })
 }

@@ -263,7 +263,7 @@ async fn object<H: Hub>(
         .split_once('.')
         .and_then(|(epoch, seq)| Some((epoch, seq.parse().ok()?)));
     let answer = match parsed {
-        Some((epoch, seq)) => web.hub.object(epoch, seq),
+        Some((epoch, seq)) => web.hub.object(epoch, seq).await,
         None => Err(ObjectError::Unknown),
     };
     match answer {
@@ -272,6 +272,7 @@ async fn object<H: Hub>(
             let status = match error {
                 ObjectError::Gone => StatusCode::GONE,
                 ObjectError::Unknown => StatusCode::NOT_FOUND,
+                ObjectError::NotRead { .. } => StatusCode::INTERNAL_SERVER_ERROR,
             };
             (status, format!("{error}\n")).into_response()
         }

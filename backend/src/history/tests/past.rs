@@ -16,8 +16,14 @@ use watchscope_model::wire::{
 use watchscope_model::{Entry, EpochId, Seq};
 
 use super::*;
-use crate::hub::api::{Hub as _, Outgoing, Viewer as _};
+use crate::hub::api::{Hub as _, ObjectError, Outgoing, Viewer as _};
 use crate::hub::{HubViewer, LogHub};
+
+fn hub(log: &LogHandle, history: &Kept) -> LogHub {
+    let (hub, _) = LogHub::new(log.clone(), "0.1.0");
+    let told = watch::channel(None).1;
+    hub.with_history(told, Arc::new(history.archive.clone()))
+}
 
 /// A page, as far as the past goes.
 pub(super) struct Visitor {
@@ -35,9 +41,7 @@ pub(super) struct Visitor {
 impl Visitor {
     /// Connects, and hears all there is to hear.
     pub(super) async fn of(log: &LogHandle, history: &Kept) -> Self {
-        let (hub, _) = LogHub::new(log.clone(), "0.1.0");
-        let told = watch::channel(None).1;
-        let hub = hub.with_history(told, Arc::new(history.archive.clone()));
+        let hub = hub(log, history);
         let mut visitor = Self {
             viewer: hub.viewer(),
             log: log.clone(),
@@ -239,4 +243,27 @@ async fn a_file_that_somebody_removed_is_told_as_expired_once_it_is_asked_for() 
     bench.disk.clear();
     visitor.ask(&"e1".into(), Seq(10)).await;
     assert_eq!((visitor.expired, visitor.not_read()), (1, &[] as &[String]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_of_earlier_runs_are_read_from_the_files_too() {
+    let mut bench = Bench::new();
+    bench.config.bodies_bytes = Some(1 << 20);
+    let log = open_run("e1", 64 << 20);
+    let history = bench.begin(&log).await;
+    for version in 1..=3 {
+        let body = format!("{{\"version\":{version}}}");
+        log.append(modified_with_body("a", &body)).await.unwrap();
+    }
+    end(log, history).await;
+    let log = open_run("e2", 64 << 20);
+    let history = bench.begin(&log).await;
+    append(&log, 1, 10).await;
+    until(&history, |state| state.kept_to == Seq(1)).await;
+    let hub = hub(&log, &history);
+    let body = hub.object("e1", 2).await;
+    assert_eq!(body, Ok(Bytes::from_static(b"{\"version\":2}")));
+    assert_eq!(hub.object("e1", 4).await, Err(ObjectError::Unknown));
+    assert_eq!(hub.object("e0", 2).await, Err(ObjectError::Unknown));
+    end(log, history).await;
 }

@@ -70,7 +70,7 @@ impl Hub for FakeHub {
         stream::once(async { Bytes::from(format!("{CANARY}\n")) }).boxed()
     }
 
-    fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {
+    async fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {
         match (epoch, seq) {
             ("e", 7) => Ok(Bytes::from_static(CANARY.as_bytes())),
             ("e", ..7) => Err(ObjectError::Gone),

@@ -3,7 +3,7 @@
 //! * `watchscope.hits()`: a JSON text, one object for each glyph, torn or square end and gap drawn: `glyph` or `hatch`,
 //!   `token`, `color` (as painted), the lane's key, the point in CSS px of the canvas that has the colour, and the box.
 //! * `watchscope.summary()`: a JSON text: records, head, rows, following, `connection` in a word,
-//!   frame and lag in ms, the view.
+//!   frame and lag in ms, the view, now, and what is known of each stretch of time (`coverage`).
 
 use js_sys::{Object, Reflect};
 use leptos::prelude::window;
@@ -70,9 +70,19 @@ fn hits_json(model: &Model) -> String {
 
 fn summary_json(model: &Model) -> String {
     let state = model.store.state();
+    let now = model.now();
+    let coverage: Vec<String> = model
+        .store
+        .coverage(now)
+        .iter()
+        .map(|stretch| {
+            let (is, from, to) = (stretch.coverage, stretch.from.0, stretch.to.0);
+            format!("{{\"is\":\"{is:?}\",\"fromUs\":{from},\"toUs\":{to}}}")
+        })
+        .collect();
     format!(
         "{{\"records\":{},\"head\":{},\"rows\":{},\"hidden\":{},\"following\":{},\"connection\":{},\"frameMs\":{},\"sceneMs\":{},\
-         \"lagMs\":{},\"leftUs\":{},\"usPerPx\":{},\"scrollPx\":{},\"painted\":{},\"firstLaneMs\":{}}}",
+         \"lagMs\":{},\"leftUs\":{},\"usPerPx\":{},\"scrollPx\":{},\"painted\":{},\"firstLaneMs\":{},\"nowUs\":{},\"coverage\":[{}]}}",
         model.store.records(),
         state.map_or(0, |state| state.seq.0),
         model.rows.rows.len(),
@@ -93,6 +103,8 @@ fn summary_json(model: &Model) -> String {
             .frame
             .first_lane_ms
             .map_or_else(|| "null".to_owned(), |ms| decimal(ms, 1)),
+        now.0,
+        coverage.join(","),
     )
 }
 

@@ -12,6 +12,8 @@ use crate::tokens::Token;
 const LEAST: Px = Px::whole(4);
 /// What the words keep clear of at both sides.
 const MARGIN: Px = Px::whole(8);
+/// A page has room for words beside a seam where it is this wide.
+const PLATE_FROM: Px = Px::whole(600);
 /// From line to line.
 const LINE_HEIGHT: i32 = 16;
 /// The dots in which something ends that was open: where each is, and how strong it is in percent.
@@ -62,7 +64,8 @@ impl Drawer<'_> {
         let line = format!("restarted {} – {}", times.0, times.1);
         let width = widest(std::slice::from_ref(&line));
         let x = end + MARGIN;
-        if x + width > self.width {
+        // On a narrow page names stand on their lanes, where the plate would lie.
+        if x + width > self.width || self.width < PLATE_FROM {
             return;
         }
         let plate = (x - Px::whole(4), x + width + Px::whole(4));
