@@ -38,7 +38,7 @@ pub struct Replay {
     pub log: LogHandle,
     /// The files.
     pub past: Arc<dyn Past>,
-    /// What viewers are told of it.
+    /// What its welcome says.
     pub recording: Recording,
 }
 

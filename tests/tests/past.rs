@@ -22,7 +22,7 @@ fn serve(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path) -> Res
     Ok(binary.with(&arguments).kubeconfig(&simulated.kubeconfig))
 }
 
-/// Waits until the files below `folder` hold a list of the last of so many runs.
+/// Waits until the files below `folder` hold a list of the last run, and how many runs there are is `runs`.
 async fn has_runs(binary: &WatchscopeBinary, folder: &Path, runs: usize) -> Result<()> {
     let folder = folder.to_str().context("a folder with a plain name")?;
     let read = binary.with(&["watch", "--from", folder, "-o", "jsonl"]);
@@ -37,7 +37,7 @@ async fn has_runs(binary: &WatchscopeBinary, folder: &Path, runs: usize) -> Resu
     .await
 }
 
-/// Two runs of which each was ended without warning.
+/// Two runs, each of them ended without warning.
 async fn two_runs(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path) -> Result<()> {
     for runs in 1..=2 {
         let mut served = Served::start(serve(binary, simulated, folder)?).await?;
@@ -104,7 +104,9 @@ async fn after_two_restarts_all_runs_stand_on_one_timeline_and_the_overview_lead
         Ok(())
     })
     .await?;
-    clicks_overview(driver, 0.05).await?;
+    // A narrow window: beside it there is something to click on.
+    tab.press("+".repeat(12)).await?;
+    clicks_overview(driver, 0.02).await?;
     eventually("the first run is loaded", LONG, async || {
         let summary = tab.summary().await?;
         let is_loaded =
@@ -171,7 +173,7 @@ async fn recordings_that_cannot_be_replayed_say_why() -> Result<()> {
     let file = file.to_str().context("a plain name")?;
     for (arguments, code, says) in [
         (vec!["replay"], 2, "required"),
-        (vec!["replay", file], 1, "no recording"),
+        (vec!["replay", file], 1, "no watchscope recording"),
         (
             vec!["replay", "nothing.wscope"],
             1,

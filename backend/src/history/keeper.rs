@@ -35,7 +35,7 @@ pub struct History {
 }
 
 impl History {
-    /// Begins to keep a log: locks its folder. `identity` tells its cluster from others of the same name; `archive` is told
+    /// Begins to keep a log: locks its folder. `identity` tells its cluster from others of the same name; `archive` learns
     /// which files there are, and `told` says how it fares.
     ///
     /// # Errors

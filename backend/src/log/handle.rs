@@ -134,7 +134,7 @@ impl LogHandle {
             snapshot_wanted: Notify::new(),
             restored: watch::Sender::default(),
         });
-        // Its receiver is gone at once, so all that would write is told that the log is closed.
+        // Its receiver is gone at once, so all that would write gets `LogClosed`.
         let (inputs, _) = mpsc::channel(1);
         Self { shared, inputs }
     }

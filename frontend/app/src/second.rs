@@ -14,7 +14,6 @@ use watchscope_timeline::draw::RECORDS;
 
 use crate::core::model::{Model, Second};
 use crate::core::msg::Msg;
-use crate::core::second::take_catalogue;
 use crate::panels;
 use crate::runtime::page::send;
 
@@ -26,7 +25,7 @@ fn second_part() -> Result<Second, SplitLoaderError> {
     Ok(Second {
         segment: Model::take_segment,
         chapter: Store::chapter,
-        catalogue: take_catalogue,
+        catalogue: Model::take_catalogue,
         records: RECORDS,
         forget: Model::forget,
         person: Model::person,

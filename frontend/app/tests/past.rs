@@ -16,14 +16,13 @@ use std::collections::VecDeque;
 use cases::cases;
 use common::random::{Chance, draw, first_difference, random_log, views};
 use common::{Log, START};
-use watchscope_app::core::second::take_catalogue;
 use watchscope_app::source::backfill::Backfill;
 use watchscope_app::source::connection::{Connection, Effect, Input, SessionStatus, Status};
 use watchscope_app::source::feed::Delivery;
 use watchscope_log::{Reader, Ring, Sealed, Sealer, Step};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
-use watchscope_model::wire::{PROTOCOL_VERSION, Welcome};
+use watchscope_model::wire::{Catalogue, PROTOCOL_VERSION, Welcome, catalogue_entries};
 use watchscope_model::{Seq, State, Time};
 use watchscope_timeline::store::Coverage;
 use watchscope_timeline::{RecordId, Store, View};
@@ -214,7 +213,9 @@ impl World {
                 self.backfill.answered(0);
             }
             Delivery::Catalogue(header, entries) => {
-                take_catalogue(&mut self.store, &header, &entries).unwrap();
+                let entries = catalogue_entries(&entries).unwrap();
+                let Catalogue { log, epoch, order } = header;
+                self.store.list(&log, &epoch, order, entries);
             }
             _ => {}
         }

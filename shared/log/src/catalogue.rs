@@ -13,13 +13,13 @@ pub const MAX_ENTRIES: usize = 10_000;
 pub const MAX_RUNS: usize = 1_000;
 /// The order of the run that is being written: behind all others.
 const LIVE: u64 = u64::MAX;
-/// A message is sent once its entries have so many bytes.
+/// A message is sent once its entries have this number of bytes.
 const MESSAGE_BYTES: usize = 40 << 10;
 
 /// All chapters that are known, run by run.
 ///
-/// Bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]: the oldest chapters of the oldest run become one entry, with the troubles of
-/// all; of runs beyond the most, the oldest are forgotten.
+/// Bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]: the oldest chapters of the oldest run become one entry, with all their
+/// troubles; beyond the most runs, the oldest are forgotten.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     /// In their order, the oldest first.
@@ -50,7 +50,7 @@ struct Listed {
     changed: u64,
 }
 
-/// A run of which files hold chapters.
+/// A run, and its chapters that files hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRun {
     /// The run.
@@ -62,7 +62,7 @@ pub struct FileRun {
     pub chapters: Vec<Summary>,
 }
 
-/// How far a reader has been told of a catalogue.
+/// How far a reader knows a catalogue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
     /// Of changes up to this one it knows.
@@ -127,7 +127,7 @@ impl Run {
 }
 
 impl Catalogue {
-    /// A catalogue of the run that is being written, of which nothing is known yet.
+    /// A catalogue of the run that is being written, without chapters.
     #[must_use]
     pub fn new(epoch: EpochId) -> Self {
         Self {
@@ -215,8 +215,8 @@ impl Catalogue {
         is_changed
     }
 
-    /// Says what files hold, in place of what was said before. Of each run a stretch between two chapters that no file
-    /// holds is listed as lost.
+    /// Says what files hold, and replaces what was said before. A stretch between two chapters of a run that no file holds
+    /// is listed as lost.
     pub fn set_files(&mut self, files: &[FileRun]) {
         self.has_files = true;
         let changed = self.next_change();
@@ -274,7 +274,7 @@ impl Catalogue {
         cursor.pass.is_some() || cursor.told < self.changes
     }
 
-    /// The next message for a reader: the newest entries of which it does not know. `None` once it knows all.
+    /// The next message for a reader: the newest entries that it does not know. `None` once it knows all.
     pub(crate) fn next_message(&self, log: &LogId, cursor: &mut Cursor) -> Option<Vec<u8>> {
         if !self.has_news(cursor) {
             return None;

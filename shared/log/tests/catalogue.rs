@@ -1,4 +1,4 @@
-//! What viewers are told of chapters that are not here, and how they get them.
+//! What viewers learn about chapters that are not here, and how they get them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -45,7 +45,7 @@ fn live(viewer: &Viewer) -> Vec<&CatalogueEntry> {
     entries.values().collect()
 }
 
-/// A log of which each chapter has a known size, all of them in the ring.
+/// A log whose chapters have a known size, all of them in the ring.
 fn chapters(count: usize, ring_bytes: u64) -> World {
     let mut world = World::new(ring_bytes);
     for _ in 0..count {

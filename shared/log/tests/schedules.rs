@@ -71,7 +71,7 @@ fn check(world: &World, viewer: &Viewer) {
     }
 }
 
-/// The viewer was told of all that was ever written, and each chapter that is said to be kept can be had.
+/// The viewer knows of all that was ever written, and each chapter that is said to be kept can be had.
 fn check_catalogue(world: &mut World, viewer: &mut Viewer) {
     let entries: Vec<_> = viewer
         .page

@@ -97,7 +97,7 @@ pub(crate) struct Epoch {
     number: u32,
     /// Runs are in the order of this number.
     order: u64,
-    /// Chapters that the server told of, in the order of their first records.
+    /// Chapters that the server has listed, in the order of their first records.
     catalogue: Vec<CatalogueEntry>,
     /// In the order of their seqs; what is between two of them is not loaded.
     chapters: Vec<Chapter>,

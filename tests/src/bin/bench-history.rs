@@ -85,10 +85,12 @@ impl Files {
         Ok(())
     }
 
-    fn take(&mut self, Sealed { segment, next }: Sealed) -> Result<()> {
+    fn take(&mut self, Sealed { segment, closed }: Sealed) -> Result<()> {
         self.frames += segment.frame().len() as u64;
         self.writer.segment(segment.frame())?;
-        let Some(next) = next else { return Ok(()) };
+        let Some((_, next)) = closed else {
+            return Ok(());
+        };
         self.close()?;
         if self.writer.file_bytes() >= FILE_BYTES {
             self.end()?;

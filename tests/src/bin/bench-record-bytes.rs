@@ -23,9 +23,9 @@ struct Written {
 }
 
 impl Written {
-    fn take(&mut self, Sealed { segment, next }: Sealed) {
+    fn take(&mut self, Sealed { segment, closed }: Sealed) {
         self.chapter.extend_from_slice(segment.frame());
-        if let Some(next) = next {
+        if let Some((_, next)) = closed {
             let whole = std::mem::replace(&mut self.chapter, next.opening.to_vec());
             self.closed.push(whole);
         }

@@ -193,7 +193,7 @@ async fn a_viewer_gets_each_chapter_of_each_run_from_the_files() {
         assert_eq!(kept[epoch], files[epoch]);
     }
     assert_eq!(kept["e3"].len(), 900);
-    // One who came early was told of each change.
+    // One who came early has heard each change.
     early.hear().await;
     assert_eq!(early.told(), visitor.told());
     end(log, history).await;

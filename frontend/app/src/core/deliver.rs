@@ -68,7 +68,7 @@ impl Model {
             }
             Delivery::Catalogue(header, entries) => match self.second {
                 Some(second) => {
-                    if let Err(error) = (second.catalogue)(&mut self.store, &header, &entries) {
+                    if let Err(error) = (second.catalogue)(self, &header, &entries) {
                         return undecodable(&error);
                     }
                 }

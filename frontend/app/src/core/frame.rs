@@ -130,7 +130,7 @@ impl Model {
             }
         }
         for (header, entries) in std::mem::take(&mut self.link.listed) {
-            if let Err(error) = (second.catalogue)(&mut self.store, &header, &entries) {
+            if let Err(error) = (second.catalogue)(self, &header, &entries) {
                 self.input(Input::Undecodable(error.to_string()));
                 break;
             }

@@ -190,8 +190,8 @@ pub struct Second {
     pub segment: fn(&mut Model, &[u8]) -> Option<Input<'static>>,
     /// [`Store::chapter`]: the past is asked for once there is a present.
     pub chapter: fn(&mut Store, &[u8]) -> Result<usize, StoreError>,
-    /// Takes in what the server told of chapters.
-    pub catalogue: fn(&mut Store, &Catalogue, &[u8]) -> Result<(), StoreError>,
+    /// Takes in a part of the catalogue.
+    pub catalogue: fn(&mut Model, &Catalogue, &[u8]) -> Result<(), StoreError>,
     /// How records are drawn, once there are some.
     pub records: &'static Records,
     /// Lets go of all that is held: the log has begun again.

@@ -15,8 +15,8 @@ use crate::paint::painter::Painter;
 use crate::runtime::page::act;
 use crate::runtime::theme::palette;
 
-/// A wheel turned by this changes the length by a factor of e, in px.
-const WHEEL_PX: f64 = 400.0;
+/// A notch of a wheel shows this much more, or less.
+const WIDER: f64 = 1.25;
 /// An arrow moves the window by this share of its length; with Shift by all of it.
 const STEP: f64 = 0.1;
 
@@ -51,7 +51,7 @@ pub(super) fn listen() {
         if dx_px.abs() > dy_px.abs() {
             act(Person::Scroll { dx_px, dy_px: 0.0 });
         } else {
-            let factor = (dy_px / WHEEL_PX).exp();
+            let factor = if dy_px > 0.0 { WIDER } else { 1.0 / WIDER };
             act(Person::WidenOverview { factor });
         }
     });

@@ -11,7 +11,6 @@ use watchscope_app::core::msg::{Msg, Painted};
 use watchscope_app::core::person::Person;
 use watchscope_app::core::queue::Queue;
 use watchscope_app::core::screen::{Size, Surroundings, ThemeChoice, Window};
-use watchscope_app::core::second::take_catalogue;
 use watchscope_app::core::update::update;
 use watchscope_app::source::connection::{self, Input, SessionStatus};
 use watchscope_model::Seq;
@@ -37,7 +36,7 @@ pub(crate) const SECOND: Second = Second {
     show: |_| {},
     drawn: || {},
     carry_out: |_| {},
-    catalogue: take_catalogue,
+    catalogue: Model::take_catalogue,
 };
 
 /// The same, which publishes nothing: a frame is about the picture alone.

@@ -570,8 +570,8 @@ impl Reader {
         Live::Blocked
     }
 
-    /// Begins with the next chapter that was asked for, if none is under way; what the host has to fetch, if it has to. What
-    /// nobody has any more is told.
+    /// Begins with the next chapter that was asked for, if none is under way; what the host has to fetch, if it has to. The
+    /// answer for a chapter that nobody has any more is `Expired`.
     fn begin_past(&mut self, ring: &Ring) -> Option<Backfill> {
         if self.past.is_some() {
             return None;

@@ -436,7 +436,7 @@ pub struct Page {
     /// Stretches that were told not to come live.
     pub absences: Vec<(Seq, Seq)>,
     pub expired: Vec<Expired>,
-    /// What it was told of chapters, by the order of their runs and by run, and by first record.
+    /// What it knows of chapters, by the order of their runs and by run, and by first record.
     pub catalogue: BTreeMap<(u64, String), BTreeMap<Seq, CatalogueEntry>>,
     pub catalogue_messages: usize,
     pub records: Vec<Record>,

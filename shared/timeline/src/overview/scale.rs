@@ -49,7 +49,7 @@ impl Overview {
         let latest = now.plus_micros(-most_us.max(LEAST_US));
         let begin = known.max(latest).min(view.left());
         let reach_us = now.micros_since(begin);
-        // A part of what has expired shows that there was more.
+        // A part of the expired time shows that there was more.
         let first = store.epochs().first();
         let has_lost_its_begin = first.is_some_and(|epoch| !epoch.begins_known());
         let more_us = if has_lost_its_begin && begin == known {

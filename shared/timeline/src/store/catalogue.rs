@@ -1,4 +1,4 @@
-//! What the server told of chapters that are not here: which there are, and in which order runs come.
+//! What the server lists of chapters that are not here: which there are, and in which order runs come.
 
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{EpochId, LogId, Seq, Time};
@@ -40,7 +40,7 @@ impl Store {
         numbers.max().unwrap_or(0)
     }
 
-    /// Takes what the server told of the chapters of a run (of `Catalogue`).
+    /// Takes the list of a run's chapters that the server sent (of `Catalogue`).
     pub fn list(&mut self, log: &LogId, id: &EpochId, order: u64, entries: Vec<CatalogueEntry>) {
         self.version += 1;
         let place = self.epochs.iter().position(|epoch| epoch.id == *id);

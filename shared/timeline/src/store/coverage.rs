@@ -37,7 +37,7 @@ pub struct Stretch {
     pub coverage: Coverage,
 }
 
-/// A run of records of which the same is known.
+/// A run of records that have one coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     first: Seq,
@@ -139,7 +139,7 @@ fn push(out: &mut Vec<Stretch>, piece: Piece) {
 }
 
 impl Epoch {
-    /// All records of which anything is known, in their order, from `floor` on. The last ones reach to `now`, if that is
+    /// All records that are here or listed, in their order, from `floor` on. The last ones reach to `now`, if that is
     /// given.
     fn pieces(&self, floor: Time, now: Option<Time>) -> Vec<Piece> {
         let mut known: Vec<Piece> = self
@@ -212,13 +212,13 @@ impl Epoch {
             (after, cursor) = (after.max(piece.last), piece.to.max(cursor));
         }
         if let Some((seq, _)) = self.dropped {
-            // What is told of them does not bring them back.
+            // That they are listed does not bring them back.
             pieces.retain(|piece| piece.coverage == Coverage::Dropped || piece.last > seq);
         }
         pieces
     }
 
-    /// Adds the chapters that the server told of, as far as they are not loaded.
+    /// Adds the chapters that the server has listed, as far as they are not loaded.
     fn add_listed(&self, known: &mut Vec<Piece>) {
         let mut before: Option<(Seq, Time)> = None;
         for entry in &self.catalogue {

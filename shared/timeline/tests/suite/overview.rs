@@ -405,7 +405,7 @@ fn a_problem_that_lasts_over_chapters_is_one_and_can_be_stepped_to() {
     assert!((bars[0].right().to_f64() - x(499.0)).abs() <= 1.0);
 }
 
-/// The heights of what is drawn in an ink from one time to another: of columns if there are any, else of steps.
+/// The heights of shapes that are drawn in an ink from one time to another: of columns if there are any, else of steps.
 fn heights(strip: &Strip, from: f64, to: f64) -> Vec<i32> {
     let (from, to) = (
         strip.scale.x_from_time(at(from)),

@@ -22,5 +22,3 @@ mod records;
 mod selection;
 mod show;
 mod view;
-
-pub use self::records::take_catalogue;

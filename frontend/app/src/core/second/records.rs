@@ -7,21 +7,18 @@ use watchscope_timeline::store::StoreError;
 use crate::core::model::Model;
 use crate::source::connection::Input;
 
-/// Takes in what the server told of the chapters of a run.
-///
-/// # Errors
-/// If the bytes are no entries.
-pub fn take_catalogue(
-    store: &mut Store,
-    header: &Catalogue,
-    entries: &[u8],
-) -> Result<(), StoreError> {
-    let entries = catalogue_entries(entries)?;
-    store.list(&header.log, &header.epoch, header.order, entries);
-    Ok(())
-}
-
 impl Model {
+    /// Takes in a part of the catalogue.
+    ///
+    /// # Errors
+    /// If the bytes are no entries.
+    pub fn take_catalogue(&mut self, header: &Catalogue, entries: &[u8]) -> Result<(), StoreError> {
+        let entries = catalogue_entries(entries)?;
+        self.store
+            .list(&header.log, &header.epoch, header.order, entries);
+        Ok(())
+    }
+
     /// Takes in a segment; returns what the connection is to know of it.
     pub fn take_segment(&mut self, frame: &[u8]) -> Option<Input<'static>> {
         if let Err(error) = self.store.segment(frame) {
