@@ -153,7 +153,7 @@ async fn a_spent_link_takes_a_pasted_one_and_another_protocol_asks_for_a_reload(
     says(
         &tab,
         "[data-part=banner]",
-        "This page speaks version 1 of the protocol",
+        "This page speaks version 2 of the protocol",
     )
     .await?;
     tab.script("window.stays = true").await?;

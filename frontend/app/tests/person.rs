@@ -434,3 +434,115 @@ fn a_lesson_holds_the_time_and_knows_where_a_moment_lies() {
     assert_eq!(model.place_of("shop/pods", at(9.0), 0), None);
     assert_eq!(model.place_of("nothing", at(4.0), 0), None);
 }
+
+/// What the address bar was asked to show, each with whether it is a new place.
+fn addresses(done: &[String]) -> Vec<String> {
+    let asked = done
+        .iter()
+        .filter(|effect| effect.starts_with("Panel(Address"));
+    asked.cloned().collect()
+}
+
+#[test]
+fn a_link_chooses_time_filter_and_selection_and_is_written_back_as_it_was() {
+    let host = page();
+    let key = {
+        let model = host.model.borrow();
+        model.store.lane_key(PODS)
+    };
+    let (from, to) = (at(1.0).0, at(3.0).0);
+    let key = key.replace('/', "%2F");
+    let link = format!("v=1&from={from}&to={to}&filter=pods&lane={key}");
+    host.person(Person::GoTo(format!("#{link}").into()));
+    host.frame(3_000.0);
+    let model = host.model.borrow();
+    assert!(!model.view.following);
+    assert_eq!((model.view.left(), model.view.right()), (at(1.0), at(3.0)));
+    assert_eq!(model.panels.filter, "pods");
+    let selected = model.panels.selection.as_ref().unwrap();
+    assert_eq!(selected.lane, PODS);
+    assert_eq!(model.trouble, None);
+}
+
+#[test]
+fn a_jump_is_a_new_place_and_the_button_back_returns_to_the_one_before() {
+    let host = page();
+    host.person(Person::Act(Action::TogglePause));
+    host.frame(3_000.0);
+    let before = host.model.borrow().view;
+    host.person(Person::ShowProblem { is_next: false });
+    host.person(Person::GripOverview { x_px: 30.0 });
+    host.person(Person::ReleaseOverview);
+    let written = addresses(&host.frame(6_000.0));
+    assert!(
+        written
+            .iter()
+            .any(|address| address.contains("is_new: true")),
+        "{written:?}"
+    );
+    assert_ne!(host.model.borrow().view.left(), before.left());
+    // What the browser hands back.
+    let (from, to) = (before.left().0, before.right().0);
+    host.person(Person::GoTo(format!("#v=1&from={from}&to={to}").into()));
+    host.frame(9_000.0);
+    assert_eq!(host.model.borrow().view.left(), before.left());
+}
+
+#[test]
+fn a_link_to_what_is_gone_says_so_after_a_while() {
+    let host = page();
+    let (from, to) = (at(-90_000.0).0, at(-80_000.0).0);
+    host.person(Person::GoTo(format!("#v=1&from={from}&to={to}").into()));
+    host.frame(3_000.0);
+    assert_eq!(host.model.borrow().trouble, None, "it may be listed yet");
+    host.frame(12_000.0);
+    let trouble = host.model.borrow().trouble.clone();
+    assert!(trouble.unwrap().contains("kept no longer"));
+    host.person(Person::Dismiss);
+    host.person(Person::GoTo("#v=1&lane=no-such%2Flane".into()));
+    host.frame(13_000.0);
+    host.frame(20_000.0);
+    let trouble = host.model.borrow().trouble.clone();
+    assert!(trouble.unwrap().contains("no-such/lane"));
+}
+
+#[test]
+fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
+    let host = page();
+    host.frame(3_000.0);
+    let view = || host.model.borrow().view;
+    let px_of = |time| {
+        let model = host.model.borrow();
+        let (scale, _) = model.panels.overview.drawn.as_ref().unwrap();
+        scale.x_from_time(time).to_f64()
+    };
+    // A window of its own: from one px to another.
+    host.person(Person::GripOverview { x_px: 100.0 });
+    host.person(Person::DragOverview { x_px: 200.0 });
+    host.person(Person::ReleaseOverview);
+    host.frame(4_000.0);
+    let drawn = view();
+    assert!(!drawn.following);
+    let length = |view: watchscope_timeline::View| view.right().micros_since(view.left());
+    // Dragged by its middle it keeps its length.
+    let middle = (px_of(drawn.left()) + px_of(drawn.right())) / 2.0;
+    host.person(Person::GripOverview { x_px: middle });
+    host.person(Person::DragOverview {
+        x_px: middle + 20.0,
+    });
+    host.person(Person::ReleaseOverview);
+    host.frame(5_000.0);
+    let moved = view();
+    assert!(moved.left() > drawn.left());
+    assert!((length(moved) - length(drawn)).abs() < 1_000);
+    // By a handle one edge moves.
+    let right_px = px_of(moved.right());
+    host.person(Person::GripOverview { x_px: right_px });
+    host.person(Person::DragOverview {
+        x_px: right_px + 30.0,
+    });
+    host.person(Person::ReleaseOverview);
+    let resized = view();
+    assert!(length(resized) > length(moved));
+    assert!(resized.left().micros_since(moved.left()).abs() < 1_000);
+}

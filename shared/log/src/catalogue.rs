@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;
 
+pub(crate) use watchscope_model::summary::Summarizer as Summing;
 use watchscope_model::summary::Summary;
 use watchscope_model::wire::{self, Availability, CatalogueEntry, push_catalogue_entry};
 use watchscope_model::{EpochId, LogId, Seq, Time};

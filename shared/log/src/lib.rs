@@ -8,13 +8,19 @@
 //! A [`Reader`] is a cursor into the [`Ring`], not a queue: a slow one costs the log nothing. There is no clock inside;
 //! whoever drives it (the hub, a worker in a browser) passes the log's time in.
 
+#[cfg(feature = "catalogue")]
+mod catalogue;
+#[cfg(not(feature = "catalogue"))]
+#[path = "no_catalogue.rs"]
 mod catalogue;
 mod reader;
 mod ring;
 mod sealer;
 mod segment;
 
-pub use catalogue::{Catalogue, FileRun, MAX_ENTRIES, MAX_RUNS};
+pub use catalogue::Catalogue;
+#[cfg(feature = "catalogue")]
+pub use catalogue::{FileRun, MAX_ENTRIES, MAX_RUNS};
 pub use reader::{
     BEHIND_BYTES, BEHIND_US, Fetched, MAX_BACKFILLS, Parting, Reader, Recording, Refusal, Served,
     Step,

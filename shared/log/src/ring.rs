@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use watchscope_model::chapter::{ChapterReader, ChapterWriter, Fold};
 use watchscope_model::codec::DecodeError;
-use watchscope_model::summary::Summarizer;
 use watchscope_model::{Entry, EpochId, LogId, Seq, Time};
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Summing};
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
 /// A head snapshot is handed to readers who join within so many microseconds…
@@ -113,7 +112,7 @@ impl Ring {
         let (mut reader, opening) = ChapterReader::open(head)?;
         let mut layers = reader.layers(&opening.state, &opening.layers)?;
         let (log, epoch, mut state) = (opening.log, opening.epoch, opening.state);
-        let mut summarizer = Summarizer::new(state.clone());
+        let mut summarizer = Summing::new(state.clone());
         let first = NextChapter {
             opening: head.to_vec().into(),
             first: state.seq.next(),

@@ -5,10 +5,11 @@ pub(crate) mod folding;
 
 use bytes::Bytes;
 use watchscope_model::chapter::{ChapterWriter, Fold};
-use watchscope_model::summary::{Summarizer, Summary};
+use watchscope_model::summary::Summary;
 use watchscope_model::wire::MAX_MESSAGE_BYTES;
 use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Seq, State, Time};
 
+use crate::catalogue::Summing;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
 /// The shortest time between two seals while records keep coming, in microseconds. The first record after a longer quiet
@@ -32,7 +33,7 @@ pub struct Sealer {
     log: LogId,
     layers: Layers,
     writer: ChapterWriter,
-    summarizer: Summarizer,
+    summing: Summing,
     opening_bytes: usize,
     chapter_bytes: usize,
     open: Option<(Seq, Time)>,
@@ -52,7 +53,7 @@ impl Sealer {
             log,
             layers: Layers::default(),
             writer,
-            summarizer: Summarizer::new(state),
+            summing: Summing::new(state),
             opening_bytes: opening.len(),
             chapter_bytes: 0,
             open: None,
@@ -72,7 +73,7 @@ impl Sealer {
         self.open.get_or_insert((record.seq, record.at));
         self.layers.apply_event(&record.event, record.into());
         self.writer.push(record);
-        self.summarizer.record(record);
+        self.summing.record(record);
         self.seal_if_full(after)
     }
 
@@ -81,7 +82,7 @@ impl Sealer {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert((record.seq, record.at));
         self.writer.push_inside(&record);
-        self.summarizer.pass(record.inside.kind(), record.at);
+        self.summing.pass(record.inside.kind(), record.at);
         self.layers.apply(&Entry::Inside(record));
         self.seal_if_full(after)
     }
@@ -121,8 +122,8 @@ impl Sealer {
     }
 
     fn next_chapter(&mut self, state: &State) -> (Summary, NextChapter) {
-        let summary = self.summarizer.summary();
-        self.summarizer.next_chapter();
+        let summary = self.summing.summary();
+        self.summing.next_chapter();
         let opening: Bytes = self.writer.open_next(Fold::new(state, &self.layers)).into();
         self.opening_bytes = opening.len();
         self.chapter_bytes = 0;
@@ -138,7 +139,7 @@ impl Sealer {
     pub fn snapshot(&mut self, now: Time, state: &State) -> (Option<Sealed>, HeadSnapshot) {
         let sealed = self.seal(now, state);
         let frame = self.writer.head_snapshot(Fold::new(state, &self.layers));
-        let chapter = self.summarizer.summary();
+        let chapter = self.summing.summary();
         let snapshot = HeadSnapshot::new(&self.log, state, &frame, chapter, now);
         (sealed, snapshot)
     }

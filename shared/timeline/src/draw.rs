@@ -90,6 +90,9 @@ pub struct Records {
     row: fn(&mut Drawer<'_>, &Row),
     travels: fn(&mut Drawer<'_>, &[Row]),
     evidence: fn(&mut Drawer<'_>),
+    seam: fn(&mut Drawer<'_>, Time, Time),
+    /// The end of something that was open when a run ended.
+    trail: fn(&mut Drawer<'_>, Px, Px, Token),
     /// All rows but that of the findings.
     pub(crate) rows: fn(&mut Lanes, &Store, &mut RowBuilder, &View, Time),
 }
@@ -101,6 +104,8 @@ pub const RECORDS: &Records = &Records {
     row: |drawer, row| drawer.other_row(row),
     travels: |drawer, rows| drawer.travels(rows),
     evidence: |drawer| drawer.evidence(),
+    seam: |drawer, from, to| drawer.seam(from, to),
+    trail: |drawer, x, y, ink| drawer.trail(x, y, ink),
     rows: |lanes, store, builder, view, now| lanes.all_rows(store, builder, view, now),
 };
 

@@ -798,6 +798,13 @@ impl Store {
         self.epochs.iter().find(|epoch| epoch.number == number)
     }
 
+    /// The number of a run.
+    #[must_use]
+    pub fn number_of(&self, id: &EpochId) -> Option<u32> {
+        let epoch = self.epochs.iter().find(|epoch| epoch.id == *id)?;
+        Some(epoch.number)
+    }
+
     /// The number of the newest run.
     pub(crate) fn newest_epoch(&self) -> Option<u32> {
         self.epochs.last().map(|epoch| epoch.number)

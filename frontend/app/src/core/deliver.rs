@@ -42,7 +42,8 @@ impl Model {
                 if let Some(welcome) = &self.link.welcome {
                     self.store
                         .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
-                    if std::mem::take(&mut self.link.is_first_view) {
+                    let is_first_view = std::mem::take(&mut self.link.is_first_view);
+                    if is_first_view && !self.panels.address.has_led {
                         let width_px = self.view.width_px;
                         self.view = match welcome.recorded_from.zip(welcome.recorded_to) {
                             Some((from, to)) => recorded(from, to, width_px),

@@ -65,6 +65,13 @@ pub enum PanelEffect {
     FetchTexts,
     /// Paint the overview as the model has it.
     PaintOverview,
+    /// Have the address bar name the place where the person is.
+    Address {
+        /// The fragment, without `#`.
+        fragment: String,
+        /// Whether it is a new place, to come back from with the browser's own button.
+        is_new: bool,
+    },
 }
 
 /// What takes the focus.

@@ -17,6 +17,7 @@ pub mod model;
 pub mod msg;
 pub mod panel_state;
 pub mod person;
+pub mod place;
 pub mod queue;
 pub mod screen;
 pub mod second;

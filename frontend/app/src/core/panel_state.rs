@@ -7,6 +7,7 @@ use watchscope_timeline::scene::{StretchKind, Target};
 use watchscope_timeline::words::Footing;
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, View};
 
+use super::place::Place;
 use crate::input::gesture::{Gesture, Gestures};
 
 /// The state behind the panels.
@@ -50,6 +51,23 @@ pub struct PanelState {
     pub order: Order,
     /// The strip of all that is kept.
     pub overview: OverviewState,
+    /// The place in the address bar.
+    pub address: Address,
+}
+
+/// The place in the address bar, and where a link leads that is not here yet.
+#[derive(Debug, Default)]
+pub struct Address {
+    /// The fragment that stands there.
+    pub written: String,
+    /// When it was written, in milliseconds of the browser's clock.
+    pub written_ms: u64,
+    /// The next place is a new one.
+    pub is_new: bool,
+    /// What a link selects and is not loaded yet, and since when it is waited for, in milliseconds.
+    pub wanted: Option<(Place, u64)>,
+    /// Whether a link has chosen what is shown.
+    pub has_led: bool,
 }
 
 /// The strip of all that is kept, and what a pointer does on it.

@@ -94,6 +94,9 @@ pub enum Person {
         is_next: bool,
     },
 
+    /// Goes to the place that a fragment names: of a link, or of the browser's button back.
+    GoTo(Box<str>),
+
     /// Shows only lanes that fit the text.
     Filter(Box<str>),
     /// Selects a lane and opens its detail, or the lanes that it stands for.

@@ -7,6 +7,7 @@ use wasm_bindgen::{JsCast as _, JsValue, closure::Closure};
 use watchscope_timeline::LaneId;
 use web_sys::{Element, Event, EventTarget, KeyboardEvent};
 
+use super::effects;
 use super::events;
 use super::signals::tick;
 use crate::core::msg::Msg;
@@ -98,6 +99,9 @@ fn tabs() {
             Some(secret) => Input::Link(Some(secret)),
             None => Input::Poke,
         }));
+    });
+    window_event_listener(ev::popstate, |_| {
+        act(Person::GoTo(effects::fragment().into()));
     });
     window_event_listener(ev::focus, move |_| poke());
     window_event_listener(ev::online, move |_| poke());

@@ -168,6 +168,10 @@ impl Host {
 
     pub(crate) fn frame(&self, now_ms: f64) -> Vec<String> {
         self.done();
+        // The page began when the clock said 10 s after the log's begin.
+        let mut now = self.now.get();
+        now.ms = now.ms.max(11_000 + now_ms as u64);
+        self.now.set(now);
         self.send(Msg::Frame {
             now_ms,
             size: SIZE,

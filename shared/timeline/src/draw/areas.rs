@@ -100,7 +100,10 @@ impl Drawer<'_> {
                     "lost by watchscope"
                 }
                 Coverage::Seam => {
-                    self.seam(stretch.from, stretch.to);
+                    // A snapshot alone knows no other run.
+                    if let Some(records) = self.picture.records {
+                        (records.seam)(self, stretch.from, stretch.to);
+                    }
                     continue;
                 }
                 Coverage::Loaded => "",

@@ -104,8 +104,17 @@ impl Drawer<'_> {
         ink: Token,
     ) {
         let is_known_to_the_end = span.end.is_none() && span.until >= epoch.end;
-        let x = self.x(epoch.end);
-        if epoch.is_live || !is_known_to_the_end || x < -super::SPILL || x > self.width {
+        if let Some(records) = self.picture.records
+            && !epoch.is_live
+            && is_known_to_the_end
+        {
+            (records.trail)(self, self.x(epoch.end), y, ink);
+        }
+    }
+
+    /// Draws these dots behind x.
+    pub(super) fn trail(&mut self, x: Px, y: Px, ink: Token) {
+        if x < -super::SPILL || x > self.width {
             return;
         }
         for (dx, percent) in DOTS {

@@ -3,7 +3,7 @@
 use watchscope_model::wire::Availability;
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-use super::{Epoch, Store};
+use super::{Chapter, Epoch, Store};
 
 /// The most chapters that are asked for to show a stretch of time: of about a mebibyte each, they and what is drawn from
 /// them fit in the page's memory.
@@ -96,6 +96,23 @@ impl Store {
         wanted.filter(|_| count <= MOST_AT_ONCE)
     }
 
+    /// Whether anything of a stretch of time is here or at the server.
+    #[must_use]
+    pub fn keeps(&self, from: Time, to: Time) -> bool {
+        let mut epochs = self.epochs.iter().rev();
+        epochs.any(|epoch| {
+            let pieces = epoch.pieces(Time(0), None);
+            let is_live = epoch.live.is_some();
+            let last = pieces.last().map(|piece| piece.last);
+            pieces.iter().any(|piece| {
+                let is_kept = matches!(piece.coverage, Coverage::Loaded | Coverage::NotLoaded);
+                // The live run goes on.
+                let goes_on = is_live && Some(piece.last) == last;
+                is_kept && piece.from <= to && (goes_on || from <= piece.to)
+            })
+        })
+    }
+
     /// When the oldest record was taken that is here or at the server.
     #[must_use]
     pub fn oldest_kept(&self) -> Option<Time> {
@@ -138,27 +155,25 @@ fn push(out: &mut Vec<Stretch>, piece: Piece) {
     }
 }
 
+impl Chapter {
+    fn piece(&self) -> Piece {
+        Piece {
+            first: self.first,
+            last: self.last,
+            from: self.from,
+            to: self.to,
+            coverage: Coverage::Loaded,
+        }
+    }
+}
+
 impl Epoch {
     /// All records that are here or listed, in their order, from `floor` on. The last ones reach to `now`, if that is
     /// given.
     fn pieces(&self, floor: Time, now: Option<Time>) -> Vec<Piece> {
-        let mut known: Vec<Piece> = self
-            .chapters
-            .iter()
-            .map(|chapter| Piece {
-                first: chapter.first,
-                last: chapter.last,
-                from: chapter.from,
-                to: chapter.to,
-                coverage: Coverage::Loaded,
-            })
-            .collect();
+        let mut known = self.known();
         if let (Some(last), Some(now)) = (known.last_mut(), now) {
             last.to = last.to.max(now);
-        }
-        if !self.catalogue.is_empty() {
-            self.add_listed(&mut known);
-            known.sort_by_key(|piece| (piece.first, piece.last));
         }
         let (ring_first, ring_at) = self.ring_first.unwrap_or((Seq(1), floor));
         let mut pieces = Vec::with_capacity(known.len() + 2);
@@ -218,9 +233,11 @@ impl Epoch {
         pieces
     }
 
-    /// Adds the chapters that the server has listed, as far as they are not loaded.
-    fn add_listed(&self, known: &mut Vec<Piece>) {
-        let mut before: Option<(Seq, Time)> = None;
+    /// The chapters that are loaded, and as far as they are not, those that the server has listed; in their order.
+    fn known(&self) -> Vec<Piece> {
+        let mut known = Vec::with_capacity(self.chapters.len() + self.catalogue.len());
+        let mut loaded = self.chapters.iter().peekable();
+        let (mut before, mut covered): (Option<(Seq, Time)>, Option<(Seq, Time)>) = (None, None);
         for entry in &self.catalogue {
             let summary = &entry.summary;
             let coverage = match entry.availability {
@@ -233,13 +250,11 @@ impl Epoch {
             let begins = follows.map_or(summary.first_at, |(_, at)| at);
             before = Some((summary.last, summary.last_at));
             let (mut next, mut from) = (summary.first, begins);
-            let held = self
-                .chapters
-                .partition_point(|chapter| chapter.last < summary.first);
-            for chapter in &self.chapters[held..] {
-                if chapter.first > summary.last {
-                    break;
-                }
+            // A chapter that is loaded may reach into the next one that is listed.
+            if let Some((last, to)) = covered.filter(|(last, _)| *last >= next) {
+                (next, from) = (last.next(), to.max(from));
+            }
+            while let Some(chapter) = loaded.next_if(|chapter| chapter.first <= summary.last) {
                 if next < chapter.first {
                     known.push(Piece {
                         first: next,
@@ -249,6 +264,8 @@ impl Epoch {
                         coverage,
                     });
                 }
+                known.push(chapter.piece());
+                covered = covered.max(Some((chapter.last, chapter.to)));
                 (next, from) = (next.max(chapter.last.next()), chapter.to.max(from));
             }
             if next <= summary.last {
@@ -261,6 +278,8 @@ impl Epoch {
                 });
             }
         }
+        known.extend(loaded.map(Chapter::piece));
+        known
     }
 
     /// The earliest time known of it.

@@ -288,8 +288,8 @@ const LOG: Crate = Crate {
     folder: "shared/log",
     rooms: &[
         room("segment", &["segment"], &[]),
-        room("sealer", &["sealer"], &["segment"]),
-        room("catalogue", &["catalogue"], &[]),
+        room("sealer", &["sealer"], &["catalogue", "segment"]),
+        room("catalogue", &["catalogue", "no_catalogue"], &[]),
         room("ring", &["ring"], &["catalogue", "segment"]),
         room("reader", &["reader"], &["catalogue", "ring", "segment"]),
         room(

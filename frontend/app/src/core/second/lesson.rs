@@ -16,7 +16,7 @@ impl Model {
         self.redraw();
     }
 
-    fn lane_of_key(&self, key: &str) -> Option<LaneId> {
+    pub(super) fn lane_of_key(&self, key: &str) -> Option<LaneId> {
         let mut rows = self.rows.rows.iter();
         rows.find(|row| self.lane_key(row.id) == key)
             .map(|row| row.id)

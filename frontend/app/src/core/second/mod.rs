@@ -6,6 +6,7 @@
 //!                     ├─ selection   what is selected, hovered, gone to      ─► Shown ─► panels
 //!                     ├─ findings    findings, muting, table of watches
 //!                     ├─ overview    the strip of all that is kept
+//!                     ├─ address     the place in the address bar, and links to places
 //!                     ├─ comparison  with the cluster, as it was asked for
 //!                     └─ lesson      what a lesson asks for
 //!   each 250 ms ─► show                words of header, status bar, empty states
@@ -13,6 +14,7 @@
 //! ```
 
 mod act;
+mod address;
 mod comparison;
 mod findings;
 mod lesson;

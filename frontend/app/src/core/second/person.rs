@@ -55,6 +55,8 @@ impl Model {
             }
             Person::ShowProblem { is_next } => self.show_problem(is_next),
 
+            Person::GoTo(fragment) => self.go_to(&fragment),
+
             Person::Filter(text) => {
                 self.lanes.set_filter(&text);
                 self.panels.filter = text.into();

@@ -104,6 +104,7 @@ impl Model {
 
     /// Selects a gap or a phase and brings it into view. What is not loaded is gone to, and selected once it is loaded.
     pub(super) fn show_stretch(&mut self, stretch: Awaited) {
+        self.leave_place();
         self.uncover();
         self.pick.stays_in_sight = true;
         self.focus_lane(stretch.lane);
@@ -139,6 +140,7 @@ impl Model {
 
     /// Selects a record in its lane and brings it into view. What is not loaded is gone to, and loaded then.
     pub(super) fn show_record(&mut self, id: RecordId, about: Option<Time>) {
+        self.leave_place();
         self.uncover();
         let Some(lane) = findings::lane_of(&self.store, id) else {
             if let Some(about) = about {
@@ -167,6 +169,7 @@ impl Model {
     /// Selects a finding in the lane of the object that it is about, else in that of the last of its evidence, or where it
     /// was raised; and brings the last of its evidence into view.
     pub(super) fn show_finding(&mut self, raised: RecordId) {
+        self.leave_place();
         self.uncover();
         let evidence = Evidence::of(&self.store, raised);
         let items = evidence.iter().flat_map(|evidence| &evidence.items);
@@ -291,7 +294,7 @@ impl Model {
         }
     }
 
-    fn select(&mut self, selection: Selection) {
+    pub(super) fn select(&mut self, selection: Selection) {
         self.panels.selections += 1;
         self.panels.awaited = None;
         self.panels.watches_open = false;

@@ -51,6 +51,7 @@ impl Model {
             .map(|paused| head.saturating_sub(paused))
             .filter(|&new| new > 0);
         self.publish_overview(now);
+        self.publish_address();
         self.shown.status = self.status_bar(now);
         self.shown.lane_text = self.pick.focused.map_or_else(String::new, |lane| {
             words::accessible(&self.store, lane, now)

@@ -1,0 +1,150 @@
+//! Where a person is, as a link names it: which stretch of time, which lanes, what is selected.
+//!
+//! ```text
+//!   v=1 & from=US & to=US & filter=TEXT & lane=KEY & record=EPOCH.SEQ
+//! ```
+//! Times are microseconds since 1970, in UTC. Without them the picture follows now. Texts are percent-encoded. What a later
+//! version adds is passed over.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use watchscope_model::{EpochId, Seq, Time};
+
+/// What stands in a fragment as it is: what keys of lanes are made of.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'/')
+    .remove(b':')
+    .remove(b'_');
+/// A fragment that is longer is no place.
+const MAX_BYTES: usize = 4 << 10;
+
+/// A place of the page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The stretch of time; absent: now is followed.
+    pub range: Option<(Time, Time)>,
+    /// The filter of the lanes.
+    pub filter: String,
+    /// The key of the lane that is selected.
+    pub lane: Option<String>,
+    /// The record that is selected: its run, and its number in it.
+    pub record: Option<(EpochId, Seq)>,
+}
+
+impl Place {
+    /// The place that a fragment names, with or without its `#`; none if it names no place.
+    #[must_use]
+    pub fn parse(fragment: &str) -> Option<Self> {
+        let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
+        if fragment.len() > MAX_BYTES {
+            return None;
+        }
+        let (mut place, mut is_place) = (Self::default(), false);
+        let (mut from, mut to) = (None, None);
+        for part in fragment.split('&') {
+            let Some((key, value)) = part.split_once('=') else {
+                continue;
+            };
+            let text = || percent_decode_str(value).decode_utf8_lossy().into_owned();
+            let time = || value.parse().ok().map(Time);
+            match key {
+                "v" => is_place = value == "1",
+                "from" => from = time(),
+                "to" => to = time(),
+                "filter" => place.filter = text(),
+                "lane" => place.lane = Some(text()),
+                "record" => {
+                    let record = text();
+                    let parts = record.rsplit_once('.');
+                    place.record =
+                        parts.and_then(|(epoch, seq)| Some((epoch.into(), Seq(seq.parse().ok()?))));
+                }
+                _ => {}
+            }
+        }
+        place.range = from.zip(to).filter(|(from, to)| from < to);
+        is_place.then_some(place)
+    }
+
+    /// The fragment that names it, without `#`; empty where the page stands as it opens.
+    #[must_use]
+    pub fn fragment(&self) -> String {
+        if *self == Self::default() {
+            return String::new();
+        }
+        let mut out = "v=1".to_owned();
+        let mut add = |key: &str, value: &str| {
+            out.push('&');
+            out.push_str(key);
+            out.push('=');
+            out.extend(utf8_percent_encode(value, ESCAPED));
+        };
+        if let Some((from, to)) = self.range {
+            add("from", &from.0.to_string());
+            add("to", &to.0.to_string());
+        }
+        if !self.filter.is_empty() {
+            add("filter", &self.filter);
+        }
+        if let Some(lane) = &self.lane {
+            add("lane", lane);
+        }
+        if let Some((epoch, seq)) = &self.record {
+            add("record", &format!("{epoch}.{seq}"));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_page_as_it_opens_has_no_fragment_and_other_fragments_are_no_places() {
+        assert_eq!(Place::default().fragment(), "");
+        for fragment in ["", "#", "#t=abc", "#lesson=ghost", "v=2&from=1&to=2"] {
+            assert_eq!(Place::parse(fragment), None, "{fragment}");
+        }
+        let later = Place::parse("#v=1&from=5&to=9&zoom=3").unwrap();
+        assert_eq!(later.range, Some((Time(5), Time(9))));
+    }
+
+    #[test]
+    fn a_range_that_is_empty_or_turned_round_is_none() {
+        for fragment in [
+            "v=1&from=9&to=9",
+            "v=1&from=9&to=5",
+            "v=1&from=9",
+            "v=1&from=x&to=7",
+        ] {
+            assert_eq!(Place::parse(fragment).unwrap().range, None, "{fragment}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_place_reads_back_from_its_fragment(
+            range in prop::option::of((0i64..1_000, 1i64..1_000)), filter: String, lane: Option<String>,
+            record in prop::option::of(("[a-z0-9.]{1,9}", any::<u64>())),
+        ) {
+            let place = Place {
+                range: range.map(|(from, length)| (Time(from), Time(from + length))),
+                filter,
+                lane,
+                record: record.map(|(epoch, seq)| (epoch.as_str().into(), Seq(seq))),
+            };
+            let fragment = place.fragment();
+            prop_assume!(fragment.len() <= MAX_BYTES);
+            let read = Place::parse(&fragment).unwrap_or_default();
+            prop_assert_eq!(read, place);
+        }
+
+        #[test]
+        fn arbitrary_fragments_are_no_reason_to_panic(fragment: String) {
+            let _ = Place::parse(&fragment);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The place in the address bar: written as the person moves, and gone to by a link or the browser's buttons.
+
+use watchscope_timeline::scene::Target;
+use watchscope_timeline::{LaneId, RecordId, View};
+
+use crate::core::effect::{Effect, PanelEffect};
+use crate::core::model::Model;
+use crate::core::panel_state::Selection;
+use crate::core::place::Place;
+
+/// The least time between two writings of the same place, in milliseconds: browsers refuse more than 100 in 30 s.
+const WRITE_MS: u64 = 1_000;
+/// What a link names is said to be missing after this time, in milliseconds.
+const PATIENCE_MS: u64 = 5_000;
+
+impl Model {
+    /// Where the person is.
+    fn place(&self) -> Place {
+        let selection = self.panels.selection.as_ref();
+        let record = selection.and_then(Selection::record);
+        Place {
+            range: (!self.view.following).then(|| (self.view.left(), self.view.right())),
+            filter: self.panels.filter.clone(),
+            lane: selection.map(|selection| self.store.lane_key(selection.lane)),
+            record: record.and_then(|id| Some((self.store.epoch_of(id)?.clone(), id.seq))),
+        }
+    }
+
+    /// The person leaves this place for another one: the browser's button comes back to it.
+    pub(super) fn leave_place(&mut self) {
+        if !self.panels.address.is_new {
+            self.write_address(false);
+            self.panels.address.is_new = true;
+        }
+    }
+
+    /// Has the address bar name the place where the person is.
+    pub(super) fn publish_address(&mut self) {
+        self.follow_link();
+        let address = &self.panels.address;
+        let is_due = self.now.ms.saturating_sub(address.written_ms) >= WRITE_MS;
+        if self.panels.is_lesson || address.wanted.is_some() {
+            return;
+        }
+        if address.is_new || is_due {
+            let is_new = std::mem::take(&mut self.panels.address.is_new);
+            self.write_address(is_new);
+        } else if self.place().fragment() != self.panels.address.written {
+            // It is written once it is due.
+            self.changed();
+        }
+    }
+
+    fn write_address(&mut self, is_new: bool) {
+        let fragment = self.place().fragment();
+        if self.panels.is_lesson || fragment == self.panels.address.written {
+            return;
+        }
+        self.panels.address.written.clone_from(&fragment);
+        self.panels.address.written_ms = self.now.ms;
+        self.want(Effect::Panel(PanelEffect::Address { fragment, is_new }));
+    }
+
+    /// Goes to the place that a fragment names. One that names none is the page as it opens.
+    pub(super) fn go_to(&mut self, fragment: &str) {
+        let Some(place) = Place::parse(fragment) else {
+            if fragment.is_empty() && self.panels.address.has_led {
+                self.set_view(self.view.follow(self.now()));
+            }
+            return;
+        };
+        self.panels.address.has_led = true;
+        self.panels.address.written = place.fragment();
+        self.panels.address.is_new = false;
+        match place.range {
+            Some((from, to)) => self.set_view(View::between(from, to, self.view.width_px)),
+            None => self.set_view(self.view.follow(self.now())),
+        }
+        if place.filter != self.panels.filter {
+            self.lanes.set_filter(&place.filter);
+            self.panels.filter.clone_from(&place.filter);
+        }
+        self.clear_selection();
+        self.panels.address.wanted = Some((place, self.now.ms));
+    }
+
+    /// Selects what a link names, once it is here; says what is missing.
+    fn follow_link(&mut self) {
+        let Some((place, since_ms)) = self.panels.address.wanted.clone() else {
+            return;
+        };
+        let record = place.record.as_ref().map(|(epoch, seq)| {
+            let epoch = self.store.number_of(epoch)?;
+            Some(RecordId { epoch, seq: *seq })
+        });
+        let lane = place.lane.as_deref().map(|key| self.lane_of_key(key));
+        let has_record = |id: &RecordId| self.store.has(*id);
+        let is_here = match (lane, record) {
+            (Some(None), _) => false,
+            (Some(Some(_)), Some(id)) => id.as_ref().is_some_and(has_record),
+            _ => true,
+        };
+        let is_kept = place
+            .range
+            .is_none_or(|(from, to)| self.store.keeps(from, to));
+        let is_late = self.now.ms.saturating_sub(since_ms) >= PATIENCE_MS;
+        if is_here && is_kept {
+            self.panels.address.wanted = None;
+            if let Some(Some(lane)) = lane {
+                let target = record.flatten().map_or(Target::Lane, Target::Record);
+                self.select_linked(lane, target);
+            }
+        } else if is_late {
+            self.panels.address.wanted = None;
+            self.trouble = Some(missing(&place, is_kept));
+        } else {
+            self.changed();
+        }
+    }
+
+    fn select_linked(&mut self, lane: LaneId, target: Target) {
+        self.pick.focused = Some(lane);
+        self.select(Selection { lane, target });
+        self.pick.stays_in_sight = true;
+    }
+}
+
+/// What of a place is not here any more.
+fn missing(place: &Place, is_kept: bool) -> String {
+    if !is_kept {
+        return "The link leads to a time that is kept no longer.".to_owned();
+    }
+    match (&place.lane, &place.record) {
+        (_, Some((epoch, seq))) => {
+            format!("The link names the record {epoch}.{seq}, which is not here.")
+        }
+        (Some(lane), None) => format!("The link names the lane {lane}, which is not here."),
+        (None, None) => String::new(),
+    }
+}

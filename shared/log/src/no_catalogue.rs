@@ -1,0 +1,68 @@
+//! In place of the catalogue where readers do not learn of chapters: it lists nothing.
+
+use watchscope_model::summary::Summary;
+use watchscope_model::{EpochId, LogId, Record, Seq, State, Time};
+
+/// A catalogue that lists nothing.
+#[derive(Clone, Debug)]
+pub struct Catalogue;
+
+/// How far a reader knows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor;
+
+/// Sums up nothing.
+#[derive(Debug)]
+pub(crate) struct Summing;
+
+#[allow(
+    clippy::unused_self,
+    clippy::needless_pass_by_value,
+    clippy::needless_pass_by_ref_mut,
+    reason = "it stands in for one that does something"
+)]
+impl Catalogue {
+    pub(crate) fn new(_: EpochId) -> Self {
+        Self
+    }
+
+    pub(crate) fn put(&mut self, _: Summary) {}
+
+    pub(crate) fn left_ring(&mut self, _: Seq) {}
+
+    pub(crate) fn is_in_file(&self, _: &EpochId, _: Seq) -> bool {
+        false
+    }
+
+    pub(crate) fn next_message(&self, _: &LogId, _: &mut Cursor) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+#[allow(
+    clippy::unused_self,
+    reason = "it stands in for one that does something"
+)]
+impl Summing {
+    pub(crate) fn new(_: State) -> Self {
+        Self
+    }
+
+    pub(crate) fn record(&mut self, _: &Record) {}
+
+    pub(crate) fn pass(&mut self, _: u64, _: Time) {}
+
+    pub(crate) fn next_chapter(&mut self) {}
+
+    pub(crate) fn summary(&self) -> Summary {
+        Summary {
+            first: Seq(0),
+            last: Seq(0),
+            first_at: Time(0),
+            last_at: Time(0),
+            counts: Vec::new(),
+            worst: None,
+            troubles: Vec::new(),
+        }
+    }
+}
