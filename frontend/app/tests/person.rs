@@ -471,7 +471,9 @@ fn a_jump_is_a_new_place_and_the_button_back_returns_to_the_one_before() {
     host.frame(3_000.0);
     let before = host.model.borrow().view;
     host.person(Person::ShowProblem { is_next: false });
-    host.person(Person::GripOverview { x_px: 30.0 });
+    host.person(Person::GripOverview {
+        x_px: SIZE.width_px - 40.0,
+    });
     host.person(Person::ReleaseOverview);
     let written = addresses(&host.frame(6_000.0));
     assert!(
