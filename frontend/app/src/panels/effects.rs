@@ -1,12 +1,11 @@
 //! What the model asks the panels for: the focus, the browser's storage, bodies and texts.
 
-use wasm_bindgen::JsValue;
 use watchscope_model::id::LogId;
 use web_sys::Storage;
 
 use super::focus::{focus_filter, focus_soon, take_focus_back};
 use super::mount::mount;
-use super::{bodies, lesson, overview, texts};
+use super::{address, bodies, lesson, overview, texts};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::person::Person;
 use crate::runtime::page::{act, elements, read};
@@ -27,7 +26,7 @@ pub(crate) fn carry_out(effect: PanelEffect) {
                 opened: recall(&Kept::Opened).map(Into::into),
             });
             lesson::offer();
-            act(Person::GoTo(fragment().into()));
+            act(Person::GoTo(address::fragment().into()));
         }
         PanelEffect::FocusFilter => focus_filter(),
         PanelEffect::TakeFocusBack => take_focus_back(),
@@ -44,33 +43,9 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         }
         PanelEffect::FetchBodies { selection, pane } => bodies::fetch_for(selection, pane),
         PanelEffect::FetchTexts => texts::ask(),
-        PanelEffect::Address { fragment, is_new } => write_address(&fragment, is_new),
+        PanelEffect::Address { fragment, is_new } => address::write(&fragment, is_new),
         PanelEffect::PaintOverview => overview::paint(&read()),
     }
-}
-
-/// The fragment of the address, with its `#`; empty if it has none.
-pub(super) fn fragment() -> String {
-    elements().window.location().hash().unwrap_or_default()
-}
-
-/// Has the address bar name a place.
-fn write_address(fragment: &str, is_new: bool) {
-    let window = &elements().window;
-    let (Ok(history), Ok(path)) = (window.history(), window.location().pathname()) else {
-        return;
-    };
-    let address = if fragment.is_empty() {
-        path
-    } else {
-        format!("#{fragment}")
-    };
-    // A browser that refuses more of them shows an older place.
-    let _ = if is_new {
-        history.push_state_with_url(&JsValue::NULL, "", Some(&address))
-    } else {
-        history.replace_state_with_url(&JsValue::NULL, "", Some(&address))
-    };
 }
 
 fn recall(kept: &Kept) -> Option<String> {

@@ -7,7 +7,7 @@ use wasm_bindgen::{JsCast as _, JsValue, closure::Closure};
 use watchscope_timeline::LaneId;
 use web_sys::{Element, Event, EventTarget, KeyboardEvent};
 
-use super::effects;
+use super::address;
 use super::events;
 use super::signals::tick;
 use crate::core::msg::Msg;
@@ -101,7 +101,7 @@ fn tabs() {
         }));
     });
     window_event_listener(ev::popstate, |_| {
-        act(Person::GoTo(effects::fragment().into()));
+        act(Person::GoTo(address::fragment().into()));
     });
     window_event_listener(ev::focus, move |_| poke());
     window_event_listener(ev::online, move |_| poke());

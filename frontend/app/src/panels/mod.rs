@@ -8,6 +8,7 @@
 
 #![allow(unreachable_pub, reason = "the component macro makes its items pub")]
 
+mod address;
 mod bodies;
 mod check;
 mod debug;

@@ -237,7 +237,8 @@ impl Epoch {
     fn known(&self) -> Vec<Piece> {
         let mut known = Vec::with_capacity(self.chapters.len() + self.catalogue.len());
         let mut loaded = self.chapters.iter().peekable();
-        let (mut before, mut covered): (Option<(Seq, Time)>, Option<(Seq, Time)>) = (None, None);
+        let mut before: Option<(Seq, Time)> = None;
+        let mut covered: Option<(Seq, Time)> = None;
         for entry in &self.catalogue {
             let summary = &entry.summary;
             let coverage = match entry.availability {

@@ -149,8 +149,8 @@ impl Model {
         let most_us = kept_us.max(REACH_US) as f64;
         // Less than is kept, so that each turn of the wheel shows.
         let from_us = reach_us.min(kept_us as f64 * 1.1);
-        self.panels.overview.reach_us =
-            Some((from_us * factor).clamp(60_000_000.0, most_us) as i64);
+        let reach_us = (from_us * factor).min(most_us).max(60_000_000.0);
+        self.panels.overview.reach_us = Some(reach_us as i64);
         self.redraw();
     }
 
