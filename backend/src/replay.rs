@@ -1,6 +1,5 @@
 //! Recordings served like a log: the newest chapter from memory, all others from their files.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use watchscope_log::{Fetched, FileRun, Recording, Ring};
 use watchscope_model::{EpochId, Seq, Time};
 
 use crate::log::{LogHandle, SystemClock};
-use crate::recordings::{Joined, OpenError, Past, Run, body_in};
+use crate::recordings::{Joined, OpenError, Past, Run, body_in, name_of as file_name, unread};
 
 /// The most chapters that a page shows at once.
 const SHOWN_AT_ONCE: usize = 128;
@@ -149,9 +148,6 @@ impl Past for Joined {
             if !(entry.summary.first..=entry.summary.last).contains(&seq) {
                 continue;
             }
-            let not_read = |what: &dyn fmt::Display| Fetched::NotRead {
-                reason: format!("{}, {what}", file.path().display()),
-            };
             match file.chapter(entry) {
                 Ok(Ok(chapter)) => {
                     return Fetched::Chapter {
@@ -160,8 +156,16 @@ impl Past for Joined {
                         frames: Bytes::copy_from_slice(chapter.frames.bytes()),
                     };
                 }
-                Ok(Err(damage)) => worst = not_read(&damage),
-                Err(error) => worst = not_read(&error),
+                Ok(Err(damage)) => {
+                    worst = Fetched::NotRead {
+                        reason: format!("{}, {damage}", file_name(file.path())),
+                    }
+                }
+                Err(error) => {
+                    worst = Fetched::NotRead {
+                        reason: unread(&error),
+                    }
+                }
             }
         }
         worst

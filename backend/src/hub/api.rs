@@ -21,8 +21,8 @@ pub trait Hub: Clone + Send + Sync + 'static {
     /// A viewer that has just connected; it has said nothing yet.
     fn viewer(&self) -> Self::Viewer;
 
-    /// `/api/records`: the log in the JSON form from `since` (`EPOCH.SEQ`), or from the first record kept, then live. It ends
-    /// when the hub shuts down, or `web` cuts it at the drain deadline.
+    /// `/api/records`: the log in the JSON form from `since` (`EPOCH.SEQ`, of any run that is kept), or from the first record
+    /// in memory, then live. Each run begins with its own `log` line. It ends when the hub shuts down, or `web` cuts it at the drain deadline.
     ///
     /// # Errors
     /// [`BadPosition`] when `since` is not of the form `EPOCH.SEQ`.

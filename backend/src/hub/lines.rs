@@ -5,14 +5,32 @@ use futures_util::stream::{self, StreamExt as _};
 use watchscope_model::event::Loss;
 use watchscope_model::json::{LogLine, push_line};
 use watchscope_model::vocabulary::LossPlace;
-use watchscope_model::{Event, Seq};
+use watchscope_model::{EpochId, Event, Seq};
 
 use super::api::{BadPosition, JsonLines};
+use super::kept_lines::KeptLines;
+use super::past::PastReader;
 use crate::log::{LogHandle, LogReader, Read, Since};
 
-/// The records since `since` (`EPOCH.SEQ`), or from the first one kept, then live.
-pub(super) fn records(log: &LogHandle, since: Option<&str>) -> Result<JsonLines, BadPosition> {
+/// The records since `since` (`EPOCH.SEQ`, of any run that is kept), or from the first one in memory, then live. Each run
+/// begins with a line of its own.
+pub(super) fn records(
+    log: &LogHandle,
+    past: &PastReader,
+    since: Option<&str>,
+) -> Result<JsonLines, BadPosition> {
     let since = since.map(|text| position(log, text)).transpose()?;
+    let kept = match &since {
+        None => None,
+        Some(Position::Here(seq)) => KeptLines::from(log, past, log.epoch().clone(), seq.next()),
+        Some(Position::OtherRun(epoch, seq)) => {
+            KeptLines::from(log, past, epoch.clone(), seq.next())
+        }
+    };
+    if let Some(kept) = kept {
+        let stream = stream::unfold(Source::Kept(Box::new(kept)), Source::next_lines);
+        return Ok(stream.boxed());
+    }
     let mut leading = Vec::new();
     let (first, line) = log_line(log);
     push_line(&line, &mut leading);
@@ -21,14 +39,43 @@ pub(super) fn records(log: &LogHandle, since: Option<&str>) -> Result<JsonLines,
     let start = match since {
         None => from_first,
         Some(Position::Here(seq)) => Since::After(seq),
-        Some(Position::OtherRun) => {
+        Some(Position::OtherRun(..)) => {
             push_line(&other_run(first), &mut leading);
             from_first
         }
     };
     let reader = log.reader(start);
-    let live = stream::unfold(reader, next_lines);
+    let live = stream::unfold(Source::Live(reader), Source::next_lines);
     Ok(stream::once(async { leading.into() }).chain(live).boxed())
+}
+
+/// Where the next lines come from.
+enum Source {
+    Kept(Box<KeptLines>),
+    Live(LogReader),
+}
+
+impl Source {
+    async fn next_lines(self) -> Option<(Bytes, Self)> {
+        match self {
+            Self::Kept(mut kept) => {
+                if let Some(lines) = kept.next().await {
+                    return Some((lines.into(), Self::Kept(kept)));
+                }
+                let log = kept.log();
+                let mut lines = Vec::new();
+                if !kept.has_begun() {
+                    push_line(&log_line(log).1, &mut lines);
+                }
+                let reader = log.reader(Since::After(Seq(kept.next_seq().0 - 1)));
+                Some((lines.into(), Self::Live(reader)))
+            }
+            Self::Live(reader) => {
+                let (lines, reader) = next_lines(reader).await?;
+                Some((lines, Self::Live(reader)))
+            }
+        }
+    }
 }
 
 /// The fold at the head, then the end.
@@ -50,8 +97,8 @@ pub(super) fn state(log: &LogHandle) -> JsonLines {
 /// A position in the log.
 enum Position {
     Here(Seq),
-    /// Of another run of the writer: nothing of it is here.
-    OtherRun,
+    /// Of another run of the writer.
+    OtherRun(EpochId, Seq),
 }
 
 fn position(log: &LogHandle, text: &str) -> Result<Position, BadPosition> {
@@ -65,7 +112,7 @@ fn position(log: &LogHandle, text: &str) -> Result<Position, BadPosition> {
         return Err(bad());
     }
     if epoch != log.epoch().as_str() {
-        return Ok(Position::OtherRun);
+        return Ok(Position::OtherRun(epoch.into(), Seq(seq)));
     }
     // A line is only ever seen after it was sealed, so a later position was never given out.
     if Seq(seq) > log.with_ring(|ring| ring.head()) {

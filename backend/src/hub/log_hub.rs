@@ -131,7 +131,7 @@ impl Hub for LogHub {
     }
 
     fn records(&self, since: Option<&str>) -> Result<JsonLines, BadPosition> {
-        lines::records(&self.log, since)
+        lines::records(&self.log, &self.past, since)
     }
 
     fn state(&self) -> JsonLines {

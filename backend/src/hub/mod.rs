@@ -10,6 +10,7 @@ pub mod api;
 
 mod commands;
 mod ending;
+mod kept_lines;
 mod lines;
 mod log_hub;
 mod news;

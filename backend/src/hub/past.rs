@@ -44,22 +44,30 @@ impl PastReader {
     /// # Errors
     /// Why it cannot be read, in a sentence.
     pub(super) async fn body(self, epoch: EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
-        let Some(files) = self.files else {
-            return Ok(None);
-        };
-        let _turn = self.turns.acquire().await;
-        let read = spawn_blocking(move || files.body(&epoch, seq)).await;
-        read.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
+        let read = self.in_turn(move |files| files.body(&epoch, seq));
+        read.await.unwrap_or(Ok(None))
     }
 
     /// Reads the chapter that a viewer asks for, on a thread that may wait for the disk.
     pub(super) async fn read(self, backfill: Backfill) -> Fetched {
-        let Some(files) = self.files else {
-            return Fetched::Gone;
-        };
-        let _turn = self.turns.acquire().await;
         let last = Seq(backfill.before.0.saturating_sub(1));
-        let read = spawn_blocking(move || files.chapter(&backfill.epoch, last)).await;
-        read.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
+        let read = self.in_turn(move |files| files.chapter(&backfill.epoch, last));
+        read.await.unwrap_or(Fetched::Gone)
+    }
+
+    /// Does something with the files when it is its turn; `None` if there are none. The turn lasts until it is done, also
+    /// where nobody waits for it any more.
+    async fn in_turn<T: Send + 'static>(
+        self,
+        work: impl FnOnce(&dyn Past) -> T + Send + 'static,
+    ) -> Option<T> {
+        let files = self.files?;
+        let turn = self.turns.acquire_owned().await;
+        let working = spawn_blocking(move || {
+            let _turn = turn;
+            work(&*files)
+        });
+        let done = working.await;
+        Some(done.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic())))
     }
 }

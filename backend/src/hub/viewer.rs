@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
 use watchscope_log::{Fetched, Parting, Reader, Refusal, Step};
 use watchscope_model::wire::{Command, CommandDone};
@@ -38,8 +39,8 @@ pub struct HubViewer {
     done: Vec<(Option<Seq>, CommandDone)>,
     news: News,
     past: PastReader,
-    /// The chapter that is being read from a file.
-    fetching: Option<Pin<Box<dyn Future<Output = Fetched> + Send>>>,
+    /// The chapter that is being read from a file. It goes on where this viewer is not polled, as behind a slow socket.
+    fetching: Option<JoinHandle<Fetched>>,
     alarm: Alarm,
     number: u64,
     share: ViewerShare,
@@ -119,7 +120,7 @@ impl HubViewer {
         }
         let mut step = self.log.with_ring(|ring| reader.next(ring, now));
         if let Step::Fetch(backfill) = step {
-            self.fetching = Some(Box::pin(self.past.clone().read(backfill)));
+            self.fetching = Some(tokio::spawn(self.past.clone().read(backfill)));
             step = self.log.with_ring(|ring| reader.next(ring, now));
         }
         self.share.update(self.reader.served());
@@ -189,13 +190,15 @@ impl Viewer for HubViewer {
 }
 
 /// Returns with the chapter that is being read; never if none is. Cancel safe.
-async fn fetched(fetching: &mut Option<Pin<Box<dyn Future<Output = Fetched> + Send>>>) -> Fetched {
+async fn fetched(fetching: &mut Option<JoinHandle<Fetched>>) -> Fetched {
     let Some(reading) = fetching else {
         return std::future::pending().await;
     };
     let fetched = reading.await;
     *fetching = None;
-    fetched
+    fetched.unwrap_or_else(|error| Fetched::NotRead {
+        reason: error.to_string(),
+    })
 }
 
 /// How a conversation's end closes the socket.

@@ -1,5 +1,6 @@
 //! Where chapters that are no longer in memory are read from.
 
+use std::path::Path;
 use std::{fmt, io};
 
 use bytes::Bytes;
@@ -40,13 +41,13 @@ pub(crate) fn body_in(
 ) -> Result<Option<Bytes>, String> {
     let mut damaged = None;
     for place in &entry.bodies {
-        match file.bodies(*place).map_err(|error| error.to_string())? {
+        match file.bodies(*place).map_err(|error| unread(&error))? {
             Ok(bodies) => {
                 if let Some(body) = bodies.get(seq) {
                     return Ok(Some(Bytes::copy_from_slice(body)));
                 }
             }
-            Err(damage) => damaged = Some(format!("{}, {damage}", file.path().display())),
+            Err(damage) => damaged = Some(format!("{}, {damage}", name_of(file.path()))),
         }
     }
     damaged.map_or(Ok(None), Err)
@@ -61,12 +62,27 @@ pub(crate) fn fetched_body(
     let file = match file {
         Ok(file) => file,
         Err(error) if is_gone(&error) => return Ok(None),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(unread(&error)),
     };
     match entry(&file, epoch, seq) {
         Some(entry) => body_in(&file, entry, seq),
         None => Ok(None),
     }
+}
+
+/// What viewers learn of a file that cannot be read: its name, and not where it lies.
+pub(crate) fn unread(error: &OpenError) -> String {
+    tracing::warn!("{error}");
+    match error {
+        OpenError::Unreadable { path, error } => format!("cannot read {}: {error}", name_of(path)),
+        OpenError::NotReadable { path, error } => format!("{}, {error}", name_of(path)),
+    }
+}
+
+/// The name of a file without its folder.
+pub(crate) fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 fn is_gone(error: &OpenError) -> bool {
@@ -86,7 +102,7 @@ pub(crate) fn fetched(file: Result<OpenFile, OpenError>, epoch: &EpochId, seq: S
                 frames: chapter.frames.bytes().to_vec().into(),
             },
             Err(damage) => Fetched::NotRead {
-                reason: format!("{}, {damage}", file.path().display()),
+                reason: format!("{}, {damage}", name_of(file.path())),
             },
         })
     });
@@ -95,7 +111,7 @@ pub(crate) fn fetched(file: Result<OpenFile, OpenError>, epoch: &EpochId, seq: S
             Fetched::Gone
         } else {
             Fetched::NotRead {
-                reason: error.to_string(),
+                reason: unread(&error),
             }
         }
     })

@@ -501,7 +501,10 @@ fn a_link_to_what_is_gone_says_so_after_a_while() {
     let trouble = host.model.borrow().trouble.clone();
     assert!(trouble.unwrap().contains("kept no longer"));
     host.person(Person::Dismiss);
-    host.person(Person::GoTo("#v=1&lane=no-such%2Flane".into()));
+    // All of this is loaded, and no such lane is in it.
+    let (from, to) = (at(8.0).0, at(9.0).0);
+    let link = format!("#v=1&from={from}&to={to}&lane=no-such%2Flane");
+    host.person(Person::GoTo(link.into()));
     host.frame(13_000.0);
     host.frame(20_000.0);
     let trouble = host.model.borrow().trouble.clone();

@@ -150,6 +150,24 @@ impl Catalogue {
         listed.is_some_and(|listed| listed.in_file)
     }
 
+    /// The first chapter of a run with a record from `seq` on that files hold, by its first and last record.
+    #[must_use]
+    pub fn next_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<(Seq, Seq)> {
+        let run = self.runs.iter().find(|run| run.epoch == *epoch)?;
+        let mut chapters = run.chapters.values();
+        let next = chapters.find(|listed| listed.in_file && seq <= listed.summary.last)?;
+        Some((next.summary.first, next.summary.last))
+    }
+
+    /// The runs, the oldest first, each with its last record that is listed.
+    pub fn runs(&self) -> impl Iterator<Item = (&EpochId, Seq)> {
+        self.runs.iter().map(|run| {
+            let last = run.chapters.values().next_back();
+            let last = last.map_or(Seq(0), |listed| listed.summary.last);
+            (&run.epoch, last)
+        })
+    }
+
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -338,6 +356,7 @@ fn holds(file: &FileRun, first: Seq, listed: &Listed) -> bool {
 /// Adds chapters of files to a run, and what is lost between them.
 fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
     let mut before: Option<&Summary> = None;
+    let mut rests = Vec::new();
     for summary in chapters.iter().filter(|summary| summary.records() > 0) {
         let merged = run
             .entry(summary.first)
@@ -346,6 +365,17 @@ fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
             match run.chapters.entry(summary.first) {
                 Place::Occupied(mut known) => {
                     let known = known.get_mut();
+                    // A failure cut it short: the rest is lost, once the ring has dropped it.
+                    if !known.in_ring && !known.in_file && summary.last < known.summary.last {
+                        let rest = lost(
+                            summary.last.next(),
+                            known.summary.last.next(),
+                            summary.last_at,
+                            known.summary.last_at,
+                        );
+                        known.summary = summary.clone();
+                        rests.push(rest);
+                    }
                     let is_longer = known.summary.last < summary.last && !known.in_ring;
                     if is_longer || !known.in_file {
                         known.changed = changed;
@@ -383,6 +413,13 @@ fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
         if before.is_none_or(|before| before.last < summary.last) {
             before = Some(summary);
         }
+    }
+    for rest in rests {
+        let listed = Listed {
+            changed,
+            ..Listed::new(rest)
+        };
+        run.chapters.entry(listed.summary.first).or_insert(listed);
     }
 }
 

@@ -28,6 +28,7 @@ use watchscope_model::{
     Entry, EpochId, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,
 };
 
+use self::coverage::SHOWN_SHARE;
 pub use self::coverage::{Coverage, Stretch};
 pub use self::gaps::GapTotals;
 pub(crate) use self::layers::{
@@ -833,7 +834,8 @@ impl Store {
     }
 
     /// Lets go of chapters while more than the budget is held: first of those of earlier runs that are not looked at, which
-    /// can be loaded again, then of the oldest. The newest stays.
+    /// can be loaded again, then of the oldest. The newest stays, and so does what is looked at: with that up to a third more
+    /// than the budget may be held.
     fn make_room(&mut self, taken_bytes: usize) {
         self.unweighed_bytes += taken_bytes;
         if self.unweighed_bytes < self.budget_bytes / WEIGH_SHARE {
@@ -849,6 +851,8 @@ impl Store {
 
     /// Drops the oldest chapter; returns whether there was one beside the newest.
     fn drop_oldest(&mut self) -> bool {
+        let looks_at = self.looks_at;
+        let shown = looks_at.map_or(0, |(from, to)| self.shown_bytes(from, to));
         let mut epochs = self.epochs.iter_mut();
         let Some(epoch) = epochs.find(|epoch| !epoch.chapters.is_empty()) else {
             return false;
@@ -856,10 +860,18 @@ impl Store {
         if epoch.live.is_some() && epoch.chapters.len() == 1 {
             return false;
         }
+        // What a person looks at stays, as long as it is a small part.
+        let is_seen = looks_at.is_some_and(|at| epoch.chapters[0].is_within(at));
+        if is_seen && epoch.live.is_some() && shown <= self.budget_bytes / SHOWN_SHARE {
+            return false;
+        }
         let oldest = epoch.chapters.remove(0);
         epoch.trace.forget(oldest.last, oldest.to);
         epoch.layer_trace.forget(oldest.last);
-        epoch.dropped = epoch.dropped.max(Some((oldest.last, oldest.to)));
+        // What the server still has is loaded again when it is looked at.
+        if !epoch.is_kept(oldest.last) {
+            epoch.dropped = epoch.dropped.max(Some((oldest.last, oldest.to)));
+        }
         true
     }
 }

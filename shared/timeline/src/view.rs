@@ -5,6 +5,8 @@ use watchscope_model::time::SECOND_US;
 
 use crate::scene::Px;
 
+/// No time is farther from 1970 than this, in microseconds: 73,000 years.
+const MOST_US: i64 = 1 << 61;
 /// Nearest zoom: microseconds a px.
 const MIN_US_PER_PX: f64 = 5.0;
 /// Farthest zoom: a day in 100 px.
@@ -239,7 +241,9 @@ impl View {
     /// The time at x.
     #[must_use]
     pub fn time_from_x(&self, x_px: f64) -> Time {
-        Time((self.left_us + x_px * self.us_per_px).round_ties_even() as i64)
+        let us = (self.left_us + x_px * self.us_per_px).round_ties_even() as i64;
+        // A link or a file may name any time: what is drawn counts on from it.
+        Time(us.clamp(-MOST_US, MOST_US))
     }
 
     /// The x of a time, in px.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use watchscope_model::chapter::ChapterReader;
@@ -265,5 +266,55 @@ async fn bodies_of_earlier_runs_are_read_from_the_files_too() {
     assert_eq!(body, Ok(Bytes::from_static(b"{\"version\":2}")));
     assert_eq!(hub.object("e1", 4).await, Err(ObjectError::Unknown));
     assert_eq!(hub.object("e0", 2).await, Err(ObjectError::Unknown));
+    end(log, history).await;
+}
+
+/// The lines of records from a position on, until so many have come: `e1` at the begin of a run, and the seqs.
+async fn lines_since(log: &LogHandle, history: &Kept, since: &str) -> Vec<String> {
+    let mut stream = hub(log, history).records(Some(since)).unwrap();
+    let mut told = Vec::new();
+    while let Ok(Some(chunk)) = timeout(Duration::from_secs(1), stream.next()).await {
+        for line in std::str::from_utf8(&chunk).unwrap().lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            told.push(match line["type"].as_str().unwrap() {
+                "log" => line["epoch"].as_str().unwrap().to_owned(),
+                "loss" => format!("lost {}-{}", line["fromSeq"], line["toSeq"]),
+                _ => line["seq"].to_string(),
+            });
+        }
+    }
+    told
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_since_a_position_of_an_earlier_run_go_on_through_all_runs_to_now() {
+    let bench = Bench::new();
+    for epoch in ["e1", "e2"] {
+        let log = open_run(epoch, 64 << 20);
+        let history = bench.begin(&log).await;
+        append(&log, 3, 10).await;
+        end(log, history).await;
+    }
+    let log = open_run("e3", 64 << 20);
+    let history = bench.begin(&log).await;
+    append(&log, 2, 10).await;
+    until(&history, |state| state.kept_to == Seq(2)).await;
+    let told = lines_since(&log, &history, "e1.1").await;
+    assert_eq!(told, ["e1", "2", "3", "e2", "1", "2", "3", "e3", "1", "2"]);
+    let told = lines_since(&log, &history, "e2.3").await;
+    assert_eq!(told, ["e3", "1", "2"]);
+    end(log, history).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_since_a_position_that_left_memory_come_from_the_files() {
+    let bench = Bench::new();
+    let log = open_run("e1", 2 << 20);
+    let history = bench.begin(&log).await;
+    append_slowly(&log, &history).await;
+    let told = lines_since(&log, &history, "e1.4").await;
+    let seqs: Vec<String> = (5..=900).map(|seq| seq.to_string()).collect();
+    assert_eq!(told[0], "e1");
+    assert_eq!(told[1..], seqs);
     end(log, history).await;
 }

@@ -1,6 +1,6 @@
 //! What the server delivers, taken into store, clock and view.
 
-use watchscope_model::{Seq, Time};
+use watchscope_model::Seq;
 use watchscope_timeline::View;
 
 use super::model::Model;
@@ -17,9 +17,11 @@ impl Model {
             Delivery::Welcome(welcome) => {
                 self.link.clock.reset();
                 self.link.clock.set(welcome.at, local);
-                if let Some(to) = welcome.recorded_to {
+                match welcome.recorded_to {
                     // Nothing comes after a recording's last record.
-                    self.link.clock.hold(to);
+                    Some(to) => self.link.clock.hold(to),
+                    None if !self.panels.is_lesson => self.link.clock.release(),
+                    None => {}
                 }
                 self.link.contexts = None;
                 self.link.history = None;
@@ -45,13 +47,9 @@ impl Model {
                     let is_first_view = std::mem::take(&mut self.link.is_first_view);
                     if is_first_view && !self.panels.address.has_led {
                         let width_px = self.view.width_px;
-                        self.view = match welcome.recorded_from.zip(welcome.recorded_to) {
-                            Some((from, to)) => recorded(from, to, width_px),
-                            None => {
-                                let (begin, last) = (welcome.first_at, self.store.last_news());
-                                View::opened(self.now(), begin, last, width_px)
-                            }
-                        };
+                        let (begin, last) = (welcome.first_at, self.store.last_news());
+                        let opened = View::opened(self.now(), begin, last, width_px);
+                        self.view = self.recorded_view().unwrap_or(opened);
                     }
                 }
             }
@@ -62,9 +60,16 @@ impl Model {
             Delivery::Chapter(frames) => {
                 // Not asked for without the second part; see `ask_for_past`.
                 let second = self.second?;
-                match (second.chapter)(&mut self.store, &frames) {
-                    Ok(records) => self.link.backfill.answered(records),
-                    Err(error) => return undecodable(&error),
+                let taken = (second.chapter)(&mut self.store, &frames);
+                let asked = self.link.backfill.answered(*taken.as_ref().unwrap_or(&0));
+                if let Some((_, epoch, before)) = asked
+                    && !matches!(taken, Ok(1..))
+                {
+                    // It is not asked for again: what is older is.
+                    self.store.not_read(&epoch, Seq(before.0.saturating_sub(1)));
+                }
+                if let Err(error) = taken {
+                    self.trouble = Some(format!("A chapter of the past is unreadable: {error}"));
                 }
             }
             Delivery::Catalogue(header, entries) => match self.second {
@@ -116,14 +121,16 @@ impl Model {
         }
         None
     }
-}
 
-/// All of a recording, with a little room at its ends.
-fn recorded(from: Time, to: Time, width_px: f64) -> View {
-    let room_us = (to.micros_since(from) / 40).max(500_000);
-    View::between(
-        from.plus_micros(-room_us),
-        to.plus_micros(room_us),
-        width_px,
-    )
+    /// All of the recording that is shown, with a little room at its ends.
+    pub(super) fn recorded_view(&self) -> Option<View> {
+        let welcome = self.link.welcome.as_ref()?;
+        let (from, to) = welcome.recorded_from.zip(welcome.recorded_to)?;
+        let room_us = (to.micros_since(from) / 40).max(500_000);
+        Some(View::between(
+            from.plus_micros(-room_us),
+            to.plus_micros(room_us),
+            self.view.width_px,
+        ))
+    }
 }

@@ -16,6 +16,8 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b':')
     .remove(b'_');
+/// Times that a link may name: 1970 to 9999.
+const TIMES: std::ops::Range<Time> = Time(0)..Time(253_402_300_800_000_000);
 /// A fragment that is longer is no place.
 const MAX_BYTES: usize = 4 << 10;
 
@@ -47,7 +49,7 @@ impl Place {
                 continue;
             };
             let text = || percent_decode_str(value).decode_utf8_lossy().into_owned();
-            let time = || value.parse().ok().map(Time);
+            let time = || value.parse().ok().map(Time).filter(|at| TIMES.contains(at));
             match key {
                 "v" => is_place = value == "1",
                 "from" => from = time(),
@@ -119,6 +121,7 @@ mod tests {
             "v=1&from=9&to=5",
             "v=1&from=9",
             "v=1&from=x&to=7",
+            "v=1&from=1&to=9223372036854775807",
         ] {
             assert_eq!(Place::parse(fragment).unwrap().range, None, "{fragment}");
         }

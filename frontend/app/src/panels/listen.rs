@@ -92,7 +92,11 @@ fn tabs() {
     window_event_listener(ev::hashchange, move |_| {
         // A lesson has a cluster of its own, and begins with a fresh page.
         let location = window().location();
-        if location.hash().is_ok_and(|hash| hash.contains("lesson")) {
+        let is_lesson = |hash: String| {
+            let mut parts = hash.trim_start_matches('#').split('&');
+            parts.any(|part| part.starts_with("lesson"))
+        };
+        if location.hash().is_ok_and(is_lesson) {
             let _ = location.reload();
         }
         send(Msg::Link(match bridge::link() {

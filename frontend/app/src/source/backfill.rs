@@ -22,10 +22,11 @@ impl Backfill {
         wanted
     }
 
-    /// The answer came, with so many records that were not held.
-    pub fn answered(&mut self, new_records: usize) {
+    /// The answer came, with this number of records that were not held; returns what was asked for.
+    pub fn answered(&mut self, new_records: usize) -> Option<Wanted> {
         let asked = self.asked.take();
-        self.fruitless = asked.filter(|_| new_records == 0);
+        self.fruitless = asked.clone().filter(|_| new_records == 0);
+        asked
     }
 
     /// The connection is gone, and the answer with it.

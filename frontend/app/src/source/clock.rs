@@ -33,6 +33,11 @@ impl ServerClock {
         self.held = Some(at);
     }
 
+    /// It goes on again.
+    pub fn release(&mut self) {
+        self.held = None;
+    }
+
     /// Forgets the difference: another connection, perhaps another server, or a laptop that slept.
     pub fn reset(&mut self) {
         self.offset_us = None;

@@ -577,8 +577,9 @@ impl Reader {
             return None;
         }
         let backfill = self.backfills.pop_front()?;
-        let is_here = backfill.log == *ring.log() && backfill.epoch == *ring.epoch();
-        let before = backfill.before.min(ring.head().next());
+        let before = backfill.before;
+        let is_of_run = backfill.log == *ring.log() && backfill.epoch == *ring.epoch();
+        let is_here = is_of_run && before <= ring.head().next();
         let transfer = is_here
             .then(|| Transfer::chapter(ring, before, self.transfers))
             .flatten();

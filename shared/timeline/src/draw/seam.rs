@@ -40,6 +40,10 @@ impl Drawer<'_> {
     fn seam_words(&mut self, (start, end): (Px, Px), from: Time, to: Time) {
         let times = (clock(from), clock(to));
         let lasted = duration(to.micros_since(from));
+        if from >= to {
+            self.plate(end, "restarted, clock set back");
+            return;
+        }
         let forms = [
             vec![
                 "watchscope restarted".to_owned(),
@@ -61,7 +65,12 @@ impl Drawer<'_> {
                 return;
             }
         }
-        let line = format!("restarted {} – {}", times.0, times.1);
+        self.plate(end, &format!("restarted {} – {}", times.0, times.1));
+    }
+
+    /// Words on a plate behind a seam.
+    fn plate(&mut self, end: Px, words: &str) {
+        let line = words.to_owned();
         let width = widest(std::slice::from_ref(&line));
         let x = end + MARGIN;
         // On a narrow page names stand on their lanes, where the plate would lie.

@@ -204,7 +204,10 @@ impl Painter<'_> {
                     weight: 400,
                 });
             }
-            at = at.saturating_add(step);
+            let Some(next) = at.checked_add(step) else {
+                break;
+            };
+            at = next;
         }
     }
 

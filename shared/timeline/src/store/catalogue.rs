@@ -7,6 +7,8 @@ use super::{Chapter, Epoch, LayerTrace, Store, Trace};
 
 /// The order of the run that is being written.
 const LIVE: u64 = u64::MAX;
+/// Chapters of an earlier run are let go once they take this part of the memory.
+const UNLOADED_SHARE: usize = 16;
 
 impl Store {
     /// The run of a head becomes the live one; returns its place. What is open in the one before ends at the seam.
@@ -26,6 +28,12 @@ impl Store {
         for other in &mut self.epochs {
             if other.order > LIVE / 2 {
                 other.order -= 1;
+            }
+            // Another server may not have them; it lists what it has.
+            for entry in &mut other.catalogue {
+                if entry.availability == Availability::Kept {
+                    entry.availability = Availability::Expired;
+                }
             }
         }
         self.epochs.push(Epoch {
@@ -53,6 +61,10 @@ impl Store {
         let epoch = &mut self.epochs[place];
         epoch.order = order;
         entries.into_iter().for_each(|entry| epoch.list(entry));
+        // What was let go and is kept there can be loaded again.
+        if epoch.dropped.is_some_and(|(last, _)| epoch.is_kept(last)) {
+            epoch.dropped = None;
+        }
         self.epochs.sort_by_key(|epoch| epoch.order);
     }
 
@@ -100,12 +112,16 @@ impl Store {
     /// Lets go of the chapters of an earlier run that are not looked at; returns whether there was one.
     pub(super) fn unload(&mut self) -> bool {
         let looks_at = self.looks_at;
-        let is_seen = |chapter: &Chapter| {
-            looks_at.is_some_and(|(from, to)| chapter.from <= to && from <= chapter.to)
-        };
+        let is_seen = |chapter: &Chapter| looks_at.is_some_and(|at| chapter.is_within(at));
+        let least_bytes = self.budget_bytes / UNLOADED_SHARE;
         let can_go = |epoch: &&mut Epoch| {
-            let is_listed = epoch.live.is_none() && !epoch.catalogue.is_empty();
-            is_listed && !epoch.chapters.iter().all(is_seen)
+            let unseen = epoch.chapters.iter().filter(|chapter| !is_seen(chapter));
+            let unseen: usize = unseen.map(|chapter| chapter.bytes.len()).sum();
+            let mut chapters = epoch.chapters.iter();
+            // Reading again what stays is work: for a little it is not done.
+            epoch.live.is_none()
+                && unseen > least_bytes
+                && chapters.all(|chapter| epoch.is_kept(chapter.last))
         };
         let Some(epoch) = self.epochs.iter_mut().find(can_go) else {
             return false;
@@ -124,7 +140,25 @@ impl Store {
     }
 }
 
+impl Chapter {
+    /// Whether it reaches into a stretch of time.
+    pub(super) fn is_within(&self, (from, to): (Time, Time)) -> bool {
+        self.from <= to && from <= self.to
+    }
+}
+
 impl Epoch {
+    /// Whether the server has the chapter of a record.
+    pub(super) fn is_kept(&self, seq: Seq) -> bool {
+        let behind = self
+            .catalogue
+            .partition_point(|entry| entry.summary.first <= seq);
+        let entry = behind.checked_sub(1).map(|place| &self.catalogue[place]);
+        entry.is_some_and(|entry| {
+            seq <= entry.summary.last && entry.availability == Availability::Kept
+        })
+    }
+
     /// The chapters that the server listed, in the order of their first records.
     pub(crate) fn catalogue(&self) -> &[CatalogueEntry] {
         &self.catalogue

@@ -8,6 +8,9 @@ use super::{Chapter, Epoch, Store};
 /// The most chapters that are asked for to show a stretch of time: of about a mebibyte each, they and what is drawn from
 /// them fit in the page's memory.
 const MOST_AT_ONCE: usize = 128;
+/// No more is asked for once the encoded bytes of what is shown are this part of the memory: what is drawn from them takes
+/// about as much again.
+pub(super) const SHOWN_SHARE: usize = 3;
 
 /// What is known of a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ struct Piece {
     from: Time,
     to: Time,
     coverage: Coverage,
+    /// Whether it stands for several chapters.
+    is_merged: bool,
 }
 
 impl Store {
@@ -59,12 +64,11 @@ impl Store {
                 && let Some(begins) = epoch.begins().filter(|_| epoch.begins_known())
                 && floor < begins
             {
-                stretches.push(Stretch {
-                    from: floor,
-                    to: begins,
-                    coverage: Coverage::Seam,
-                });
+                stretches.push(seam(floor, begins));
                 floor = begins;
+            } else if !stretches.is_empty() && epoch.begins_known() {
+                // The clock was set back, or no time passed.
+                stretches.push(seam(floor, floor));
             }
             for piece in epoch.pieces(floor, is_last.then_some(now)) {
                 push(&mut stretches, piece);
@@ -74,26 +78,41 @@ impl Store {
     }
 
     /// What to ask for next, so that all from `left` to `right` is loaded: the newest chapter of it that is not, as log, run
-    /// and the record behind it. `None` if all is loaded that can be, or it is more than 128 chapters.
+    /// and the record behind it. `None` if all is loaded that can be. Of more than 128 chapters, and of more than fit in the
+    /// memory, the newest are loaded.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
-        let (mut wanted, mut count) = (None, 0);
+        if self.shown_bytes(left, right) > self.budget_bytes / SHOWN_SHARE {
+            return None;
+        }
+        let mut count = 0;
         for epoch in self.epochs.iter().rev() {
             for piece in epoch.pieces(Time(0), None).iter().rev() {
                 let is_shown = piece.to > left && piece.from <= right;
-                match piece.coverage {
-                    Coverage::NotLoaded if is_shown => {
-                        wanted.get_or_insert_with(|| {
-                            (epoch.log.clone(), epoch.id.clone(), piece.last.next())
-                        });
-                        count += 1;
-                    }
-                    Coverage::Loaded if is_shown => count += 1,
-                    _ => {}
+                let is_kept = matches!(piece.coverage, Coverage::Loaded | Coverage::NotLoaded);
+                // Of several chapters as one the newest would come first, wherever the view is.
+                let is_in_reach = !piece.is_merged || piece.to <= right;
+                if !is_shown || !is_kept {
+                    continue;
+                }
+                if piece.coverage == Coverage::NotLoaded && is_in_reach {
+                    let wanted = (epoch.log.clone(), epoch.id.clone(), piece.last.next());
+                    return Some(wanted);
+                }
+                count += 1;
+                if count == MOST_AT_ONCE {
+                    return None;
                 }
             }
         }
-        wanted.filter(|_| count <= MOST_AT_ONCE)
+        None
+    }
+
+    /// Encoded bytes of the chapters that reach into a stretch of time.
+    pub(super) fn shown_bytes(&self, left: Time, right: Time) -> usize {
+        let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
+        let shown = chapters.filter(|chapter| chapter.to > left && chapter.from <= right);
+        shown.map(|chapter| chapter.bytes.len()).sum()
     }
 
     /// Whether anything of a stretch of time is here or at the server.
@@ -138,6 +157,14 @@ impl Store {
     }
 }
 
+fn seam(from: Time, to: Time) -> Stretch {
+    Stretch {
+        from,
+        to,
+        coverage: Coverage::Seam,
+    }
+}
+
 fn push(out: &mut Vec<Stretch>, piece: Piece) {
     let from = out
         .last()
@@ -163,6 +190,7 @@ impl Chapter {
             from: self.from,
             to: self.to,
             coverage: Coverage::Loaded,
+            is_merged: false,
         }
     }
 }
@@ -175,7 +203,10 @@ impl Epoch {
         if let (Some(last), Some(now)) = (known.last_mut(), now) {
             last.to = last.to.max(now);
         }
-        let (ring_first, ring_at) = self.ring_first.unwrap_or((Seq(1), floor));
+        // An earlier run begins where its list does: what was before has expired.
+        let listed = self.catalogue.first().filter(|_| self.live.is_none());
+        let listed = listed.map(|entry| (entry.summary.first, entry.summary.first_at));
+        let (ring_first, ring_at) = self.ring_first.or(listed).unwrap_or((Seq(1), floor));
         let mut pieces = Vec::with_capacity(known.len() + 2);
         let (mut after, mut cursor) = (Seq(0), floor);
         if let Some((seq, dropped)) = self.dropped {
@@ -185,6 +216,7 @@ impl Epoch {
                 from: cursor,
                 to: dropped,
                 coverage: Coverage::Dropped,
+                is_merged: false,
             });
             (after, cursor) = (seq, cursor.max(dropped));
         }
@@ -209,6 +241,7 @@ impl Epoch {
                     from,
                     to,
                     coverage,
+                    is_merged: false,
                 };
                 let before = Seq(piece.first.0 - 1);
                 if after.next() < ring_first {
@@ -250,6 +283,7 @@ impl Epoch {
             let follows = before.filter(|(last, _)| last.next() == summary.first);
             let begins = follows.map_or(summary.first_at, |(_, at)| at);
             before = Some((summary.last, summary.last_at));
+            let is_merged = entry.is_merged;
             let (mut next, mut from) = (summary.first, begins);
             // A chapter that is loaded may reach into the next one that is listed.
             if let Some((last, to)) = covered.filter(|(last, _)| *last >= next) {
@@ -263,6 +297,7 @@ impl Epoch {
                         from,
                         to: chapter.from.max(from),
                         coverage,
+                        is_merged,
                     });
                 }
                 known.push(chapter.piece());
@@ -276,6 +311,7 @@ impl Epoch {
                     from,
                     to: summary.last_at.max(from),
                     coverage,
+                    is_merged,
                 });
             }
         }

@@ -212,7 +212,7 @@ fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later
 }
 
 #[test]
-fn a_view_of_more_than_can_be_held_asks_for_nothing_until_it_is_narrower() {
+fn of_a_view_of_more_than_can_be_shown_at_once_the_newest_is_loaded() {
     let new = run("live", 900_000.0, 20);
     let mut store = Store::default();
     new.send_all(&mut store);
@@ -221,9 +221,95 @@ fn a_view_of_more_than_can_be_held_asks_for_nothing_until_it_is_narrower() {
         .map(|part| old.listed(part * 100, part * 100 + 100, Availability::Kept))
         .collect();
     list(&mut store, &old, 7, entries);
-    assert_eq!(store.backfill(at(0.0), FOREVER), None);
-    assert!(store.backfill(at(0.0), at(12_000.0)).is_some());
+    let mut asked = 0;
+    while let Some((_, _, before)) = store.backfill(at(0.0), FOREVER) {
+        let to = before.0 as usize - 1;
+        store.chapter(&old.chapter(to - 100, to)).unwrap();
+        asked += 1;
+    }
+    // The live run's own is one of the 128.
+    assert_eq!(asked, 127);
+    assert!(store.backfill(at(0.0), at(5_000.0)).is_some());
     assert!(store.oldest_kept().unwrap() < at(1.0));
     let shown = store.oldest_shown_at_once().unwrap();
-    assert!(shown > at(7_000.0) && store.backfill(shown, FOREVER).is_some());
+    assert_eq!(store.backfill(shown, FOREVER), None, "all of it is loaded");
+}
+
+#[test]
+fn the_beginning_of_an_earlier_run_that_its_files_no_longer_have_is_expired() {
+    let (old, new) = (run("a", 0.0, 60), run("b", 100.0, 20));
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    let end = old.records.len();
+    let entries = vec![old.listed(end - 20, end, Availability::Kept)];
+    list(&mut store, &old, 7, entries);
+    let told = covered(&store, at(130.0));
+    assert_eq!(told[0], (Coverage::Expired, 41));
+    assert_eq!(told[1], (Coverage::NotLoaded, 60));
+    assert!(!store.keeps(at(0.0), at(20.0)) && store.keeps(at(30.0), at(50.0)));
+}
+
+#[test]
+fn a_run_that_begins_before_the_end_of_the_one_before_it_has_a_seam_too() {
+    let (old, new) = (run("a", 0.0, 60), run("b", 50.0, 20));
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    let end = old.records.len();
+    list(
+        &mut store,
+        &old,
+        7,
+        vec![old.listed(0, end, Availability::Kept)],
+    );
+    let kinds: Vec<Coverage> = covered(&store, at(80.0))
+        .iter()
+        .map(|(is, _)| *is)
+        .collect();
+    assert_eq!(
+        kinds,
+        [Coverage::NotLoaded, Coverage::Seam, Coverage::Loaded]
+    );
+    let view = View::between(at(-5.0), at(85.0), 1_600.0);
+    let (_, scene) = picture(&store, &mut Lanes::default(), &view, at(80.0));
+    assert!(scene.dump().contains("clock set back"), "{}", scene.dump());
+}
+
+#[test]
+fn what_a_live_log_let_go_is_loaded_again_where_the_server_keeps_it() {
+    let log = random_log(4, 4_000);
+    let mut store = Store::new(150_000);
+    log.send_all(&mut store);
+    let end = log.records.len();
+    let entries: Vec<_> = (0..end)
+        .step_by(100)
+        .map(|from| log.listed(from, (from + 100).min(end), Availability::Kept))
+        .collect();
+    list(&mut store, &log, u64::MAX, entries.clone());
+    // It goes on, and lets go of more.
+    let (from, to) = (entries[1].summary.first_at, entries[1].summary.last_at);
+    store.look_at(from, to);
+    let mut asked = 0;
+    while let Some((_, _, before)) = store.backfill(from, to) {
+        let to = before.0 as usize - 1;
+        store
+            .chapter(&log.chapter((to - 1) / 100 * 100, to))
+            .unwrap();
+        asked += 1;
+        assert!(asked < 10, "what is looked at stays");
+    }
+    let seq = entries[1].summary.last;
+    assert!(store.has(RecordId { epoch: 0, seq }), "{asked}");
+}
+
+#[test]
+fn a_view_of_any_time_is_drawn() {
+    let log = run("a", 0.0, 9);
+    let store = log.store();
+    for (from, to) in [(i64::MAX - 9_000_000, i64::MAX), (i64::MIN, i64::MIN + 9)] {
+        let view = View::between(Time(from), Time(to), 800.0);
+        let (_, scene) = picture(&store, &mut Lanes::default(), &view, at(10.0));
+        assert!(scene.primitives.len() < 10_000);
+        let ruler = watchscope_timeline::draw::ruler(&view, at(10.0));
+        assert!(ruler.primitives.len() < 1_000);
+    }
 }

@@ -63,18 +63,23 @@ impl Model {
 
     /// Goes to the place that a fragment names. One that names none is the page as it opens.
     pub(super) fn go_to(&mut self, fragment: &str) {
-        let Some(place) = Place::parse(fragment) else {
-            if fragment.is_empty() && self.panels.address.has_led {
-                self.set_view(self.view.follow(self.now()));
-            }
-            return;
+        let address = &self.panels.address;
+        let has_moved = address.has_led || !address.written.is_empty();
+        let place = match Place::parse(fragment) {
+            Some(place) => place,
+            // Back to where the page opened.
+            None if fragment.trim_start_matches('#').is_empty() && has_moved => Place::default(),
+            None => return,
         };
         self.panels.address.has_led = true;
         self.panels.address.written = place.fragment();
         self.panels.address.is_new = false;
         match place.range {
             Some((from, to)) => self.set_view(View::between(from, to, self.view.width_px)),
-            None => self.set_view(self.view.follow(self.now())),
+            None => self.set_view(match self.recorded_view() {
+                Some(view) => view,
+                None => self.view.follow(self.now()),
+            }),
         }
         if place.filter != self.panels.filter {
             self.lanes.set_filter(&place.filter);
@@ -93,7 +98,16 @@ impl Model {
             let epoch = self.store.number_of(epoch)?;
             Some(RecordId { epoch, seq: *seq })
         });
-        let lane = place.lane.as_deref().map(|key| self.lane_of_key(key));
+        let lane = place.lane.as_deref().map(|key| {
+            self.lane_of_key(key).or_else(|| {
+                // Its watch may be folded: with the next layout its row is there.
+                let (watch, _) = key.split_once(' ')?;
+                let watch = self.store.find_lane(&watch.into(), None)?.watch()?;
+                self.lanes.set_whole(&self.store, watch, true);
+                self.redraw();
+                None
+            })
+        });
         let has_record = |id: &RecordId| self.store.has(*id);
         let is_here = match (lane, record) {
             (Some(None), _) => false,
@@ -103,6 +117,17 @@ impl Model {
         let is_kept = place
             .range
             .is_none_or(|(from, to)| self.store.keeps(from, to));
+        // As long as something comes that may bring it, it is waited for.
+        let is_loading = !self.is_connected()
+            || self
+                .store
+                .backfill(self.view.left(), self.view.right())
+                .is_some();
+        if is_loading {
+            self.panels.address.wanted = Some((place, self.now.ms));
+            self.changed();
+            return;
+        }
         let is_late = self.now.ms.saturating_sub(since_ms) >= PATIENCE_MS;
         if is_here && is_kept {
             self.panels.address.wanted = None;

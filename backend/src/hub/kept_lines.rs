@@ -1,0 +1,178 @@
+//! Records that are no longer in memory in the JSON form: read from files, chapter by chapter, run by run.
+
+use watchscope_log::Fetched;
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::{DecodeError, split_frame};
+use watchscope_model::event::Loss;
+use watchscope_model::json::{LogLine, push_line};
+use watchscope_model::vocabulary::LossPlace;
+use watchscope_model::wire::Backfill;
+use watchscope_model::{EpochId, Event, Seq};
+
+use super::past::PastReader;
+use crate::log::LogHandle;
+
+/// A cursor into what files hold. It holds one chapter while that is written as lines.
+pub(super) struct KeptLines {
+    log: LogHandle,
+    past: PastReader,
+    epoch: EpochId,
+    next: Seq,
+    /// Whether the line that begins the run was written.
+    has_begun: bool,
+}
+
+/// What to read next.
+enum Next {
+    /// The chapter with this record, or with the first one behind it: from the first to the last record.
+    Chapter(Seq, Seq),
+    /// Another run.
+    Run(EpochId),
+    /// What follows is in memory.
+    Live,
+}
+
+impl KeptLines {
+    /// From a record on. None if files hold nothing of its run, or it is in memory.
+    pub(super) fn from(
+        log: &LogHandle,
+        past: &PastReader,
+        epoch: EpochId,
+        next: Seq,
+    ) -> Option<Self> {
+        let is_kept = log.with_ring(|ring| {
+            let is_in_memory = epoch == *ring.epoch() && next >= ring.first();
+            let first = ring.catalogue().next_in_file(&epoch, Seq(1));
+            !is_in_memory && first.is_some()
+        });
+        is_kept.then(|| Self {
+            log: log.clone(),
+            past: past.clone(),
+            epoch,
+            next,
+            has_begun: false,
+        })
+    }
+
+    /// The log.
+    pub(super) fn log(&self) -> &LogHandle {
+        &self.log
+    }
+
+    /// Whether the line that begins the run was written.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// The record of the live run that follows.
+    pub(super) fn next_seq(&self) -> Seq {
+        self.next
+    }
+
+    /// The lines of the next chapter; `None` once what follows is in memory.
+    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let (next, head) = self.look();
+            match next {
+                Next::Live => return None,
+                Next::Run(epoch) => {
+                    (self.epoch, self.next, self.has_begun) = (epoch, Seq(1), false);
+                }
+                Next::Chapter(first, last) => {
+                    let mut lines = Vec::new();
+                    if !std::mem::replace(&mut self.has_begun, true) {
+                        let line = LogLine {
+                            log: self.log.log().clone(),
+                            epoch: self.epoch.clone(),
+                            first: first.max(self.next),
+                            head,
+                        };
+                        push_line(&line, &mut lines);
+                    }
+                    self.chapter((first, last), &mut lines).await;
+                    return Some(lines);
+                }
+            }
+        }
+    }
+
+    fn look(&self) -> (Next, Seq) {
+        self.log.with_ring(|ring| {
+            let is_live = self.epoch == *ring.epoch();
+            let catalogue = ring.catalogue();
+            if let Some((first, last)) = catalogue.next_in_file(&self.epoch, self.next)
+                && !(is_live && self.next >= ring.first())
+            {
+                let mut runs = catalogue.runs();
+                let head = runs.find(|(epoch, _)| **epoch == self.epoch);
+                let head = head.map_or(last, |(_, head)| head);
+                return (Next::Chapter(first, last), head);
+            }
+            if is_live {
+                return (Next::Live, ring.head());
+            }
+            let mut later = catalogue
+                .runs()
+                .skip_while(|(epoch, _)| **epoch != self.epoch);
+            let next = later.nth(1).map(|(epoch, _)| epoch.clone());
+            let next = next.unwrap_or_else(|| ring.epoch().clone());
+            (Next::Run(next), Seq(0))
+        })
+    }
+
+    /// Writes the lines of a chapter, and of what is missing before it.
+    async fn chapter(&mut self, (first, last): (Seq, Seq), lines: &mut Vec<u8>) {
+        if self.next < first {
+            self.lost(Seq(first.0 - 1), None, lines);
+        }
+        let backfill = Backfill {
+            log: self.log.log().clone(),
+            epoch: self.epoch.clone(),
+            before: self.next.next(),
+        };
+        match self.past.clone().read(backfill).await {
+            Fetched::Chapter { frames, last, .. } => {
+                if let Err(error) = self.records(&frames, lines) {
+                    self.lost(last, Some(error.to_string()), lines);
+                }
+                self.next = self.next.max(last.next());
+            }
+            Fetched::Gone => self.lost(last, None, lines),
+            Fetched::NotRead { reason } => self.lost(last, Some(reason), lines),
+        }
+    }
+
+    fn records(&mut self, frames: &[u8], lines: &mut Vec<u8>) -> Result<(), DecodeError> {
+        let (head, mut rest) = split_frame(frames)?;
+        let (mut reader, _) = ChapterReader::open(head.bytes)?;
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest)?;
+            let entries = reader.entries(frame.bytes)?;
+            let wanted = entries.iter().flatten();
+            for entry in wanted.filter(|entry| entry.seq() >= self.next) {
+                push_line(entry, lines);
+            }
+            self.next = self.next.max(reader.next_seq());
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Says that the records up to `last` are not here.
+    fn lost(&mut self, last: Seq, reason: Option<String>, lines: &mut Vec<u8>) {
+        if self.next <= last {
+            let loss = Loss {
+                place: LossPlace::File,
+                count: last.0 - self.next.0 + 1,
+                from_seq: Some(self.next),
+                to_seq: Some(last),
+                watch: None,
+                bytes: None,
+                reason,
+                what: None,
+            };
+            push_line(&Event::from(loss), lines);
+            self.next = last.next();
+        }
+    }
+}
