@@ -120,7 +120,7 @@ impl KeptLines {
         })
     }
 
-    /// Writes the lines of a chapter, and of what is missing before it.
+    /// Writes the lines of a chapter, behind a line for the records that are missing before it.
     async fn chapter(&mut self, (first, last): (Seq, Seq), lines: &mut Vec<u8>) {
         if self.next < first {
             self.lost(Seq(first.0 - 1), None, lines);

@@ -45,14 +45,14 @@ pub(super) fn records(
         }
     };
     let reader = log.reader(start);
-    let live = stream::unfold(Source::Live(reader), Source::next_lines);
+    let live = stream::unfold(Source::Live(Box::new(reader)), Source::next_lines);
     Ok(stream::once(async { leading.into() }).chain(live).boxed())
 }
 
 /// Where the next lines come from.
 enum Source {
     Kept(Box<KeptLines>),
-    Live(LogReader),
+    Live(Box<LogReader>),
 }
 
 impl Source {
@@ -68,7 +68,7 @@ impl Source {
                     push_line(&log_line(log).1, &mut lines);
                 }
                 let reader = log.reader(Since::After(Seq(kept.next_seq().0 - 1)));
-                Some((lines.into(), Self::Live(reader)))
+                Some((lines.into(), Self::Live(Box::new(reader))))
             }
             Self::Live(reader) => {
                 let (lines, reader) = next_lines(reader).await?;
@@ -151,7 +151,7 @@ fn other_run(first: Seq) -> Event {
     .into()
 }
 
-async fn next_lines(mut reader: LogReader) -> Option<(Bytes, LogReader)> {
+async fn next_lines(mut reader: Box<LogReader>) -> Option<(Bytes, Box<LogReader>)> {
     let mut lines = Vec::new();
     match reader.next().await? {
         Read::Entries(entries) => {

@@ -28,7 +28,6 @@ use watchscope_model::{
     Entry, EpochId, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,
 };
 
-use self::coverage::SHOWN_SHARE;
 pub use self::coverage::{Coverage, Stretch};
 pub use self::gaps::GapTotals;
 pub(crate) use self::layers::{
@@ -51,6 +50,9 @@ pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 
 /// The live log is cut after at most so many encoded bytes.
 const CHAPTER_BYTES: usize = 1 << 20;
+/// No more is asked for once the encoded bytes in view are this part of the budget: what is drawn from them takes about as
+/// much again.
+const SHOWN_SHARE: usize = 3;
 /// The budget is looked at each time this share of it was taken in.
 const WEIGH_SHARE: usize = 128;
 

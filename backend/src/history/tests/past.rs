@@ -269,7 +269,7 @@ async fn bodies_of_earlier_runs_are_read_from_the_files_too() {
     end(log, history).await;
 }
 
-/// The lines of records from a position on, until so many have come: `e1` at the begin of a run, and the seqs.
+/// The lines of records from a position on, until none comes for 1 s: `e1` where a run begins, and the seqs.
 async fn lines_since(log: &LogHandle, history: &Kept, since: &str) -> Vec<String> {
     let mut stream = hub(log, history).records(Some(since)).unwrap();
     let mut told = Vec::new();

@@ -3,14 +3,11 @@
 use watchscope_model::wire::Availability;
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-use super::{Chapter, Epoch, Store};
+use super::{Chapter, Epoch, SHOWN_SHARE, Store};
 
 /// The most chapters that are asked for to show a stretch of time: of about a mebibyte each, they and what is drawn from
 /// them fit in the page's memory.
 const MOST_AT_ONCE: usize = 128;
-/// No more is asked for once the encoded bytes of what is shown are this part of the memory: what is drawn from them takes
-/// about as much again.
-pub(super) const SHOWN_SHARE: usize = 3;
 
 /// What is known of a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
