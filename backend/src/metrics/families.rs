@@ -156,7 +156,7 @@ families! {
     LOG_RECORDS Counter "watchscope_log_records_total" ["cluster"]
         "Records written to the log. All that one scrape says of a cluster is of the moment after the last of them.";
     LOG_DROPPED Counter "watchscope_log_records_dropped_total" ["cluster"]
-        "Records the ring has dropped to stay within its budget; pages can no longer load them.";
+        "Records the ring has dropped to stay within its budget; pages can load them only from a history.";
     LOSSES Counter "watchscope_losses_total" ["cluster", "where"]
         "What was lost by watchscope or on the way to it: bodies dropped from memory, frames that could not become an event, records the log could not take, records that left memory before the history could write them.";
     RING_BYTES Gauge "watchscope_ring_bytes" ["cluster"]

@@ -45,7 +45,8 @@ impl Page {
                 Some((ServerMessage::Segment(_), frame)) => {
                     self.store.segment(frame).unwrap();
                 }
-                Some((ServerMessage::Heartbeat(_), _)) => {}
+                // In the module itself there is no catalogue; a workspace that is built whole has one everywhere.
+                Some((ServerMessage::Heartbeat(_) | ServerMessage::Catalogue(_), _)) => {}
                 other => panic!("{other:?}"),
             }
         }
