@@ -230,7 +230,7 @@ async fn a_layer_says_what_each_side_believes_and_a_selected_write_where_it_went
 #[tokio::test]
 async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_a_client_does()
 -> Result<()> {
-    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let visit = or_skip!(Visit::of_demo(&["--window-size=1600,1200"]).await?);
     let (driver, tab) = visit.open().await?;
     let (mouse, served) = (Mouse(driver), &visit.served);
     // Two versions of one object that the watch brought, the second with a known writer.
