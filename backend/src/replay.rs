@@ -7,12 +7,14 @@ use bytes::Bytes;
 use thiserror::Error;
 use watchscope_log::{Fetched, FileRun, Recording, Ring};
 use watchscope_model::{EpochId, Seq, Time};
+use watchscope_recording::ChapterEntry;
+use watchscope_timeline::store::MOST_AT_ONCE;
 
 use crate::log::{LogHandle, SystemClock};
-use crate::recordings::{Joined, OpenError, Past, Run, body_in, name_of as file_name, unread};
-
-/// The most chapters that a page shows at once.
-const SHOWN_AT_ONCE: usize = 128;
+use crate::recordings::{
+    Joined, OpenError, OpenFile, Past, Run, body_in, chapter_in, first_body, first_chapter,
+    name_of as file_name,
+};
 
 /// Why recordings cannot be served.
 #[derive(Debug, Error)]
@@ -117,11 +119,7 @@ fn times(joined: &Joined) -> Option<(Time, Time)> {
         let with_records = chapters.filter(|summary| summary.records() > 0);
         times.extend(with_records.map(|summary| (summary.first_at, summary.last_at)));
     }
-    let from = times
-        .iter()
-        .rev()
-        .take(SHOWN_AT_ONCE)
-        .map(|(from, _)| *from);
+    let from = times.iter().rev().take(MOST_AT_ONCE).map(|(from, _)| *from);
     let to = times.iter().map(|(_, to)| *to).max()?;
     Some((from.min()?, to))
 }
@@ -130,59 +128,31 @@ fn times(joined: &Joined) -> Option<(Time, Time)> {
 #[must_use]
 pub fn name_of(paths: &[impl AsRef<Path>]) -> String {
     let first = paths.first().map(AsRef::as_ref);
-    let name = first
-        .and_then(Path::file_name)
-        .or_else(|| Some(first?.as_os_str()));
-    let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = first.map_or_else(String::new, file_name);
     match paths.len() {
         0 | 1 => name,
         more => format!("{name} and {} more", more - 1),
     }
 }
 
+/// The chapters that hold a record, and their files.
+fn holding<'a>(
+    joined: &'a Joined,
+    epoch: &EpochId,
+    seq: Seq,
+) -> impl Iterator<Item = (&'a OpenFile, &'a ChapterEntry)> {
+    let mut runs = joined.runs().iter();
+    let run = runs.find(|run| run.epoch == epoch.as_str());
+    let chapters = run.into_iter().flat_map(|run| joined.chapters(run));
+    chapters.filter(move |(_, entry)| (entry.summary.first..=entry.summary.last).contains(&seq))
+}
+
 impl Past for Joined {
     fn chapter(&self, epoch: &EpochId, seq: Seq) -> Fetched {
-        let run = self.runs().iter().find(|run| run.epoch == epoch.as_str());
-        let mut worst = Fetched::Gone;
-        for (file, entry) in run.into_iter().flat_map(|run| self.chapters(run)) {
-            if !(entry.summary.first..=entry.summary.last).contains(&seq) {
-                continue;
-            }
-            match file.chapter(entry) {
-                Ok(Ok(chapter)) => {
-                    return Fetched::Chapter {
-                        first: entry.summary.first,
-                        last: entry.summary.last,
-                        frames: Bytes::copy_from_slice(chapter.frames.bytes()),
-                    };
-                }
-                Ok(Err(damage)) => {
-                    worst = Fetched::NotRead {
-                        reason: format!("{}, {damage}", file_name(file.path())),
-                    }
-                }
-                Err(error) => {
-                    worst = Fetched::NotRead {
-                        reason: unread(&error),
-                    }
-                }
-            }
-        }
-        worst
+        first_chapter(holding(self, epoch, seq).map(|(file, entry)| chapter_in(file, entry)))
     }
 
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
-        let run = self.runs().iter().find(|run| run.epoch == epoch.as_str());
-        let mut worst = Ok(None);
-        for (file, entry) in run.into_iter().flat_map(|run| self.chapters(run)) {
-            if (entry.summary.first..=entry.summary.last).contains(&seq) {
-                match body_in(file, entry, seq) {
-                    Ok(Some(body)) => return Ok(Some(body)),
-                    Ok(None) => {}
-                    Err(reason) => worst = Err(reason),
-                }
-            }
-        }
-        worst
+        first_body(holding(self, epoch, seq).map(|(file, entry)| body_in(file, entry, seq)))
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use watchscope_log::Fetched;
 use watchscope_model::{EpochId, Seq};
 
-use crate::recordings::{Disk, OpenFile, Past, fetched, fetched_body};
+use crate::recordings::{Disk, OpenFile, Past, fetched, fetched_body, first_body, first_chapter};
 
 /// The files of a history as they are now; a cheap handle. The history says which there are.
 #[derive(Clone, Debug)]
@@ -42,9 +42,7 @@ impl Archive {
         // A list is replaced whole: there is none that is half written.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Archive {
     /// The files that may hold a record.
     fn holding(&self, epoch: &EpochId, seq: Seq) -> Vec<PathBuf> {
         let holds = |file: &&ArchivedFile| {
@@ -59,26 +57,18 @@ impl Archive {
 
 impl Past for Archive {
     fn chapter(&self, epoch: &EpochId, seq: Seq) -> Fetched {
-        let mut worst = Fetched::Gone;
-        for path in self.holding(epoch, seq) {
-            match fetched(OpenFile::open_on(&*self.disk, &path), epoch, seq) {
-                found @ Fetched::Chapter { .. } => return found,
-                Fetched::Gone => {}
-                not_read @ Fetched::NotRead { .. } => worst = not_read,
-            }
-        }
-        worst
+        let paths = self.holding(epoch, seq).into_iter();
+        first_chapter(paths.map(|path| {
+            let file = OpenFile::open_on(&*self.disk, &path);
+            fetched(file, epoch, seq)
+        }))
     }
 
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
-        let mut worst = Ok(None);
-        for path in self.holding(epoch, seq) {
-            match fetched_body(OpenFile::open_on(&*self.disk, &path), epoch, seq) {
-                Ok(Some(body)) => return Ok(Some(body)),
-                Ok(None) => {}
-                Err(reason) => worst = Err(reason),
-            }
-        }
-        worst
+        let paths = self.holding(epoch, seq).into_iter();
+        first_body(paths.map(|path| {
+            let file = OpenFile::open_on(&*self.disk, &path);
+            fetched_body(file, epoch, seq)
+        }))
     }
 }

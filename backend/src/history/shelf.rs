@@ -226,7 +226,7 @@ impl Shelf {
             .filter_map(|file| file.contents.as_ref())
         {
             let of_epoch = contents.chapters.iter().filter(|entry| {
-                let file = entry.file.and_then(|file| contents.files.get(file));
+                let file = contents.file_of(entry);
                 file.is_some_and(|file| file.epoch == epoch.as_str())
             });
             runs.extend(of_epoch.map(|entry| (entry.summary.first, entry.summary.last)));
@@ -253,7 +253,7 @@ impl Shelf {
         for (number, path, contents) in kept.chain(open) {
             let mut stretches: Vec<(EpochId, Seq, Seq)> = Vec::new();
             for entry in &contents.chapters {
-                let of = entry.file.and_then(|of| contents.files.get(of));
+                let of = contents.file_of(entry);
                 let Some(of) = of else { continue };
                 let epoch = EpochId::from(of.epoch.as_str());
                 let (first, last) = (entry.summary.first, entry.summary.last);

@@ -198,7 +198,7 @@ fn runs(files: &[OpenFile], log: &str) -> Vec<Run> {
     for (number, file) in files.iter().enumerate() {
         let contents = file.contents();
         for (chapter, entry) in contents.chapters.iter().enumerate() {
-            let of = entry.file.and_then(|of| contents.files.get(of));
+            let of = contents.file_of(entry);
             let Some(of) = of.filter(|of| of.log == log) else {
                 continue;
             };

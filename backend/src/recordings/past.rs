@@ -27,7 +27,7 @@ fn entry<'a>(file: &'a OpenFile, epoch: &EpochId, seq: Seq) -> Option<&'a Chapte
     let contents = file.contents();
     let mut entries = contents.chapters.iter();
     entries.find(|entry| {
-        let of = entry.file.and_then(|of| contents.files.get(of));
+        let of = contents.file_of(entry);
         let is_of_run = of.is_some_and(|of| of.epoch == epoch.as_str());
         is_of_run && (entry.summary.first..=entry.summary.last).contains(&seq)
     })
@@ -71,7 +71,7 @@ pub(crate) fn fetched_body(
 }
 
 /// What viewers learn of a file that cannot be read: its name, and not where it lies.
-pub(crate) fn unread(error: &OpenError) -> String {
+fn unread(error: &OpenError) -> String {
     tracing::warn!("{error}");
     match error {
         OpenError::Unreadable { path, error } => format!("cannot read {}: {error}", name_of(path)),
@@ -91,28 +91,63 @@ fn is_gone(error: &OpenError) -> bool {
 
 /// The chapter of a file that holds a record.
 pub(crate) fn fetched(file: Result<OpenFile, OpenError>, epoch: &EpochId, seq: Seq) -> Fetched {
-    let read = file.and_then(|file| {
-        let Some(entry) = entry(&file, epoch, seq) else {
-            return Ok(Fetched::Gone);
-        };
-        Ok(match file.chapter(entry)? {
-            Ok(chapter) => Fetched::Chapter {
-                first: entry.summary.first,
-                last: entry.summary.last,
-                frames: chapter.frames.bytes().to_vec().into(),
-            },
-            Err(damage) => Fetched::NotRead {
-                reason: format!("{}, {damage}", name_of(file.path())),
-            },
-        })
-    });
-    read.unwrap_or_else(|error| {
-        if is_gone(&error) {
-            Fetched::Gone
-        } else {
-            Fetched::NotRead {
-                reason: unread(&error),
-            }
+    match file {
+        Ok(file) => {
+            entry(&file, epoch, seq).map_or(Fetched::Gone, |entry| chapter_in(&file, entry))
         }
-    })
+        Err(error) => not_fetched(&error),
+    }
+}
+
+/// A chapter of a file.
+pub(crate) fn chapter_in(file: &OpenFile, entry: &ChapterEntry) -> Fetched {
+    match file.chapter(entry) {
+        Ok(Ok(chapter)) => Fetched::Chapter {
+            first: entry.summary.first,
+            last: entry.summary.last,
+            frames: Bytes::copy_from_slice(chapter.frames.bytes()),
+        },
+        Ok(Err(damage)) => Fetched::NotRead {
+            reason: format!("{}, {damage}", name_of(file.path())),
+        },
+        Err(error) => not_fetched(&error),
+    }
+}
+
+fn not_fetched(error: &OpenError) -> Fetched {
+    if is_gone(error) {
+        Fetched::Gone
+    } else {
+        Fetched::NotRead {
+            reason: unread(error),
+        }
+    }
+}
+
+/// The first chapter that one of several files gave; else why one of them could not be read.
+pub(crate) fn first_chapter(found: impl IntoIterator<Item = Fetched>) -> Fetched {
+    let mut worst = Fetched::Gone;
+    for found in found {
+        match found {
+            Fetched::Chapter { .. } => return found,
+            Fetched::Gone => {}
+            Fetched::NotRead { .. } => worst = found,
+        }
+    }
+    worst
+}
+
+/// The same of bodies.
+pub(crate) fn first_body(
+    found: impl IntoIterator<Item = Result<Option<Bytes>, String>>,
+) -> Result<Option<Bytes>, String> {
+    let mut worst = Ok(None);
+    for found in found {
+        match found {
+            Ok(Some(_)) => return found,
+            Ok(None) => {}
+            Err(_) => worst = found,
+        }
+    }
+    worst
 }

@@ -142,19 +142,21 @@ impl Catalogue {
         }
     }
 
+    fn run(&self, epoch: &EpochId) -> Option<&Run> {
+        self.runs.iter().find(|run| run.epoch == *epoch)
+    }
+
     /// Whether a record can be had from a file.
     #[must_use]
     pub fn is_in_file(&self, epoch: &EpochId, seq: Seq) -> bool {
-        let run = self.runs.iter().find(|run| run.epoch == *epoch);
-        let listed = run.and_then(|run| run.entry(seq));
+        let listed = self.run(epoch).and_then(|run| run.entry(seq));
         listed.is_some_and(|listed| listed.in_file)
     }
 
     /// The first chapter of a run with a record from `seq` on that files hold, by its first and last record.
     #[must_use]
     pub fn next_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<(Seq, Seq)> {
-        let run = self.runs.iter().find(|run| run.epoch == *epoch)?;
-        let mut chapters = run.chapters.values();
+        let mut chapters = self.run(epoch)?.chapters.values();
         let next = chapters.find(|listed| listed.in_file && seq <= listed.summary.last)?;
         Some((next.summary.first, next.summary.last))
     }
@@ -367,12 +369,8 @@ fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
                     let known = known.get_mut();
                     // A failure cut it short: the rest is lost, once the ring has dropped it.
                     if !known.in_ring && !known.in_file && summary.last < known.summary.last {
-                        let rest = lost(
-                            summary.last.next(),
-                            known.summary.last.next(),
-                            summary.last_at,
-                            known.summary.last_at,
-                        );
+                        let (next, last_at) = (known.summary.last.next(), known.summary.last_at);
+                        let rest = lost((summary.last.next(), next), (summary.last_at, last_at));
                         known.summary = summary.clone();
                         rests.push(rest);
                     }
@@ -398,17 +396,8 @@ fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
             && before.last.next() < summary.first
             && run.entry(before.last.next()).is_none()
         {
-            let lost = lost(
-                before.last.next(),
-                summary.first,
-                before.last_at,
-                summary.first_at,
-            );
-            let listed = Listed {
-                changed,
-                ..Listed::new(lost)
-            };
-            run.chapters.insert(listed.summary.first, listed);
+            let seqs = (before.last.next(), summary.first);
+            rests.push(lost(seqs, (before.last_at, summary.first_at)));
         }
         if before.is_none_or(|before| before.last < summary.last) {
             before = Some(summary);
@@ -423,11 +412,11 @@ fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
     }
 }
 
-/// What stands for records that no file holds.
-fn lost(first: Seq, before: Seq, from: Time, to: Time) -> Summary {
+/// What stands for the records from the first up to before the second that no file holds.
+fn lost((first, next): (Seq, Seq), (from, to): (Time, Time)) -> Summary {
     Summary {
         first,
-        last: Seq(before.0.saturating_sub(1)),
+        last: Seq(next.0.saturating_sub(1)),
         first_at: from,
         last_at: to.max(from),
         counts: Vec::new(),

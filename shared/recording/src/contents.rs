@@ -28,6 +28,14 @@ pub struct Contents {
     pub cut: Option<Cut>,
 }
 
+impl Contents {
+    /// What a chapter of it is of; `None` if that cannot be read.
+    #[must_use]
+    pub fn file_of(&self, entry: &ChapterEntry) -> Option<&FileBlock> {
+        entry.file.and_then(|file| self.files.get(file))
+    }
+}
+
 /// Where a file was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {

@@ -53,7 +53,7 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
                 continue;
             };
             if file != Some(entry.file) {
-                let block = entry.file.and_then(|file| source.contents.files.get(file));
+                let block = source.contents.file_of(entry);
                 let block = FileBlock {
                     form,
                     ..block.cloned().unwrap_or_default()

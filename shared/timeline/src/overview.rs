@@ -24,7 +24,7 @@ pub use self::scale::{Grip, Overview, REACH_US, grip_at};
 pub use self::troubles::{TroubleMark, next_trouble, previous_trouble, troubles};
 use crate::format::duration;
 use crate::scene::{Px, Scene};
-use crate::store::{Coverage, Store, Stretch};
+use crate::store::{Store, Stretch};
 use crate::view::View;
 
 /// Draws the strip of a scale, `height` high (whole px, at least 44), with `view` framed in it.
@@ -39,8 +39,7 @@ pub fn overview(store: &Store, scale: &Overview, view: &View, now: Time, height:
 pub fn words(store: &Store, scale: &Overview, now: Time) -> (String, String) {
     let reach = format!("Overview {}", lasted(scale.reach_us()));
     let coverage = store.coverage(now);
-    let is_kept =
-        |stretch: &&Stretch| matches!(stretch.coverage, Coverage::Loaded | Coverage::NotLoaded);
+    let is_kept = |stretch: &&Stretch| stretch.coverage.is_kept();
     let begins = coverage.iter().find(is_kept).map(|first| first.from);
     let Some(begins) = begins.filter(|&begins| begins < scale.left()) else {
         return (reach, "all that is kept".to_owned());

@@ -28,7 +28,7 @@ use watchscope_model::{
     Entry, EpochId, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,
 };
 
-pub use self::coverage::{Coverage, Stretch};
+pub use self::coverage::{Coverage, MOST_AT_ONCE, Stretch};
 pub use self::gaps::GapTotals;
 pub(crate) use self::layers::{
     Layer, LayerNames, LayerTrace, Level, LevelPoint, Tone, WriteMark, namespace_of, number_of,

@@ -148,15 +148,19 @@ impl Chapter {
 }
 
 impl Epoch {
-    /// Whether the server has the chapter of a record.
-    pub(super) fn is_kept(&self, seq: Seq) -> bool {
+    /// The listed chapter that holds a record.
+    fn listed(&self, seq: Seq) -> Option<&CatalogueEntry> {
         let behind = self
             .catalogue
             .partition_point(|entry| entry.summary.first <= seq);
-        let entry = behind.checked_sub(1).map(|place| &self.catalogue[place]);
-        entry.is_some_and(|entry| {
-            seq <= entry.summary.last && entry.availability == Availability::Kept
-        })
+        let entry = self.catalogue.get(behind.checked_sub(1)?)?;
+        (seq <= entry.summary.last).then_some(entry)
+    }
+
+    /// Whether the server has the chapter of a record.
+    pub(super) fn is_kept(&self, seq: Seq) -> bool {
+        let listed = self.listed(seq);
+        listed.is_some_and(|entry| entry.availability == Availability::Kept)
     }
 
     /// The chapters that the server listed, in the order of their first records.
@@ -166,11 +170,7 @@ impl Epoch {
 
     /// Whether a listed chapter holds a record.
     pub(crate) fn lists(&self, seq: Seq) -> bool {
-        let behind = self
-            .catalogue
-            .partition_point(|entry| entry.summary.first <= seq);
-        let entry = behind.checked_sub(1).map(|place| &self.catalogue[place]);
-        entry.is_some_and(|entry| seq <= entry.summary.last)
+        self.listed(seq).is_some()
     }
 
     fn list(&mut self, entry: CatalogueEntry) {

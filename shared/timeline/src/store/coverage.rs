@@ -7,7 +7,7 @@ use super::{Chapter, Epoch, SHOWN_SHARE, Store};
 
 /// The most chapters that are asked for to show a stretch of time: of about a mebibyte each, they and what is drawn from
 /// them fit in the page's memory.
-const MOST_AT_ONCE: usize = 128;
+pub const MOST_AT_ONCE: usize = 128;
 
 /// What is known of a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,14 @@ pub enum Coverage {
     Lost,
     /// watchscope did not run.
     Seam,
+}
+
+impl Coverage {
+    /// Whether the records are here or at the server.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        matches!(self, Self::Loaded | Self::NotLoaded)
+    }
 }
 
 /// A stretch of time and what is known of it.
@@ -86,10 +94,9 @@ impl Store {
         for epoch in self.epochs.iter().rev() {
             for piece in epoch.pieces(Time(0), None).iter().rev() {
                 let is_shown = piece.to > left && piece.from <= right;
-                let is_kept = matches!(piece.coverage, Coverage::Loaded | Coverage::NotLoaded);
                 // Of several chapters as one the newest would come first, wherever the view is.
                 let is_in_reach = !piece.is_merged || piece.to <= right;
-                if !is_shown || !is_kept {
+                if !is_shown || !piece.coverage.is_kept() {
                     continue;
                 }
                 if piece.coverage == Coverage::NotLoaded && is_in_reach {
@@ -121,10 +128,9 @@ impl Store {
             let is_live = epoch.live.is_some();
             let last = pieces.last().map(|piece| piece.last);
             pieces.iter().any(|piece| {
-                let is_kept = matches!(piece.coverage, Coverage::Loaded | Coverage::NotLoaded);
                 // The live run goes on.
                 let goes_on = is_live && Some(piece.last) == last;
-                is_kept && piece.from <= to && (goes_on || from <= piece.to)
+                piece.coverage.is_kept() && piece.from <= to && (goes_on || from <= piece.to)
             })
         })
     }
@@ -145,10 +151,7 @@ impl Store {
     fn kept_from_newest(&self) -> impl Iterator<Item = Time> {
         self.epochs.iter().rev().flat_map(|epoch| {
             let pieces = epoch.pieces(Time(0), None).into_iter().rev();
-            let is_kept = |piece: &Piece| {
-                matches!(piece.coverage, Coverage::Loaded | Coverage::NotLoaded)
-                    && piece.from > Time(0)
-            };
+            let is_kept = |piece: &Piece| piece.coverage.is_kept() && piece.from > Time(0);
             pieces.filter(is_kept).map(|piece| piece.from)
         })
     }

@@ -76,10 +76,10 @@ impl Model {
         self.panels.address.is_new = false;
         match place.range {
             Some((from, to)) => self.set_view(View::between(from, to, self.view.width_px)),
-            None => self.set_view(match self.recorded_view() {
-                Some(view) => view,
-                None => self.view.follow(self.now()),
-            }),
+            None => {
+                let recorded = self.recorded_view();
+                self.set_view(recorded.unwrap_or_else(|| self.view.follow(self.now())));
+            }
         }
         if place.filter != self.panels.filter {
             self.lanes.set_filter(&place.filter);

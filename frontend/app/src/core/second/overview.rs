@@ -135,11 +135,7 @@ impl Model {
     /// Shows a time in the middle of the window, which keeps its length.
     fn show_at(&mut self, at: Time) {
         self.leave_place();
-        let half_us = self.view.us_per_px * self.view.width_px / 2.0;
-        self.set_view(View {
-            left_us: at.0 as f64 - half_us,
-            ..self.view.pan(0.0)
-        });
+        self.center(at);
     }
 
     pub(super) fn widen_overview(&mut self, factor: f64) {

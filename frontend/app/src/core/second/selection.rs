@@ -112,7 +112,7 @@ impl Model {
         let is_phase = stretch.kind == StretchKind::Phase;
         let x_px = self.view.x_from_time(stretch.at);
         if x_px > self.view.width_px || (x_px < 0.0 && !(is_phase && self.view.following)) {
-            self.set_view(self.view.pan(x_px - self.view.width_px / 2.0));
+            self.center(stretch.at);
         }
         let is_known = is_phase || self.store.has(stretch.began);
         if is_known {
@@ -144,8 +144,7 @@ impl Model {
         self.uncover();
         let Some(lane) = findings::lane_of(&self.store, id) else {
             if let Some(about) = about {
-                let off = self.view.x_from_time(about) - self.view.width_px / 2.0;
-                self.set_view(self.view.pan(off));
+                self.center(about);
             }
             self.say(
                 "This record is not loaded. The picture is where it was; ask again once that is."

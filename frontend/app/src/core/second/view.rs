@@ -1,5 +1,6 @@
 //! Time, scrolling and pointers: which stretch of time and which lanes are in the window.
 
+use watchscope_model::Time;
 use watchscope_timeline::LaneId;
 use watchscope_timeline::View;
 use watchscope_timeline::scene::Px;
@@ -17,6 +18,12 @@ impl Model {
             self.panels.paused_at = self.store.state().map(|state| state.seq.0);
         }
         self.redraw();
+    }
+
+    /// Brings a time into the middle of the picture, which keeps its scale.
+    pub(super) fn center(&mut self, at: Time) {
+        let off_px = self.view.x_from_time(at) - self.view.width_px / 2.0;
+        self.set_view(self.view.pan(off_px));
     }
 
     /// Scales time around a point.
