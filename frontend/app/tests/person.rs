@@ -345,6 +345,8 @@ fn a_press_that_does_not_move_selects_at_its_click_and_a_drag_pans() {
             + hit.area.h.to_f64() / 2.0
             + watchscope_app::core::layout::RULER_PX,
         touch: false,
+        shift: false,
+        alt: false,
     };
     let release = |pointer| {
         host.person(Person::Release {
@@ -387,6 +389,8 @@ fn a_pointer_that_leaves_the_picture_takes_its_tooltip_along() {
         x_px: hit.area.x.to_f64() + 1.0,
         y_px: hit.area.y.to_f64() + 1.0 + watchscope_app::core::layout::RULER_PX,
         touch: false,
+        shift: false,
+        alt: false,
     };
     host.person(Person::Motion(pointer));
     assert!(host.model.borrow().shown.tooltip.is_some());

@@ -10,6 +10,7 @@ mod evidence;
 mod findings;
 mod labels;
 mod layers;
+mod marked;
 mod marks;
 mod more;
 mod object;
@@ -25,6 +26,7 @@ use watchscope_model::Time;
 
 pub(crate) use self::findings::severity_ink;
 use self::labels::Label;
+pub use self::marked::Marked;
 pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
 pub(crate) use self::version::step_words;
@@ -65,6 +67,8 @@ pub struct Picture<'a> {
     pub evidence: Option<&'a Evidence>,
     /// The record of its evidence that is pointed at.
     pub lit: Option<RecordId>,
+    /// What a person has marked.
+    pub marked: Marked,
     /// Which ways of writes through a simulated cluster are drawn.
     pub ways: Ways,
     /// How all but strips and findings is drawn: [`RECORDS`], or `None` before it is loaded.
@@ -91,6 +95,8 @@ pub struct Records {
     travels: fn(&mut Drawer<'_>, &[Row]),
     evidence: fn(&mut Drawer<'_>),
     seam: fn(&mut Drawer<'_>, Time, Time),
+    marked: fn(&mut Drawer<'_>),
+    range_on_ruler: fn(&mut Scene, &View, (Time, Time)),
     /// The end of something that was open when a run ended.
     trail: fn(&mut Drawer<'_>, Px, Px, Token),
     /// All rows but that of the findings.
@@ -105,6 +111,8 @@ pub const RECORDS: &Records = &Records {
     travels: |drawer, rows| drawer.travels(rows),
     evidence: |drawer| drawer.evidence(),
     seam: |drawer, from, to| drawer.seam(from, to),
+    marked: |drawer| drawer.marked(),
+    range_on_ruler: marked::on_ruler,
     trail: |drawer, x, y, ink| drawer.trail(x, y, ink),
     rows: |lanes, store, builder, view, now| lanes.all_rows(store, builder, view, now),
 };
@@ -188,6 +196,9 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
         drawer.place_labels();
     }
     drawer.pen();
+    if let Some(records) = picture.records {
+        (records.marked)(&mut drawer);
+    }
     drawer.finish()
 }
 

@@ -7,9 +7,9 @@ use watchscope_model::fold::OpenFinding;
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{Event, Row, State, Text, Time, WatchName};
 
-use crate::format::{clock, count, number};
+use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
-use crate::store::Store;
+use crate::store::{Known, Store};
 
 /// Most findings that are over which are listed, the newest first; the rest is counted.
 pub const MAX_OVER: usize = 100;
@@ -118,7 +118,7 @@ pub struct MutedItem {
     pub key: Text,
     /// Why; may be empty.
     pub reason: String,
-    /// Whether the finding stands now.
+    /// Whether the finding stands.
     pub stands: bool,
 }
 
@@ -148,10 +148,10 @@ pub struct Tally {
 
 /// Counts what stands.
 #[must_use]
-pub fn tally(store: &Store, muted: &Muted) -> Tally {
+pub fn tally(known: Known<'_>, muted: &Muted) -> Tally {
     let mut groups: BTreeMap<&Text, Severity> = BTreeMap::new();
     let mut of = Places::default();
-    for (_, open) in standing(store.state(), muted) {
+    for (_, open) in standing(known.state, muted) {
         let finding = &open.finding;
         let group = groups
             .entry(&finding.code)
@@ -216,13 +216,13 @@ fn standing<'a>(
     all.filter(|(key, _)| !muted.has(key))
 }
 
-/// What the findings are now.
+/// What the findings are, now or as of a moment.
 #[must_use]
-pub fn board(store: &Store, muted: &Muted) -> Board {
-    let epoch = store.newest_epoch().unwrap_or(0);
+pub fn board(known: Known<'_>, muted: &Muted) -> Board {
+    let epoch = known.epoch;
     let mut groups: BTreeMap<Text, Group> = BTreeMap::new();
     let mut places: BTreeMap<Text, Places> = BTreeMap::new();
-    let state = store.state();
+    let state = known.state;
     for (key, open) in standing(state, muted) {
         let finding = &open.finding;
         let group = groups.entry(finding.code.clone()).or_insert_with(|| Group {
@@ -269,7 +269,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
             .then_with(|| newest(b).cmp(&newest(a)))
             .then_with(|| a.code.cmp(&b.code))
     });
-    let (over, over_more) = over(store);
+    let (over, over_more) = over(known);
     Board {
         standing: standing_groups,
         muted: muted
@@ -287,11 +287,11 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
 }
 
 /// What is over, as far as it is loaded, the newest first; and how many more there are.
-fn over(store: &Store) -> (Vec<Over>, u64) {
+fn over(known: Known<'_>) -> (Vec<Over>, u64) {
     let mut found: BTreeMap<Text, Over> = BTreeMap::new();
-    for epoch in store.epochs() {
+    for epoch in known.epochs() {
         for span in epoch.trace.findings.all() {
-            let Some(end) = span.end else {
+            let Some(end) = span.end.filter(|end| end.seq <= known.until_in(epoch)) else {
                 continue;
             };
             let what = &span.what;
@@ -334,6 +334,28 @@ fn subject(finding: &Finding) -> String {
 
 fn named(subject: Option<&Text>) -> String {
     subject.map_or(CLUSTER, |subject| subject).to_owned()
+}
+
+/// How the finding stood that a record raised: open, cleared or not raised yet; nothing if it is not loaded.
+#[must_use]
+pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
+    let mut runs = known.epochs().iter();
+    let Some(epoch) = runs.find(|epoch| epoch.number() == raised.epoch) else {
+        return Some("Not raised yet.".to_owned());
+    };
+    let occurrence = epoch.trace.occurrences.get(raised.seq)?;
+    let span = epoch.trace.findings.get(occurrence.what.since)?;
+    let until = known.until_in(epoch);
+    if span.start.seq > until {
+        return Some("Not raised yet.".to_owned());
+    }
+    let lasted = |to: Time| duration(to.micros_since(span.start.at));
+    let is_of_run = epoch.number() == known.epoch;
+    Some(match span.end.filter(|end| end.seq <= until) {
+        Some(end) => format!("Cleared at {}, after {}.", clock(end.at), lasted(end.at)),
+        None if is_of_run => format!("Open for {}.", lasted(known.at)),
+        None => "Open when that run of watchscope ended; since then not known.".to_owned(),
+    })
 }
 
 /// The lane in which a record is drawn: what is only asked beside the watches has one of its own; that of the findings if
@@ -490,16 +512,16 @@ const OF_CAUSE_US: i64 = 60_000_000;
 
 /// Whether a finding is about a watch: alone, by name with others, or, where it names not all of them, as why a stream of
 /// the watch ended.
-pub(crate) fn concerns(store: &Store, finding: &Finding, watch: &WatchName) -> bool {
-    finding.concerns(watch) || finding.has_more() && is_of_cause(store, finding, watch)
+pub(crate) fn concerns(known: Known<'_>, finding: &Finding, watch: &WatchName) -> bool {
+    finding.concerns(watch) || finding.has_more() && is_of_cause(known, finding, watch)
 }
 
 /// Whether a stream of a watch ended by the row of a finding when that happened.
-pub(crate) fn is_of_cause(store: &Store, finding: &Finding, watch: &WatchName) -> bool {
-    let (Some(since), Some(epoch)) = (finding.since, store.epochs().last()) else {
+pub(crate) fn is_of_cause(known: Known<'_>, finding: &Finding, watch: &WatchName) -> bool {
+    let (Some(since), Some(epoch)) = (finding.since, known.epochs().last()) else {
         return false;
     };
-    let id = store.names().find_watch(watch);
+    let id = known.store.names().find_watch(watch);
     let Some(trace) = id.and_then(|id| epoch.trace.watch(id)) else {
         return false;
     };

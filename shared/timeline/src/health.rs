@@ -11,7 +11,7 @@ use watchscope_model::{Row, Time, WatchName};
 use crate::draw::severity_ink;
 use crate::findings::{Muted, concerns, one_line};
 use crate::format::{count, duration, number};
-use crate::store::Store;
+use crate::store::Known;
 use crate::tokens::Token;
 use crate::words::gap_words;
 
@@ -75,10 +75,10 @@ pub struct HealthRow {
     pub cells: [Cell; COLUMNS.len()],
 }
 
-/// The table, by name of watch. What is only asked to find out about another is left out.
+/// The table, by name of watch, now or as of a moment. What is only asked to find out about another is left out.
 #[must_use]
-pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
-    let Some(state) = store.state() else {
+pub fn table(known: Known<'_>, muted: &Muted) -> Vec<HealthRow> {
+    let Some(state) = known.state else {
         return Vec::new();
     };
     state
@@ -89,11 +89,11 @@ pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
             let found = state
                 .findings
                 .iter()
-                .filter(|(key, open)| concerns(store, &open.finding, name) && !muted.has(key));
+                .filter(|(key, open)| concerns(known, &open.finding, name) && !muted.has(key));
             let found = found.map(|(_, open)| (&*open.finding.code, open.finding.worst_severity()));
             HealthRow {
                 watch: name.clone(),
-                cells: cells(name, watch, found.collect(), now),
+                cells: cells(name, watch, found.collect(), known.at),
             }
         })
         .collect()

@@ -25,7 +25,7 @@ use crate::format::{count, number};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId, ObjectId, ServerId, WatchId};
 use crate::scene::Px;
-use crate::store::{AsideStep, ObjectTrace, Span, Store, VerdictSpan, WatchTrace};
+use crate::store::{AsideStep, Known, ObjectTrace, Span, Store, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
 
@@ -465,8 +465,9 @@ impl Lanes {
             return true;
         }
         let row = builder.watch(store, watch, &traces, is_open, window);
+        let known = Known::now(store, window.1);
         row.finding = self.worst_finding(store, |finding| {
-            finding.concerns(name) || (finding.has_more() && is_of_cause(store, finding, name))
+            finding.concerns(name) || (finding.has_more() && is_of_cause(known, finding, name))
         });
         if kept.shows_version(choice) || (shows_all && is_open) {
             let (lane, kind) = (LaneId::Version(watch), RowKind::Version);

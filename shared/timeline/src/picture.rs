@@ -225,7 +225,7 @@ impl Page {
         let (edge, tree_width) = (self.edge, self.tree_width);
         let lanes_x = edge + tree_width;
         let lanes_y = top + RULER_HEIGHT;
-        let ruler_scene = ruler(picture.view, picture.now);
+        let ruler_scene = ruler(picture);
         self.clipped(ruler_scene, lanes_x, top, RULER_HEIGHT);
         self.fill(
             Area {

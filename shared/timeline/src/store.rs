@@ -9,6 +9,7 @@
 //! apart. Bounded by a byte budget: when it is exceeded the oldest chapters are dropped, and their time then counts
 //! as [`Coverage::Dropped`].
 
+mod as_of;
 mod catalogue;
 mod coverage;
 mod gaps;
@@ -28,6 +29,7 @@ use watchscope_model::{
     Entry, EpochId, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,
 };
 
+pub use self::as_of::{AsOf, Known, Unknown};
 pub use self::coverage::{Coverage, MOST_AT_ONCE, Stretch};
 pub use self::gaps::GapTotals;
 pub(crate) use self::layers::{
@@ -38,7 +40,7 @@ pub(crate) use self::marks::MarkKind;
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    AsideMark, AsideStep, AuditMark, ConnectionSpan, Fall, GapOutcome, LifeSpan, ListMark,
+    AsideMark, AsideStep, AuditMark, ConnectionSpan, Fall, GapOutcome, GapSpan, LifeSpan, ListMark,
     Occurrence, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,
 };
 pub(crate) use self::spans::Span;
@@ -48,6 +50,8 @@ use crate::id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
 /// Bytes the page may hold of logs, unless told otherwise.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 
+/// What an object takes in a fold that shares its names with others, in bytes.
+const HELD_BYTES: usize = 160;
 /// The live log is cut after at most so many encoded bytes.
 const CHAPTER_BYTES: usize = 1 << 20;
 /// No more is asked for once the encoded bytes in view are this part of the budget: what is drawn from them takes about as
@@ -77,9 +81,25 @@ struct Chapter {
     last: Seq,
     from: Time,
     to: Time,
-    /// What reads its segments; absent if its bytes begin with their own opening.
-    reader: Option<ChapterReader>,
+    /// Where a live log was cut, so that this chapter goes on from there; absent if its bytes begin with their own opening.
+    cut: Option<Box<LiveCut>>,
     bytes: Vec<u8>,
+}
+
+/// Where a live log was cut into chapters: what reads on from there, and the folds of all before.
+#[derive(Clone, Debug)]
+struct LiveCut {
+    reader: ChapterReader,
+    state: State,
+    layers: Layers,
+}
+
+impl LiveCut {
+    /// About how many bytes it takes: each object that is held is one of a map.
+    fn bytes(&self) -> usize {
+        let watches = self.state.watches.values();
+        watches.map(|watch| watch.objects.len() * HELD_BYTES).sum()
+    }
 }
 
 /// The live end of an epoch.
@@ -188,7 +208,7 @@ impl Store {
             last: state.seq,
             from: state.at,
             to: state.at,
-            reader: None,
+            cut: None,
             bytes: frame.to_vec(),
         });
         epoch.live = Some(Live {
@@ -206,11 +226,11 @@ impl Store {
     pub fn segment(&mut self, frame: &[u8]) -> Result<usize, StoreError> {
         let epoch = self.epochs.last_mut().ok_or(StoreError::NoSnapshot)?;
         let live = epoch.live.as_mut().ok_or(StoreError::NoSnapshot)?;
-        let before = epoch
+        let is_full = epoch
             .chapters
             .last()
-            .filter(|chapter| chapter.bytes.len() >= self.chapter_bytes);
-        let reader = before.map(|_| live.reader.clone());
+            .is_some_and(|chapter| chapter.bytes.len() >= self.chapter_bytes);
+        let reader = is_full.then(|| live.reader.clone());
         let first = live.reader.next_seq();
         if let Some(bytes) = live.unread_layers.take() {
             epoch.layers = live.reader.layers(&live.state, &bytes)?;
@@ -224,20 +244,24 @@ impl Store {
         }
         let entries = live.reader.entries(frame)?;
         self.version += 1;
-        if reader.is_some() {
+        if let Some(reader) = reader {
             if let Some(whole) = epoch.chapters.last_mut() {
                 whole.bytes.shrink_to_fit();
             }
             // A live log goes on and on: what is held of it is cut, so that its oldest can be dropped alone.
             let at = live.state.at;
-            let bytes = Vec::new();
+            let cut = LiveCut {
+                reader,
+                state: live.state.clone(),
+                layers: epoch.layers.clone(),
+            };
             epoch.chapters.push(Chapter {
                 first,
                 last: Seq(first.0 - 1),
                 from: at,
                 to: at,
-                reader,
-                bytes,
+                cut: Some(Box::new(cut)),
+                bytes: Vec::new(),
             });
             epoch.trace.go_live(&live.state, &mut self.names);
         }
@@ -367,7 +391,7 @@ impl Store {
                 last,
                 from: from.unwrap_or(to),
                 to,
-                reader: None,
+                cut: None,
                 bytes: bytes.to_vec(),
             },
         );
@@ -425,8 +449,8 @@ impl Store {
             .chapters
             .iter()
             .find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
-        let (mut reader, mut rest) = match &chapter.reader {
-            Some(reader) => (reader.clone(), chapter.bytes.as_slice()),
+        let (mut reader, mut rest) = match &chapter.cut {
+            Some(cut) => (cut.reader.clone(), chapter.bytes.as_slice()),
             None => {
                 let (head, rest) = split_frame(&chapter.bytes).ok()?;
                 (ChapterReader::open(head.bytes).ok()?.0, rest)
@@ -455,38 +479,9 @@ impl Store {
     /// The folds of all records up to one, that of the inside too; nothing if what it takes is no longer here.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
-        let chapters = &self.epoch(id.epoch)?.chapters;
-        let place = chapters
-            .iter()
-            .position(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
-        // A live log is cut without a fold at the cut: it goes on from the last chapter that has one.
-        let opened = chapters[..=place]
-            .iter()
-            .rposition(|chapter| chapter.reader.is_none())?;
-        let (head, mut rest) = split_frame(&chapters[opened].bytes).ok()?;
-        let (mut reader, opening) = ChapterReader::open(head.bytes).ok()?;
-        let mut layers = reader.layers(&opening.state, &opening.layers).ok()?;
-        let mut state = opening.state;
-        for (number, chapter) in chapters[opened..=place].iter().enumerate() {
-            if number > 0 {
-                rest = &chapter.bytes;
-            }
-            while !rest.is_empty() {
-                let (frame, after) = split_frame(rest).ok()?;
-                for entry in reader.entries(frame.bytes).ok()?.iter().flatten() {
-                    if entry.seq() > id.seq {
-                        return Some((state, layers));
-                    }
-                    layers.apply(entry);
-                    match entry {
-                        Entry::Record(record) => state.apply(record),
-                        Entry::Inside(record) => state.pass(record.seq, record.at),
-                    }
-                }
-                rest = after;
-            }
-        }
-        Some((state, layers))
+        let mut chapters = self.epoch(id.epoch)?.chapters.iter();
+        let chapter = chapters.find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
+        chapter.fold_while(|entry| entry.seq() <= id.seq)
     }
 
     /// The same at the head of the live log.
@@ -878,6 +873,48 @@ impl Store {
     }
 }
 
+impl Chapter {
+    /// The folds of what was before it, and of its records as long as they are `wanted`. Reads all of it up to there.
+    fn fold_while(&self, wanted: impl Fn(&Entry) -> bool) -> Option<(State, Layers)> {
+        let (mut reader, mut state, mut layers, mut rest) = match &self.cut {
+            Some(cut) => {
+                let LiveCut {
+                    reader,
+                    state,
+                    layers,
+                } = (**cut).clone();
+                (reader, state, layers, self.bytes.as_slice())
+            }
+            None => {
+                let (head, rest) = split_frame(&self.bytes).ok()?;
+                let (reader, opening) = ChapterReader::open(head.bytes).ok()?;
+                let layers = reader.layers(&opening.state, &opening.layers).ok()?;
+                (reader, opening.state, layers, rest)
+            }
+        };
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest).ok()?;
+            for entry in reader.entries(frame.bytes).ok()?.iter().flatten() {
+                if !wanted(entry) {
+                    return Some((state, layers));
+                }
+                layers.apply(entry);
+                match entry {
+                    Entry::Record(record) => state.apply(record),
+                    Entry::Inside(record) => state.pass(record.seq, record.at),
+                }
+            }
+            rest = after;
+        }
+        Some((state, layers))
+    }
+
+    /// About how many bytes it holds.
+    fn held_bytes(&self) -> usize {
+        self.bytes.capacity() + self.cut.as_ref().map_or(0, |cut| cut.bytes())
+    }
+}
+
 impl Epoch {
     fn new(log: LogId, id: EpochId, number: u32, order: u64) -> Self {
         Self {
@@ -936,10 +973,11 @@ impl Epoch {
         chapters.any(|chapter| chapter.first <= seq && seq <= chapter.last)
     }
 
-    /// Whether all records from one on are here.
-    pub(crate) fn has_since(&self, first: Seq) -> bool {
+    /// Whether all records from one to another are here; to the last one that is known, if `last` lies behind it.
+    pub(crate) fn has_all(&self, first: Seq, last: Seq) -> bool {
         let mut reached = None;
-        for chapter in self.chapters.iter().rev() {
+        let chapters = self.chapters.iter().rev();
+        for chapter in chapters.filter(|chapter| chapter.first <= last) {
             if reached.is_some_and(|reached| chapter.last.next() != reached) {
                 return false;
             }
@@ -954,7 +992,7 @@ impl Epoch {
     fn bytes(&self) -> usize {
         self.chapters
             .iter()
-            .map(|chapter| chapter.bytes.capacity())
+            .map(Chapter::held_bytes)
             .sum::<usize>()
             + self.trace.bytes()
             + self.layer_trace.bytes()

@@ -2,6 +2,7 @@
 
 mod check;
 mod event;
+mod in_view;
 mod inside;
 mod presence;
 mod state;
@@ -13,6 +14,7 @@ use watchscope_model::{Entry, Record, Seq, Time};
 pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
 pub(crate) use self::event::{name_in, why_ended};
+pub use self::in_view::{RangeWords, problems_in, range_words, snapped};
 pub use self::inside::inside_words;
 pub(crate) use self::inside::object_words;
 pub use self::presence::{Footing, Presence, footing, presence};
@@ -26,7 +28,7 @@ use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
 use crate::lanes::ASIDES;
 use crate::scene::{Hit, StretchKind, Target};
-use crate::store::{GapOutcome, Span, Store, StreamSpan, WatchTrace};
+use crate::store::{GapOutcome, Known, Span, Store, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 
 /// Something of the picture in words.
@@ -78,7 +80,7 @@ pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
         Target::Merged { first, last, count } => merged(store, *first, *last, *count),
         Target::Stretch(kind, id) => stretch(store, hit.lane, *kind, *id, now),
         Target::Lane => Description {
-            what: accessible(store, hit.lane, now),
+            what: accessible(Known::now(store, now), hit.lane),
             ..Description::default()
         },
     };
@@ -196,10 +198,11 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
     }
 }
 
-/// What a lane holds now, for a screen reader.
+/// What a lane holds, now or as of a moment; for a screen reader.
 #[must_use]
-pub fn accessible(store: &Store, lane: LaneId, now: Time) -> String {
-    let Some(state) = store.state() else {
+pub fn accessible(known: Known<'_>, lane: LaneId) -> String {
+    let Known { store, at: now, .. } = known;
+    let Some(state) = known.state else {
         return "Nothing is known yet.".to_string();
     };
     if let LaneId::Layer(layer) = lane {
@@ -207,7 +210,7 @@ pub fn accessible(store: &Store, lane: LaneId, now: Time) -> String {
     }
     let (watch_name, object) = store.lane_names(lane);
     let Some(watch_name) = watch_name else {
-        let words = tally(store, &Muted::default()).words;
+        let words = tally(known, &Muted::default()).words;
         if words.is_empty() {
             return "No finding stands.".to_string();
         }

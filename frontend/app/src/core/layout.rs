@@ -10,6 +10,8 @@ use super::model::Model;
 
 /// Height of the ruler on top of the lanes, in px.
 pub const RULER_PX: f64 = 26.0;
+/// Height of the row under the ruler that says what is in the marked range, in px. As in panels.css.
+const RANGE_PX: f64 = 28.0;
 /// Windows up to this width have no tree. As in styles.css.
 const NARROW_PX: f64 = 600.0;
 
@@ -17,7 +19,16 @@ impl Model {
     /// Height of the lanes' window, in px.
     #[must_use]
     pub fn window_px(&self) -> f64 {
-        (self.screen.size.height_px - RULER_PX).max(0.0)
+        (self.screen.size.height_px - self.lanes_top_px()).max(0.0)
+    }
+
+    /// Where the lanes begin, in px from the top of the picture: under the ruler, and the row of the marked range.
+    #[must_use]
+    pub fn lanes_top_px(&self) -> f64 {
+        match self.marked.range {
+            Some(_) => RULER_PX + RANGE_PX,
+            None => RULER_PX,
+        }
     }
 
     /// The greatest height that the lanes' window had since the browser's window has its size. The detail takes some of
@@ -67,8 +78,9 @@ impl Model {
             self.scroll_to(lane);
         }
         self.clamp_scroll();
-        self.scene = draw::lanes(&self.picture(now));
-        self.ruler = draw::ruler(&self.view, now);
+        let picture = self.picture(now);
+        let (scene, ruler) = (draw::lanes(&picture), draw::ruler(&picture));
+        (self.scene, self.ruler) = (scene, ruler);
     }
 
     /// What is on screen.
@@ -86,6 +98,7 @@ impl Model {
             record: self.pick.record,
             evidence: self.pick.evidence.as_ref(),
             lit: self.pick.lit,
+            marked: self.marked,
             ways: if self.panels.is_lesson {
                 Ways::All
             } else {

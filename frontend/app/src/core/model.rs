@@ -2,7 +2,7 @@
 
 use watchscope_model::Time;
 use watchscope_model::wire::{Catalogue, Heartbeat, History, Welcome};
-use watchscope_timeline::draw::Records;
+use watchscope_timeline::draw::{Marked, Records};
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::lanes::{Lanes, Rows};
 use watchscope_timeline::store::StoreError;
@@ -43,6 +43,8 @@ pub struct Model {
     pub scroll_px: f64,
     /// What is selected, focused and lit.
     pub pick: Pick,
+    /// What the person has marked on the time axis.
+    pub marked: Marked,
     /// What the picture is drawn on.
     pub screen: Screen,
     /// When a picture is drawn.
@@ -239,6 +241,7 @@ impl Model {
             ruler: Scene::default(),
             scroll_px: 0.0,
             pick: Pick::default(),
+            marked: Marked::default(),
             screen: Screen::default(),
             frame: FramePolicy::default(),
             panels: PanelState::default(),

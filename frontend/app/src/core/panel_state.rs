@@ -4,11 +4,12 @@ use watchscope_model::Time;
 use watchscope_model::id::LogId;
 use watchscope_timeline::health::Order;
 use watchscope_timeline::scene::{StretchKind, Target};
-use watchscope_timeline::words::Footing;
+use watchscope_timeline::store::{AsOf, Unknown};
+use watchscope_timeline::words::{Footing, Spot};
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, View};
 
 use super::place::Place;
-use crate::input::gesture::{Gesture, Gestures};
+use crate::input::gesture::{Gesture, Gestures, Pointer};
 
 /// The state behind the panels.
 #[derive(Debug, Default)]
@@ -33,8 +34,14 @@ pub struct PanelState {
     pub paused_at: Option<u64>,
     /// The comparison that was asked for and has not come.
     pub asked: Option<Asked>,
-    /// What the answer why the selected object is here rests on.
-    pub footing: Option<Footing>,
+    /// What the answer why the selected object is here rests on, and the moment that it is of.
+    pub footing: (Option<Time>, Option<Footing>),
+    /// What was known at the moment that panels answer for.
+    pub then: Option<KnownThen>,
+    /// The pointer that draws a range.
+    pub range_drag: Option<RangeDrag>,
+    /// The place of a problem that was shown last.
+    pub spot: Option<Spot>,
     /// The log whose muted findings were recalled.
     pub muted_of: Option<LogId>,
     /// Whether this page shows a lesson.
@@ -53,6 +60,26 @@ pub struct PanelState {
     pub overview: OverviewState,
     /// The place in the address bar.
     pub address: Address,
+}
+
+/// What was known at the moment that panels answer for.
+#[derive(Debug)]
+pub struct KnownThen {
+    /// The moment.
+    pub at: Time,
+    /// The store's version when it was looked up.
+    pub version: u64,
+    /// What was known, or why that is not known.
+    pub found: Result<AsOf, Unknown>,
+}
+
+/// A pointer that draws a range, or will click.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeDrag {
+    /// Where it was pressed.
+    pub pointer: Pointer,
+    /// Whether it has moved far enough.
+    pub is_drawn: bool,
 }
 
 /// The place in the address bar, and where a link leads that is not here yet.

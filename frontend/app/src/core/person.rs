@@ -103,8 +103,13 @@ pub enum Person {
     OpenLane(LaneId),
     /// Opens or closes the group of a lane.
     ToggleLane(LaneId),
-    /// Brings a problem into the window and selects it; absent, if nothing of it is loaded.
-    ShowSpot(Option<Spot>),
+    /// Brings a problem into the window and selects it: the first of its places, then the others in turn. None, if nothing
+    /// of it is loaded.
+    ShowSpots(Box<[Spot]>),
+    /// Has the address bar name this place now: its link is copied.
+    NamePlace,
+    /// Marks no range any more.
+    ClearRange,
     /// Selects a record and brings it into view.
     ShowRecord(RecordId),
     /// Selects a finding by the record that raised it, and brings its evidence into view.

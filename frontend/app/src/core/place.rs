@@ -1,9 +1,10 @@
 //! Where a person is, as a link names it: which stretch of time, which lanes, what is selected.
 //!
 //! ```text
-//!   v=1 & from=US & to=US & filter=TEXT & lane=KEY & record=EPOCH.SEQ
+//!   v=1 & from=US & to=US & at=US & mark=US-US & filter=TEXT & lane=KEY & record=EPOCH.SEQ
 //! ```
-//! Times are microseconds since 1970, in UTC. Without them the picture follows now. Texts are percent-encoded. What a later
+//! Times are microseconds since 1970, in UTC. Without `from` and `to` the picture follows now; `at` is the moment that panels
+//! answer for, `mark` the marked range. Texts are percent-encoded. What a later
 //! version adds is passed over.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -26,6 +27,10 @@ const MAX_BYTES: usize = 4 << 10;
 pub struct Place {
     /// The stretch of time; absent: now is followed.
     pub range: Option<(Time, Time)>,
+    /// The moment that panels answer for.
+    pub at: Option<Time>,
+    /// The marked range.
+    pub marked: Option<(Time, Time)>,
     /// The filter of the lanes.
     pub filter: String,
     /// The key of the lane that is selected.
@@ -49,11 +54,21 @@ impl Place {
                 continue;
             };
             let text = || percent_decode_str(value).decode_utf8_lossy().into_owned();
-            let time = || value.parse().ok().map(Time).filter(|at| TIMES.contains(at));
+            let time_of = |value: &str| {
+                let time = value.parse().ok().map(Time);
+                time.filter(|at| TIMES.contains(at))
+            };
+            let time = || time_of(value);
             match key {
                 "v" => is_place = value == "1",
                 "from" => from = time(),
                 "to" => to = time(),
+                "at" => place.at = time(),
+                "mark" => {
+                    let edges = value.split_once('-');
+                    let edges = edges.and_then(|(from, to)| time_of(from).zip(time_of(to)));
+                    place.marked = edges.filter(|(from, to)| from < to);
+                }
                 "filter" => place.filter = text(),
                 "lane" => place.lane = Some(text()),
                 "record" => {
@@ -85,6 +100,12 @@ impl Place {
         if let Some((from, to)) = self.range {
             add("from", &from.0.to_string());
             add("to", &to.0.to_string());
+        }
+        if let Some(at) = self.at {
+            add("at", &at.0.to_string());
+        }
+        if let Some((from, to)) = self.marked {
+            add("mark", &format!("{}-{}", from.0, to.0));
         }
         if !self.filter.is_empty() {
             add("filter", &self.filter);
@@ -130,11 +151,15 @@ mod tests {
     proptest! {
         #[test]
         fn a_place_reads_back_from_its_fragment(
-            range in prop::option::of((0i64..1_000, 1i64..1_000)), filter: String, lane: Option<String>,
+            range in prop::option::of((0i64..1_000, 1i64..1_000)), at in prop::option::of(0i64..9),
+            marked in prop::option::of((0i64..1_000, 1i64..1_000)), filter: String, lane: Option<String>,
             record in prop::option::of(("[a-z0-9.]{1,9}", any::<u64>())),
         ) {
+            let stretch = |of: Option<(i64, i64)>| of.map(|(from, length)| (Time(from), Time(from + length)));
             let place = Place {
-                range: range.map(|(from, length)| (Time(from), Time(from + length))),
+                range: stretch(range),
+                at: at.map(Time),
+                marked: stretch(marked),
                 filter,
                 lane,
                 record: record.map(|(epoch, seq)| (epoch.as_str().into(), Seq(seq))),

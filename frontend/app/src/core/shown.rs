@@ -7,7 +7,7 @@ use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings::{Board, Restored, Tally};
 use watchscope_timeline::health::HealthRow;
 use watchscope_timeline::sides::Sides;
-use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem};
+use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem, RangeWords};
 
 use super::panel_state::Tab;
 use super::summary::Summary;
@@ -33,6 +33,12 @@ pub struct Shown {
     pub detail: Option<Detail>,
     /// Why the object of the selected lane is here, or is not.
     pub presence: Option<Presence>,
+    /// The moment that panels answer for, unless it is now.
+    pub as_of: Option<AsOfWords>,
+    /// What is selected, then and now; only while panels answer for the past.
+    pub beside: Option<Beside>,
+    /// The marked range.
+    pub range: Option<RangeShown>,
     /// What became of the comparison that was asked for last.
     pub checking: Checking,
     /// Records that came since the picture was paused.
@@ -49,6 +55,37 @@ pub struct Shown {
     pub watches: Vec<HealthRow>,
     /// The cluster's history began anew.
     pub restored: Option<Restored>,
+}
+
+/// The moment that panels answer for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AsOfWords {
+    /// `03:12:40`.
+    pub clock: String,
+    /// Whether it is the end of the marked range.
+    pub is_range: bool,
+    /// Why it is not known what was so then.
+    pub unknown: Option<&'static str>,
+}
+
+/// What is selected, at the moment that panels answer for and now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Of a finding: how it stood then.
+    pub then: Option<String>,
+    /// What is so now.
+    pub now: String,
+}
+
+/// The marked range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeShown {
+    /// Its begin: `03:11:48.000`.
+    pub from: String,
+    /// Its end.
+    pub to: String,
+    /// What is in it.
+    pub words: RangeWords,
 }
 
 /// The status bar's texts; an empty one is left out.

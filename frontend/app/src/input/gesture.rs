@@ -26,6 +26,10 @@ pub struct Pointer {
     pub y_px: f64,
     /// Whether it is a finger.
     pub touch: bool,
+    /// Whether Shift is down.
+    pub shift: bool,
+    /// Whether Alt is down.
+    pub alt: bool,
 }
 
 /// What pointers ask for.
@@ -209,6 +213,8 @@ mod tests {
             x_px,
             y_px,
             touch: false,
+            shift: false,
+            alt: false,
         }
     }
 
@@ -218,6 +224,8 @@ mod tests {
             x_px,
             y_px,
             touch: true,
+            shift: false,
+            alt: false,
         }
     }
 

@@ -41,6 +41,8 @@ pub enum Action {
     Open,
     /// Clear the selection, close what is open.
     Clear,
+    /// Show the marked range in all of the window.
+    ZoomToRange,
     /// Go to the filter field.
     Search,
     /// Show or hide the findings.
@@ -87,6 +89,7 @@ pub fn action(key: Key<'_>) -> Option<Action> {
         "KeyA" => Some(Action::PanEarlier),
         "KeyD" => Some(Action::PanLater),
         "KeyF" => Some(Action::Focus),
+        "KeyR" => Some(Action::ZoomToRange),
         "KeyI" => Some(Action::Findings),
         "KeyT" => Some(Action::Watches),
         "ArrowLeft" if key.shift => Some(Action::Collapse),
@@ -135,14 +138,17 @@ pub const HELP: &[(&str, &str)] = &[
     (", .", "record before, after, in the lane"),
     ("Enter", "open what is focused"),
     ("F", "bring the selection into view; again: fit it"),
+    ("R", "zoom to the marked range"),
     ("I", "findings"),
     ("T", "table of watches"),
-    ("Esc", "clear the selection, close what has the focus"),
+    ("Esc", "close what has the focus, clear range, then selection"),
     ("/", "filter the lanes"),
     ("?", "these keys"),
     ("Wheel", "scroll lanes; sideways or with Shift: time"),
     ("Ctrl wheel, pinch", "zoom at the pointer"),
     ("Drag", "pan time and lanes"),
+    ("Drag the ruler, Shift drag", "mark a range; Alt: without snapping"),
+    ("Click", "select, and have panels answer for that time"),
 ];
 
 #[cfg(test)]

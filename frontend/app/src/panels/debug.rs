@@ -11,7 +11,6 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
 use watchscope_timeline::scene::{Sign, Target};
 
-use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 use crate::decimal::decimal;
 use crate::runtime::page;
@@ -33,6 +32,7 @@ pub(super) fn expose() {
 }
 
 fn hits_json(model: &Model) -> String {
+    let top_px = model.lanes_top_px();
     let mut json = String::from("[");
     for hit in &model.scene.hits {
         let Some(drawn) = hit.drawn else {
@@ -57,9 +57,9 @@ fn hits_json(model: &Model) -> String {
             palette(&model.screen).css(drawn.ink),
             quoted(&model.lane_key(hit.lane)),
             decimal(drawn.x.to_f64(), 6),
-            decimal(drawn.y.to_f64() + RULER_PX, 6),
+            decimal(drawn.y.to_f64() + top_px, 6),
             decimal(hit.area.x.to_f64(), 6),
-            decimal(hit.area.y.to_f64() + RULER_PX, 6),
+            decimal(hit.area.y.to_f64() + top_px, 6),
             decimal(hit.area.w.to_f64(), 6),
             decimal(hit.area.h.to_f64(), 6),
         ));

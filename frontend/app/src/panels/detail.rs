@@ -109,6 +109,7 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
                     .into_any(),
                 }}
                 <span class="what">{told.time.clone()}</span>
+                <AsOf panels/>
                 {detail.check.map(|check| view! { <CheckNow check panels/> })}
                 <div class="tabs" role="tablist">
                     {tabs.into_iter().map(|(tab, name)| {
@@ -185,6 +186,7 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
                 <div>
                     <h3>"What happened"</h3>
                     <p class="prose">{evidence.summary.clone()}</p>
+                    <ThenAndNow panels/>
                     {move || advice().map(|advice| view! {
                         <h3>"What to do"</h3>
                         <p class="prose">{advice}</p>
@@ -197,11 +199,45 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
     }
     view! {
         <div class="columns">
-            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}</div>
+            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}<ThenAndNow panels/></div>
             {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&told.fields)/></div> })}
         </div>
     }
     .into_any()
+}
+
+/// For which moment a panel answers, if it is not now; and why it cannot.
+#[component]
+pub(super) fn AsOf(panels: Signals) -> impl IntoView {
+    move || {
+        panels.as_of.get().map(|as_of| {
+            let end = if as_of.is_range { ", the end of the range" } else { "" };
+            view! {
+                <span class="as-of" data-part="panel-as-of">
+                    {format!("as of {}{end}", as_of.clock)}
+                    {as_of.unknown.map(|why| view! { ". " <b>{why}</b> })}
+                </span>
+            }
+        })
+    }
+}
+
+/// What is selected, at the moment that panels answer for and now.
+#[component]
+fn ThenAndNow(panels: Signals) -> impl IntoView {
+    move || {
+        panels.beside.get().map(|beside| {
+            let at = panels.as_of.get_untracked().map(|as_of| as_of.clock);
+            view! {
+                {beside.then.map(|then| view! {
+                    <h3>{format!("As of {}", at.unwrap_or_default())}</h3>
+                    <p class="prose">{then}</p>
+                })}
+                <h3>"Now"</h3>
+                <p class="prose" data-part="beside">{beside.now}</p>
+            }
+        })
+    }
 }
 
 /// Why the object is here.

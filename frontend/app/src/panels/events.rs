@@ -7,12 +7,11 @@ use web_sys::{Element, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, Whe
 
 use super::focus::focused_panel;
 use super::signals::signals;
-use crate::core::layout::RULER_PX;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
 use crate::input::gesture::Pointer;
 use crate::input::keys::{self, Action, Key};
-use crate::runtime::page::{act, elements, send};
+use crate::runtime::page::{act, elements, read, send};
 use crate::source::connection::Input;
 use crate::source::link;
 
@@ -115,7 +114,7 @@ fn set_length(property: &str, px: f64) {
 /// Drags the scroll bar.
 pub(super) fn grip_scroll(event: &PointerEvent) {
     let drag = move |event: &PointerEvent| {
-        let top_px = elements().canvas.get_bounding_client_rect().top() + RULER_PX;
+        let top_px = elements().canvas.get_bounding_client_rect().top() + read().lanes_top_px();
         act(Person::ScrollTo {
             y_px: f64::from(event.client_y()) - top_px,
         });
@@ -260,6 +259,8 @@ fn pointer(event: &PointerEvent) -> Pointer {
         x_px: f64::from(mouse.client_x()) - left,
         y_px: f64::from(mouse.client_y()) - top,
         touch: event.pointer_type() == "touch",
+        shift: mouse.shift_key(),
+        alt: mouse.alt_key(),
     }
 }
 

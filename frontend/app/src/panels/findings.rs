@@ -7,6 +7,7 @@ use watchscope_timeline::findings::{Board, Group, Item, MutedItem, Over, Tally};
 use watchscope_timeline::format::{clock, count, number};
 use watchscope_timeline::words::severity_token;
 
+use super::detail::AsOf;
 use super::focus::focus_soon;
 use super::signals::Signals;
 use super::texts;
@@ -58,6 +59,7 @@ pub(super) fn FindingsPanel(panels: Signals) -> impl IntoView {
 #[component]
 fn Open(panels: Signals) -> impl IntoView {
     let board = panels.board;
+    let is_known = move || panels.as_of.with(|as_of| as_of.as_ref().is_none_or(|as_of| as_of.unknown.is_none()));
     let codes = move || -> Vec<Text> {
         board.with(|board| {
             board
@@ -72,10 +74,11 @@ fn Open(panels: Signals) -> impl IntoView {
             <div class="detail-head">
                 <h2>"Findings"</h2>
                 <span class="what">{move || panels.standing.with(|tally| board.with(|board| summary(tally, board)))}</span>
+                <AsOf panels/>
                 <button class="close" aria-label="Close" on:click=|_| act(Person::Act(Action::Findings))>"×"</button>
             </div>
             <div class="findings-body">
-                {move || board.with(|board| board.standing.is_empty()).then(|| view! {
+                {move || (board.with(|board| board.standing.is_empty()) && is_known()).then(|| view! {
                     <p class="prose none">"No finding stands. A stream that ends on its timeout is none: it is what should happen."</p>
                 })}
                 <For

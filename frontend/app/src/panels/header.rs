@@ -27,6 +27,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
     let version = move || summary.with(|summary| summary.version.clone());
     let namespaces = move || summary.with(|summary| summary.namespaces.clone());
     let following = panels.following;
+    let as_of = move || panels.as_of.with(|as_of| Some(as_of.as_ref()?.clock.clone()));
     let cut_off = move || {
         panels
             .way
@@ -52,20 +53,33 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 </span>
             </span>
             <span class="doing">
-                <button
-                    class="control follow"
-                    aria-pressed=move || (following.get() && !cut_off()).to_string()
-                    aria-keyshortcuts="Space"
-                    on:click=|_| act(Person::Act(Action::TogglePause))
-                >
-                    <span class="dot" aria-hidden="true"></span>
-                    <span>{move || match following.get() {
-                        true if cut_off() => "Stopped",
-                        true => "Following",
-                        false => "Paused",
-                    }}</span>
-                    <kbd aria-hidden="true">"Space"</kbd>
-                </button>
+                <span class="moment">
+                    <button
+                        class="control follow"
+                        aria-pressed=move || (following.get() && !cut_off()).to_string()
+                        aria-keyshortcuts="Space"
+                        on:click=|_| act(Person::Act(Action::TogglePause))
+                    >
+                        <span class="dot" aria-hidden="true"></span>
+                        <span data-part="as-of">{move || match as_of() {
+                            Some(clock) => view! { "As of " <b>{clock}</b> }.into_any(),
+                            None if following.get() && cut_off() => "Stopped".into_any(),
+                            None if following.get() => "Following".into_any(),
+                            None => "Paused".into_any(),
+                        }}</span>
+                        {move || as_of().is_none().then(|| view! { <kbd aria-hidden="true">"Space"</kbd> })}
+                    </button>
+                    {move || as_of().is_some().then(|| view! {
+                        <button
+                            class="control"
+                            data-part="now"
+                            aria-keyshortcuts="End"
+                            on:click=|_| act(Person::Act(Action::Follow))
+                        >
+                            "Now" <kbd aria-hidden="true">"End"</kbd>
+                        </button>
+                    })}
+                </span>
                 <span class="now-words" class:warn=cut_off data-part="words">
                     {move || if cut_off() {
                         "Not connected".to_owned()
@@ -76,16 +90,22 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                     }}
                 </span>
             </span>
-            <nav class="problems" aria-label="What is wrong now">
+            <nav class="problems" aria-label="What is wrong">
                 <For
                     each=move || panels.problems.get()
                     key=|problem| problem.words.clone()
                     children=move |problem| {
-                        let spot = problem.spot;
+                        let words = problem.words.clone();
+                        // Its places may be others by now.
+                        let spots = move || panels.problems.with_untracked(|problems| {
+                            let mut problems = problems.iter();
+                            let found = problems.find(|problem| problem.words == words);
+                            found.map_or_else(Vec::new, |problem| problem.spots.clone())
+                        });
                         view! {
                             <button
                                 class=format!("problem {}", problem.ink.name())
-                                on:click=move |_| act(Person::ShowSpot(spot))
+                                on:click=move |_| act(Person::ShowSpots(spots().into()))
                             >
                                 {problem.words.clone()}
                             </button>

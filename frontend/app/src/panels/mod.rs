@@ -11,6 +11,7 @@
 mod address;
 mod bodies;
 mod check;
+mod copy;
 mod debug;
 mod detail;
 mod effects;

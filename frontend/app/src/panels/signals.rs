@@ -10,7 +10,9 @@ use watchscope_timeline::words::{Presence, Problem};
 
 use crate::core::model::Model;
 use crate::core::screen::ThemeChoice;
-use crate::core::shown::{Bodies, Checking, Detail, Emptiness, StatusBar, Texts, Tooltip};
+use crate::core::shown::{
+    AsOfWords, Beside, Bodies, Checking, Detail, Emptiness, RangeShown, StatusBar, Texts, Tooltip,
+};
 use crate::core::summary::Summary;
 use crate::source::connection::Status;
 
@@ -34,6 +36,12 @@ pub(super) struct Signals {
     pub(super) bodies: RwSignal<Bodies>,
     /// Why the object of the selected lane is here, or is not.
     pub(super) presence: RwSignal<Option<Presence>>,
+    /// The moment that panels answer for, unless it is now.
+    pub(super) as_of: RwSignal<Option<AsOfWords>>,
+    /// What is selected, then and now.
+    pub(super) beside: RwSignal<Option<Beside>>,
+    /// The marked range.
+    pub(super) range: RwSignal<Option<RangeShown>>,
     pub(super) checking: RwSignal<Checking>,
     /// The record of the selected finding's evidence that is pointed at.
     pub(super) lit: RwSignal<Option<RecordId>>,
@@ -97,6 +105,9 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.tooltip, &shown.tooltip);
     mirror(signals.detail, &shown.detail);
     mirror(signals.presence, &shown.presence);
+    mirror(signals.as_of, &shown.as_of);
+    mirror(signals.beside, &shown.beside);
+    mirror(signals.range, &shown.range);
     mirror(signals.checking, &shown.checking);
     mirror(signals.lit, &model.pick.lit);
     mirror(signals.pill, &shown.pill);
@@ -162,6 +173,9 @@ impl Signals {
             detail: RwSignal::new(None),
             bodies: RwSignal::new(Bodies::default()),
             presence: RwSignal::new(None),
+            as_of: RwSignal::new(None),
+            beside: RwSignal::new(None),
+            range: RwSignal::new(None),
             checking: RwSignal::new(Checking::default()),
             lit: RwSignal::new(None),
             pill: RwSignal::new(None),

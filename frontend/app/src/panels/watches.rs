@@ -1,15 +1,17 @@
 //! The table of watches: how each fares, in the order that is wanted, to be copied as text.
 
-use js_sys::{Array, Function, Promise, Reflect};
+use js_sys::Array;
 use leptos::prelude::*;
-use wasm_bindgen::{JsCast as _, JsValue};
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::spawn_local;
 use watchscope_model::WatchName;
 use watchscope_timeline::Token;
 use watchscope_timeline::format::count;
 use watchscope_timeline::health::{self, COLUMNS, HealthRow, Order};
 use web_sys::Blob;
 
+use super::copy::copy;
+use super::detail::AsOf;
 use super::events::grip_detail;
 use super::save::download;
 use super::signals::Signals;
@@ -39,19 +41,6 @@ fn copy_watches(panels: Signals, done: RwSignal<&'static str>) {
         );
         act(Person::Say(words.into()));
     });
-}
-
-/// Writes a text to the clipboard. Only a secure page has one.
-async fn copy(text: &str) -> Option<()> {
-    let get = |of: &JsValue, name: &str| Reflect::get(of, &JsValue::from_str(name)).ok();
-    let clipboard = get(&get(&window(), "navigator")?, "clipboard")?;
-    let write: Function = get(&clipboard, "writeText")?.dyn_into().ok()?;
-    let promise: Promise = write
-        .call1(&clipboard, &JsValue::from_str(text))
-        .ok()?
-        .dyn_into()
-        .ok()?;
-    JsFuture::from(promise).await.ok().map(drop)
 }
 
 fn save(text: &str) -> Option<()> {
@@ -86,6 +75,7 @@ fn Open(panels: Signals) -> impl IntoView {
             <div class="detail-head">
                 <h2>"Watches"</h2>
                 <span class="what">{move || rows.with(|rows| count(rows.len() as u64, "watch"))}</span>
+                <AsOf panels/>
                 <span class="space"></span>
                 <span class="quiet" role="status">{move || copied.get()}</span>
                 <button class="control" on:click=move |_| copy_watches(panels, copied)>"Copy as text"</button>

@@ -8,7 +8,6 @@ use super::frame::{self, Callbacks};
 use super::theme::{self, palette};
 use super::tree::Tree;
 use crate::core::effect::Effect;
-use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 use crate::core::msg::{Msg, Painted};
 use crate::core::screen::Size;
@@ -119,7 +118,7 @@ impl Browser {
             }
             if let Some(painter) = &mut self.painter {
                 painter.set(size.scale, palette);
-                let scenes = [(&model.scene, 0.0, RULER_PX), (&model.ruler, 0.0, 0.0)];
+                let scenes = [(&model.scene, 0.0, model.lanes_top_px()), (&model.ruler, 0.0, 0.0)];
                 painter.paint(Token::Ground0, &scenes);
             }
         }

@@ -145,6 +145,7 @@ impl Shown {
             record: None,
             evidence: None,
             lit: None,
+            marked: Default::default(),
             ways: Ways::All,
             records: Some(RECORDS),
         });

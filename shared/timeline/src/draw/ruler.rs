@@ -2,17 +2,19 @@
 
 use watchscope_model::Time;
 
+use super::Picture;
 use crate::format::{clock, text_width, tick};
 use crate::scene::{Align, Area, Primitive, Px, Scene, TextLine};
 use crate::tokens::Token;
-use crate::view::View;
 
 /// Height of the ruler.
 pub const RULER_HEIGHT: Px = Px::whole(26);
 
-/// Draws the ruler of a view; `now` is where the pen is.
+/// Draws the ruler of a picture: the time of what is marked on a badge, else that of now.
 #[must_use]
-pub fn ruler(view: &View, now: Time) -> Scene {
+pub fn ruler(picture: &Picture<'_>) -> Scene {
+    let Picture { view, marked, .. } = *picture;
+    let now = marked.as_of.unwrap_or(picture.now);
     let width = Px::from_f64(view.width_px);
     let mut scene = Scene {
         width,
@@ -102,6 +104,9 @@ pub fn ruler(view: &View, now: Time) -> Scene {
             }
         }
         at += minor;
+    }
+    if let (Some(range), Some(records)) = (marked.range, picture.records) {
+        (records.range_on_ruler)(&mut scene, view, range);
     }
     if has_badge {
         let area = Area {

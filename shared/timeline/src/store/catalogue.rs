@@ -131,7 +131,7 @@ impl Store {
         drop(unseen);
         for chapter in seen {
             // A chapter that came live has no opening of its own, and is loaded again.
-            if chapter.reader.is_none() {
+            if chapter.cut.is_none() {
                 // It was read before.
                 let _ = self.take_chapter(&chapter.bytes);
             }

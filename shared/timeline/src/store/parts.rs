@@ -256,7 +256,7 @@ impl StreamSpan {
 }
 
 impl VerdictSpan {
-    pub(super) fn of(verdict: &Verdict) -> Self {
+    pub(crate) fn of(verdict: &Verdict) -> Self {
         Self {
             kind: verdict.kind,
             listed: verdict.listed.clone(),

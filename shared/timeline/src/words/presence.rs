@@ -1,7 +1,7 @@
 //! Why an object is here: since which event, from which origin, confirmed when, by which read.
 //!
-//! What is told rests on the records that are loaded, and where some since the beginning of its life are not, on the fold
-//! at the head alone; what neither says is told as not loaded, never as not so.
+//! The answer is of now, or as of a moment of the past. It rests on the records that are loaded up to then, and where some
+//! since the beginning of its life are not, on the fold alone; what neither says is not loaded, never not so.
 
 use watchscope_model::event::Event;
 use watchscope_model::fold::{Held, Moment, Watch};
@@ -12,7 +12,8 @@ use crate::draw::verdict_words;
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, ObjectId, RecordId};
 use crate::store::{
-    AuditMark, Epoch, LifeSpan, ObjectTrace, Span, Store, VerdictSpan, WatchTrace, reaches,
+    AuditMark, Epoch, GapSpan, Known, LifeSpan, ListMark, ObjectTrace, Span, Store, VerdictSpan,
+    WatchTrace, reaches,
 };
 
 /// Why an object is held, or is not.
@@ -30,9 +31,10 @@ pub struct Presence {
 
 /// Why the object of a lane is here, or is not; nothing for other lanes.
 #[must_use]
-pub fn presence(store: &Store, lane: LaneId, now: Time) -> Option<Presence> {
-    let told = Told::of(store, lane)?;
-    Some(match told.life.end {
+pub fn presence(known: Known<'_>, lane: LaneId) -> Option<Presence> {
+    let told = Told::of(known, lane)?;
+    let now = known.at;
+    Some(match told.ended(told.life) {
         None => told.while_held(now),
         Some(end) => told.once_gone(end, now),
     })
@@ -54,17 +56,16 @@ pub struct Footing {
 
 /// What the answer for a lane rests on, which costs less than the answer; nothing for other lanes than objects'.
 #[must_use]
-pub fn footing(store: &Store, lane: LaneId) -> Option<Footing> {
-    let told = Told::of(store, lane)?;
+pub fn footing(known: Known<'_>, lane: LaneId) -> Option<Footing> {
+    let told = Told::of(known, lane)?;
     let Told { watch, object, .. } = told;
     let start = told.life.start.seq;
-    let mark = object.marks.last();
-    let mark = mark.map(|&mark| watch.marks.seq(mark as usize));
-    let gap = watch.gaps.all().last().filter(|gap| gap.is_open());
+    let mark = told.marks().next_back();
+    let gap = told.open_gap();
     let list = told.live.and_then(|live| live.list.as_ref()?.complete);
     Some(Footing {
         life: (told.number, told.life.clone()),
-        verdict: told.verdict().cloned(),
+        verdict: told.verdict(),
         gap: gap.map(|gap| gap.start),
         of_fold: (
             told.held.map(|held| held.resource_version.clone()),
@@ -74,61 +75,66 @@ pub fn footing(store: &Store, lane: LaneId) -> Option<Footing> {
         newest: [
             (mark, object.marks.len()),
             (
-                watch.lists.last().map(|list| list.moment.seq),
+                told.lists().next().map(|list| list.moment.seq),
                 watch.lists.len(),
             ),
             (
-                watch.audits.last().map(|audit| audit.moment.seq),
+                told.audits().next().map(|audit| audit.moment.seq),
                 watch.audits.len(),
             ),
         ],
         loaded: [
             told.epoch.has_record(start),
             told.is_all_loaded(),
-            mark.is_some_and(|mark| told.epoch.has_since(mark)),
+            mark.is_some_and(|mark| told.has_since(mark)),
         ],
     })
 }
 
-/// What is known of an object, as of its newest life.
+/// What is known of an object, as of its newest life up to then.
 struct Told<'a> {
     store: &'a Store,
     epoch: &'a Epoch,
     number: u32,
+    /// The last record that counts.
+    until: Seq,
     id: ObjectId,
     watch: &'a WatchTrace,
     object: &'a ObjectTrace,
     life: &'a Span<LifeSpan>,
-    /// Its watch in the fold at the live head, if this is of the run that goes on.
+    /// Its watch in the fold, if that is of this run.
     live: Option<&'a Watch>,
     /// What that holds in its place.
     held: Option<&'a Held>,
 }
 
 impl<'a> Told<'a> {
-    fn of(store: &'a Store, lane: LaneId) -> Option<Self> {
+    fn of(known: Known<'a>, lane: LaneId) -> Option<Self> {
         let LaneId::Object(watch_id, id) = lane else {
             return None;
         };
-        let (epoch, watch, object) = store.epochs().iter().rev().find_map(|epoch| {
+        let store = known.store;
+        let (epoch, watch, object, life) = known.epochs().iter().rev().find_map(|epoch| {
             let watch = epoch.trace.watch(watch_id)?;
             let object = watch.objects.get(id.0 as usize)?;
-            (!object.lives.all().is_empty()).then_some((epoch, watch, object))
+            let until = known.until_in(epoch);
+            let mut lives = object.lives.all().iter();
+            let life = lives.rfind(|life| life.start.seq <= until)?;
+            Some((epoch, watch, object, life))
         })?;
         let number = epoch.number();
-        let state = store
-            .state()
-            .filter(|_| Some(number) == store.newest_epoch());
+        let state = known.state.filter(|_| number == known.epoch);
         let names = store.names();
         let live = state.and_then(|state| state.watches.get(names.watch_name(watch_id)));
         Some(Self {
             store,
             epoch,
             number,
+            until: known.until_in(epoch),
             id,
             watch,
             object,
-            life: object.lives.all().last()?,
+            life,
             live,
             held: live.and_then(|live| live.held(names.object_at(watch_id, id))),
         })
@@ -141,17 +147,63 @@ impl<'a> Told<'a> {
         }
     }
 
+    /// The record that ended something, if it counts.
+    fn ended<T>(&self, span: &Span<T>) -> Option<Moment> {
+        span.end.filter(|end| end.seq <= self.until)
+    }
+
+    /// Whether something goes on.
+    fn is_open<T>(&self, span: &Span<T>) -> bool {
+        match span.end {
+            Some(end) => end.seq > self.until,
+            // As of a moment of the past, what is known to last until later did so then.
+            None => span.is_open() || self.live.is_some() && self.until < Seq(u64::MAX),
+        }
+    }
+
+    /// The records that told of it, the oldest first.
+    fn marks(&self) -> impl DoubleEndedIterator<Item = Seq> {
+        let seqs = self.object.marks.iter();
+        let seqs = seqs.map(|&mark| self.watch.marks.seq(mark as usize));
+        let until = self.until;
+        seqs.filter(move |&seq| seq <= until)
+    }
+
+    /// The watch's lists, the newest first.
+    fn lists(&self) -> impl Iterator<Item = &'a ListMark> + Clone {
+        let (lists, until) = (self.watch.lists.iter().rev(), self.until);
+        lists.filter(move |list| list.moment.seq <= until)
+    }
+
+    /// The reads of the audit, the newest first.
+    fn audits(&self) -> impl Iterator<Item = &'a AuditMark> + Clone {
+        let (audits, until) = (self.watch.audits.iter().rev(), self.until);
+        audits.filter(move |audit| audit.moment.seq <= until)
+    }
+
+    /// The gap in which the watch is.
+    fn open_gap(&self) -> Option<&'a Span<GapSpan>> {
+        let mut gaps = self.watch.gaps.all().iter();
+        let last = gaps.rfind(|gap| gap.start.seq <= self.until)?;
+        self.is_open(last).then_some(last)
+    }
+
+    /// Whether all records from one on are here.
+    fn has_since(&self, first: Seq) -> bool {
+        self.epoch.has_all(first, self.until)
+    }
+
     /// Whether all records since its life began are here.
     fn is_all_loaded(&self) -> bool {
-        self.epoch.has_since(self.life.start.seq)
+        self.has_since(self.life.start.seq)
     }
 
     /// It is held, or what became of it is not loaded.
     fn while_held(&self, now: Time) -> Presence {
         let life = self.life;
         let from = clock_ms(life.start.at);
-        let answer = if life.is_open() {
-            let held_for = duration(life.end_at(now).micros_since(life.start.at));
+        let answer = if self.is_open(life) {
+            let held_for = duration(now.micros_since(life.start.at));
             format!("Held since {from} ({held_for}).")
         } else if self.live.is_some() {
             format!("Not held now. It was held from {from}; what took it away is not loaded.")
@@ -166,7 +218,7 @@ impl<'a> Told<'a> {
         grounds.push(("confirmed", self.confirmed()));
         grounds.extend(self.proved());
         Presence {
-            held: life.is_open(),
+            held: self.is_open(life),
             answer,
             grounds,
             record: Some(self.record(life.start.seq)),
@@ -254,13 +306,12 @@ impl<'a> Told<'a> {
     /// The last event of it. One that is loaded is the last only if nothing after it is missing, or if it told of what is
     /// held now.
     fn last_event(&self) -> Option<(&'static str, String)> {
-        let seqs = self.object.marks.iter().map(|&mark| mark as usize);
-        let seq = seqs.map(|mark| self.watch.marks.seq(mark)).next_back();
+        let seq = self.marks().next_back();
         let seq = seq.filter(|&seq| seq >= self.life.start.seq);
         let record = seq.and_then(|seq| self.store.record(self.record(seq)));
         let words = match record.map(|record| (record.seq, record.at, record.event)) {
             Some((seq, at, Event::Change(change)))
-                if self.epoch.has_since(seq)
+                if self.has_since(seq)
                     || self
                         .held
                         .is_some_and(|held| held.resource_version == change.resource_version) =>
@@ -296,8 +347,7 @@ impl<'a> Told<'a> {
     fn confirmed(&self) -> String {
         let (since, first) = (self.life.start.seq, self.first_version());
         let marks = &self.watch.marks;
-        let lists = self.watch.lists.iter().rev();
-        let mut lists = lists.filter(|list| !list.older && list.moment.seq > since);
+        let mut lists = self.lists().filter(|list| !list.older && list.moment.seq > since);
         let list = lists.find(|list| {
             let at = marks.version(marks.place_of(list.moment.seq));
             reaches(Some(at), first)
@@ -312,8 +362,7 @@ impl<'a> Told<'a> {
             );
             (moment, words)
         });
-        let audits = self.watch.audits.iter().rev();
-        let agreeing = audits.filter(|audit| {
+        let agreeing = self.audits().filter(|audit| {
             audit.read.outcome() == AuditOutcome::Agrees && audit.moment.seq > since
         });
         let audit = agreeing
@@ -349,15 +398,14 @@ impl<'a> Told<'a> {
     /// Up to when the stream proves that nothing of it is missing.
     fn proved(&self) -> Option<(&'static str, String)> {
         let marks = &self.watch.marks;
-        let gaps = self.watch.gaps.all();
-        let words = match gaps.last().filter(|gap| gap.is_open()) {
+        let words = match self.open_gap() {
             Some(gap) => format!(
                 "Nothing since {}: the watch has no stream.",
                 clock_ms(gap.start.at)
             ),
             None => {
-                let newest = marks.len().checked_sub(1);
-                let newest = newest.filter(|&place| self.epoch.has_since(marks.seq(place)));
+                let newest = marks.place_of(Seq(self.until.0.saturating_add(1))).checked_sub(1);
+                let newest = newest.filter(|&place| self.has_since(marks.seq(place)));
                 let (at, to) = match newest {
                     Some(place) => (marks.at(place), marks.moved_to(place)?),
                     None => {
@@ -378,13 +426,23 @@ impl<'a> Told<'a> {
     /// What a read says against it, while that stands.
     fn doubted(&self, now: Time) -> Option<(&'static str, String)> {
         let span = self.verdict()?;
-        let lasting_us = span.end_at(now).micros_since(span.start.at);
+        let lasting_us = now.micros_since(span.start.at);
         Some(("but", format!("{}.", verdict_words(&span.what, lasting_us))))
     }
 
-    fn verdict(&self) -> Option<&'a Span<VerdictSpan>> {
-        let last = self.object.verdicts.all().last();
-        last.filter(|span| span.is_open())
+    /// The verdict that stands. A later record may have said more of it; the fold has what was said by then.
+    fn verdict(&self) -> Option<Span<VerdictSpan>> {
+        let mut spans = self.object.verdicts.all().iter();
+        let last = spans.rfind(|span| span.start.seq <= self.until)?;
+        if !self.is_open(last) {
+            return None;
+        }
+        let mut verdicts = self.live?.verdicts.values();
+        let mut span = last.clone();
+        if let Some(open) = verdicts.find(|open| open.since.seq == last.start.seq) {
+            span.what = VerdictSpan::of(&open.verdict);
+        }
+        Some(span)
     }
 }
 

@@ -23,8 +23,8 @@ pub struct Problem {
     pub words: String,
     /// Its colour.
     pub ink: Token,
-    /// Where it is to be seen, if its lane is known.
-    pub spot: Option<Spot>,
+    /// Where it is to be seen, the latest first; none if its lane is not known.
+    pub spots: Vec<Spot>,
 }
 
 /// Where a problem is to be seen.
@@ -32,6 +32,8 @@ pub struct Problem {
 pub enum Spot {
     /// The lane of the first watch, or object, that has it.
     Lane(LaneId),
+    /// A record of a lane.
+    Record(LaneId, RecordId),
     /// A gap or a phase. What the fold knows of it may not be loaded.
     Stretch {
         /// Its lane.
@@ -104,7 +106,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             problems.push(Problem {
                 words,
                 ink: Token::Divergence,
-                spot: finding.or_else(object),
+                spots: finding.or_else(object).into_iter().collect(),
             });
         }
     }
@@ -135,7 +137,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         problems.push(Problem {
             words,
             ink: Token::Error,
-            spot: Some(found(open)),
+            spots: vec![found(open)],
         });
     }
     let lost = wanted(state).map(|(_, watch)| watch.totals.lost()).sum();
@@ -145,7 +147,10 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         problems.push(Problem {
             words: format!("{} lost", count(lost, "gap")),
             ink: Token::Error,
-            spot: last.and_then(|(began, name)| stretch(name, StretchKind::Gap, began)),
+            spots: last
+                .and_then(|(began, name)| stretch(name, StretchKind::Gap, began))
+                .into_iter()
+                .collect(),
         });
     }
     for (phase, verb) in [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")] {
@@ -160,7 +165,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             problems.push(Problem {
                 words: format!("{} {verb}", count(total, "watch")),
                 ink: Token::Error,
-                spot: stretch(name, StretchKind::Phase, since),
+                spots: stretch(name, StretchKind::Phase, since).into_iter().collect(),
             });
         }
     }

@@ -1,11 +1,12 @@
 //! What a selected finding rests on, in the picture: its chip framed, its evidence numbered, a thread between them.
 
-use crate::common::{Log, at};
+use crate::common::{FOREVER, Log, at};
 use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::*;
 use watchscope_model::{Event, Seq, WatchName};
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::scene::{Area, Primitive, StretchKind, Target};
+use watchscope_timeline::store::Known;
 use watchscope_timeline::{LaneId, Lanes, Picture, Px, RecordId, Rows, Scene, Store, Token, View};
 
 const PODS: &str = "shop/pods";
@@ -83,6 +84,7 @@ fn draw(
         record: None,
         evidence,
         lit,
+        marked: Default::default(),
         ways: watchscope_timeline::draw::Ways::All,
         records: Some(watchscope_timeline::draw::RECORDS),
     });
@@ -342,7 +344,7 @@ fn a_chip_stands_at_each_record_that_raised_a_finding_with_the_numbers_and_evide
     let outcome = "from 19044. It listed again.".to_owned();
     assert_eq!(told(second), (outcome, note, at(20.0), vec![errors[1]]));
     // The board, which tells of the last one, leads to its record.
-    let board = watchscope_timeline::findings::board(&store, &Default::default());
+    let board = watchscope_timeline::findings::board(Known::now(&store, FOREVER), &Default::default());
     let item = &board.standing[0].items[0];
     assert_eq!((item.raised, item.severity), (second, warning));
 }

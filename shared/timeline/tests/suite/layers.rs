@@ -12,6 +12,7 @@ use watchscope_timeline::format::text_width;
 use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::scene::{Align, Step, Stroke, TextLine};
 use watchscope_timeline::sides::{Difference, sides};
+use watchscope_timeline::store::Known;
 use watchscope_timeline::{
     Glyph, LaneId, Lanes, Picture, Primitive, Px, RecordId, Rows, Scene, Store, Token, View, words,
 };
@@ -371,6 +372,7 @@ fn drawn_by(store: &Store, view: &View, record: Option<RecordId>, ways: Ways) ->
         record,
         evidence: None,
         lit: None,
+        marked: Default::default(),
         ways,
         records: Some(RECORDS),
     };
@@ -991,7 +993,7 @@ fn a_cache_that_is_open_has_a_row_for_each_stream_the_slowest_first() {
     let cache = &rows.rows[place - 1];
     assert_eq!(cache.expanded, Some(true));
     assert_eq!(
-        words::accessible(&store, cache.id, at(40.0)),
+        words::accessible(Known::now(&store, at(40.0)), cache.id),
         "At revision 102, 2 objects held, window from revision 100. It feeds 13 watches: other13 13 of 100, \
          other12 12 of 100, other11 11 of 100, other10 10 of 100, other09 9 of 100, other08 8 of 100, \
          other07 7 of 100, other06 6 of 100, 5 more."

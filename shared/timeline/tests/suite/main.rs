@@ -3,6 +3,7 @@
 
 #[path = "../../../cases.rs"]
 mod cases;
+mod as_of;
 mod common;
 mod evidence;
 mod layers;

@@ -1268,6 +1268,7 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
             record: None,
             evidence: None,
             lit: None,
+            marked: Default::default(),
             ways: watchscope_timeline::draw::Ways::All,
             records: Some(watchscope_timeline::draw::RECORDS),
         };
@@ -1326,6 +1327,7 @@ fn a_saved_picture_says_apart_what_is_not_loaded_what_is_not_shown_and_what_is_h
             record: None,
             evidence: None,
             lit: None,
+            marked: Default::default(),
             ways: watchscope_timeline::draw::Ways::All,
             records: Some(watchscope_timeline::draw::RECORDS),
         };

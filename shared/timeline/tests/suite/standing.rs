@@ -1,7 +1,7 @@
 //! The findings as a list, the table of watches, and why an object is here.
 
 use crate::common::random::random_log;
-use crate::common::{Log, at};
+use crate::common::{FOREVER, Log, at};
 use insta::assert_snapshot;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::{Attribution, Audit, Change, Finding, Note, Verdict, WatchStopped};
@@ -14,6 +14,7 @@ use watchscope_timeline::scene::StretchKind;
 use watchscope_timeline::words::{
     Spot, check, checked, event_words, footing, presence, problems, severity_token,
 };
+use watchscope_timeline::store::Known;
 use watchscope_timeline::{LaneId, Lanes, RecordId, Store, Token, View};
 
 const PODS: &str = "shop/pods";
@@ -110,7 +111,7 @@ fn muted(keys: &[(&str, &str)]) -> Muted {
 #[test]
 fn findings_stand_worst_first_in_groups_and_what_is_over_stands_apart() {
     let store = found().store();
-    assert_snapshot!(told(&findings::board(&store, &Muted::default())), @r#"
+    assert_snapshot!(told(&findings::board(Known::now(&store, FOREVER), &Muted::default())), @r#"
 divergence F24 F24 name ×1
   shop/pods | likely · since 09:31:14 | cart-0 is a ghost | [1]
 divergence F25 gap from starvation in etcd ×7
@@ -130,7 +131,7 @@ over F30 shop/configmaps ×2 shop/configmaps | out of order again
 fn what_is_muted_leaves_the_list_the_badge_and_the_header_and_is_listed_with_its_reason() {
     let store = found().store();
     let muted = muted(&[("F24 shop/pods", "known, ticket 42"), ("F99 shop/pods", "")]);
-    let board = findings::board(&store, &muted);
+    let board = findings::board(Known::now(&store, FOREVER), &muted);
     assert!(!told(&board).contains("ghost"), "{}", told(&board));
     assert_eq!(
         board
@@ -153,8 +154,8 @@ fn what_is_muted_leaves_the_list_the_badge_and_the_header_and_is_listed_with_its
 fn the_tally_is_of_what_the_board_lists() {
     let counted = |log: &Log, keys: &[(&str, &str)]| {
         let (store, muted) = (log.store(), muted(keys));
-        let tally = findings::tally(&store, &muted);
-        let board = findings::board(&store, &muted);
+        let tally = findings::tally(Known::now(&store, FOREVER), &muted);
+        let board = findings::board(Known::now(&store, FOREVER), &muted);
         let worst = board.standing.first().map(|group| group.severity);
         assert_eq!(tally.groups, board.standing.len() as u64);
         assert_eq!(tally.worst, worst);
@@ -205,7 +206,7 @@ fn one_cause_that_many_have_is_one_error_in_the_header() {
     F19 watched again without a resourceVersion · 60 clients
     F23 F23 name
     ");
-    let board = findings::board(&store, &Muted::default());
+    let board = findings::board(Known::now(&store, FOREVER), &Muted::default());
     let group = board.standing.iter().find(|group| &*group.code == "F19");
     assert_eq!(
         group.and_then(|group| group.places.as_deref()),
@@ -288,7 +289,7 @@ fn a_finding_of_several_watches_is_one_and_the_badge_of_each() {
         log.store()
     };
     let store = with("F08");
-    assert_snapshot!(told(&findings::board(&store, &Muted::default())), @"
+    assert_snapshot!(told(&findings::board(Known::now(&store, FOREVER), &Muted::default())), @"
     warning F11 F11 name ×1
       shop/configmaps | likely · since 09:31:36 | fell off | [1]
     warning F08 F08 name ×1
@@ -301,7 +302,7 @@ fn a_finding_of_several_watches_is_one_and_the_badge_of_each() {
         ["shop/configmaps F08 warn", "shop/pods F08 warn"]
     );
     let column = |store: &Store| {
-        let rows = health::table(store, &Muted::default(), at(40.9));
+        let rows = health::table(Known::now(store, at(40.9)), &Muted::default());
         let last = rows
             .iter()
             .map(|row| row.cells.last().unwrap().text.clone());
@@ -322,7 +323,7 @@ fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_t
     let spots = |store: &Store| -> Vec<(String, Option<Spot>)> {
         let problems = problems(store, &Muted::default()).into_iter();
         problems
-            .map(|problem| (problem.words, problem.spot))
+            .map(|problem| (problem.words, problem.spots.first().copied()))
             .collect()
     };
     let store = log.store();
@@ -470,7 +471,7 @@ fn a_restored_etcd_is_said_until_it_is_over_or_muted() {
     read.read(&restored.raising);
     let read = Muted::parse(&read.to_text());
     assert_eq!(findings::restored(&store, &read), None);
-    let standing = findings::board(&store, &read).standing;
+    let standing = findings::board(Known::now(&store, FOREVER), &read).standing;
     assert!(standing.iter().any(|group| &*group.code == "F33"));
     let mut again = log.clone();
     for state in [Standing::Cleared, Standing::Raised] {
@@ -533,7 +534,7 @@ fn torn() -> Log {
 
 #[test]
 fn the_table_says_how_each_watch_fares_and_leaves_out_those_that_prove_others() {
-    let rows = health::table(&torn().store(), &Muted::default(), at(40.9));
+    let rows = health::table(Known::now(&torn().store(), at(40.9)), &Muted::default());
     assert_snapshot!(health::tsv(&rows).replace('\t', " | "), @r#"
 Watch | State | Age | Streams | Ends | Changes | Bookmarks | Gaps | Missed | Relists | Lag | Findings
 shop/configmaps | waiting | 39 s | 1 | 1 error-event | 1 | 0 | 1 lost (15 s), 1 open | at least 2 | 1: 1 object | 5 s | F11
@@ -562,7 +563,7 @@ fn a_watch_that_was_stopped_grows_no_older_and_is_not_the_first_by_lag() {
             reason: PhaseReason::StopRequested,
         },
     );
-    let mut rows = health::table(&log.store(), &Muted::default(), at(400.0));
+    let mut rows = health::table(Known::now(&log.store(), at(400.0)), &Muted::default());
     let lag = Order::default().pressed(10);
     health::sort(&mut rows, lag);
     let told: Vec<String> = rows
@@ -582,7 +583,7 @@ fn a_watch_that_was_stopped_grows_no_older_and_is_not_the_first_by_lag() {
 #[test]
 fn the_table_is_of_all_records_however_few_of_them_are_loaded() {
     let log = torn();
-    let table = |store: &Store| health::tsv(&health::table(store, &Muted::default(), at(40.9)));
+    let table = |store: &Store| health::tsv(&health::table(Known::now(store, at(40.9)), &Muted::default()));
     let whole = table(&log.store());
     for cut in 0..=log.records.len() {
         let mut store = Store::default();
@@ -593,7 +594,7 @@ fn the_table_is_of_all_records_however_few_of_them_are_loaded() {
 
 #[test]
 fn a_column_sorts_figures_from_the_highest_and_words_from_a_and_the_other_way_when_pressed_again() {
-    let mut rows = health::table(&torn().store(), &Muted::default(), at(40.9));
+    let mut rows = health::table(Known::now(&torn().store(), at(40.9)), &Muted::default());
     let mut sorted = |order| {
         health::sort(&mut rows, order);
         rows.iter()
@@ -621,7 +622,7 @@ fn why_of(store: &Store, name: &str, s: f64) -> String {
     let lane = store
         .find_lane(&PODS.into(), Some(&crate::common::object(name, 1)))
         .expect("it was met");
-    let presence = presence(store, lane, at(s)).expect("an object's lane");
+    let presence = presence(Known::now(store, at(s)), lane).expect("an object's lane");
     let grounds = presence
         .grounds
         .iter()
@@ -910,7 +911,7 @@ up to date: At 09:31:43.000 the watch was at resourceVersion 170: by its own acc
 #[test]
 fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() {
     let answer = |store: &Store, lane| {
-        let told = presence(store, lane, at(20_000.0))?;
+        let told = presence(Known::now(store, at(20_000.0)), lane)?;
         let mut grounds = told.grounds;
         grounds.retain(|(name, _)| *name != "up to date");
         Some((told.held, told.answer, grounds, told.record))
@@ -927,7 +928,7 @@ fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() 
                     let object = crate::common::object(object, 1);
                     let lane = store.find_lane(&watch.into(), Some(&object));
                     let Some(lane) = lane else { continue };
-                    let now = (footing(store, lane), answer(store, lane));
+                    let now = (footing(Known::now(store, at(20_000.0)), lane), answer(store, lane));
                     if let Some((before, said)) =
                         known.insert((watch, object.name.clone()), now.clone())
                     {

@@ -213,6 +213,7 @@ fn the_story_of_the_look_is_drawn() {
             record: None,
             evidence: None,
             lit: None,
+            marked: Default::default(),
             ways: watchscope_timeline::draw::Ways::All,
             records: Some(watchscope_timeline::draw::RECORDS),
         };

@@ -81,11 +81,14 @@ impl Model {
                     self.panels.help = false;
                 } else if let Some(panel) = focused {
                     self.close(panel);
+                } else if self.marked.range.is_some() {
+                    self.set_range(None);
                 } else {
                     self.want(Effect::Panel(PanelEffect::TakeFocusBack));
                     self.clear_selection();
                 }
             }
+            Action::ZoomToRange => self.zoom_to_range(),
             Action::Search => {
                 self.want(Effect::Panel(PanelEffect::FocusFilter));
             }

@@ -20,6 +20,8 @@ impl Model {
         let record = selection.and_then(Selection::record);
         Place {
             range: (!self.view.following).then(|| (self.view.left(), self.view.right())),
+            at: self.marked.as_of,
+            marked: self.marked.range,
             filter: self.panels.filter.clone(),
             lane: selection.map(|selection| self.store.lane_key(selection.lane)),
             record: record.and_then(|id| Some((self.store.epoch_of(id)?.clone(), id.seq))),
@@ -32,6 +34,15 @@ impl Model {
             self.write_address(false);
             self.panels.address.is_new = true;
         }
+    }
+
+    /// Has the address bar name this place at once, also one that follows now.
+    pub(super) fn name_place(&mut self) {
+        let place = Place {
+            range: Some((self.view.left(), self.view.right())),
+            ..self.place()
+        };
+        self.write_place(&place, false);
     }
 
     /// Has the address bar name the place where the person is.
@@ -52,7 +63,11 @@ impl Model {
     }
 
     fn write_address(&mut self, is_new: bool) {
-        let fragment = self.place().fragment();
+        self.write_place(&self.place(), is_new);
+    }
+
+    fn write_place(&mut self, place: &Place, is_new: bool) {
+        let fragment = place.fragment();
         if self.panels.is_lesson || fragment == self.panels.address.written {
             return;
         }
@@ -80,6 +95,11 @@ impl Model {
                 let recorded = self.recorded_view();
                 self.set_view(recorded.unwrap_or_else(|| self.view.follow(self.now())));
             }
+        }
+        if !self.panels.is_lesson {
+            let end = place.range.map(|(_, to)| to.min(self.now()));
+            self.marked.as_of = place.at.or(end);
+            self.marked.range = place.marked;
         }
         if place.filter != self.panels.filter {
             self.lanes.set_filter(&place.filter);

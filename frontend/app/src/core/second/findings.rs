@@ -3,6 +3,7 @@
 use watchscope_model::{Time, WatchName};
 use watchscope_timeline::findings::{self, Muted};
 use watchscope_timeline::health::{self, COLUMNS, HealthRow};
+use watchscope_timeline::store::Known;
 
 use crate::core::effect::{Effect, Focus, Kept, PanelEffect};
 use crate::core::model::Model;
@@ -22,7 +23,7 @@ impl Model {
                 self.panels.watches_open = false;
                 self.clear_selection();
             }
-            self.shown.board = findings::board(&self.store, &self.lanes.muted);
+            self.publish_findings(self.now());
             self.focus_soon(Focus::Findings);
         } else {
             self.focus_soon(Focus::Picture);
@@ -38,7 +39,7 @@ impl Model {
             if self.has_room_for_one() {
                 self.panels.findings_open = false;
             }
-            self.shown.watches = self.table(self.now());
+            self.publish_findings(self.now());
             self.focus_soon(Focus::Watches);
         } else {
             self.focus_soon(Focus::Picture);
@@ -49,14 +50,16 @@ impl Model {
     /// Writes what the panels show of findings and watches.
     pub(super) fn publish_findings(&mut self, now: Time) {
         let muted = &self.lanes.muted;
-        self.shown.standing = findings::tally(&self.store, muted);
+        let known = self.known(now);
+        let standing = known.map(|known| findings::tally(known, muted));
+        let board = known.filter(|_| self.panels.findings_open);
+        let board = board.map(|known| findings::board(known, muted));
+        let watches = known.filter(|_| self.panels.watches_open);
+        let watches = watches.map(|known| self.table(known));
         self.shown.restored = findings::restored(&self.store, muted);
-        if self.panels.findings_open {
-            self.shown.board = findings::board(&self.store, muted);
-        }
-        if self.panels.watches_open {
-            self.shown.watches = self.table(now);
-        }
+        self.shown.standing = standing.unwrap_or_default();
+        self.shown.board = board.unwrap_or_default();
+        self.shown.watches = watches.unwrap_or_default();
     }
 
     /// Closes a panel.
@@ -85,8 +88,8 @@ impl Model {
     }
 
     /// The table of watches in its order.
-    fn table(&self, now: Time) -> Vec<HealthRow> {
-        let mut rows = health::table(&self.store, &self.lanes.muted, now);
+    fn table(&self, known: Known<'_>) -> Vec<HealthRow> {
+        let mut rows = health::table(known, &self.lanes.muted);
         health::sort(&mut rows, self.panels.order);
         rows
     }
@@ -131,7 +134,7 @@ impl Model {
     /// Takes what was muted, as the browser kept it.
     pub(super) fn muted_before(&mut self, text: Option<&str>) {
         self.lanes.muted = text.map_or_else(Muted::default, Muted::parse);
-        self.publish_problems();
+        self.publish_problems(self.now());
         self.publish_findings(self.now());
         self.redraw();
     }

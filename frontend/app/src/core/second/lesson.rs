@@ -3,7 +3,6 @@
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::{LaneId, Px};
 
-use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 
 impl Model {
@@ -38,9 +37,9 @@ impl Model {
         let top = row.y - Px::from_f64(self.scroll_px);
         let record = self.store.newest(Seq(seq));
         let mark_y = self.scene.y_of(row.id, (top, top + row.height), record);
-        let y = mark_y.unwrap_or(top + row.height.half()).to_f64() + RULER_PX;
+        let y = mark_y.unwrap_or(top + row.height.half()).to_f64() + self.lanes_top_px();
         let is_seen = (0.0..self.view.width_px).contains(&x)
-            && (RULER_PX..self.screen.size.height_px).contains(&y);
+            && (self.lanes_top_px()..self.screen.size.height_px).contains(&y);
         is_seen.then_some((x, y))
     }
 }

@@ -7,6 +7,8 @@
 //!                     ├─ findings    findings, muting, table of watches
 //!                     ├─ overview    the strip of all that is kept
 //!                     ├─ address     the place in the address bar, and links to places
+//!                     ├─ as_of       the moment that panels answer for
+//!                     ├─ range       a range of time that is marked
 //!                     ├─ comparison  with the cluster, as it was asked for
 //!                     └─ lesson      what a lesson asks for
 //!   each 250 ms ─► show                words of header, status bar, empty states
@@ -15,11 +17,13 @@
 
 mod act;
 mod address;
+mod as_of;
 mod comparison;
 mod findings;
 mod lesson;
 mod overview;
 mod person;
+mod range;
 mod records;
 mod selection;
 mod show;

@@ -128,6 +128,7 @@ impl Model {
         {
             let at = scale.time_from_x(x_px);
             self.show_at(at);
+            self.mark_time(at);
         }
         self.redraw();
     }
@@ -158,7 +159,10 @@ impl Model {
             previous_trouble(&self.store, middle)
         };
         match found {
-            Some(at) => self.show_at(at),
+            Some(at) => {
+                self.show_at(at);
+                self.mark_time(at);
+            }
             None => self.say(if is_next {
                 "No problem after this one.".to_owned()
             } else {

@@ -23,9 +23,7 @@ impl Model {
 
             Person::Press(pointer) => self.press(pointer),
             Person::Motion(pointer) => self.motion(pointer),
-            Person::Release { pointer, at_ms } => {
-                self.panels.released = self.panels.gestures.release(pointer, at_ms);
-            }
+            Person::Release { pointer, at_ms } => self.release(pointer, at_ms),
             Person::Click => {
                 if let Some(gesture) = self.panels.released.take() {
                     self.gesture(gesture);
@@ -34,6 +32,7 @@ impl Model {
             Person::Leave { pointer, cancelled } => {
                 if cancelled {
                     self.panels.gestures.cancel(pointer);
+                    self.panels.range_drag = None;
                 }
                 self.set_hover(None);
             }
@@ -64,7 +63,9 @@ impl Model {
             }
             Person::OpenLane(lane) => self.open_lane(lane),
             Person::ToggleLane(lane) => self.toggle_lane(lane),
-            Person::ShowSpot(spot) => self.show_spot(spot),
+            Person::ShowSpots(spots) => self.show_spots(&spots),
+            Person::NamePlace => self.name_place(),
+            Person::ClearRange => self.set_range(None),
             Person::ShowRecord(record) => self.show_record(record, None),
             Person::ShowFinding(raised) => self.show_finding(raised),
             Person::ShowEvidence {
@@ -134,9 +135,22 @@ impl Model {
         self.want(Effect::Panel(PanelEffect::Keep(kept, text)));
     }
 
-    /// Brings a problem into the window and selects it.
+    /// Brings a problem into the window and selects it: the first of its places, and each time it is asked for again the
+    /// next one.
+    fn show_spots(&mut self, spots: &[Spot]) {
+        let shown = self.panels.spot;
+        let place = spots.iter().position(|spot| Some(*spot) == shown);
+        let next = place.map_or(0, |place| (place + 1) % spots.len());
+        self.panels.spot = spots.get(next).copied();
+        self.show_spot(self.panels.spot);
+    }
+
     fn show_spot(&mut self, spot: Option<Spot>) {
         match spot {
+            Some(Spot::Record(lane, record)) => {
+                self.open_watch_of(lane);
+                self.show_record(record, None);
+            }
             Some(Spot::Stretch {
                 lane,
                 kind,
@@ -150,14 +164,18 @@ impl Model {
             }),
             Some(Spot::Finding(raised)) => self.show_finding(raised),
             Some(Spot::Lane(lane)) => {
-                if let LaneId::Object(watch, _) = lane {
-                    self.lanes.set_expanded(&self.store, watch, true);
-                }
+                self.open_watch_of(lane);
                 self.pick.stays_in_sight = true;
                 self.focus_lane(lane);
                 self.select_lane(lane);
             }
             None => self.say("Nothing of it is loaded.".to_owned()),
+        }
+    }
+
+    fn open_watch_of(&mut self, lane: LaneId) {
+        if let LaneId::Object(watch, _) = lane {
+            self.lanes.set_expanded(&self.store, watch, true);
         }
     }
 }

@@ -15,8 +15,15 @@ use crate::core::panel_state::{Awaited, Selection, Tab};
 use crate::core::shown::{Detail, ObjectPane, Tooltip};
 
 impl Model {
-    /// Selects what lies at a point.
+    /// Selects what lies at a point; panels answer for its time.
     pub(super) fn click(&mut self, x_px: f64, y_px: f64) {
+        let at = self.view.time_from_x(x_px);
+        if y_px < RULER_PX {
+            self.set_range(None);
+            self.mark_time(at);
+            self.set_view(self.view.pause());
+            return;
+        }
         let Some(hit) = self.hit(x_px, y_px).cloned() else {
             self.clear_selection();
             return;
@@ -26,6 +33,11 @@ impl Model {
             self.toggle_lane(hit.lane);
             return;
         }
+        let of_record = match hit.target {
+            Target::Record(id) => self.store.entry(id).map(|entry| entry.at()),
+            _ => None,
+        };
+        self.mark_time(of_record.unwrap_or(at));
         self.select(Selection {
             lane: hit.lane,
             target: hit.target,
@@ -42,24 +54,34 @@ impl Model {
     }
 
     fn hit(&self, x_px: f64, y_px: f64) -> Option<&Hit> {
-        if y_px < RULER_PX {
+        let top_px = self.lanes_top_px();
+        if y_px < top_px {
             return None;
         }
         self.scene
-            .hit(Px::from_f64(x_px), Px::from_f64(y_px - RULER_PX))
+            .hit(Px::from_f64(x_px), Px::from_f64(y_px - top_px))
     }
 
     /// Selects a lane: its last record in view, or the lane itself.
     pub(super) fn select_lane(&mut self, lane: LaneId) {
         let target = self
             .store
-            .last_before(lane, self.view.right().min(self.now()))
+            .last_before(lane, self.asked_until())
             .map_or(Target::Lane, |id| target_of(lane, id));
         self.select(Selection { lane, target });
     }
 
+    /// The last moment whose records are meant where none is named.
+    fn asked_until(&self) -> Time {
+        let seen = self.view.right().min(self.now());
+        self.moment().map_or(seen, |moment| moment.min(seen))
+    }
+
     /// Selects nothing, and closes the detail.
     pub(super) fn clear_selection(&mut self) {
+        if self.view.following {
+            self.marked.as_of = None;
+        }
         self.panels.selection = None;
         self.panels.awaited = None;
         self.pick.selected = None;
@@ -80,7 +102,7 @@ impl Model {
             (Some((lane, id)), _) => self.store.neighbour(lane, id, forward).map(|id| (lane, id)),
             (None, Some(lane)) => self
                 .store
-                .last_before(lane, self.view.right().min(self.now()))
+                .last_before(lane, self.asked_until())
                 .map(|id| (lane, id)),
             (None, None) => None,
         };
@@ -95,11 +117,19 @@ impl Model {
             );
             return;
         };
+        self.mark_record(id);
         self.select(Selection {
             lane,
             target: target_of(lane, id),
         });
         self.reveal(id);
+    }
+
+    /// Panels answer for the time of a record.
+    fn mark_record(&mut self, id: RecordId) {
+        if let Some(entry) = self.store.entry(id) {
+            self.mark_time(entry.at());
+        }
     }
 
     /// Selects a gap or a phase and brings it into view. What is not loaded is gone to, and selected once it is loaded.
@@ -156,6 +186,7 @@ impl Model {
             self.lanes.set_expanded(&self.store, watch, true);
         }
         self.pick.focused = Some(lane);
+        self.mark_record(id);
         self.select(Selection {
             lane,
             target: target_of(lane, id),
@@ -226,10 +257,13 @@ impl Model {
         let Some(selection) = &self.panels.selection else {
             return;
         };
-        let footing = words::footing(&self.store, selection.lane);
-        if self.panels.footing != footing {
-            self.shown.presence = words::presence(&self.store, selection.lane, now);
-            self.panels.footing = footing;
+        let lane = selection.lane;
+        let known = self.known(now);
+        let footing = known.and_then(|known| words::footing(known, lane));
+        let of = (self.moment(), footing);
+        if self.panels.footing != of {
+            self.shown.presence = known.and_then(|known| words::presence(known, lane));
+            self.panels.footing = of;
         }
     }
 
@@ -253,6 +287,7 @@ impl Model {
         let Some(entry) = self.store.entry(id) else {
             return;
         };
+        self.mark_no_earlier(entry.at());
         let x_px = self.view.x_from_time(entry.at());
         if !(0.0..self.view.width_px).contains(&x_px) {
             let view = self.view.pan(x_px - self.view.width_px / 2.0);
@@ -319,8 +354,6 @@ impl Model {
             self.want(Effect::Panel(PanelEffect::FetchTexts));
         }
         let lane = selection.lane;
-        self.panels.footing = words::footing(&self.store, lane);
-        self.shown.presence = words::presence(&self.store, lane, self.now());
         self.shown.detail = Some(Detail {
             number,
             told,
@@ -333,6 +366,10 @@ impl Model {
         self.pick.selected = Some(selection.lane);
         self.pick.record = selection.record();
         self.panels.selection = Some(selection);
+        let now = self.now();
+        self.publish_as_of(now);
+        self.follow_presence(now);
+        self.publish_as_of(now);
         self.redraw();
         if let Some(pane) = object {
             self.want(Effect::Panel(PanelEffect::FetchBodies {
@@ -393,7 +430,7 @@ impl Model {
         let mut lines = vec![told.lane, told.time, told.what];
         lines.retain(|line| !line.is_empty());
         let row = self.rows.find(hit.lane)?;
-        let row_top = row.y.to_f64() - self.scroll_px + RULER_PX;
+        let row_top = row.y.to_f64() - self.scroll_px + self.lanes_top_px();
         let (width, height) = (self.screen.size.width_px, self.screen.size.height_px);
         // Beside the pointer, and under its lane if there is room: never over it.
         let x = if x_px + 300.0 < width {

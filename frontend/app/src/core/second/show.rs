@@ -6,7 +6,6 @@ use watchscope_model::{Seq, State, Time};
 use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{View, format};
 
-use crate::core::layout::RULER_PX;
 use crate::core::model::Model;
 use crate::core::panel_state::StoryFit;
 use crate::core::shown::{Emptiness, HistoryWords, Remedy, StatusBar};
@@ -22,6 +21,8 @@ impl Model {
     pub fn publish(&mut self, now: Time) {
         self.recall_muted();
         self.follow_check();
+        self.publish_as_of(now);
+        self.publish_range(now);
         self.follow_evidence();
         self.follow_awaited();
         self.follow_presence(now);
@@ -33,7 +34,7 @@ impl Model {
         if let Some(name) = self.recording() {
             self.shown.summary.words = format!("recording {name}");
         }
-        self.publish_problems();
+        self.publish_problems(now);
         self.publish_findings(now);
         self.shown.empty = self.emptiness(now);
         self.shown.note = self
@@ -53,14 +54,21 @@ impl Model {
         self.publish_overview(now);
         self.publish_address();
         self.shown.status = self.status_bar(now);
-        self.shown.lane_text = self.pick.focused.map_or_else(String::new, |lane| {
-            words::accessible(&self.store, lane, now)
-        });
+        let known = self.known(now);
+        let lane_text = self.pick.focused.zip(known);
+        self.shown.lane_text =
+            lane_text.map_or_else(String::new, |(lane, known)| words::accessible(known, lane));
     }
 
-    /// Writes what is wrong now.
-    pub(super) fn publish_problems(&mut self) {
-        self.shown.problems = words::problems(&self.store, &self.lanes.muted);
+    /// Writes what is wrong now; while the past is looked at, what is wrong in view.
+    pub(super) fn publish_problems(&mut self, now: Time) {
+        let muted = &self.lanes.muted;
+        self.shown.problems = if self.view.following || self.panels.is_lesson {
+            words::problems(&self.store, muted)
+        } else {
+            let shown = (self.view.left(), self.view.right().min(now));
+            words::problems_in(&self.store, shown, now, muted)
+        };
     }
 
     /// Shows all of a story that is over, and stays there; what is found a little later is shown too.
@@ -185,7 +193,7 @@ impl Model {
         } else {
             self.rows.height.to_f64()
         };
-        let top_px = RULER_PX + lanes_px + STATE_GAP_PX;
+        let top_px = self.lanes_top_px() + lanes_px + STATE_GAP_PX;
         (top_px + STATE_PX < self.screen.size.height_px).then(|| Emptiness {
             words: empty.words(),
             top_px: top_px as i32,

@@ -16,6 +16,12 @@ impl Model {
         self.view = view;
         if followed && !view.following {
             self.panels.paused_at = self.store.state().map(|state| state.seq.0);
+            if self.marked.as_of.is_none() {
+                self.mark_time(self.now());
+            }
+        }
+        if !followed && view.following {
+            self.marked.as_of = None;
         }
         self.redraw();
     }
@@ -52,12 +58,17 @@ impl Model {
     pub(super) fn press(&mut self, pointer: Pointer) {
         self.pick.by_keyboard = false;
         self.panels.released = None;
-        self.panels.gestures.press(pointer);
         self.set_hover(None);
+        if !self.begins_range(pointer) {
+            self.panels.gestures.press(pointer);
+        }
     }
 
     /// A pointer moved over the picture.
     pub(super) fn motion(&mut self, pointer: Pointer) {
+        if self.draws_range(pointer) {
+            return;
+        }
         let gestures = self.panels.gestures.motion(pointer);
         for gesture in gestures {
             self.gesture(gesture);
@@ -67,6 +78,19 @@ impl Model {
         } else if !pointer.touch {
             self.set_hover(Some((pointer.x_px, pointer.y_px)));
         }
+    }
+
+    /// A pointer was released: what that means is done at the click that follows.
+    pub(super) fn release(&mut self, pointer: Pointer, at_ms: f64) {
+        let begun = self.panels.range_drag;
+        self.panels.released = if self.ends_range(pointer) {
+            None
+        } else if begun.is_some_and(|begun| begun.pointer.id == pointer.id) {
+            let (x_px, y_px) = (pointer.x_px, pointer.y_px);
+            Some(Gesture::Click { x_px, y_px })
+        } else {
+            self.panels.gestures.release(pointer, at_ms)
+        };
     }
 
     /// Does what pointers ask for.

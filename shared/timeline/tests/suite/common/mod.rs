@@ -501,9 +501,15 @@ impl Log {
 /// The lanes of a store over a stretch of time, rows and scene.
 pub fn picture(store: &Store, lanes: &mut Lanes, view: &View, now: Time) -> (Rows, Scene) {
     let rows = lanes.rows(store, view, now);
-    let scene = watchscope_timeline::draw::lanes(&Picture {
+    let scene = watchscope_timeline::draw::lanes(&picture_of(store, &rows, view, now));
+    (rows, scene)
+}
+
+/// A picture of all rows, in which nothing is selected or marked.
+pub fn picture_of<'a>(store: &'a Store, rows: &'a Rows, view: &'a View, now: Time) -> Picture<'a> {
+    Picture {
         store,
-        rows: &rows,
+        rows,
         view,
         now,
         connected: true,
@@ -513,8 +519,8 @@ pub fn picture(store: &Store, lanes: &mut Lanes, view: &View, now: Time) -> (Row
         record: None,
         evidence: None,
         lit: None,
+        marked: Default::default(),
         ways: watchscope_timeline::draw::Ways::All,
         records: Some(watchscope_timeline::draw::RECORDS),
-    });
-    (rows, scene)
+    }
 }

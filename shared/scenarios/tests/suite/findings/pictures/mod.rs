@@ -105,6 +105,7 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
         record: None,
         evidence: None,
         lit: None,
+        marked: Default::default(),
         ways: watchscope_timeline::draw::Ways::Stopped,
         records: Some(RECORDS),
     };

@@ -1,0 +1,36 @@
+//! The clipboard.
+
+use js_sys::{Function, Promise, Reflect};
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+
+use crate::core::person::Person;
+use crate::runtime::page::{act, elements};
+
+/// Writes a text to the clipboard. Only a secure page has one.
+pub(super) async fn copy(text: &str) -> Option<()> {
+    let get = |of: &JsValue, name: &str| Reflect::get(of, &JsValue::from_str(name)).ok();
+    let clipboard = get(&get(&window(), "navigator")?, "clipboard")?;
+    let write: Function = get(&clipboard, "writeText")?.dyn_into().ok()?;
+    let promise: Promise = write
+        .call1(&clipboard, &JsValue::from_str(text))
+        .ok()?
+        .dyn_into()
+        .ok()?;
+    JsFuture::from(promise).await.ok().map(drop)
+}
+
+/// Puts the address of the page on the clipboard; `done` becomes the words on the button.
+pub(super) fn copy_link(done: RwSignal<&'static str>) {
+    let address = elements().window.location().href().unwrap_or_default();
+    spawn_local(async move {
+        let is_copied = copy(&address).await.is_some();
+        done.set(if is_copied {
+            "Copied"
+        } else {
+            "It is in the address bar"
+        });
+        act(Person::Say(done.get_untracked().into()));
+    });
+}

@@ -1,0 +1,126 @@
+//! What was known at a moment of the log: the fold of all records up to it, for whoever asks about the past.
+
+use watchscope_model::{Seq, State, Time};
+
+use super::{Chapter, Coverage, Epoch, Store};
+use crate::id::RecordId;
+
+/// Why it is not known what was known at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The server has the records, and they are not here yet.
+    NotLoaded,
+    /// watchscope did not run.
+    NotWatched,
+    /// The records are gone: expired, dropped for want of room, or lost.
+    NotKept,
+}
+
+/// What was known at a moment of the log.
+#[derive(Clone, Debug)]
+pub struct AsOf {
+    /// The moment that was asked for.
+    pub at: Time,
+    /// The last record up to it. Its `seq` is 0 if the moment is that of the run's first record.
+    pub record: RecordId,
+    state: State,
+}
+
+impl AsOf {
+    /// What functions that answer from a store take.
+    #[must_use]
+    pub fn known<'a>(&'a self, store: &'a Store) -> Known<'a> {
+        Known {
+            store,
+            state: Some(&self.state),
+            epoch: self.record.epoch,
+            until: self.record.seq,
+            at: self.at,
+        }
+    }
+}
+
+/// A store, and up to which record it is asked: all that is loaded, or as of a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    pub(crate) store: &'a Store,
+    /// The fold up to there; nothing before the first snapshot.
+    pub(crate) state: Option<&'a State>,
+    /// The run that the fold is of.
+    pub(crate) epoch: u32,
+    /// The last record of that run which counts.
+    pub(crate) until: Seq,
+    /// The time up to there.
+    pub at: Time,
+}
+
+impl<'a> Known<'a> {
+    /// All that is loaded, as of the live head.
+    #[must_use]
+    pub fn now(store: &'a Store, now: Time) -> Self {
+        Self {
+            store,
+            state: store.state(),
+            epoch: store.newest_epoch().unwrap_or(0),
+            until: Seq(u64::MAX),
+            at: now,
+        }
+    }
+
+    /// The runs that count, the oldest first.
+    pub(crate) fn epochs(&self) -> &'a [Epoch] {
+        let epochs = self.store.epochs();
+        let mut runs = epochs.iter();
+        let last = runs.position(|epoch| epoch.number() == self.epoch);
+        &epochs[..last.map_or(0, |last| last + 1)]
+    }
+
+    /// The last record of a run that counts.
+    pub(crate) fn until_in(&self, epoch: &Epoch) -> Seq {
+        if epoch.number() == self.epoch {
+            self.until
+        } else {
+            Seq(u64::MAX)
+        }
+    }
+}
+
+impl Store {
+    /// What was known at a moment; where two runs overlap, by the later one. Reads at most one chapter.
+    ///
+    /// # Errors
+    /// Why that is not known here.
+    pub fn as_of(&self, at: Time, now: Time) -> Result<AsOf, Unknown> {
+        let stretches = self.coverage(now);
+        let stretch = stretches
+            .iter()
+            .rfind(|stretch| stretch.from <= at && at <= stretch.to);
+        match stretch.map(|stretch| stretch.coverage) {
+            Some(Coverage::Loaded) => {}
+            Some(Coverage::NotLoaded) => return Err(Unknown::NotLoaded),
+            Some(Coverage::Expired | Coverage::Dropped | Coverage::Lost) => {
+                return Err(Unknown::NotKept);
+            }
+            Some(Coverage::Seam) | None => return Err(Unknown::NotWatched),
+        }
+        let mut epochs = self.epochs().iter().rev();
+        let found = epochs.find_map(|epoch| {
+            let mut chapters = epoch.chapters.iter().rev();
+            let chapter = chapters.find(|chapter| chapter.from <= at)?;
+            // A run whose clock was set back may have ended by then.
+            let reaches = at <= chapter.to || epoch.live.is_some();
+            reaches.then_some((epoch, chapter))
+        });
+        let (epoch, chapter): (&Epoch, &Chapter) = found.ok_or(Unknown::NotLoaded)?;
+        let fold = chapter.fold_while(|entry| entry.at() <= at);
+        let (state, _) = fold.ok_or(Unknown::NotKept)?;
+        Ok(AsOf {
+            at,
+            record: RecordId {
+                epoch: epoch.number(),
+                seq: state.seq,
+            },
+            state,
+        })
+    }
+}

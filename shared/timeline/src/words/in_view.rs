@@ -1,0 +1,263 @@
+//! What lies in a stretch of time: problems for the header of a page that looks at the past, and counts of a range.
+
+use std::collections::BTreeMap;
+
+use watchscope_model::event::Finding;
+use watchscope_model::vocabulary::{Divergence, Phase, Severity};
+use watchscope_model::{Text, Time};
+
+use super::state::{Problem, Spot};
+use crate::findings::Muted;
+use crate::format::{count, duration, number};
+use crate::id::{LaneId, ObjectId, RecordId, WatchId};
+use crate::scene::StretchKind;
+use crate::store::{Coverage, Epoch, Span, Store, WatchTrace};
+use crate::tokens::Token;
+
+/// Most places that a problem leads to, the latest first; it counts all.
+const MAX_SPOTS: usize = 64;
+/// Most error findings that are named, each row of the catalogue once.
+const MAX_FINDINGS: usize = 3;
+
+/// The problems of one kind.
+struct Kind {
+    ink: Token,
+    spots: Vec<(Time, Spot)>,
+}
+
+impl Kind {
+    fn problem(mut self, words: impl FnOnce(u64) -> String) -> Problem {
+        let words = words(self.spots.len() as u64);
+        self.spots.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        self.spots.truncate(MAX_SPOTS);
+        Problem {
+            words,
+            ink: self.ink,
+            spots: self.spots.into_iter().map(|(_, spot)| spot).collect(),
+        }
+    }
+}
+
+/// What went wrong between `from` and `to` and is loaded, worst first, as [`super::problems`] names what is wrong now.
+#[must_use]
+pub fn problems_in(
+    store: &Store,
+    (from, to): (Time, Time),
+    now: Time,
+    muted: &Muted,
+) -> Vec<Problem> {
+    let mut divergences: BTreeMap<&'static str, (Divergence, Kind)> = BTreeMap::new();
+    let mut findings: BTreeMap<(&Text, &Text), Kind> = BTreeMap::new();
+    let mut gaps = Kind {
+        ink: Token::Error,
+        spots: Vec::new(),
+    };
+    let mut phases = [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")].map(|of| {
+        let kind = Kind {
+            ink: Token::Error,
+            spots: Vec::new(),
+        };
+        (of, kind)
+    });
+    let reaches = |begin: Time, end: Time| begin <= to && end >= from;
+    for epoch in store.epochs() {
+        let record = |seq| RecordId {
+            epoch: epoch.number(),
+            seq,
+        };
+        for (watch, trace) in wanted(store, epoch) {
+            for span in trace.gaps.all() {
+                let is_lost = span.what.outcome.is_some_and(|outcome| !outcome.resumed);
+                if is_lost && reaches(span.start.at, span.end_at(now)) {
+                    let spot = stretch(LaneId::Watch(watch), StretchKind::Gap, span, epoch);
+                    gaps.spots.push((span.start.at, spot));
+                }
+            }
+            for ((phase, _), kind) in &mut phases {
+                let of_phase = trace.phases.all().iter().filter(|span| {
+                    span.what.phase == *phase && reaches(span.start.at, span.end_at(now))
+                });
+                // A watch counts once, where it was last.
+                if let Some(span) = of_phase.last() {
+                    let spot = stretch(LaneId::Watch(watch), StretchKind::Phase, span, epoch);
+                    kind.spots.push((span.start.at, spot));
+                }
+            }
+            for (object, of) in (0..).zip(&trace.objects) {
+                for span in of.verdicts.all() {
+                    if span.what.is_confirmed && reaches(span.start.at, span.end_at(now)) {
+                        let kind = span.what.kind;
+                        let lane = LaneId::Object(watch, ObjectId(object));
+                        let spot = Spot::Record(lane, record(span.start.seq));
+                        let of = divergences.entry(kind.word()).or_insert_with(|| {
+                            let ink = Token::Divergence;
+                            let spots = Vec::new();
+                            (kind, Kind { ink, spots })
+                        });
+                        of.1.spots.push((span.start.at, spot));
+                    }
+                }
+            }
+        }
+        for span in epoch.trace.findings.all() {
+            let what = &span.what;
+            let key = Finding::key_of(&what.code, what.subject.as_ref());
+            if what.severity == Severity::Error
+                && reaches(span.start.at, span.end_at(now))
+                && !muted.has(&key)
+            {
+                let of = findings
+                    .entry((&what.code, &what.name))
+                    .or_insert_with(|| Kind {
+                        ink: Token::Error,
+                        spots: Vec::new(),
+                    });
+                let spot = Spot::Finding(record(what.raised));
+                of.spots.push((span.start.at, spot));
+            }
+        }
+    }
+    let mut problems = Vec::new();
+    for (word, (kind, of)) in divergences {
+        problems.push(of.problem(|total| match kind {
+            Divergence::Ghost => count(total, "ghost"),
+            _ => format!("{total} {word}"),
+        }));
+    }
+    for ((code, name), of) in findings.into_iter().take(MAX_FINDINGS) {
+        problems.push(of.problem(|total| match total {
+            1 => format!("{code} {name}"),
+            _ => format!("{code} {name} · {}", count(total, "time")),
+        }));
+    }
+    if !gaps.spots.is_empty() {
+        problems.push(gaps.problem(|total| format!("{} lost", count(total, "gap"))));
+    }
+    for ((_, verb), of) in phases {
+        if !of.spots.is_empty() {
+            problems.push(of.problem(|total| format!("{} {verb}", count(total, "watch"))));
+        }
+    }
+    problems
+}
+
+/// The watches of a run that are wanted for themselves, not to find out about another.
+fn wanted<'a>(
+    store: &'a Store,
+    epoch: &'a Epoch,
+) -> impl Iterator<Item = (WatchId, &'a WatchTrace)> {
+    let watches = (0..).map(WatchId).zip(&epoch.trace.watches);
+    watches.filter_map(|(id, watch)| {
+        let is_wanted = !store.names().watch_name(id).is_aside();
+        Some((id, &**watch.as_ref()?)).filter(|_| is_wanted)
+    })
+}
+
+fn stretch<T>(lane: LaneId, kind: StretchKind, span: &Span<T>, epoch: &Epoch) -> Spot {
+    Spot::Stretch {
+        lane,
+        kind,
+        began: RecordId {
+            epoch: epoch.number(),
+            seq: span.start.seq,
+        },
+        at: span.start.at,
+    }
+}
+
+/// What is in a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RangeWords {
+    /// How long it is: `1 min 36 s`.
+    pub lasted: String,
+    /// What is in it, each with its colour: `214 changes`, `1 gap lost`, `2 findings`.
+    pub parts: Vec<(String, Token)>,
+    /// Whether nothing of the log is in it.
+    pub is_empty: bool,
+    /// Whether some of it is not loaded yet: the counts are of the rest.
+    pub is_loading: bool,
+}
+
+/// Counts what is in a stretch of time, as far as it is loaded; a zero is left out.
+#[must_use]
+pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
+    let mut changes = 0;
+    let mut findings = 0;
+    let reaches = |begin: Time, end: Time| begin <= to && end >= from;
+    for epoch in store.epochs() {
+        for (_, trace) in wanted(store, epoch) {
+            let marks = &trace.marks;
+            let places = marks.place_at(from)..marks.place_at(to.plus_micros(1));
+            let is_change = |place: &usize| marks.kind(*place).class().is_some();
+            changes += places.filter(is_change).count() as u64;
+        }
+        let spans = epoch.trace.findings.all().iter();
+        let in_it = spans.filter(|span| reaches(span.start.at, span.end_at(now)));
+        findings += in_it.count() as u64;
+    }
+    let gaps = store.gaps(from, to, now);
+    let stretches = store.coverage(now);
+    let mut in_it = stretches
+        .iter()
+        .filter(|stretch| stretch.from < to && stretch.to > from);
+    let is_loading = in_it
+        .clone()
+        .any(|stretch| stretch.coverage == Coverage::NotLoaded);
+    let is_kept = in_it.any(|stretch| stretch.coverage.is_kept());
+    let mut parts = Vec::new();
+    if changes > 0 || gaps.total() + findings == 0 {
+        let words = match changes {
+            0 => "no changes".to_owned(),
+            _ => count(changes, "change"),
+        };
+        parts.push((words, Token::Text1));
+    }
+    if gaps.lost > 0 {
+        parts.push((format!("{} lost", count(gaps.lost, "gap")), Token::Error));
+    }
+    if gaps.resumed > 0 {
+        let words = format!("{} resumed", count(gaps.resumed, "gap"));
+        parts.push((words, Token::Text2));
+    }
+    if gaps.open > 0 {
+        let words = format!("{} gaps open", number(gaps.open));
+        parts.push((words, Token::Text2));
+    }
+    if findings > 0 {
+        parts.push((count(findings, "finding"), Token::Text1));
+    }
+    RangeWords {
+        lasted: duration(to.micros_since(from)),
+        parts,
+        is_empty: !is_kept,
+        is_loading,
+    }
+}
+
+/// The edge of a gap, or the begin or end of a finding, that is nearest to a time and at most `reach_us` from it; else the
+/// time itself. As far as it is loaded.
+#[must_use]
+pub fn snapped(store: &Store, at: Time, reach_us: i64) -> Time {
+    let mut nearest: Option<Time> = None;
+    let mut take = |edge: Time| {
+        let is_near = edge.micros_since(at).abs() <= reach_us;
+        let is_nearer = nearest
+            .is_none_or(|known| edge.micros_since(at).abs() < known.micros_since(at).abs());
+        if is_near && is_nearer {
+            nearest = Some(edge);
+        }
+    };
+    for epoch in store.epochs() {
+        for (_, trace) in wanted(store, epoch) {
+            for span in trace.gaps.all() {
+                take(span.start.at);
+                span.end.into_iter().for_each(|end| take(end.at));
+            }
+        }
+        for span in epoch.trace.findings.all() {
+            take(span.start.at);
+            span.end.into_iter().for_each(|end| take(end.at));
+        }
+    }
+    nearest.unwrap_or(at)
+}
