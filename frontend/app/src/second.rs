@@ -29,6 +29,7 @@ fn second_part() -> Result<Second, SplitLoaderError> {
         records: RECORDS,
         forget: Model::forget,
         person: Model::person,
+        play_on: Model::play_on,
         overview: Model::draw_overview,
         publish: Model::publish,
         show: panels::show,

@@ -15,10 +15,7 @@ use watchscope_app::input::gesture::Pointer;
 use watchscope_app::input::keys::Action;
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_timeline::{LaneId, WatchId};
-
-/// The lane of `shop/pods`: watches are numbered by their names.
-const PODS: LaneId = LaneId::Watch(WatchId(1));
+use watchscope_timeline::LaneId;
 
 /// A log in which one of three pods is deleted at 6 s, and a page that shows it at 10 s.
 fn page() -> (Host, Log) {
@@ -77,7 +74,11 @@ fn drag(host: &Host, from: Pointer, to: Pointer) {
 fn lane_of(host: &Host, name: &str) -> LaneId {
     let model = host.model.borrow();
     let key = format!("shop/pods shop/{name}");
-    let keys = model.rows.rows.iter().map(|row| (model.store.lane_key(row.id), row.id));
+    let keys = model
+        .rows
+        .rows
+        .iter()
+        .map(|row| (model.store.lane_key(row.id), row.id));
     let keys: Vec<(String, LaneId)> = keys.collect();
     let found = keys.iter().find(|of| of.0 == key);
     found.unwrap().1
@@ -213,13 +214,15 @@ fn an_edge_goes_to_that_of_a_gap_nearby_unless_alt_is_down() {
     let (host, mut log) = page();
     let from = log.records.len();
     log.open(7.0, "shop/pods", 1, 1, 20);
-    log.end(8.0, "shop/pods", 1, watchscope_model::vocabulary::Cause::Eof);
-    let opening = log.state_after(from);
-    let (mut writer, head) = watchscope_model::chapter::ChapterWriter::open(
-        "log".into(),
-        log.epoch.clone(),
-        &opening,
+    log.end(
+        8.0,
+        "shop/pods",
+        1,
+        watchscope_model::vocabulary::Cause::Eof,
     );
+    let opening = log.state_after(from);
+    let (mut writer, head) =
+        watchscope_model::chapter::ChapterWriter::open("log".into(), log.epoch.clone(), &opening);
     host.model.borrow_mut().store.snapshot(&head).unwrap();
     host.live(&log, &mut writer, from);
     host.frame(3_000.0);

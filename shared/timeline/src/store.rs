@@ -990,10 +990,7 @@ impl Epoch {
     }
 
     fn bytes(&self) -> usize {
-        self.chapters
-            .iter()
-            .map(Chapter::held_bytes)
-            .sum::<usize>()
+        self.chapters.iter().map(Chapter::held_bytes).sum::<usize>()
             + self.trace.bytes()
             + self.layer_trace.bytes()
     }

@@ -47,6 +47,9 @@ impl Model {
         }
         self.screen.window = window;
         self.resized(size);
+        if let Some(second) = self.second {
+            (second.play_on)(self);
+        }
         let now = self.now();
         let is_still = self.screen.surroundings.reduced_motion;
         if !is_still || now_ms - self.frame.moved_ms >= REDUCED_MOTION_MS {

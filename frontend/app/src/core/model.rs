@@ -200,6 +200,8 @@ pub struct Second {
     pub forget: fn(&mut Model),
     /// Does what the person asks for.
     pub person: fn(&mut Model, Person),
+    /// Moves the time of a recording that is played, before a picture.
+    pub play_on: fn(&mut Model),
     /// Draws the overview anew.
     pub overview: fn(&mut Model),
     /// Writes what the panels show of records and time.

@@ -40,6 +40,10 @@ pub struct PanelState {
     pub then: Option<KnownThen>,
     /// The pointer that draws a range.
     pub range_drag: Option<RangeDrag>,
+    /// Where a recording is played; absent while it is paused, and of a live log.
+    pub playing: Option<Playing>,
+    /// How fast it is played.
+    pub speed: Speed,
     /// The place of a problem that was shown last.
     pub spot: Option<Spot>,
     /// The log whose muted findings were recalled.
@@ -71,6 +75,25 @@ pub struct KnownThen {
     pub version: u64,
     /// What was known, or why that is not known.
     pub found: Result<AsOf, Unknown>,
+}
+
+/// A recording that is played.
+#[derive(Clone, Copy, Debug)]
+pub struct Playing {
+    /// Where the time stands.
+    pub at: Time,
+    /// When it was moved there, in milliseconds of the browser's clock.
+    pub local_ms: u64,
+}
+
+/// How fast a recording is played, in seconds of it a second.
+#[derive(Clone, Copy, Debug)]
+pub struct Speed(pub u32);
+
+impl Default for Speed {
+    fn default() -> Self {
+        Self(10)
+    }
 }
 
 /// A pointer that draws a range, or will click.

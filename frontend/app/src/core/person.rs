@@ -106,6 +106,18 @@ pub enum Person {
     /// Brings a problem into the window and selects it: the first of its places, then the others in turn. None, if nothing
     /// of it is loaded.
     ShowSpots(Box<[Spot]>),
+    /// Plays a recording, or stops.
+    Play,
+    /// Plays at so many seconds of the recording a second.
+    Speed(u32),
+    /// Goes to a place of the recording, from 0 to 1.
+    SeekShare(f64),
+    /// Moves the time of the recording.
+    SeekBy {
+        /// Towards the end if it is positive.
+        by_us: i64,
+    },
+
     /// Has the address bar name this place now: its link is copied.
     NamePlace,
     /// Marks no range any more.

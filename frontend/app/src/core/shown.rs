@@ -39,6 +39,8 @@ pub struct Shown {
     pub beside: Option<Beside>,
     /// The marked range.
     pub range: Option<RangeShown>,
+    /// The controls of a recording.
+    pub replay: Option<ReplayShown>,
     /// What became of the comparison that was asked for last.
     pub checking: Checking,
     /// Records that came since the picture was paused.
@@ -86,6 +88,29 @@ pub struct RangeShown {
     pub to: String,
     /// What is in it.
     pub words: RangeWords,
+}
+
+/// The controls of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayShown {
+    /// Where the time stands: `03:12:40`.
+    pub clock: String,
+    /// The same from 0, the first record, to 1, the last.
+    pub share: f64,
+    /// A second of it.
+    pub step: f64,
+    /// How long the recording is.
+    pub lasts: String,
+    /// When it begins.
+    pub begins: String,
+    /// When it ends.
+    pub ends: String,
+    /// Whether it is played.
+    pub is_playing: bool,
+    /// Whether the time stands at the end.
+    pub is_at_end: bool,
+    /// Seconds of it a second.
+    pub speed: u32,
 }
 
 /// The status bar's texts; an empty one is left out.

@@ -41,6 +41,10 @@ pub enum Action {
     Open,
     /// Clear the selection, close what is open.
     Clear,
+    /// Play a recording faster.
+    Faster,
+    /// Play it more slowly.
+    Slower,
     /// Show the marked range in all of the window.
     ZoomToRange,
     /// Go to the filter field.
@@ -81,6 +85,8 @@ pub fn action(key: Key<'_>) -> Option<Action> {
         "0" => Some(Action::Fit),
         "," => Some(Action::PreviousRecord),
         "." => Some(Action::NextRecord),
+        ">" => Some(Action::Faster),
+        "<" => Some(Action::Slower),
         _ => None,
     };
     by_sign.or(match key.code {
@@ -126,7 +132,11 @@ pub fn is_global(action: Action) -> bool {
 
 /// The keys as the help shows them: keys, and what they do.
 pub const HELP: &[(&str, &str)] = &[
-    ("Space", "pause the picture, or follow again"),
+    (
+        "Space",
+        "pause the picture, or follow again; play a recording",
+    ),
+    ("< >", "play a recording more slowly, faster"),
     ("End", "go to now and follow"),
     ("Home", "go to the oldest record kept"),
     ("W S", "zoom in, out"),
@@ -141,13 +151,19 @@ pub const HELP: &[(&str, &str)] = &[
     ("R", "zoom to the marked range"),
     ("I", "findings"),
     ("T", "table of watches"),
-    ("Esc", "close what has the focus, clear range, then selection"),
+    (
+        "Esc",
+        "close what has the focus, clear range, then selection",
+    ),
     ("/", "filter the lanes"),
     ("?", "these keys"),
     ("Wheel", "scroll lanes; sideways or with Shift: time"),
     ("Ctrl wheel, pinch", "zoom at the pointer"),
     ("Drag", "pan time and lanes"),
-    ("Drag the ruler, Shift drag", "mark a range; Alt: without snapping"),
+    (
+        "Drag the ruler, Shift drag",
+        "mark a range; Alt: without snapping",
+    ),
     ("Click", "select, and have panels answer for that time"),
 ];
 

@@ -211,7 +211,11 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
 pub(super) fn AsOf(panels: Signals) -> impl IntoView {
     move || {
         panels.as_of.get().map(|as_of| {
-            let end = if as_of.is_range { ", the end of the range" } else { "" };
+            let end = if as_of.is_range {
+                ", the end of the range"
+            } else {
+                ""
+            };
             view! {
                 <span class="as-of" data-part="panel-as-of">
                     {format!("as of {}{end}", as_of.clock)}

@@ -59,7 +59,11 @@ pub(super) fn FindingsPanel(panels: Signals) -> impl IntoView {
 #[component]
 fn Open(panels: Signals) -> impl IntoView {
     let board = panels.board;
-    let is_known = move || panels.as_of.with(|as_of| as_of.as_ref().is_none_or(|as_of| as_of.unknown.is_none()));
+    let is_known = move || {
+        panels
+            .as_of
+            .with(|as_of| as_of.as_ref().is_none_or(|as_of| as_of.unknown.is_none()))
+    };
     let codes = move || -> Vec<Text> {
         board.with(|board| {
             board

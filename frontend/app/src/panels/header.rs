@@ -27,7 +27,17 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
     let version = move || summary.with(|summary| summary.version.clone());
     let namespaces = move || summary.with(|summary| summary.namespaces.clone());
     let following = panels.following;
-    let as_of = move || panels.as_of.with(|as_of| Some(as_of.as_ref()?.clock.clone()));
+    let as_of = move || {
+        panels
+            .as_of
+            .with(|as_of| Some(as_of.as_ref()?.clock.clone()))
+    };
+    let recorded_at = move || {
+        panels
+            .replay
+            .with(|replay| Some(replay.as_ref()?.clock.clone()))
+    };
+    let is_recording = move || panels.replay.with(Option::is_some);
     let cut_off = move || {
         panels
             .way
@@ -61,15 +71,16 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                         on:click=|_| act(Person::Act(Action::TogglePause))
                     >
                         <span class="dot" aria-hidden="true"></span>
-                        <span data-part="as-of">{move || match as_of() {
+                        <span data-part="as-of">{move || match recorded_at().or_else(&as_of) {
+                            Some(clock) if is_recording() => view! { "Recording, at " <b>{clock}</b> }.into_any(),
                             Some(clock) => view! { "As of " <b>{clock}</b> }.into_any(),
                             None if following.get() && cut_off() => "Stopped".into_any(),
                             None if following.get() => "Following".into_any(),
                             None => "Paused".into_any(),
                         }}</span>
-                        {move || as_of().is_none().then(|| view! { <kbd aria-hidden="true">"Space"</kbd> })}
+                        {move || (as_of().is_none() && !is_recording()).then(|| view! { <kbd aria-hidden="true">"Space"</kbd> })}
                     </button>
-                    {move || as_of().is_some().then(|| view! {
+                    {move || (as_of().is_some() && !is_recording()).then(|| view! {
                         <button
                             class="control"
                             data-part="now"

@@ -26,6 +26,7 @@ mod listen;
 mod mount;
 mod overlay;
 mod overview;
+mod replay;
 mod save;
 mod sides;
 mod signals;

@@ -3,7 +3,9 @@
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 
-use super::{debug, detail, findings, header, listen, overlay, overview, signals, status, watches};
+use super::{
+    debug, detail, findings, header, listen, overlay, overview, replay, signals, status, watches,
+};
 use crate::runtime::page::read;
 
 /// Puts the panels into the document, and listens to the person.
@@ -26,6 +28,7 @@ pub(super) fn mount() {
     });
     put("below", move || {
         view! {
+            <replay::ReplayBar panels/>
             <status::Narration panels/>
             <watches::WatchesPanel panels/>
             <detail::DetailPanel panels/>

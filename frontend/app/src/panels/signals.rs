@@ -11,7 +11,8 @@ use watchscope_timeline::words::{Presence, Problem};
 use crate::core::model::Model;
 use crate::core::screen::ThemeChoice;
 use crate::core::shown::{
-    AsOfWords, Beside, Bodies, Checking, Detail, Emptiness, RangeShown, StatusBar, Texts, Tooltip,
+    AsOfWords, Beside, Bodies, Checking, Detail, Emptiness, RangeShown, ReplayShown, StatusBar,
+    Texts, Tooltip,
 };
 use crate::core::summary::Summary;
 use crate::source::connection::Status;
@@ -42,6 +43,8 @@ pub(super) struct Signals {
     pub(super) beside: RwSignal<Option<Beside>>,
     /// The marked range.
     pub(super) range: RwSignal<Option<RangeShown>>,
+    /// The controls of a recording.
+    pub(super) replay: RwSignal<Option<ReplayShown>>,
     pub(super) checking: RwSignal<Checking>,
     /// The record of the selected finding's evidence that is pointed at.
     pub(super) lit: RwSignal<Option<RecordId>>,
@@ -108,6 +111,7 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.as_of, &shown.as_of);
     mirror(signals.beside, &shown.beside);
     mirror(signals.range, &shown.range);
+    mirror(signals.replay, &shown.replay);
     mirror(signals.checking, &shown.checking);
     mirror(signals.lit, &model.pick.lit);
     mirror(signals.pill, &shown.pill);
@@ -176,6 +180,7 @@ impl Signals {
             as_of: RwSignal::new(None),
             beside: RwSignal::new(None),
             range: RwSignal::new(None),
+            replay: RwSignal::new(None),
             checking: RwSignal::new(Checking::default()),
             lit: RwSignal::new(None),
             pill: RwSignal::new(None),

@@ -118,7 +118,10 @@ impl Browser {
             }
             if let Some(painter) = &mut self.painter {
                 painter.set(size.scale, palette);
-                let scenes = [(&model.scene, 0.0, model.lanes_top_px()), (&model.ruler, 0.0, 0.0)];
+                let scenes = [
+                    (&model.scene, 0.0, model.lanes_top_px()),
+                    (&model.ruler, 0.0, 0.0),
+                ];
                 painter.paint(Token::Ground0, &scenes);
             }
         }

@@ -13,12 +13,12 @@ use watchscope_app::core::queue::Queue;
 use watchscope_app::core::screen::{Size, Surroundings, ThemeChoice, Window};
 use watchscope_app::core::update::update;
 use watchscope_app::source::connection::{self, Input, SessionStatus};
-use watchscope_model::Seq;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{
     ClientMessage, PROTOCOL_VERSION, Segment, Snapshot, Welcome, decode_client, encode_server,
 };
+use watchscope_model::{Seq, Time};
 use watchscope_timeline::Store;
 use watchscope_timeline::draw::RECORDS;
 
@@ -31,6 +31,7 @@ pub(crate) const SECOND: Second = Second {
     records: RECORDS,
     forget: Model::forget,
     person: Model::person,
+    play_on: Model::play_on,
     overview: Model::draw_overview,
     publish: Model::publish,
     show: |_| {},
@@ -85,8 +86,13 @@ impl Host {
 
     /// A page that shows a log after `records` of its records; the second part is not here yet.
     pub(crate) fn shows(log: &Log, records: usize) -> (Self, ChapterWriter) {
+        Self::shows_after(&welcome(), log, records)
+    }
+
+    /// The same after another welcome.
+    pub(crate) fn shows_after(welcome: &[u8], log: &Log, records: usize) -> (Self, ChapterWriter) {
         let host = Self::new();
-        host.send(Msg::Message(welcome()));
+        host.send(Msg::Message(welcome.to_vec()));
         let (writer, head) =
             ChapterWriter::open("log".into(), log.epoch.clone(), &log.state_after(records));
         let seq = Seq(records as u64);
@@ -204,7 +210,22 @@ pub(crate) fn welcome() -> Vec<u8> {
 }
 
 pub(crate) fn welcome_to(log: &str) -> Vec<u8> {
+    encode_server(&greeting(log).into(), &[])
+}
+
+/// The greeting of a server that shows a recording.
+pub(crate) fn welcome_recorded(from: Time, to: Time) -> Vec<u8> {
     let welcome = Welcome {
+        recording: Some("night.wscope".into()),
+        recorded_from: Some(from),
+        recorded_to: Some(to),
+        ..greeting("log")
+    };
+    encode_server(&welcome.into(), &[])
+}
+
+fn greeting(log: &str) -> Welcome {
+    Welcome {
         protocol: PROTOCOL_VERSION,
         log: log.into(),
         epoch: "a".into(),
@@ -217,8 +238,7 @@ pub(crate) fn welcome_to(log: &str) -> Vec<u8> {
         recording: None,
         recorded_from: None,
         recorded_to: None,
-    };
-    encode_server(&welcome.into(), &[])
+    }
 }
 
 /// Two watches and three objects of the first.

@@ -241,8 +241,8 @@ pub fn snapped(store: &Store, at: Time, reach_us: i64) -> Time {
     let mut nearest: Option<Time> = None;
     let mut take = |edge: Time| {
         let is_near = edge.micros_since(at).abs() <= reach_us;
-        let is_nearer = nearest
-            .is_none_or(|known| edge.micros_since(at).abs() < known.micros_since(at).abs());
+        let is_nearer =
+            nearest.is_none_or(|known| edge.micros_since(at).abs() < known.micros_since(at).abs());
         if is_near && is_nearer {
             nearest = Some(edge);
         }

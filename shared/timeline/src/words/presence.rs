@@ -347,7 +347,9 @@ impl<'a> Told<'a> {
     fn confirmed(&self) -> String {
         let (since, first) = (self.life.start.seq, self.first_version());
         let marks = &self.watch.marks;
-        let mut lists = self.lists().filter(|list| !list.older && list.moment.seq > since);
+        let mut lists = self
+            .lists()
+            .filter(|list| !list.older && list.moment.seq > since);
         let list = lists.find(|list| {
             let at = marks.version(marks.place_of(list.moment.seq));
             reaches(Some(at), first)
@@ -404,7 +406,9 @@ impl<'a> Told<'a> {
                 clock_ms(gap.start.at)
             ),
             None => {
-                let newest = marks.place_of(Seq(self.until.0.saturating_add(1))).checked_sub(1);
+                let newest = marks
+                    .place_of(Seq(self.until.0.saturating_add(1)))
+                    .checked_sub(1);
                 let newest = newest.filter(|&place| self.has_since(marks.seq(place)));
                 let (at, to) = match newest {
                     Some(place) => (marks.at(place), marks.moved_to(place)?),

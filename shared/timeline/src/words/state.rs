@@ -165,7 +165,9 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             problems.push(Problem {
                 words: format!("{} {verb}", count(total, "watch")),
                 ink: Token::Error,
-                spots: stretch(name, StretchKind::Phase, since).into_iter().collect(),
+                spots: stretch(name, StretchKind::Phase, since)
+                    .into_iter()
+                    .collect(),
             });
         }
     }

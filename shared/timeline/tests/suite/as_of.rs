@@ -112,7 +112,12 @@ fn what_is_not_loaded_not_kept_or_not_watched_is_not_answered() {
     let log = LogId::from("log");
     let (one, two) = (EpochId::from("one"), EpochId::from("two"));
     let listed = |is| vec![first.listed(0, half, is)];
-    store.list(&log, &one, 0, listed(watchscope_model::wire::Availability::Kept));
+    store.list(
+        &log,
+        &one,
+        0,
+        listed(watchscope_model::wire::Availability::Kept),
+    );
     let why = |store: &Store, s: f64| store.as_of(at(s), at(60.0)).map(|as_of| as_of.record.seq);
     assert_eq!(why(&store, 5.0), Err(Unknown::NotLoaded));
     assert_eq!(why(&store, 25.0), Ok(Seq(half as u64 + 1)));

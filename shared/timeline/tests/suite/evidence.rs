@@ -344,7 +344,8 @@ fn a_chip_stands_at_each_record_that_raised_a_finding_with_the_numbers_and_evide
     let outcome = "from 19044. It listed again.".to_owned();
     assert_eq!(told(second), (outcome, note, at(20.0), vec![errors[1]]));
     // The board, which tells of the last one, leads to its record.
-    let board = watchscope_timeline::findings::board(Known::now(&store, FOREVER), &Default::default());
+    let board =
+        watchscope_timeline::findings::board(Known::now(&store, FOREVER), &Default::default());
     let item = &board.standing[0].items[0];
     assert_eq!((item.raised, item.severity), (second, warning));
 }

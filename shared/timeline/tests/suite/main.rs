@@ -1,9 +1,9 @@
 //! What this crate promises, in one binary so that it links once. A module per subject.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod as_of;
 #[path = "../../../cases.rs"]
 mod cases;
-mod as_of;
 mod common;
 mod evidence;
 mod layers;

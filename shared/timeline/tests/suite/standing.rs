@@ -11,10 +11,10 @@ use watchscope_timeline::draw::RECORDS;
 use watchscope_timeline::findings::{self, Board, Muted};
 use watchscope_timeline::health::{self, Order};
 use watchscope_timeline::scene::StretchKind;
+use watchscope_timeline::store::Known;
 use watchscope_timeline::words::{
     Spot, check, checked, event_words, footing, presence, problems, severity_token,
 };
-use watchscope_timeline::store::Known;
 use watchscope_timeline::{LaneId, Lanes, RecordId, Store, Token, View};
 
 const PODS: &str = "shop/pods";
@@ -583,7 +583,12 @@ fn a_watch_that_was_stopped_grows_no_older_and_is_not_the_first_by_lag() {
 #[test]
 fn the_table_is_of_all_records_however_few_of_them_are_loaded() {
     let log = torn();
-    let table = |store: &Store| health::tsv(&health::table(Known::now(store, at(40.9)), &Muted::default()));
+    let table = |store: &Store| {
+        health::tsv(&health::table(
+            Known::now(store, at(40.9)),
+            &Muted::default(),
+        ))
+    };
     let whole = table(&log.store());
     for cut in 0..=log.records.len() {
         let mut store = Store::default();
@@ -928,7 +933,10 @@ fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() 
                     let object = crate::common::object(object, 1);
                     let lane = store.find_lane(&watch.into(), Some(&object));
                     let Some(lane) = lane else { continue };
-                    let now = (footing(Known::now(store, at(20_000.0)), lane), answer(store, lane));
+                    let now = (
+                        footing(Known::now(store, at(20_000.0)), lane),
+                        answer(store, lane),
+                    );
                     if let Some((before, said)) =
                         known.insert((watch, object.name.clone()), now.clone())
                     {

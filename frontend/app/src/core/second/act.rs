@@ -38,7 +38,11 @@ impl Model {
                     });
                 }
             }
+            Action::Follow if self.is_replay() => self.seek_share(1.0),
             Action::Follow => self.set_view(self.view.follow(self.now())),
+            Action::TogglePause if self.is_replay() => self.toggle_play(),
+            Action::Faster => self.step_speed(true),
+            Action::Slower => self.step_speed(false),
             Action::TogglePause => {
                 let view = if self.view.following {
                     self.view.pause()

@@ -40,9 +40,10 @@ impl Model {
             return;
         };
         let version = self.store.version();
-        let is_known = self.panels.then.as_ref().is_some_and(|then| {
-            then.at == at && (then.found.is_ok() || then.version == version)
-        });
+        let is_known =
+            self.panels.then.as_ref().is_some_and(|then| {
+                then.at == at && (then.found.is_ok() || then.version == version)
+            });
         if !is_known {
             self.panels.then = Some(KnownThen {
                 at,

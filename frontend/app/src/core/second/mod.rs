@@ -9,6 +9,7 @@
 //!                     ├─ address     the place in the address bar, and links to places
 //!                     ├─ as_of       the moment that panels answer for
 //!                     ├─ range       a range of time that is marked
+//!                     ├─ replay      a recording that is played
 //!                     ├─ comparison  with the cluster, as it was asked for
 //!                     └─ lesson      what a lesson asks for
 //!   each 250 ms ─► show                words of header, status bar, empty states
@@ -25,6 +26,9 @@ mod overview;
 mod person;
 mod range;
 mod records;
+mod replay;
 mod selection;
 mod show;
 mod view;
+
+pub use self::replay::SPEEDS;

@@ -41,7 +41,10 @@ impl Model {
                 is_drawn: true,
                 ..drag
             });
-            let (from, to) = (self.edge(drag.pointer, pointer), self.edge(pointer, pointer));
+            let (from, to) = (
+                self.edge(drag.pointer, pointer),
+                self.edge(pointer, pointer),
+            );
             self.set_range(Some((from.min(to), from.max(to))));
             let lasted = format::duration(to.micros_since(from).abs());
             self.shown.tooltip = Some(Tooltip {

@@ -23,6 +23,7 @@ impl Model {
         self.follow_check();
         self.publish_as_of(now);
         self.publish_range(now);
+        self.publish_replay();
         self.follow_evidence();
         self.follow_awaited();
         self.follow_presence(now);
@@ -63,7 +64,8 @@ impl Model {
     /// Writes what is wrong now; while the past is looked at, what is wrong in view.
     pub(super) fn publish_problems(&mut self, now: Time) {
         let muted = &self.lanes.muted;
-        self.shown.problems = if self.view.following || self.panels.is_lesson {
+        let is_live = self.view.following && !self.is_replay();
+        self.shown.problems = if is_live || self.panels.is_lesson {
             words::problems(&self.store, muted)
         } else {
             let shown = (self.view.left(), self.view.right().min(now));

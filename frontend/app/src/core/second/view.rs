@@ -14,6 +14,10 @@ impl Model {
     pub(super) fn set_view(&mut self, view: View) {
         let followed = self.view.following;
         self.view = view;
+        if self.panels.playing.is_some() {
+            self.redraw();
+            return;
+        }
         if followed && !view.following {
             self.panels.paused_at = self.store.state().map(|state| state.seq.0);
             if self.marked.as_of.is_none() {

@@ -1,0 +1,115 @@
+//! The controls of a recording: play, speed, and where the time stands.
+
+use leptos::prelude::*;
+
+use super::signals::Signals;
+use crate::core::person::Person;
+use crate::core::second::SPEEDS;
+use crate::core::shown::ReplayShown;
+use crate::runtime::page::act;
+
+/// A second and a minute, in microseconds.
+const SECOND_US: i64 = 1_000_000;
+const MINUTE_US: i64 = 60 * SECOND_US;
+
+/// The controls; nothing while a log is live.
+#[component]
+pub(super) fn ReplayBar(panels: Signals) -> impl IntoView {
+    let replay = panels.replay;
+    let is_shown = Memo::new(move |_| replay.with(Option::is_some));
+    move || is_shown.get().then(|| view! { <Bar replay/> })
+}
+
+#[component]
+fn Bar(replay: RwSignal<Option<ReplayShown>>) -> impl IntoView {
+    let of = move |read: fn(&ReplayShown) -> String| {
+        move || replay.with(|replay| replay.as_ref().map(read).unwrap_or_default())
+    };
+    let button = move |name: &'static str, glyph: &'static str, person: fn() -> Person| {
+        view! {
+            <button class="control glyph" aria-label=name title=name on:click=move |_| act(person())>
+                <span aria-hidden="true">{glyph}</span>
+            </button>
+        }
+    };
+    let is_playing = move || replay.with(|replay| replay.as_ref().is_some_and(|of| of.is_playing));
+    let play = of(|of| {
+        let words = match (of.is_playing, of.is_at_end) {
+            (true, _) => "Pause",
+            (false, true) => "Play again",
+            (false, false) => "Play",
+        };
+        words.to_owned()
+    });
+    view! {
+        <section class="replay" data-part="replay" aria-label="Replay">
+            <span class="replay-buttons">
+                {button("To the beginning", "⏮", || Person::SeekShare(0.0))}
+                {button("Previous problem", "◂", || Person::ShowProblem { is_next: false })}
+                <button
+                    class="control play"
+                    aria-keyshortcuts="Space"
+                    aria-pressed=move || is_playing().to_string()
+                    on:click=|_| act(Person::Play)
+                >
+                    <span aria-hidden="true">{move || if is_playing() { "❚❚ " } else { "▶ " }}</span>
+                    {play}
+                </button>
+                {button("Next problem", "▸", || Person::ShowProblem { is_next: true })}
+                {button("To the end", "⏭", || Person::SeekShare(1.0))}
+            </span>
+            <span class="speeds" role="group" aria-label="Speed">
+                {SPEEDS.map(|speed| view! {
+                    <button
+                        class="control"
+                        aria-pressed=move || {
+                            replay.with(|replay| replay.as_ref().is_some_and(|of| of.speed == speed)).to_string()
+                        }
+                        on:click=move |_| act(Person::Speed(speed))
+                    >
+                        {format!("{speed}×")}
+                    </button>
+                }).collect_view()}
+            </span>
+            <span class="replay-at">
+                <b data-part="replay-clock">{of(|of| of.clock.clone())}</b>
+                <span class="quiet">{of(|of| {
+                    let doing = match (of.is_playing, of.is_at_end) {
+                        (true, _) => "playing",
+                        (false, true) => "recording ends here",
+                        (false, false) => "paused",
+                    };
+                    format!("{doing}, of {}", of.lasts)
+                })}</span>
+            </span>
+            <span class="quiet">{of(|of| of.begins.clone())}</span>
+            <input
+                class="seek"
+                type="range"
+                min="0"
+                max="1"
+                step=of(|of| of.step.to_string())
+                aria-label="Time of the recording"
+                aria-valuetext=of(|of| of.clock.clone())
+                prop:value=of(|of| of.share.to_string())
+                on:input:target=|event| {
+                    if let Ok(share) = event.target().value().parse() {
+                        act(Person::SeekShare(share));
+                    }
+                }
+                on:keydown=|event| {
+                    let minute = |towards: i64| if event.shift_key() { towards * MINUTE_US } else { towards * SECOND_US };
+                    let by_us = match event.key().as_str() {
+                        "ArrowLeft" | "ArrowDown" => minute(-1),
+                        "ArrowRight" | "ArrowUp" => minute(1),
+                        _ => return,
+                    };
+                    event.prevent_default();
+                    event.stop_propagation();
+                    act(Person::SeekBy { by_us });
+                }
+            />
+            <span class="quiet">{of(|of| of.ends.clone())}</span>
+        </section>
+    }
+}
