@@ -1,4 +1,4 @@
-//! Which files open, and what is said of those that do not, or not whole.
+//! Which files open, and what a page shows for those that do not, or not whole.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use watchscope_replay::{Next, Notice};
 use crate::files::{File, cuts, damage_chapter, fixture, run, scanned, whole};
 use crate::viewer::{Local, Page, open};
 
-/// Both lines of what is said of a file that does not open.
+/// Both lines that a page shows for a file that does not open.
 fn refused(file: &[u8]) -> String {
     let Notice { what, advice } = open(file).unwrap_err().notice();
     format!("{what}\n{advice}")
 }
 
-/// Both lines of what is said of a file that opens, but not whole.
+/// Both lines that a page shows for a file that opens, but not whole.
 fn missing(file: &[u8]) -> String {
     match open(file).unwrap().missing() {
         Some(Notice { what, advice }) => format!("{what}\n{advice}"),
@@ -87,7 +87,7 @@ fn a_file_of_several_logs_names_a_few_of_them() {
 }
 
 #[test]
-fn a_file_of_which_nothing_can_be_read_names_block_and_byte() {
+fn a_file_with_nothing_readable_names_block_and_byte() {
     let log = run("a", 0.0, 5);
     let mut file = whole(&log, 9);
     damage_chapter(&mut file, 0);
