@@ -9,12 +9,13 @@ use watchscope_model::json::{LogLine, push_line};
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Entry, Event, Seq};
 use watchscope_recording::Chapter;
+use watchscope_replay::Run;
 
 use super::args::Output;
 use super::exit::Failure;
 use super::replay::joining;
 use super::terminal;
-use crate::recordings::{Joined, OpenFile, Run};
+use crate::recordings::{Joined, OpenFile};
 
 /// Writes all records of recordings of one log.
 ///

@@ -1,6 +1,7 @@
 //! `watchscope replay`: the page over recordings.
 
 use tokio::sync::watch;
+use watchscope_replay::NO_CLUSTER;
 
 use super::args::ReplayArgs;
 use super::exit::Failure;
@@ -43,9 +44,8 @@ pub(super) async fn replay(args: ReplayArgs) -> Result<(), Failure> {
             tokio::select! {
                 () = stopped(&mut stop) => break,
                 Some(command) = commands.recv() => {
-                    let words = "this is a recording; there is no cluster to ask".to_owned();
                     // A viewer that has gone needs no answer.
-                    let _ = command.reply.send(Err(words));
+                    let _ = command.reply.send(Err(NO_CLUSTER.to_owned()));
                 }
             }
         }
@@ -61,7 +61,7 @@ pub(super) async fn replay(args: ReplayArgs) -> Result<(), Failure> {
 /// What several logs are is a matter of usage.
 pub(super) fn joining(error: JoinError) -> Failure {
     match error {
-        JoinError::SeveralLogs { .. } | JoinError::OtherLogs { .. } => Failure::usage(error),
+        JoinError::Log(_) => Failure::usage(error),
         _ => Failure::failed(error),
     }
 }

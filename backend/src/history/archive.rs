@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use watchscope_log::Fetched;
 use watchscope_model::{EpochId, Seq};
+use watchscope_replay::{first_body, first_chapter};
 
-use crate::recordings::{Disk, OpenFile, Past, fetched, fetched_body, first_body, first_chapter};
+use crate::recordings::{Disk, OpenFile, Past, fetched, fetched_body};
 
 /// The files of a history as they are now; a cheap handle. The history says which there are.
 #[derive(Clone, Debug)]

@@ -1,12 +1,13 @@
 //! A recording that is open for reading.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use thiserror::Error;
 use watchscope_recording::{
-    BlockPlace, Bodies, Chapter, ChapterEntry, Contents, Damage, ReadBodies, ReadChapter,
-    ReadError, Scan,
+    BlockPlace, Bodies, Chapter, ChapterEntry, Contents, Damage, Input, ReadBodies, ReadChapter,
+    ReadError, Scan, Step,
 };
 
 use super::disk::{Disk, DiskFile, HostDisk};
@@ -111,11 +112,7 @@ impl OpenFile {
     /// If the disk fails, or (within) if the block is damaged.
     pub fn bodies(&self, place: BlockPlace) -> Result<Result<Bodies, Damage>, OpenError> {
         let mut machine = ReadBodies::new(place);
-        let read = drive(&*self.file, |input| machine.step(input));
-        read.map_err(|error| OpenError::Unreadable {
-            path: self.path.clone(),
-            error,
-        })
+        self.drive(|input| machine.step(input))
     }
 
     /// A chapter's frames.
@@ -124,8 +121,20 @@ impl OpenFile {
     /// If the disk fails, or (within) if nothing of the chapter can be read.
     pub fn chapter(&self, entry: &ChapterEntry) -> Result<Result<Chapter, Damage>, OpenError> {
         let mut machine = ReadChapter::new(entry);
-        let read = drive(&*self.file, |input| machine.step(input));
-        read.map_err(|error| OpenError::Unreadable {
+        self.drive(|input| machine.step(input))
+    }
+
+    /// What a machine gives that reads this file and does not fail.
+    pub(super) fn run<T>(&self, mut step: impl FnMut(Input) -> Step<T>) -> Result<T, OpenError> {
+        let Ok(result) = self.drive(|input| Ok::<_, Infallible>(step(input)))?;
+        Ok(result)
+    }
+
+    fn drive<T, E>(
+        &self,
+        step: impl FnMut(Input) -> Result<Step<T>, E>,
+    ) -> Result<Result<T, E>, OpenError> {
+        drive(&*self.file, step).map_err(|error| OpenError::Unreadable {
             path: self.path.clone(),
             error,
         })

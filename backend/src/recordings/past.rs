@@ -7,6 +7,7 @@ use bytes::Bytes;
 use watchscope_log::Fetched;
 use watchscope_model::{EpochId, Seq};
 use watchscope_recording::ChapterEntry;
+use watchscope_replay::{FetchBody, FetchChapter, holding};
 
 use super::open_file::{OpenError, OpenFile};
 
@@ -22,35 +23,15 @@ pub trait Past: fmt::Debug + Send + Sync {
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String>;
 }
 
-/// What a file lists of the chapter that holds a record; of several, the first that does.
-fn entry<'a>(file: &'a OpenFile, epoch: &EpochId, seq: Seq) -> Option<&'a ChapterEntry> {
-    let contents = file.contents();
-    let mut entries = contents.chapters.iter();
-    entries.find(|entry| {
-        let of = contents.file_of(entry);
-        let is_of_run = of.is_some_and(|of| of.epoch == epoch.as_str());
-        is_of_run && (entry.summary.first..=entry.summary.last).contains(&seq)
-    })
-}
-
 /// The body of a record, if a file has it.
 pub(crate) fn body_in(
     file: &OpenFile,
     entry: &ChapterEntry,
     seq: Seq,
 ) -> Result<Option<Bytes>, String> {
-    let mut damaged = None;
-    for place in &entry.bodies {
-        match file.bodies(*place).map_err(|error| unread(&error))? {
-            Ok(bodies) => {
-                if let Some(body) = bodies.get(seq) {
-                    return Ok(Some(Bytes::copy_from_slice(body)));
-                }
-            }
-            Err(damage) => damaged = Some(format!("{}, {damage}", name_of(file.path()))),
-        }
-    }
-    damaged.map_or(Ok(None), Err)
+    let mut machine = FetchBody::new(&name_of(file.path()), [entry], seq);
+    let read = file.run(|input| machine.step(input));
+    read.unwrap_or_else(|error| Err(unread(&error)))
 }
 
 /// The same of a file that is opened for it. One that is gone has none.
@@ -64,7 +45,7 @@ pub(crate) fn fetched_body(
         Err(error) if is_gone(&error) => return Ok(None),
         Err(error) => return Err(unread(&error)),
     };
-    match entry(&file, epoch, seq) {
+    match holding(file.contents(), epoch, seq) {
         Some(entry) => body_in(&file, entry, seq),
         None => Ok(None),
     }
@@ -92,26 +73,19 @@ fn is_gone(error: &OpenError) -> bool {
 /// The chapter of a file that holds a record.
 pub(crate) fn fetched(file: Result<OpenFile, OpenError>, epoch: &EpochId, seq: Seq) -> Fetched {
     match file {
-        Ok(file) => {
-            entry(&file, epoch, seq).map_or(Fetched::Gone, |entry| chapter_in(&file, entry))
-        }
+        Ok(file) => match holding(file.contents(), epoch, seq) {
+            Some(entry) => chapter_in(&file, entry),
+            None => Fetched::Gone,
+        },
         Err(error) => not_fetched(&error),
     }
 }
 
 /// A chapter of a file.
 pub(crate) fn chapter_in(file: &OpenFile, entry: &ChapterEntry) -> Fetched {
-    match file.chapter(entry) {
-        Ok(Ok(chapter)) => Fetched::Chapter {
-            first: entry.summary.first,
-            last: entry.summary.last,
-            frames: Bytes::copy_from_slice(chapter.frames.bytes()),
-        },
-        Ok(Err(damage)) => Fetched::NotRead {
-            reason: format!("{}, {damage}", name_of(file.path())),
-        },
-        Err(error) => not_fetched(&error),
-    }
+    let mut machine = FetchChapter::new(&name_of(file.path()), [entry]);
+    let read = file.run(|input| machine.step(input));
+    read.unwrap_or_else(|error| not_fetched(&error))
 }
 
 fn not_fetched(error: &OpenError) -> Fetched {
@@ -122,32 +96,4 @@ fn not_fetched(error: &OpenError) -> Fetched {
             reason: unread(error),
         }
     }
-}
-
-/// The first chapter that one of several files gave; else why one of them could not be read.
-pub(crate) fn first_chapter(found: impl IntoIterator<Item = Fetched>) -> Fetched {
-    let mut worst = Fetched::Gone;
-    for found in found {
-        match found {
-            Fetched::Chapter { .. } => return found,
-            Fetched::Gone => {}
-            Fetched::NotRead { .. } => worst = found,
-        }
-    }
-    worst
-}
-
-/// The same of bodies.
-pub(crate) fn first_body(
-    found: impl IntoIterator<Item = Result<Option<Bytes>, String>>,
-) -> Result<Option<Bytes>, String> {
-    let mut worst = Ok(None);
-    for found in found {
-        match found {
-            Ok(Some(_)) => return found,
-            Ok(None) => {}
-            Err(_) => worst = found,
-        }
-    }
-    worst
 }

@@ -25,6 +25,6 @@ pub use reader::{
     BEHIND_BYTES, BEHIND_US, Fetched, MAX_BACKFILLS, Parting, Reader, Recording, Refusal, Served,
     Step,
 };
-pub use ring::{Chapter, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES};
+pub use ring::{Chapter, MAX_NAME_BYTES, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES};
 pub use sealer::{CHAPTER_BYTES, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealer};
 pub use segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};

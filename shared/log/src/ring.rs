@@ -16,6 +16,9 @@ pub const SNAPSHOT_AGE_US: i64 = 250_000;
 /// since bring them to the head.
 pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 
+/// A log or an epoch of a longer name is not read from a file: each message names the log.
+pub const MAX_NAME_BYTES: usize = 1_024;
+
 /// What a segment costs beside its bytes: its entry here and its allocation.
 const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
 
@@ -104,12 +107,19 @@ impl Ring {
     /// of the end.
     ///
     /// # Errors
-    /// If a frame cannot be read or does not follow the one before.
+    /// If a frame cannot be read or does not follow the one before, or if the log's or the run's name is longer than
+    /// [`MAX_NAME_BYTES`].
     pub fn recorded<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<Self, DecodeError> {
         let (mut reader, opening) = ChapterReader::open(head)?;
+        let names = [opening.log.as_str(), opening.epoch.as_str()];
+        if names.iter().any(|name| name.len() > MAX_NAME_BYTES) {
+            return Err(DecodeError::Message(
+                "the name of its log or run is longer than 1 kB",
+            ));
+        }
         let mut layers = reader.layers(&opening.state, &opening.layers)?;
         let (log, epoch, mut state) = (opening.log, opening.epoch, opening.state);
         let mut summarizer = Summing::new(state.clone());

@@ -46,10 +46,10 @@ number_ids! {
 }
 
 impl Seq {
-    /// The seq after this one.
+    /// The seq after this one (saturating: a hostile file may hold the last there is).
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

@@ -101,6 +101,12 @@ impl Frames {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+
+    /// The same without a copy.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
 }
 
 /// Takes a chapter's first seq off a payload.

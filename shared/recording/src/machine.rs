@@ -22,6 +22,20 @@ pub enum Step<T> {
     Done(T),
 }
 
+impl<T> Step<T> {
+    /// The result; else what is needed, as a step of a machine that drives this one.
+    ///
+    /// # Errors
+    /// If the machine is not at its end.
+    pub fn into_done<U>(self) -> Result<T, Step<U>> {
+        match self {
+            Self::Read { offset, len } => Err(Step::Read { offset, len }),
+            Self::Inflate { bytes, raw_bytes } => Err(Step::Inflate { bytes, raw_bytes }),
+            Self::Done(result) => Ok(result),
+        }
+    }
+}
+
 /// What a host hands to a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {

@@ -21,6 +21,7 @@ const SHARED: &[&str] = &[
     "watchscope-model",
     "watchscope-probe",
     "watchscope-recording",
+    "watchscope-replay",
     "watchscope-scenarios",
     "watchscope-simulator",
     "watchscope-timeline",
@@ -39,6 +40,15 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["watchscope-diagnosis", "watchscope-model"],
     ),
     ("watchscope-timeline", &["watchscope-model"]),
+    (
+        "watchscope-replay",
+        &[
+            "watchscope-log",
+            "watchscope-model",
+            "watchscope-recording",
+            "watchscope-timeline",
+        ],
+    ),
     ("watchscope-simulator", &["watchscope-model"]),
     (
         "watchscope-scenarios",

@@ -15,12 +15,13 @@ use crate::project::Project;
 use crate::violation::Violation;
 
 /// The crates in which it is checked.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "shared/diagnosis",
     "shared/journal",
     "shared/log",
     "shared/model",
     "shared/recording",
+    "shared/replay",
     "shared/timeline",
 ];
 

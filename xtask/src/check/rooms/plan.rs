@@ -45,7 +45,7 @@ impl Room {
 
 /// All crates whose rooms are planned.
 pub(super) const PLAN: &[Crate] = &[
-    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, RECORDING, SIMULATOR,
+    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, RECORDING, REPLAY, SIMULATOR,
 ];
 
 const BACKEND: Crate = Crate {
@@ -383,6 +383,25 @@ const RECORDING: Crate = Crate {
             "root",
             &["lib"],
             &["base", "block", "payloads", "reading", "writing"],
+        ),
+    ],
+    machines: &[],
+    circles: &[],
+};
+
+const REPLAY: Crate = Crate {
+    name: "watchscope-replay",
+    folder: "shared/replay",
+    rooms: &[
+        room("fetch", &["fetch"], &[]),
+        room("words", &["words"], &[]),
+        room("joined", &["joined"], &["fetch"]),
+        room("opened", &["opened"], &["fetch", "joined", "words"]),
+        room("opening", &["opening"], &["joined", "opened", "words"]),
+        room(
+            "root",
+            &["lib"],
+            &["fetch", "joined", "opened", "opening", "words"],
         ),
     ],
     machines: &[],

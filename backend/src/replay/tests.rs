@@ -1,0 +1,156 @@
+//! A file that is served is what a page gets that opens it by itself.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use watchscope_log::{Reader, Step};
+use watchscope_model::Seq;
+
+use self::viewer::{Local, Page, Server};
+use super::*;
+use crate::log::tests::{note, open};
+use crate::recordings::{HostDisk, Recorder, file_block, record};
+
+#[path = "../../../shared/replay/tests/suite/viewer.rs"]
+mod viewer;
+
+/// The name that the viewer's host gives its files.
+const NAME: &str = "a.wscope";
+
+/// A file of these bytes; the folder goes with it.
+fn written(bytes: &[u8]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(NAME);
+    std::fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+/// A viewer of a served file, whose clock stands.
+struct Served {
+    replay: Replay,
+    reader: Reader,
+}
+
+impl Served {
+    fn open(path: &Path) -> Self {
+        let joined = Joined::open(&[path.to_owned()], None).unwrap();
+        let replay = Replay::open(joined, NAME).unwrap();
+        let recording = Some(replay.recording.clone());
+        let reader = Reader::new(env!("CARGO_PKG_VERSION").into()).of_recording(recording);
+        Self { replay, reader }
+    }
+}
+
+impl Server for Served {
+    fn receive(&mut self, message: &[u8]) {
+        let (reader, now) = (&mut self.reader, self.replay.recording.to);
+        let taken = self
+            .replay
+            .log
+            .with_ring(|ring| reader.receive(message, ring, now));
+        assert_eq!(taken, Ok(None));
+    }
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let (reader, now) = (&mut self.reader, self.replay.recording.to);
+            match self.replay.log.with_ring(|ring| reader.next(ring, now)) {
+                Step::Send(message) => return Some(message.to_vec()),
+                Step::Fetch(asked) => {
+                    let past = &self.replay.past;
+                    let seq = Seq(asked.before.0 - 1);
+                    self.reader.fetched(past.chapter(&asked.epoch, seq));
+                }
+                Step::Wait { .. } => return None,
+                Step::End(parting) => panic!("{parting:?}"),
+            }
+        }
+    }
+}
+
+/// Checks that both ways give the same; returns how many records the page shows.
+fn is_the_same(bytes: &[u8]) -> u64 {
+    let (_folder, path) = written(bytes);
+    let served = Page::visit(&mut Served::open(&path));
+    let opened = viewer::open(bytes).unwrap();
+    let opened = Page::visit(&mut Local {
+        opened,
+        file: bytes,
+    });
+    assert!(served.messages == opened.messages, "other messages");
+    assert_eq!(served.display_list(), opened.display_list());
+    assert_eq!(served.not_read, opened.not_read);
+    opened.store.records()
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../shared/recording/tests/fixtures"
+    );
+    std::fs::read(format!("{folder}/{name}")).unwrap()
+}
+
+/// What the recorder wrote of a log with several chapters; as it was before it was finished, and finished.
+async fn recorded() -> (Vec<u8>, Vec<u8>) {
+    let (_folder, path) = written(b"");
+    std::fs::remove_file(&path).unwrap();
+    let log = open(64 << 20, 0);
+    let block = file_block(log.log(), log.epoch());
+    let recorder = Recorder::create(Arc::new(HostDisk), &path, block).unwrap();
+    let recording = tokio::spawn(record(log.frames(), recorder));
+    for batch in 0..400 {
+        let text = "x".repeat(10_000);
+        log.append(note(&format!("{batch} {text}"))).await.unwrap();
+    }
+    log.close().await;
+    let recorder = recording.await.unwrap().unwrap();
+    let unfinished = std::fs::read(&path).unwrap();
+    recorder.finish().unwrap();
+    (unfinished, std::fs::read(&path).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_opens_a_file_itself_gets_the_messages_and_picture_of_one_that_is_served_it() {
+    let (unfinished, finished) = recorded().await;
+    assert_eq!(is_the_same(&finished), 400);
+    let without_index = &finished[..finished.len() - 30];
+    assert_eq!(is_the_same(without_index), 400);
+    let mut damaged = finished.clone();
+    damaged[finished.len() / 2] ^= 1;
+    let left = is_the_same(&damaged);
+    assert!(0 < left && left < 400, "{left}");
+    // The last second was not written yet.
+    let written = is_the_same(&unfinished);
+    let cut = is_the_same(&unfinished[..unfinished.len() / 2]);
+    assert!(0 < cut && cut < written, "{cut} of {written}");
+}
+
+#[test]
+fn so_does_one_that_opens_a_fixture_of_format_1() {
+    for name in [
+        "version-1.wscope",
+        "version-1-cut.wscope",
+        "version-1-damaged.wscope",
+    ] {
+        assert!(is_the_same(&fixture(name)) > 0, "{name}");
+    }
+}
+
+#[test]
+fn a_body_is_the_same_both_ways() {
+    let bytes = fixture("version-1.wscope");
+    let (_folder, path) = written(&bytes);
+    let served = Served::open(&path);
+    let opened = viewer::open(&bytes).unwrap();
+    let mut found = 0;
+    for seq in (0..200).map(Seq) {
+        let epoch = "epoch".into();
+        let mut machine = opened.body(&epoch, seq);
+        let body = viewer::run(&bytes, |input| machine.step(input));
+        assert_eq!(served.replay.past.body(&epoch, seq), body);
+        found += usize::from(body.unwrap().is_some());
+    }
+    assert!(found > 0);
+}

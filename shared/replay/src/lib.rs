@@ -1,0 +1,33 @@
+//! Recordings served like a log that is over: by the backend from a disk, by a page from a file that a person dropped.
+//!
+//! ```text
+//!   Contents of each file ─► JoinedFiles ─► newest chapter ─► Ring, catalogue, clock      (the backend's replay)
+//!
+//!   name, size ─► Opening ─(Scan, ReadChapter)─► Opened ─► wire messages                  (a page, no server)
+//!                  │  ▲                           │  ▲
+//!                  ▼  │ bytes, inflated           ▼  │ client messages, chapters that FetchChapter read
+//!                  host                           host
+//! ```
+//!
+//! Nothing here reads a file, inflates or knows what time it is: machines say what they need ([`Step`]) and their host
+//! hands it in ([`Input`]). The page gets from [`Opened`] the messages that `watchscope replay FILE` sends.
+//!
+//! A file from a stranger is hostile: no input is a reason to panic, nothing outside the file is asked for, and each
+//! machine says how much it holds.
+//!
+//! [`Step`]: watchscope_recording::Step
+//! [`Input`]: watchscope_recording::Input
+
+#![forbid(unsafe_code)]
+
+mod fetch;
+mod joined;
+mod opened;
+mod opening;
+mod words;
+
+pub use fetch::{FetchBody, FetchChapter, first_body, first_chapter, holding};
+pub use joined::{JoinedFiles, LogError, Recorded, Run, clock_start};
+pub use opened::{NO_CLUSTER, Next, Opened};
+pub use opening::{OpenError, Opening};
+pub use words::Notice;

@@ -1,0 +1,333 @@
+//! The machine that opens a recording without a server: scans it, reads its newest chapter, and is then [`Opened`].
+//!
+//! ```text
+//!   Scan ─► Contents ─► the last run's newest chapter ─┬─ read ─► Opened
+//!                         ▲            no: the one before it
+//!                         └─────────────────────────────┘
+//! ```
+
+use thiserror::Error;
+use watchscope_log::Ring;
+use watchscope_model::codec::DecodeError;
+use watchscope_recording::{
+    ChapterEntry, Contents, Damage, DamageKind, FILE_HEADER_BYTES, FORMAT_VERSION, Input, MAGIC,
+    ReadChapter, ReadError, Scan, Step,
+};
+
+use crate::joined::{JoinedFiles, LogError};
+use crate::opened::Opened;
+use crate::words::{COPY_AGAIN, Notice, byte, few};
+
+/// Why a recording cannot be opened. Its text says what is wrong and where, [`OpenError::advice`] what to do.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum OpenError {
+    /// It does not begin as a recording does.
+    #[error("{name} is not a recording: {}", beginning(found, *at))]
+    NotARecording {
+        /// The file.
+        name: String,
+        /// The first byte that is not as it should be.
+        at: usize,
+        /// What it is; `None` if the file ends before it.
+        found: Option<u8>,
+    },
+    /// It ends before its first block.
+    #[error("{name} ends inside its first 12 bytes")]
+    CutInHeader {
+        /// The file.
+        name: String,
+    },
+    /// Its line ends were changed on its way.
+    #[error("{name} was changed by a transfer as text: its first 8 bytes are not as written")]
+    Transferred {
+        /// The file.
+        name: String,
+    },
+    /// Written by a later version.
+    #[error(
+        "{name} is in format {version}, says byte 8; this page reads up to format {FORMAT_VERSION}"
+    )]
+    Newer {
+        /// The file.
+        name: String,
+        /// The version of its format.
+        version: u32,
+    },
+    /// It holds several logs.
+    #[error("{name} holds several logs: {}", few(logs))]
+    SeveralLogs {
+        /// The file.
+        name: String,
+        /// The logs.
+        logs: Vec<String>,
+    },
+    /// It holds no record.
+    #[error("there is no record in {name}")]
+    Empty {
+        /// The file.
+        name: String,
+    },
+    /// Nothing of its last run can be read.
+    #[error("no record in {name} can be read: {damage}")]
+    Damaged {
+        /// The file.
+        name: String,
+        /// What is wrong with the newest chapter, or with what should name it.
+        damage: Damage,
+    },
+    /// It has become shorter than it was when it was chosen.
+    #[error("{name} gave fewer bytes at byte {offset} than it has")]
+    ShortRead {
+        /// The file.
+        name: String,
+        /// Where it was read.
+        offset: u64,
+    },
+}
+
+impl OpenError {
+    /// What to do, in a sentence or two.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::NotARecording {
+                at: 0,
+                found: Some(b'{'),
+                ..
+            } => "JSON lines cannot be opened. Ask for the .wscope file.",
+            Self::NotARecording { .. } => "Open a .wscope file, as watchscope record writes.",
+            Self::CutInHeader { .. } | Self::Damaged { .. } => COPY_AGAIN,
+            Self::Transferred { .. } => "Copy it again, as a binary file.",
+            Self::Newer { .. } => "Open it with a newer watchscope.",
+            Self::SeveralLogs { .. } => "Run watchscope replay FILE --log NAME.",
+            Self::Empty { .. } => "Record for longer, or choose another file.",
+            Self::ShortRead { .. } => "It was changed while it was read. Open it again.",
+        }
+    }
+
+    /// Both lines.
+    #[must_use]
+    pub fn notice(&self) -> Notice {
+        Notice {
+            what: self.to_string(),
+            advice: self.advice().to_owned(),
+        }
+    }
+
+    fn of(error: &ReadError, name: &str, first: &[u8]) -> Self {
+        let name = name.to_owned();
+        match *error {
+            ReadError::NotARecording => {
+                let mut bytes = first.iter().zip(MAGIC);
+                let other = bytes.position(|(found, expected)| *found != expected);
+                let at = other.unwrap_or(first.len().min(MAGIC.len()));
+                let found = first.get(at).copied();
+                Self::NotARecording { name, at, found }
+            }
+            ReadError::CutInHeader => Self::CutInHeader { name },
+            ReadError::Transferred => Self::Transferred { name },
+            ReadError::Newer { version } => Self::Newer { name, version },
+            ReadError::ShortRead { offset } => Self::ShortRead { name, offset },
+        }
+    }
+}
+
+/// What the first byte that is wrong is, and what it should be.
+fn beginning(found: &Option<u8>, at: usize) -> String {
+    match (found, MAGIC.get(at)) {
+        (None, _) => "it is empty".to_owned(),
+        (Some(found), Some(_)) if at == 0 => {
+            let found = byte(*found);
+            format!("byte 0 is {found}, a .wscope begins with 0x89 \"WSR\"")
+        }
+        (Some(found), Some(expected)) => {
+            format!(
+                "byte {at} is {}, it should be {}",
+                byte(*found),
+                byte(*expected)
+            )
+        }
+        (Some(found), None) => format!("byte {at} says format {found}"),
+    }
+}
+
+/// Opens a recording.
+///
+/// One request is outstanding at a time, and each lies within the file. It holds what [`Scan`] and then one
+/// [`ReadChapter`] hold, and the ring of the chapter that is read: at most 256 MiB of frames, and what they decode to.
+/// It tries each chapter of the last run at most once. A machine that has come to its end begins anew.
+#[derive(Debug)]
+pub struct Opening {
+    name: String,
+    size: u64,
+    /// The file's first bytes, for the words about a file that is no recording.
+    first: Vec<u8>,
+    /// `None` at the begin and at the end.
+    phase: Option<Phase>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Scan(Box<Scan>),
+    Newest(Box<Newest>),
+}
+
+/// The newest chapter that can be read is looked for.
+#[derive(Debug)]
+struct Newest {
+    joined: JoinedFiles<Contents>,
+    /// Those not tried yet, the newest last.
+    waiting: Vec<ChapterEntry>,
+    reading: Option<(ChapterEntry, ReadChapter)>,
+    /// What is wrong with those that were tried.
+    damaged: Vec<Damage>,
+}
+
+impl Opening {
+    /// Of a file of `size` bytes; `name` is what people know it by.
+    #[must_use]
+    pub fn new(name: &str, size: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            size,
+            first: Vec::new(),
+            phase: None,
+        }
+    }
+
+    /// Takes in what was asked for; returns what to do next.
+    ///
+    /// # Errors
+    /// If nothing of the file can be shown.
+    pub fn step(&mut self, input: Input) -> Result<Step<Opened>, OpenError> {
+        match self.phase.take() {
+            None => {
+                self.first.clear();
+                self.scan(Box::new(Scan::new(self.size)), input)
+            }
+            Some(Phase::Scan(scan)) => self.scan(scan, input),
+            Some(Phase::Newest(newest)) => self.look(newest, input),
+        }
+    }
+
+    fn scan(&mut self, mut scan: Box<Scan>, input: Input) -> Result<Step<Opened>, OpenError> {
+        if let Input::Bytes(bytes) = &input
+            && self.first.is_empty()
+        {
+            self.first = bytes[..bytes.len().min(FILE_HEADER_BYTES)].to_vec();
+        }
+        let step = scan.step(input);
+        let step = step.map_err(|error| OpenError::of(&error, &self.name, &self.first))?;
+        match step.into_done() {
+            Ok(contents) => {
+                let newest = Newest::of(contents, &self.name)?;
+                self.look(Box::new(newest), Input::Begin)
+            }
+            Err(needs) => {
+                self.phase = Some(Phase::Scan(scan));
+                Ok(needs)
+            }
+        }
+    }
+
+    fn look(&mut self, mut newest: Box<Newest>, input: Input) -> Result<Step<Opened>, OpenError> {
+        let Some(step) = newest.step(input) else {
+            return Err(newest.nothing_read(&self.name));
+        };
+        match step.into_done() {
+            Ok(ring) => {
+                let Newest {
+                    joined, damaged, ..
+                } = *newest;
+                let opened = Opened::new(&self.name, joined, ring, &damaged);
+                let empty = || OpenError::Empty {
+                    name: self.name.clone(),
+                };
+                opened.map(Step::Done).ok_or_else(empty)
+            }
+            Err(needs) => {
+                self.phase = Some(Phase::Newest(newest));
+                Ok(needs)
+            }
+        }
+    }
+}
+
+impl Newest {
+    fn of(contents: Contents, name: &str) -> Result<Self, OpenError> {
+        let joined = JoinedFiles::new(vec![vec![contents]], None).map_err(|error| {
+            let (LogError::SeveralLogs { logs } | LogError::OtherLogs { logs, .. }) = error;
+            OpenError::SeveralLogs {
+                name: name.to_owned(),
+                logs,
+            }
+        })?;
+        let newest = joined.runs().last().map(|run| joined.newest_first(run));
+        let oldest_first = newest.into_iter().flatten().rev();
+        let waiting = oldest_first.map(|(_, entry)| entry.clone()).collect();
+        Ok(Self {
+            joined,
+            waiting,
+            reading: None,
+            damaged: Vec::new(),
+        })
+    }
+
+    /// Reads on; `None` if no chapter can be read.
+    fn step(&mut self, mut input: Input) -> Option<Step<Ring>> {
+        loop {
+            let (entry, mut machine) = match self.reading.take() {
+                Some(reading) => reading,
+                None => {
+                    let entry = self.waiting.pop()?;
+                    let machine = ReadChapter::new(&entry);
+                    (entry, machine)
+                }
+            };
+            let chapter = match machine.step(input).map(Step::into_done) {
+                Ok(Err(needs)) => {
+                    self.reading = Some((entry, machine));
+                    return Some(needs);
+                }
+                Ok(Ok(chapter)) => Ok(chapter),
+                Err(damage) => Err(damage),
+            };
+            let read = chapter.and_then(|chapter| {
+                let ring = self.joined.ring(&chapter);
+                let ring = ring.map_err(|error| undecodable(&entry, error))?;
+                Ok((ring, chapter.damaged))
+            });
+            match read {
+                Ok((ring, damaged)) => {
+                    self.damaged.extend(damaged);
+                    return Some(Step::Done(ring));
+                }
+                Err(damage) => self.damaged.push(damage),
+            }
+            input = Input::Begin;
+        }
+    }
+
+    /// Why there is nothing to show.
+    fn nothing_read(&self, name: &str) -> OpenError {
+        let name = name.to_owned();
+        let scanned = self.joined.files().iter().flat_map(|file| &file.damaged);
+        match self.damaged.iter().chain(scanned).next() {
+            Some(damage) => OpenError::Damaged {
+                name,
+                damage: damage.clone(),
+            },
+            None => OpenError::Empty { name },
+        }
+    }
+}
+
+/// A chapter whose checksums are right and whose records are not.
+fn undecodable(entry: &ChapterEntry, error: DecodeError) -> Damage {
+    let place = entry.closed.or(entry.opening);
+    Damage {
+        block: place.map_or(0, |place| place.number),
+        offset: place.map_or(0, |place| place.offset),
+        kind: DamageKind::Frame(error),
+    }
+}

@@ -1,0 +1,92 @@
+//! What a page shows of a file that cannot be read, or not all of it.
+
+use watchscope_recording::{Contents, Damage};
+
+/// A message in two lines: the first says what is wrong and where, the second what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// What is wrong with which file, at which block and byte.
+    pub what: String,
+    /// What is shown all the same, and what to do.
+    pub advice: String,
+}
+
+/// What to do about damage: a transfer as text is its usual cause.
+pub(crate) const COPY_AGAIN: &str = "Copy the file again, as a binary file.";
+
+/// What of a file is missing although it opened; `None` if nothing is. `also` is the damage that the scan did not see.
+///
+/// It names the first damaged place and counts the others.
+pub(crate) fn missing(name: &str, contents: &Contents, also: &[Damage]) -> Option<Notice> {
+    let known = &contents.damaged;
+    // The scan lists its damage by place.
+    let is_new = |damage: &&Damage| {
+        let from = known.partition_point(|other| other.offset < damage.offset);
+        let mut there = known[from..].iter();
+        !there
+            .by_ref()
+            .take_while(|other| other.offset == damage.offset)
+            .any(|other| other == *damage)
+    };
+    let new: Vec<&Damage> = also.iter().filter(is_new).collect();
+    let all = known.iter().chain(new.iter().copied());
+    let first = all.min_by_key(|damage| damage.offset);
+    let cut = contents.cut.map(|cut| {
+        let (block, offset) = (cut.block, cut.offset);
+        format!("ends inside block {block} at byte {offset}")
+    });
+    let (what, advice) = match (first, cut) {
+        (None, None) => return None,
+        (None, Some(cut)) => (
+            format!("{name} {cut}"),
+            "All before it is shown. The file was cut on its way, or is still being written.",
+        ),
+        (Some(first), cut) => {
+            let mut what = format!("{name}, {first}");
+            match known.len() + new.len() {
+                1 => {}
+                2 => what.push_str("; 1 more place is damaged"),
+                more => what.push_str(&format!("; {} more places are damaged", more - 1)),
+            }
+            if let Some(cut) = cut {
+                what.push_str(&format!("; it {cut}"));
+            }
+            (
+                what,
+                "What could be read is shown. Copy the file again, as a binary file.",
+            )
+        }
+    };
+    Some(Notice {
+        what,
+        advice: advice.to_owned(),
+    })
+}
+
+/// A few of many names, each cut short.
+pub(crate) fn few(names: &[String]) -> String {
+    const NAMED: usize = 4;
+    const CHARS: usize = 60;
+    let shown: Vec<String> = names
+        .iter()
+        .take(NAMED)
+        .map(|name| match name.char_indices().nth(CHARS) {
+            Some((end, _)) => format!("{}…", &name[..end]),
+            None => name.clone(),
+        })
+        .collect();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// A byte as people read it: `"{"`, or `0x89` if it is no printable one.
+pub(crate) fn byte(byte: u8) -> String {
+    if byte.is_ascii_graphic() {
+        format!("\"{}\"", char::from(byte))
+    } else {
+        format!("{byte:#04x}")
+    }
+}

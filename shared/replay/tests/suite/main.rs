@@ -1,0 +1,14 @@
+//! What this crate promises, in one binary so that it links once. A module per subject.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(unreachable_pub, reason = "modules of one test")]
+
+#[path = "../../../cases.rs"]
+mod cases;
+#[path = "../../../timeline/tests/suite/common/mod.rs"]
+mod common;
+mod files;
+mod hostile;
+mod joining;
+mod opening;
+mod serving;
+mod viewer;
