@@ -29,8 +29,37 @@ use crate::view::View;
 
 /// Draws the strip of a scale, `height` high (whole px, at least 44), with `view` framed in it.
 #[must_use]
-pub fn overview(store: &Store, scale: &Overview, view: &View, now: Time, height: Px) -> Scene {
-    paint::paint(store, scale, view, now, height)
+pub fn overview(
+    store: &Store,
+    scale: &Overview,
+    view: &View,
+    moments: Moments,
+    height: Px,
+) -> Scene {
+    paint::paint(store, scale, view, moments, height)
+}
+
+/// The moments that a strip marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moments {
+    /// Now, or the end of a recording.
+    pub now: Time,
+    /// Whether it is the end of a recording.
+    pub is_end: bool,
+    /// The moment that panels answer for, if it is not now.
+    pub as_of: Option<Time>,
+}
+
+impl Moments {
+    /// Of a live log whose panels answer for now.
+    #[must_use]
+    pub fn live(now: Time) -> Self {
+        Self {
+            now,
+            is_end: false,
+            as_of: None,
+        }
+    }
 }
 
 /// The two lines of the strip's label: how far back it reaches, and how much of all that is kept that is, as

@@ -69,6 +69,7 @@ impl Model {
             Density::Compact
         };
         self.lanes.height = Some(Px::from_f64(self.rows_px()));
+        self.lanes.is_held = self.panels.playing.is_some();
         self.lanes.selected = self.pick.selected;
         self.lanes.records = self.second.map(|second| second.records);
         self.rows = self.lanes.rows(&self.store, &self.view, now);
