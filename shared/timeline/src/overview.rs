@@ -20,7 +20,7 @@ mod troubles;
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
 
-pub use self::scale::{Grip, Overview, REACH_US, grip_at};
+pub use self::scale::{Grip, Moments, Overview, REACH_US, grip_at};
 pub use self::troubles::{TroubleMark, next_trouble, previous_trouble, troubles};
 use crate::format::duration;
 use crate::scene::{Px, Scene};
@@ -37,29 +37,6 @@ pub fn overview(
     height: Px,
 ) -> Scene {
     paint::paint(store, scale, view, moments, height)
-}
-
-/// The moments that a strip marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moments {
-    /// Now, or the end of a recording.
-    pub now: Time,
-    /// Whether it is the end of a recording.
-    pub is_end: bool,
-    /// The moment that panels answer for, if it is not now.
-    pub as_of: Option<Time>,
-}
-
-impl Moments {
-    /// Of a live log whose panels answer for now.
-    #[must_use]
-    pub fn live(now: Time) -> Self {
-        Self {
-            now,
-            is_end: false,
-            as_of: None,
-        }
-    }
 }
 
 /// The two lines of the strip's label: how far back it reaches, and how much of all that is kept that is, as

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::signals::Signals;
+use crate::core::panel_state::SPEEDS;
 use crate::core::person::Person;
-use crate::core::second::SPEEDS;
 use crate::core::shown::ReplayShown;
 use crate::runtime::page::act;
 

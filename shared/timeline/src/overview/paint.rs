@@ -5,11 +5,10 @@ use std::ops::Range;
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
 
-use super::Moments;
 use super::density::{Density, Heights};
 use super::known::{BREAK_PX, Known, is_gone, runs};
 use super::problems::{Overlaps, Problems, TICK_INKS};
-use super::scale::Overview;
+use super::scale::{Moments, Overview};
 use crate::format::{date, text_width, tick};
 use crate::scene::{
     Align, Area, Column, Hatch, Primitive, Px, STRIP_COLUMN_PX, Scene, Step, Stroke, TextLine,

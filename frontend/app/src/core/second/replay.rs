@@ -6,11 +6,9 @@ use watchscope_timeline::format;
 use watchscope_timeline::store::Coverage;
 
 use crate::core::model::Model;
-use crate::core::panel_state::Playing;
+use crate::core::panel_state::{Playing, SPEEDS};
 use crate::core::shown::ReplayShown;
 
-/// Speeds, in seconds of the recording a second.
-pub const SPEEDS: [u32; 4] = [1, 10, 60, 600];
 /// Time in which nobody watched plays in this time at most, in microseconds.
 const SEAM_US: i64 = 1_000_000;
 /// A page that slept does not jump: more than this does not pass between two frames, in milliseconds.
@@ -177,7 +175,7 @@ impl Model {
         }
     }
 
-    /// Moves the time by so many microseconds.
+    /// Moves the time of the recording.
     pub(super) fn seek_by(&mut self, by_us: i64) {
         let to = self.recorded_to().unwrap_or_default();
         let at = self.marked.as_of.unwrap_or(to);
