@@ -376,7 +376,7 @@ const RECORDING: Crate = Crate {
         ),
         room(
             "writing",
-            &["write", "copy", "extract"],
+            &["write", "copy", "extract", "saving"],
             &["base", "block", "payloads", "reading"],
         ),
         room(
