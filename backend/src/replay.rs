@@ -7,7 +7,7 @@ use bytes::Bytes;
 use thiserror::Error;
 use watchscope_log::{Fetched, Recording, Ring};
 use watchscope_model::{EpochId, Seq};
-use watchscope_replay::{Run, clock_start, first_body, first_chapter};
+use watchscope_replay::{clock_start, first_body, first_chapter};
 
 use crate::log::{LogHandle, SystemClock};
 use crate::recordings::{Joined, OpenError, Past, body_in, chapter_in, name_of as file_name};
@@ -21,10 +21,10 @@ pub enum ReplayError {
     /// A file cannot be read.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The newest run has no chapter that can be read.
-    #[error("no chapter of the last run can be read: {reason}")]
+    /// No chapter can be read.
+    #[error("no chapter can be read: {reason}")]
     NotRead {
-        /// What is wrong with the last one that was tried.
+        /// What is wrong with the newest.
         reason: String,
     },
 }
@@ -44,10 +44,9 @@ impl Replay {
     /// disk.
     ///
     /// # Errors
-    /// If nothing of the last run can be read.
-    pub fn open(joined: Joined, name: &str) -> Result<Self, ReplayError> {
-        let run = joined.runs().last().ok_or(ReplayError::Empty)?;
-        let ring = newest_chapter(&joined, run)?;
+    /// If no chapter can be read.
+    pub fn open(mut joined: Joined, name: &str) -> Result<Self, ReplayError> {
+        let ring = newest_chapter(&mut joined)?;
         let recording = joined.recording(name).ok_or(ReplayError::Empty)?;
         let clock = Arc::new(SystemClock::start_at(clock_start(recording.to)));
         Ok(Self {
@@ -58,22 +57,33 @@ impl Replay {
     }
 }
 
-/// A ring with the newest chapter of a run that can be read.
-fn newest_chapter(joined: &Joined, run: &Run) -> Result<Ring, ReplayError> {
-    let mut reason = None;
-    for (file, entry) in joined.newest_first(run) {
+/// A ring with the newest chapter that can be read. The log of watchscope itself says what cannot.
+fn newest_chapter(joined: &mut Joined) -> Result<Ring, ReplayError> {
+    let mut newest = None;
+    for place in joined.newest_first() {
+        let (file, entry) = joined.entry(place);
+        let path = file.path().display().to_string();
         let read = file.chapter(entry)?.map_err(|damage| damage.to_string());
-        let ring =
-            read.and_then(|chapter| joined.ring(&chapter).map_err(|error| error.to_string()));
+        let ring = read.and_then(|chapter| {
+            let ring = joined.start_from(place, &chapter);
+            ring.map_err(|error| error.to_string())
+        });
         match ring {
-            Ok(ring) => return Ok(ring),
+            Ok(ring) => {
+                match joined.unread_runs() {
+                    0 => {}
+                    runs => tracing::warn!("no record of the last {runs} runs can be read"),
+                }
+                return Ok(ring);
+            }
             Err(why) => {
-                let path = file.path().display();
-                reason = Some(format!("{path}, {why}"));
+                let reason = format!("{path}, {why}");
+                tracing::warn!("{reason}");
+                newest.get_or_insert(reason);
             }
         }
     }
-    match reason {
+    match newest {
         Some(reason) => Err(ReplayError::NotRead { reason }),
         None => Err(ReplayError::Empty),
     }

@@ -1,7 +1,7 @@
 //! Recordings and folders of them, opened to be read as one.
 
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -48,6 +48,12 @@ impl Deref for Joined {
 
     fn deref(&self) -> &Self::Target {
         &self.0
+    }
+}
+
+impl DerefMut for Joined {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
     }
 }
 

@@ -9,6 +9,7 @@ use thiserror::Error;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 use watchscope_model::{EpochId, LogId, Seq};
+use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Contents, FileBlock, WriteError, Writer};
 
 use super::bodies::BodyCollector;
@@ -19,8 +20,6 @@ use crate::log::{FrameRead, FrameReader, LogHandle};
 
 /// The longest that a sealed segment waits to be written.
 const WAIT: Duration = Duration::from_secs(1);
-/// Version of the rules by which bodies are redacted.
-const REDACTION: u32 = 1;
 
 /// Why a recording stopped.
 #[derive(Debug, Error)]
@@ -122,7 +121,7 @@ pub struct Recorder {
 pub fn file_block(log: &LogId, epoch: &EpochId) -> FileBlock {
     FileBlock {
         watchscope: env!("CARGO_PKG_VERSION").to_owned(),
-        redaction: REDACTION,
+        redaction: REDACTION_VERSION,
         ..FileBlock::new(log, epoch)
     }
 }

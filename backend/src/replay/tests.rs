@@ -6,10 +6,11 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use watchscope_log::{Reader, Step};
 use watchscope_model::Seq;
+use watchscope_recording::{Form, Piece, Source, copy};
 
 use self::viewer::{Local, Page, Server};
 use super::*;
-use crate::log::tests::{note, open};
+use crate::log::tests::{note, open, open_run};
 use crate::recordings::{HostDisk, Recorder, file_block, record};
 
 #[path = "../../../shared/replay/tests/suite/viewer.rs"]
@@ -93,10 +94,9 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// What the recorder wrote of a log with several chapters; as it was before it was finished, and finished.
-async fn recorded() -> (Vec<u8>, Vec<u8>) {
+async fn recorded(log: LogHandle) -> (Vec<u8>, Vec<u8>) {
     let (_folder, path) = written(b"");
     std::fs::remove_file(&path).unwrap();
-    let log = open(64 << 20, 0);
     let block = file_block(log.log(), log.epoch());
     let recorder = Recorder::create(Arc::new(HostDisk), &path, block).unwrap();
     let recording = tokio::spawn(record(log.frames(), recorder));
@@ -113,7 +113,7 @@ async fn recorded() -> (Vec<u8>, Vec<u8>) {
 
 #[tokio::test(start_paused = true)]
 async fn a_page_that_opens_a_file_itself_gets_the_messages_and_picture_of_one_that_is_served_it() {
-    let (unfinished, finished) = recorded().await;
+    let (unfinished, finished) = recorded(open(64 << 20, 0)).await;
     assert_eq!(is_the_same(&finished), 400);
     let without_index = &finished[..finished.len() - 30];
     assert_eq!(is_the_same(without_index), 400);
@@ -125,6 +125,38 @@ async fn a_page_that_opens_a_file_itself_gets_the_messages_and_picture_of_one_th
     let written = is_the_same(&unfinished);
     let cut = is_the_same(&unfinished[..unfinished.len() / 2]);
     assert!(0 < cut && cut < written, "{cut} of {written}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_does_one_whose_last_run_cannot_be_read() {
+    let (_, first) = recorded(open_run("first", 64 << 20)).await;
+    let (_, second) = recorded(open_run("second", 64 << 20)).await;
+    let contents = [&first, &second].map(|file| viewer::open(file).unwrap().contents().clone());
+    let sources = contents.each_ref().map(|contents| Source {
+        contents,
+        chapters: &[0],
+        with_bodies: false,
+    });
+    let pieces = copy(&sources, Form::Copy).unwrap();
+    let mut both = Vec::new();
+    for piece in pieces {
+        both.extend(match piece {
+            Piece::Bytes(bytes) => bytes,
+            Piece::Copy {
+                source,
+                offset,
+                len,
+            } => {
+                let from = [&first, &second][source];
+                from[offset as usize..(offset + len) as usize].to_vec()
+            }
+        });
+    }
+    let all = is_the_same(&both);
+    let opened = viewer::open(&both).unwrap();
+    let last = opened.contents().chapters[1].closed.unwrap();
+    both[last.end() as usize - 1] ^= 1;
+    assert_eq!(is_the_same(&both) * 2, all);
 }
 
 #[test]

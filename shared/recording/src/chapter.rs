@@ -37,7 +37,8 @@ impl Frames {
         Ok(Self::split(bytes)?)
     }
 
-    fn split(bytes: Vec<u8>) -> Result<Self, DecodeError> {
+    /// The same with the decoder's error.
+    pub(crate) fn split(bytes: Vec<u8>) -> Result<Self, DecodeError> {
         let mut places = Vec::new();
         let mut rest = &bytes[..];
         while !rest.is_empty() {

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use watchscope_model::chapter::{ChapterReader, ChapterWriter, Fold};
+use watchscope_model::chapter::{ChapterReader, ChapterWriter, Fold, Opening};
 use watchscope_model::codec::DecodeError;
 use watchscope_model::event::{Finding, Loss};
 use watchscope_model::vocabulary::LossPlace;
@@ -172,7 +172,7 @@ impl Out {
 /// Makes an extract of the chapters of one log and one run of its writer.
 ///
 /// Holds the fold and the chapter being made. Where the chapters that it gets leave a hole, the next one begins with its
-/// own snapshot.
+/// own snapshot. Where they overlap, a record is taken from the first that has it.
 #[derive(Debug)]
 pub struct Extract {
     stretch: Stretch,
@@ -207,23 +207,26 @@ impl Extract {
     /// # Errors
     /// If a frame cannot be read.
     pub fn chapter(&mut self, frames: &Frames) -> Result<Vec<Out>, ExtractError> {
-        let mut first = Seq(0);
-        let mut done = Vec::new();
-        self.take(frames, &mut first, &mut done)
-            .map_err(|error| ExtractError::Frame { first, error })?;
-        Ok(done)
+        let opened = ChapterReader::open(frames.head());
+        let opened = opened.map_err(|error| ExtractError::Frame {
+            first: Seq(0),
+            error,
+        })?;
+        let first = opened.0.next_seq();
+        let done = self.opened(opened, frames);
+        done.map_err(|error| ExtractError::Frame { first, error })
     }
 
-    fn take(
+    /// As [`Self::chapter`], of a chapter whose head frame was read.
+    pub(crate) fn opened(
         &mut self,
+        (mut reader, opening): (ChapterReader, Opening),
         frames: &Frames,
-        first: &mut Seq,
-        done: &mut Vec<Out>,
-    ) -> Result<(), DecodeError> {
-        let (mut reader, opening) = ChapterReader::open(frames.head())?;
-        *first = reader.next_seq();
+    ) -> Result<Vec<Out>, DecodeError> {
+        let mut done = Vec::new();
+        let mut next = reader.next_seq();
         let follows = self.run.as_ref().is_some_and(|run| {
-            run.next() == *first && run.log == opening.log && run.epoch == opening.epoch
+            next <= run.next() && run.log == opening.log && run.epoch == opening.epoch
         });
         if !follows {
             if let Some(run) = self.run.take() {
@@ -241,14 +244,18 @@ impl Extract {
             });
         }
         let Some(run) = &mut self.run else {
-            return Ok(());
+            return Ok(done);
         };
         for segment in frames.segments() {
             if self.is_over {
                 break;
             }
             for entry in reader.entries(segment)? {
-                let seq = run.next();
+                let seq = next;
+                next = seq.next();
+                if seq < run.next() {
+                    continue;
+                }
                 let at = match &entry {
                     Some(Entry::Record(record)) => record.at,
                     Some(Entry::Inside(record)) => record.at,
@@ -268,7 +275,14 @@ impl Extract {
             }
         }
         done.append(&mut run.done);
-        Ok(())
+        Ok(done)
+    }
+
+    /// The fold behind the last record of the stretch that was taken in, with what it has of the lanes; `None` before the
+    /// first.
+    pub(crate) fn state(&self) -> Option<&State> {
+        let run = self.run.as_ref()?;
+        run.making.as_ref().map(|_| &run.state)
     }
 
     /// Ends the extract; returns the chapters that are left.
@@ -408,14 +422,14 @@ impl Run {
                 place: LossPlace::Withheld,
                 count: if is_first { count } else { 0 },
                 from_seq: is_first.then_some(first),
-                to_seq: is_first.then(|| Seq(first.0 + (count - 1))),
+                to_seq: is_first.then(|| Seq(first.0.saturating_add(count - 1))),
                 watch: None,
                 bytes: None,
                 reason,
                 what: None,
             };
             let record = Record {
-                seq: Seq(first.0 + place),
+                seq: Seq(first.0.saturating_add(place)),
                 at,
                 event: loss.into(),
             };

@@ -29,6 +29,7 @@ mod format;
 mod index;
 mod machine;
 mod read_chapter;
+mod saving;
 mod scan;
 mod summary;
 mod walk;
@@ -50,6 +51,7 @@ pub use format::{
 pub use index::CHAPTERS_BETWEEN_INDEXES;
 pub use machine::{Input, Step};
 pub use read_chapter::{Chapter, ReadChapter};
+pub use saving::{MAX_SAVED_BYTES, MAX_SAVED_CHAPTERS, Saved, Saving, SavingError, SavingStep};
 pub use scan::Scan;
 pub use summary::FrameSummarizer;
 pub use write::{Closing, Packing, Writer};

@@ -52,6 +52,8 @@ pub enum LogError {
 pub struct JoinedFiles<F> {
     files: Vec<F>,
     runs: Vec<Run>,
+    /// How many runs behind them have records, none of which can be read.
+    unread_runs: usize,
 }
 
 /// A run of the log's writer, and its chapters: by their first record, of those that several files hold the longest
@@ -70,6 +72,13 @@ struct Place {
     chapter: usize,
 }
 
+/// Which chapter of which run.
+#[derive(Clone, Copy, Debug)]
+pub struct ChapterPlace {
+    run: usize,
+    place: Place,
+}
+
 impl<F: Recorded> JoinedFiles<F> {
     /// Joins files that are named in groups, as a folder's files are one. `log` picks one of several logs.
     ///
@@ -83,7 +92,11 @@ impl<F: Recorded> JoinedFiles<F> {
         let files: Vec<F> = groups.into_iter().flatten().collect();
         let log = one_log(&files, log)?;
         let runs = runs(&files, &log);
-        Ok(Self { files, runs })
+        Ok(Self {
+            files,
+            runs,
+            unread_runs: 0,
+        })
     }
 
     /// The files.
@@ -113,27 +126,68 @@ impl<F: Recorded> JoinedFiles<F> {
         last.max().unwrap_or_default()
     }
 
-    /// A run's chapters that have records, the newest first: the first that can be read is what a reader starts from.
-    #[must_use]
-    pub fn newest_first<'a>(&'a self, run: &'a Run) -> Vec<(&'a F, &'a ChapterEntry)> {
-        let chapters = self.chapters(run);
-        let mut chapters: Vec<_> = chapters
-            .filter(|(_, entry)| entry.summary.records() > 0)
-            .collect();
-        chapters.sort_by_key(|(_, entry)| (entry.summary.last, entry.summary.first));
-        chapters.reverse();
-        chapters
+    /// How many records the runs have. Of a chapter that several files hold, the longest counts.
+    pub(crate) fn records(&self) -> u64 {
+        let mut records: u64 = 0;
+        for run in &self.runs {
+            let mut chapters: Vec<_> = self.chapters(run).map(|(_, entry)| entry).collect();
+            chapters.dedup_by_key(|entry| entry.summary.first);
+            let each = chapters.iter().map(|entry| entry.summary.records());
+            records = each.fold(records, u64::saturating_add);
+        }
+        records
     }
 
-    /// A ring with a chapter of the last run, whose catalogue lists all that the files hold.
+    /// The chapters that have records: those of the newest run first, and of each run the newest first. A reader starts
+    /// from the first that can be read.
+    #[must_use]
+    pub fn newest_first(&self) -> Vec<ChapterPlace> {
+        let mut newest_first = Vec::new();
+        for (run, of) in self.runs.iter().enumerate().rev() {
+            let places = of.chapters.iter().map(|&place| ChapterPlace { run, place });
+            let mut places: Vec<_> = places
+                .filter(|place| self.entry(*place).1.summary.records() > 0)
+                .collect();
+            places.sort_by_key(|place| {
+                let summary = &self.entry(*place).1.summary;
+                (summary.last, summary.first)
+            });
+            newest_first.extend(places.into_iter().rev());
+        }
+        newest_first
+    }
+
+    /// A chapter's file, and what that lists of it.
+    #[must_use]
+    pub fn entry(&self, ChapterPlace { place, .. }: ChapterPlace) -> (&F, &ChapterEntry) {
+        let file = &self.files[place.file];
+        (file, &file.contents().chapters[place.chapter])
+    }
+
+    /// Starts from the newest chapter that can be read: leaves out the runs behind its run, and returns a ring with the
+    /// chapter, whose catalogue lists all that is left.
     ///
     /// # Errors
-    /// If a frame of the chapter cannot be read or does not follow the one before.
-    pub fn ring(&self, newest: &Chapter) -> Result<Ring, DecodeError> {
+    /// If a frame of the chapter cannot be read or does not follow the one before. Nothing is left out then.
+    pub fn start_from(
+        &mut self,
+        place: ChapterPlace,
+        newest: &Chapter,
+    ) -> Result<Ring, DecodeError> {
         let frames = &newest.frames;
         let mut ring = Ring::recorded(frames.head(), frames.segments())?;
+        let behind = &self.runs[place.run + 1..];
+        let unread = behind.iter().filter(|run| self.last(run) > Seq(0));
+        self.unread_runs += unread.count();
+        self.runs.truncate(place.run + 1);
         ring.catalogue_mut().set_files(&self.file_runs());
         Ok(ring)
+    }
+
+    /// How many runs were left out that have records, none of which can be read.
+    #[must_use]
+    pub fn unread_runs(&self) -> usize {
+        self.unread_runs
     }
 
     /// What a viewer's welcome says of the files; `None` if they hold no record. `name` is for people.

@@ -20,14 +20,16 @@
 
 #![forbid(unsafe_code)]
 
+mod about;
 mod fetch;
 mod joined;
 mod opened;
 mod opening;
 mod words;
 
+pub use about::About;
 pub use fetch::{FetchBody, FetchChapter, first_body, first_chapter, holding};
-pub use joined::{JoinedFiles, LogError, Recorded, Run, clock_start};
+pub use joined::{ChapterPlace, JoinedFiles, LogError, Recorded, Run, clock_start};
 pub use opened::{NO_CLUSTER, Next, Opened};
 pub use opening::{OpenError, Opening};
 pub use words::Notice;

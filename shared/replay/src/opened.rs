@@ -8,6 +8,7 @@ use watchscope_model::wire::CommandDone;
 use watchscope_model::{EpochId, Seq, Time};
 use watchscope_recording::{ChapterEntry, Contents, Damage};
 
+use crate::about::About;
 use crate::fetch::{FetchBody, FetchChapter};
 use crate::joined::{JoinedFiles, clock_start};
 use crate::words::{self, Notice};
@@ -45,7 +46,7 @@ pub struct Opened {
     joined: JoinedFiles<Contents>,
     ring: Ring,
     recording: Recording,
-    missing: Option<Notice>,
+    about: About,
     reader: Reader,
     /// The host's clock when the first viewer came.
     began: Option<Duration>,
@@ -64,14 +65,17 @@ impl Opened {
     ) -> Option<Self> {
         let recording = joined.recording(name)?;
         let missing = joined.files().first();
-        let missing = missing.and_then(|contents| words::missing(name, contents, damaged));
+        let unread_runs = joined.unread_runs();
+        let missing =
+            missing.and_then(|contents| words::missing(name, contents, damaged, unread_runs));
+        let about = About::new(name, &joined, missing)?;
         Some(Self {
             name: name.to_owned(),
             reader: reader(&recording),
             joined,
             ring,
             recording,
-            missing,
+            about,
             began: None,
             fetching: None,
             fetches: 0,
@@ -94,7 +98,13 @@ impl Opened {
     /// What of the file could not be read, as far as it was looked at when it was opened; `None` if all could.
     #[must_use]
     pub fn missing(&self) -> Option<&Notice> {
-        self.missing.as_ref()
+        self.about.notice.as_ref()
+    }
+
+    /// What a page says of it.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        &self.about
     }
 
     /// A viewer comes, or comes again. The first need not be announced.

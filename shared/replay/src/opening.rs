@@ -1,9 +1,9 @@
 //! The machine that opens a recording without a server: scans it, reads its newest chapter, and is then [`Opened`].
 //!
 //! ```text
-//!   Scan ─► Contents ─► the last run's newest chapter ─┬─ read ─► Opened
-//!                         ▲            no: the one before it
-//!                         └─────────────────────────────┘
+//!   Scan ─► Contents ─► the newest chapter ─┬─ read ─► Opened
+//!                         ▲  no: the one before it, in the run or in the run before
+//!                         └──────────────────┘
 //! ```
 
 use thiserror::Error;
@@ -14,7 +14,7 @@ use watchscope_recording::{
     ReadChapter, ReadError, Scan, Step,
 };
 
-use crate::joined::{JoinedFiles, LogError};
+use crate::joined::{ChapterPlace, JoinedFiles, LogError};
 use crate::opened::Opened;
 use crate::words::{COPY_AGAIN, Notice, byte, few};
 
@@ -67,7 +67,7 @@ pub enum OpenError {
         /// The file.
         name: String,
     },
-    /// Nothing of its last run can be read.
+    /// None of its chapters can be read.
     #[error("no record in {name} can be read: {damage}")]
     Damaged {
         /// The file.
@@ -155,7 +155,7 @@ fn beginning(found: &Option<u8>, at: usize) -> String {
 ///
 /// One request is outstanding at a time, and each lies within the file. It holds what [`Scan`] and then one
 /// [`ReadChapter`] hold, and the ring of the chapter that is read: at most 256 MiB of frames, and what they decode to.
-/// It tries each chapter of the last run at most once. A machine that has come to its end begins anew.
+/// It tries each chapter at most once. A machine that has come to its end begins anew.
 #[derive(Debug)]
 pub struct Opening {
     name: String,
@@ -177,8 +177,8 @@ enum Phase {
 struct Newest {
     joined: JoinedFiles<Contents>,
     /// Those not tried yet, the newest last.
-    waiting: Vec<ChapterEntry>,
-    reading: Option<(ChapterEntry, ReadChapter)>,
+    waiting: Vec<ChapterPlace>,
+    reading: Option<(ChapterPlace, ReadChapter)>,
     /// What is wrong with those that were tried.
     damaged: Vec<Damage>,
 }
@@ -262,9 +262,8 @@ impl Newest {
                 logs,
             }
         })?;
-        let newest = joined.runs().last().map(|run| joined.newest_first(run));
-        let oldest_first = newest.into_iter().flatten().rev();
-        let waiting = oldest_first.map(|(_, entry)| entry.clone()).collect();
+        let mut waiting = joined.newest_first();
+        waiting.reverse();
         Ok(Self {
             joined,
             waiting,
@@ -276,25 +275,25 @@ impl Newest {
     /// Reads on; `None` if no chapter can be read.
     fn step(&mut self, mut input: Input) -> Option<Step<Ring>> {
         loop {
-            let (entry, mut machine) = match self.reading.take() {
+            let (place, mut machine) = match self.reading.take() {
                 Some(reading) => reading,
                 None => {
-                    let entry = self.waiting.pop()?;
-                    let machine = ReadChapter::new(&entry);
-                    (entry, machine)
+                    let place = self.waiting.pop()?;
+                    let (_, entry) = self.joined.entry(place);
+                    (place, ReadChapter::new(entry))
                 }
             };
             let chapter = match machine.step(input).map(Step::into_done) {
                 Ok(Err(needs)) => {
-                    self.reading = Some((entry, machine));
+                    self.reading = Some((place, machine));
                     return Some(needs);
                 }
                 Ok(Ok(chapter)) => Ok(chapter),
                 Err(damage) => Err(damage),
             };
             let read = chapter.and_then(|chapter| {
-                let ring = self.joined.ring(&chapter);
-                let ring = ring.map_err(|error| undecodable(&entry, error))?;
+                let ring = self.joined.start_from(place, &chapter);
+                let ring = ring.map_err(|error| undecodable(self.joined.entry(place).1, error))?;
                 Ok((ring, chapter.damaged))
             });
             match read {

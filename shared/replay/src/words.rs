@@ -1,9 +1,10 @@
 //! What a page shows of a file that cannot be read, or not all of it.
 
+use serde::Serialize;
 use watchscope_recording::{Contents, Damage};
 
 /// A message in two lines: the first says what is wrong and where, the second what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
     /// What is wrong with which file, at which block and byte.
     pub what: String,
@@ -14,10 +15,16 @@ pub struct Notice {
 /// What to do about damage: a transfer as text is its usual cause.
 pub(crate) const COPY_AGAIN: &str = "Copy the file again, as a binary file.";
 
-/// What of a file is missing although it opened; `None` if nothing is. `also` is the damage that the scan did not see.
+/// What of a file is missing although it opened; `None` if nothing is. `also` is the damage that the scan did not see,
+/// `unread_runs` counts the last runs of which no record can be read.
 ///
 /// It names the first damaged place and counts the others.
-pub(crate) fn missing(name: &str, contents: &Contents, also: &[Damage]) -> Option<Notice> {
+pub(crate) fn missing(
+    name: &str,
+    contents: &Contents,
+    also: &[Damage],
+    unread_runs: usize,
+) -> Option<Notice> {
     let known = &contents.damaged;
     // The scan lists its damage by place.
     let is_new = |damage: &&Damage| {
@@ -47,6 +54,11 @@ pub(crate) fn missing(name: &str, contents: &Contents, also: &[Damage]) -> Optio
                 1 => {}
                 2 => what.push_str("; 1 more place is damaged"),
                 more => what.push_str(&format!("; {} more places are damaged", more - 1)),
+            }
+            match unread_runs {
+                0 => {}
+                1 => what.push_str("; no record of its last run can be read"),
+                runs => what.push_str(&format!("; no record of its last {runs} runs can be read")),
             }
             if let Some(cut) = cut {
                 what.push_str(&format!("; it {cut}"));

@@ -7,6 +7,7 @@ mod format;
 mod making;
 mod mutations;
 mod reading;
+mod saving;
 mod summaries;
 mod world;
 mod writing;

@@ -49,7 +49,12 @@ pub struct File {
 impl File {
     /// Of a log and a run.
     pub fn of(log: &str, epoch: &EpochId) -> Self {
-        let (writer, bytes) = Writer::begin(&FileBlock::new(&log.into(), epoch)).unwrap();
+        Self::with(&FileBlock::new(&log.into(), epoch))
+    }
+
+    /// Of what a block says.
+    pub fn with(block: &FileBlock) -> Self {
+        let (writer, bytes) = Writer::begin(block).unwrap();
         Self { writer, bytes }
     }
 
@@ -88,9 +93,13 @@ impl File {
     }
 
     /// What follows is of another run.
-    pub fn then(mut self, log: &str, epoch: &EpochId) -> Self {
-        let block = FileBlock::new(&log.into(), epoch);
-        self.bytes.extend(self.writer.file(&block).unwrap());
+    pub fn then(self, log: &str, epoch: &EpochId) -> Self {
+        self.then_with(&FileBlock::new(&log.into(), epoch))
+    }
+
+    /// The same of what a block says.
+    pub fn then_with(mut self, block: &FileBlock) -> Self {
+        self.bytes.extend(self.writer.file(block).unwrap());
         self
     }
 

@@ -48,8 +48,10 @@ fn of_a_chapter_that_several_files_hold_the_longest_comes_first_and_is_listed_on
     let (cut, all) = (cut.unfinished(), whole(&log, 12));
     let joined = joined(&[&[&cut], &[&all]]);
     assert_eq!(pictured(&joined), "a 1-12 1-12 13-24 13-20 25-31");
-    let newest = joined.newest_first(&joined.runs()[0]);
-    let newest: Vec<Seq> = newest.iter().map(|(_, entry)| entry.summary.last).collect();
+    let newest = joined.newest_first().into_iter();
+    let newest: Vec<Seq> = newest
+        .map(|place| joined.entry(place).1.summary.last)
+        .collect();
     assert_eq!(newest, [31, 24, 20, 12, 12].map(Seq));
     assert_eq!(joined.last(&joined.runs()[0]), Seq(31));
     let holding = joined.holding(&"a".into(), Seq(14));

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use watchscope_recording::{FORMAT_VERSION, MAGIC};
+use watchscope_model::{EpochId, Time};
+use watchscope_recording::{ClusterName, FORMAT_VERSION, FileBlock, Form, MAGIC};
 use watchscope_replay::{Next, Notice};
 
 use crate::files::{File, cuts, damage_chapter, fixture, run, scanned, whole};
@@ -149,6 +150,138 @@ fn a_newest_chapter_that_is_damaged_gives_way_to_the_one_before() {
     });
     assert_eq!(page.welcome.unwrap().head.0, end as u64);
     assert_eq!(page.store.records(), end as u64);
+}
+
+/// Two runs, and a third of which only the snapshot was written, or a chapter.
+fn runs(has_third: bool) -> Vec<u8> {
+    let (first, second, third) = (run("a", 0.0, 20), run("b", 60.0, 10), run("c", 90.0, 5));
+    let file = File::of("log", &first.epoch)
+        .closed(&first, &cuts(&first, 9))
+        .then("log", &second.epoch)
+        .closed(&second, &cuts(&second, 9))
+        .then("log", &third.epoch);
+    let file = match has_third {
+        true => file.closed(&third, &[(0, 4)]),
+        false => file.open(&third, (0, 0)),
+    };
+    file.finished()
+}
+
+/// Damages all chapters of all runs from one on.
+fn damage_from(file: &mut [u8], run: usize) {
+    let chapters = scanned(file).chapters;
+    for (number, entry) in chapters.iter().enumerate() {
+        if entry.file >= Some(run) && entry.closed.is_some() {
+            damage_chapter(file, number);
+        }
+    }
+}
+
+/// The run that a page starts from, how many records it shows, and the time up to which it is recorded.
+fn started(file: &[u8]) -> (String, u64, Time) {
+    let opened = open(file).unwrap();
+    let page = Page::visit(&mut Local { opened, file });
+    let welcome = page.welcome.unwrap();
+    assert!(page.not_read.is_empty(), "what is left out is not listed");
+    let to = welcome.recorded_to.unwrap();
+    (welcome.epoch.to_string(), page.store.records(), to)
+}
+
+#[test]
+fn a_last_run_without_a_record_gives_way_to_the_one_before_and_misses_nothing() {
+    let file = runs(false);
+    let second = run("b", 60.0, 10);
+    let (records, end) = (second.records.len(), second.records.last().unwrap().at);
+    let all = records + run("a", 0.0, 20).records.len();
+    assert_eq!(started(&file), ("b".to_owned(), all as u64, end));
+    assert_eq!(missing(&file), "nothing");
+    let last = run("c", 90.0, 5).records[3].at;
+    assert_eq!(started(&runs(true)), ("c".to_owned(), all as u64 + 4, last));
+}
+
+#[test]
+fn last_runs_of_which_nothing_can_be_read_are_left_out_and_counted() {
+    let (mut file, mut both) = (runs(false), runs(true));
+    damage_from(&mut file, 1);
+    damage_from(&mut both, 1);
+    let first = run("a", 0.0, 20);
+    let (records, end) = (first.records.len(), first.records.last().unwrap().at);
+    let expected = ("a".to_owned(), records as u64, end);
+    assert_eq!(
+        (started(&file), started(&both)),
+        (expected.clone(), expected)
+    );
+    let said = [missing(&file), missing(&both)];
+    insta::assert_snapshot!(said.join("\n"), @r"
+    a.wscope, block 6 at byte 1716 is damaged: its checksum is 802d4e85, it should be f72a7e13; 2 more places are damaged; no record of its last run can be read
+    What could be read is shown. Copy the file again, as a binary file.
+    a.wscope, block 6 at byte 1716 is damaged: its checksum is 802d4e85, it should be f72a7e13; 3 more places are damaged; no record of its last 2 runs can be read
+    What could be read is shown. Copy the file again, as a binary file.
+    ");
+}
+
+/// What a page says of a file, as it gets it.
+fn about(file: &[u8]) -> String {
+    serde_json::to_string_pretty(open(file).unwrap().about()).unwrap()
+}
+
+#[test]
+fn a_page_gets_the_numbers_of_an_opened_file_and_what_its_last_run_is_of() {
+    insta::assert_snapshot!(about(&fixture("version-1-cut.wscope")), @r#"
+    {
+      "name": "a.wscope",
+      "bytes": 4032,
+      "fromUs": 1763715600700000,
+      "toUs": 1763715642000000,
+      "records": 60,
+      "epochs": 1,
+      "cluster": null,
+      "form": "recorded",
+      "withheld": [],
+      "watchscope": "0.1.0",
+      "notice": {
+        "what": "a.wscope ends inside block 24 at byte 3587",
+        "advice": "All before it is shown. The file was cut on its way, or is still being written."
+      }
+    }
+    "#);
+    let (first, second) = (run("a", 0.0, 20), run("b", 60.0, 10));
+    let hostile = |text: &str| text.repeat(300);
+    let of = |epoch: &EpochId, withheld: Vec<String>| FileBlock {
+        watchscope: "0.1.0".into(),
+        form: Form::Extract,
+        cluster: Some(ClusterName {
+            name: hostile("é"),
+            ..ClusterName::default()
+        }),
+        withheld,
+        ..FileBlock::new(&"log".into(), epoch)
+    };
+    let texts = (0..30).map(|number| format!("text {number}"));
+    let file = File::with(&of(&first.epoch, texts.collect()))
+        .closed(&first, &cuts(&first, 9))
+        .then_with(&of(&second.epoch, vec!["text 3".into(), hostile("x")]))
+        .closed(&second, &cuts(&second, 9));
+    let opened = open(&file.finished()).unwrap();
+    let about = opened.about();
+    let records = (first.records.len() + second.records.len()) as u64;
+    assert_eq!(
+        (about.records, about.epochs, about.form),
+        (records, 2, Form::Extract)
+    );
+    assert_eq!(
+        (about.from_us, about.to_us),
+        (first.records[0].at.0, second.records.last().unwrap().at.0)
+    );
+    assert_eq!(
+        (about.withheld.len(), &*about.withheld[15]),
+        (16, "text 15")
+    );
+    let cluster = about.cluster.as_ref().unwrap();
+    assert_eq!(
+        (cluster.name.chars().count(), &*about.watchscope),
+        (257, "0.1.0")
+    );
 }
 
 #[test]

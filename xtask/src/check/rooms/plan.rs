@@ -376,7 +376,7 @@ const RECORDING: Crate = Crate {
         ),
         room(
             "writing",
-            &["write", "copy", "extract"],
+            &["write", "copy", "extract", "saving"],
             &["base", "block", "payloads", "reading"],
         ),
         room(
@@ -396,12 +396,17 @@ const REPLAY: Crate = Crate {
         room("fetch", &["fetch"], &[]),
         room("words", &["words"], &[]),
         room("joined", &["joined"], &["fetch"]),
-        room("opened", &["opened"], &["fetch", "joined", "words"]),
+        room("about", &["about"], &["joined", "words"]),
+        room(
+            "opened",
+            &["opened"],
+            &["about", "fetch", "joined", "words"],
+        ),
         room("opening", &["opening"], &["joined", "opened", "words"]),
         room(
             "root",
             &["lib"],
-            &["fetch", "joined", "opened", "opening", "words"],
+            &["about", "fetch", "joined", "opened", "opening", "words"],
         ),
     ],
     machines: &[],
