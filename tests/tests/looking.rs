@@ -625,7 +625,11 @@ async fn a_marked_time_is_answered_a_marked_range_says_what_is_in_it_and_a_link_
 
     // Escape clears the range, Now goes back.
     tab.press(Key::Escape + "").await?;
-    driver.find(By::Css("[data-part=now]")).await?.click().await?;
+    driver
+        .find(By::Css("[data-part=now]"))
+        .await?
+        .click()
+        .await?;
     eventually("the picture follows now", LONG, async || {
         let words = tab.text("[data-part=as-of]").await?;
         ensure!(words == "Following", "{words:?}");

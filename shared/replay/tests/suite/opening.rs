@@ -152,7 +152,7 @@ fn a_newest_chapter_that_is_damaged_gives_way_to_the_one_before() {
     assert_eq!(page.store.records(), end as u64);
 }
 
-/// Two runs, and a third of which only the snapshot was written, or a chapter.
+/// Two runs, and a third: only its snapshot was written, or a chapter.
 fn runs(has_third: bool) -> Vec<u8> {
     let (first, second, third) = (run("a", 0.0, 20), run("b", 60.0, 10), run("c", 90.0, 5));
     let file = File::of("log", &first.epoch)

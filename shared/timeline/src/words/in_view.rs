@@ -77,7 +77,8 @@ pub fn problems_in(
             }
             for ((phase, _), kind) in &mut phases {
                 let mut spans = trace.phases.all().iter();
-                let open = spans.rfind(|span| span.start.at <= at && at < span.end_at(Time(i64::MAX)));
+                let open =
+                    spans.rfind(|span| span.start.at <= at && at < span.end_at(Time(i64::MAX)));
                 if let Some(span) = open.filter(|span| span.what.phase == *phase) {
                     let spot = stretch(LaneId::Watch(watch), StretchKind::Phase, span, epoch);
                     kind.spots.push((span.start.at, spot));

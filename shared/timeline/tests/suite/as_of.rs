@@ -139,11 +139,23 @@ fn in_a_view_of_the_past_what_went_on_is_no_problem_and_what_was_lost_is() {
     let mut log = Log::new("one");
     log.opened(0.0, PODS, 1, &["web-0"], 100);
     log.end(10.0, PODS, 10, Cause::Eof);
-    log.phase(10.1, PODS, Phase::Waiting, PhaseReason::Unreachable, Some(900));
+    log.phase(
+        10.1,
+        PODS,
+        Phase::Waiting,
+        PhaseReason::Unreachable,
+        Some(900),
+    );
     log.open(11.0, PODS, 2, 9, 100);
     log.gap(11.1, PODS, true, None);
     log.end(20.0, PODS, 2, Cause::Eof);
-    log.phase(20.1, PODS, Phase::Waiting, PhaseReason::Unreachable, Some(900));
+    log.phase(
+        20.1,
+        PODS,
+        Phase::Waiting,
+        PhaseReason::Unreachable,
+        Some(900),
+    );
     log.open(25.0, PODS, 3, 10, 100);
     log.gap(25.1, PODS, false, None);
     let store = log.store();
