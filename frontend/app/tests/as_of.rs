@@ -7,9 +7,8 @@ mod common;
 mod host;
 
 use common::{Log, at};
-use host::{Host, SECOND, log};
+use host::{Host, log};
 use watchscope_app::core::layout::RULER_PX;
-use watchscope_app::core::msg::Msg;
 use watchscope_app::core::person::Person;
 use watchscope_app::input::gesture::Pointer;
 use watchscope_app::input::keys::Action;
@@ -23,14 +22,7 @@ fn page() -> (Host, Log) {
     let deleted = (ChangeType::Deleted, Origin::Live);
     log.change(6.0, "shop/pods", deleted.0, deleted.1, "cart-1", 20);
     let (host, mut writer) = Host::shows(&log, 2);
-    host.frame(100.0);
-    host.send(Msg::Loaded(SECOND));
-    host.live(&log, &mut writer, 2);
-    host.person(Person::Begin {
-        is_lesson: false,
-        opened: None,
-    });
-    host.frame(1_000.0);
+    host.gets_panels(&log, &mut writer, 2);
     host.person(Person::Expand);
     host.frame(2_000.0);
     (host, log)

@@ -24,14 +24,7 @@ const PODS: LaneId = LaneId::Watch(WatchId(1));
 /// A page with its panels that shows a log, after two frames: the second publishes what came with the panels.
 fn page_of(log: &Log) -> Host {
     let (host, mut writer) = Host::shows(log, 2);
-    host.frame(100.0);
-    host.send(Msg::Loaded(SECOND));
-    host.live(log, &mut writer, 2);
-    host.person(Person::Begin {
-        is_lesson: false,
-        opened: None,
-    });
-    host.frame(1_000.0);
+    host.gets_panels(log, &mut writer, 2);
     host
 }
 

@@ -7,8 +7,7 @@ mod common;
 mod host;
 
 use common::at;
-use host::{Host, SECOND, log, welcome_recorded};
-use watchscope_app::core::msg::Msg;
+use host::{Host, log, welcome_recorded};
 use watchscope_app::core::person::Person;
 use watchscope_app::input::keys::Action;
 use watchscope_model::Time;
@@ -23,14 +22,7 @@ fn recording() -> Host {
     }
     let welcome = welcome_recorded(at(0.0), at(20.0));
     let (host, mut writer) = Host::shows_after(&welcome, &log, 0);
-    host.frame(100.0);
-    host.send(Msg::Loaded(SECOND));
-    host.live(&log, &mut writer, 0);
-    host.person(Person::Begin {
-        is_lesson: false,
-        opened: None,
-    });
-    host.frame(1_000.0);
+    host.gets_panels(&log, &mut writer, 0);
     host
 }
 

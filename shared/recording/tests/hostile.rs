@@ -14,24 +14,11 @@ use cases::cases;
 use proptest::prelude::*;
 use watchscope_model::codec::checksum;
 use watchscope_recording::{
-    BLOCK_HEADER_BYTES, DamageKind, FILE_HEADER_BYTES, Header, Input, MAGIC, MAX_BLOCKS,
-    MAX_CHAPTERS, MAX_RAW_BYTES, ReadError, Scan, Step, Tag,
+    BLOCK_HEADER_BYTES, DamageKind, FILE_HEADER_BYTES, Header, Input, MAX_BLOCKS, MAX_CHAPTERS,
+    MAX_RAW_BYTES, ReadError, Scan, Step, Tag,
 };
+use world::raw::{begun, block};
 use world::{host, plan, write};
-
-fn block(tag: u8, payload: &[u8], raw_bytes: u32) -> Vec<u8> {
-    let header = Header {
-        tag: Tag::of(tag).unwrap(),
-        stored_bytes: payload.len() as u32,
-        raw_bytes,
-        checksum: checksum(&[payload]),
-    };
-    [&header.bytes()[..], payload].concat()
-}
-
-fn begun() -> Vec<u8> {
-    [&MAGIC[..], &1u32.to_le_bytes()].concat()
-}
 
 /// Opens a file and reads all there is; checks the memory that opening takes.
 fn read_all(file: &[u8]) {

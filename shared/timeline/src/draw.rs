@@ -104,8 +104,7 @@ pub struct Records {
     evidence: fn(&mut Drawer<'_>),
     seam: fn(&mut Drawer<'_>, Time, Time),
     marked: fn(&mut Drawer<'_>),
-    /// Marks a range on the ruler of a view.
-    pub range_on_ruler: fn(&mut Scene, &View, (Time, Time)),
+    range_on_ruler: fn(&mut Scene, &View, (Time, Time)),
     /// The end of something that was open when a run ended.
     trail: fn(&mut Drawer<'_>, Px, Px, Token),
     /// All rows but that of the findings.
@@ -209,6 +208,17 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
         (records.marked)(&mut drawer);
     }
     drawer.finish()
+}
+
+/// Draws the ruler of a picture: on its badge stands the moment that panels answer for, else now; a marked range is marked.
+#[must_use]
+pub fn ruler_of(picture: &Picture<'_>) -> Scene {
+    let Picture { view, marked, .. } = *picture;
+    let mut scene = ruler(view, marked.as_of.unwrap_or(picture.now));
+    if let (Some(range), Some(records)) = (marked.range, picture.records) {
+        (records.range_on_ruler)(&mut scene, view, range);
+    }
+    scene
 }
 
 /// An epoch's trace with its number and the time up to which it goes on.

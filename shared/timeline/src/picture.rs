@@ -6,7 +6,7 @@
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Seq, Time};
 
-use crate::draw::{Picture, RULER_HEIGHT, lanes, ruler};
+use crate::draw::{Picture, RULER_HEIGHT, lanes, ruler_of};
 use crate::format::{clock, count, date, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::lanes::{Row, RowKind};
@@ -225,11 +225,7 @@ impl Page {
         let (edge, tree_width) = (self.edge, self.tree_width);
         let lanes_x = edge + tree_width;
         let lanes_y = top + RULER_HEIGHT;
-        let at = picture.marked.as_of.unwrap_or(picture.now);
-        let mut ruler_scene = ruler(picture.view, at);
-        if let (Some(range), Some(records)) = (picture.marked.range, picture.records) {
-            (records.range_on_ruler)(&mut ruler_scene, picture.view, range);
-        }
+        let ruler_scene = ruler_of(picture);
         self.clipped(ruler_scene, lanes_x, top, RULER_HEIGHT);
         self.fill(
             Area {

@@ -79,11 +79,9 @@ impl Model {
             self.scroll_to(lane);
         }
         self.clamp_scroll();
-        self.scene = draw::lanes(&self.picture(now));
-        self.ruler = draw::ruler(&self.view, self.marked.as_of.unwrap_or(now));
-        if let (Some(range), Some(records)) = (self.marked.range, self.lanes.records) {
-            (records.range_on_ruler)(&mut self.ruler, &self.view, range);
-        }
+        let picture = self.picture(now);
+        let (scene, ruler) = (draw::lanes(&picture), draw::ruler_of(&picture));
+        (self.scene, self.ruler) = (scene, ruler);
     }
 
     /// What is on screen.

@@ -1,6 +1,7 @@
 //! The controls of a recording: play, speed, and where the time stands.
 
 use leptos::prelude::*;
+use watchscope_model::time::SECOND_US;
 
 use super::signals::Signals;
 use crate::core::panel_state::SPEEDS;
@@ -8,8 +9,7 @@ use crate::core::person::Person;
 use crate::core::shown::ReplayShown;
 use crate::runtime::page::act;
 
-/// A second and a minute, in microseconds.
-const SECOND_US: i64 = 1_000_000;
+/// A minute, in microseconds.
 const MINUTE_US: i64 = 60 * SECOND_US;
 
 /// The controls; nothing while a log is live.
@@ -98,10 +98,10 @@ fn Bar(replay: RwSignal<Option<ReplayShown>>) -> impl IntoView {
                     }
                 }
                 on:keydown=|event| {
-                    let minute = |towards: i64| if event.shift_key() { towards * MINUTE_US } else { towards * SECOND_US };
+                    let step_us = |towards: i64| if event.shift_key() { towards * MINUTE_US } else { towards * SECOND_US };
                     let by_us = match event.key().as_str() {
-                        "ArrowLeft" | "ArrowDown" => minute(-1),
-                        "ArrowRight" | "ArrowUp" => minute(1),
+                        "ArrowLeft" | "ArrowDown" => step_us(-1),
+                        "ArrowRight" | "ArrowUp" => step_us(1),
                         _ => return,
                     };
                     event.prevent_default();

@@ -104,6 +104,18 @@ impl Host {
         (host, writer)
     }
 
+    /// The second part comes and then the records from `from` on, live; two frames show them.
+    pub(crate) fn gets_panels(&self, log: &Log, writer: &mut ChapterWriter, from: usize) {
+        self.frame(100.0);
+        self.send(Msg::Loaded(SECOND));
+        self.live(log, writer, from);
+        self.person(Person::Begin {
+            is_lesson: false,
+            opened: None,
+        });
+        self.frame(1_000.0);
+    }
+
     pub(crate) fn send(&self, message: Msg) {
         self.queue.send(message, |message| {
             let effects = update(&mut self.model.borrow_mut(), message, self.now.get());

@@ -5,7 +5,6 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use watchscope_model::codec::split_frame;
-use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{EpochId, Seq};
 use watchscope_recording::{Contents, FileBlock, Packing, Writer};
 
@@ -13,18 +12,6 @@ use crate::common::Log;
 use crate::viewer;
 
 pub const PODS: &str = "shop/pods";
-
-/// A run that begins `begins` seconds after the start: a list, then a change each second.
-pub fn run(epoch: &str, begins: f64, changes: u64) -> Log {
-    let mut log = Log::new(epoch);
-    log.opened(begins, PODS, 1, &["cart-0"], 100);
-    for step in 1..=changes {
-        let (kind, origin) = (ChangeType::Modified, Origin::Live);
-        let s = begins + step as f64;
-        log.change(s, PODS, kind, origin, "cart-0", 100 + step);
-    }
-    log
-}
 
 /// Where a log is cut into chapters of `records`; the last may be shorter.
 pub fn cuts(log: &Log, records: usize) -> Vec<(usize, usize)> {

@@ -9,12 +9,14 @@ use watchscope_model::wire::{
     Acknowledge, Backfill, ClientMessage, Hello, PROTOCOL_VERSION, encode_client,
 };
 use watchscope_model::{EpochId, Seq, State, Time};
-use watchscope_recording::{BLOCK_HEADER_BYTES, FileBlock, Header, MAGIC, Tag, Writer};
+use watchscope_recording::{BLOCK_HEADER_BYTES, FileBlock, Header, Tag, Writer};
 use watchscope_replay::{Next, Opened};
 
 use crate::cases::cases;
+use crate::common::Log;
 use crate::common::random::random_log;
-use crate::files::{File, cuts, fixture, run, scanned};
+use crate::files::{File, cuts, fixture, scanned};
+use crate::raw::{begun, block};
 use crate::viewer::{self, open};
 
 /// Opens a file, if it can be opened, and asks for all that it lists; every answer has an end.
@@ -77,23 +79,9 @@ fn listen(opened: &mut Opened, file: &[u8], bytes: &mut u64) {
     panic!("it goes on sending");
 }
 
-fn block(tag: u8, payload: &[u8], raw_bytes: u32) -> Vec<u8> {
-    let header = Header {
-        tag: Tag::of(tag).unwrap(),
-        stored_bytes: payload.len() as u32,
-        raw_bytes,
-        checksum: checksum(&[payload]),
-    };
-    [&header.bytes()[..], payload].concat()
-}
-
-fn begun() -> Vec<u8> {
-    [&MAGIC[..], &1u32.to_le_bytes()].concat()
-}
-
 /// Recordings of several runs, whole, open and with bodies.
 fn recordings() -> Vec<Vec<u8>> {
-    let (random, plain) = (random_log(3, 150), run("b", 9_000.0, 30));
+    let (random, plain) = (random_log(3, 150), Log::steady("b", 9_000.0, 30));
     let several = File::of("log", &random.epoch)
         .closed(&random, &cuts(&random, 60))
         .bodies(&random, (0, 60))
@@ -180,7 +168,7 @@ proptest! {
         let mut state = State::default();
         state.pass(Seq(seq), Time(at));
         let (mut encoder, head) = ChapterWriter::open("log".into(), "a".into(), &state);
-        for record in &run("a", 0.0, 5).records[..records] {
+        for record in &Log::steady("a", 0.0, 5).records[..records] {
             let mut record = record.clone();
             (record.seq, record.at) = (state.seq.next(), Time(at));
             encoder.push(&record);
@@ -208,7 +196,7 @@ proptest! {
 #[test]
 fn a_log_whose_name_would_fill_each_message_is_not_opened() {
     let name = "l".repeat(1_025);
-    let log = run("a", 0.0, 5);
+    let log = Log::steady("a", 0.0, 5);
     let named = File::of(&name, &log.epoch).closed(&log, &[(0, 9)]);
     assert!(open(&named.finished()).is_err());
     let (mut encoder, head) =

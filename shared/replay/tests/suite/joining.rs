@@ -5,7 +5,8 @@ use watchscope_model::{EpochId, Seq};
 use watchscope_recording::Contents;
 use watchscope_replay::{JoinedFiles, first_body, first_chapter, holding};
 
-use crate::files::{File, cuts, run, scanned, whole};
+use crate::common::Log;
+use crate::files::{File, cuts, scanned, whole};
 
 /// `a 1-9 10-18, b 1-9`: the runs and their chapters.
 fn pictured(joined: &JoinedFiles<Contents>) -> String {
@@ -29,7 +30,7 @@ fn joined(groups: &[&[&Vec<u8>]]) -> JoinedFiles<Contents> {
 
 #[test]
 fn runs_come_in_the_order_of_their_times_and_those_of_a_folder_in_that_of_its_files() {
-    let (first, second) = (run("a", 0.0, 5), run("b", 100.0, 5));
+    let (first, second) = (Log::steady("a", 0.0, 5), Log::steady("b", 100.0, 5));
     let (a, b) = (whole(&first, 9), whole(&second, 9));
     assert_eq!(
         pictured(&joined(&[&[&b], &[&a]])),
@@ -41,7 +42,7 @@ fn runs_come_in_the_order_of_their_times_and_those_of_a_folder_in_that_of_its_fi
 
 #[test]
 fn of_a_chapter_that_several_files_hold_the_longest_comes_first_and_is_listed_once() {
-    let log = run("a", 0.0, 20);
+    let log = Log::steady("a", 0.0, 20);
     let cut = File::of("log", &log.epoch)
         .closed(&log, &[(0, 12)])
         .open(&log, (12, 20));
@@ -61,7 +62,7 @@ fn of_a_chapter_that_several_files_hold_the_longest_comes_first_and_is_listed_on
 
 #[test]
 fn a_record_that_no_file_lists_is_held_by_none() {
-    let file = scanned(&whole(&run("a", 0.0, 20), 12));
+    let file = scanned(&whole(&Log::steady("a", 0.0, 20), 12));
     let found = |epoch: &str, seq: u64| {
         let epoch: EpochId = epoch.into();
         holding(&file, &epoch, Seq(seq)).map(|entry| entry.summary.first)
@@ -73,7 +74,7 @@ fn a_record_that_no_file_lists_is_held_by_none() {
 
 #[test]
 fn files_of_several_logs_are_refused_by_name_and_one_log_can_be_picked() {
-    let log = run("a", 0.0, 5);
+    let log = Log::steady("a", 0.0, 5);
     let files = || {
         let other = File::of("other", &log.epoch).closed(&log, &cuts(&log, 9));
         vec![
@@ -90,7 +91,7 @@ fn files_of_several_logs_are_refused_by_name_and_one_log_can_be_picked() {
 
 #[test]
 fn a_run_whose_name_would_fill_each_message_is_passed_over() {
-    let log = run("a", 0.0, 5);
+    let log = Log::steady("a", 0.0, 5);
     let long: EpochId = "e".repeat(1_025).as_str().into();
     let file = File::of("log", &log.epoch).closed(&log, &[(0, 9)]);
     let file = file.then("log", &long).closed(&log, &[(0, 9)]).finished();

@@ -10,5 +10,7 @@ mod files;
 mod hostile;
 mod joining;
 mod opening;
+#[path = "../../../recording/tests/suite/world/raw.rs"]
+mod raw;
 mod serving;
 mod viewer;

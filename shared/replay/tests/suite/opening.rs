@@ -6,7 +6,8 @@ use watchscope_model::{EpochId, Time};
 use watchscope_recording::{ClusterName, FORMAT_VERSION, FileBlock, Form, MAGIC};
 use watchscope_replay::{Next, Notice};
 
-use crate::files::{File, cuts, damage_chapter, fixture, run, scanned, whole};
+use crate::common::Log;
+use crate::files::{File, cuts, damage_chapter, fixture, scanned, whole};
 use crate::viewer::{Local, Page, open};
 
 /// Both lines that a page shows for a file that does not open.
@@ -59,7 +60,7 @@ fn a_file_that_is_no_recording_is_refused_with_the_byte_that_shows_it_and_what_t
 
 #[test]
 fn a_file_without_records_says_so() {
-    let log = run("a", 0.0, 5);
+    let log = Log::steady("a", 0.0, 5);
     let none = File::of("log", &log.epoch).unfinished();
     let opened = File::of("log", &log.epoch).open(&log, (0, 0)).unfinished();
     let files: [&[u8]; 3] = [&begun(1), &none, &opened];
@@ -75,7 +76,7 @@ fn a_file_without_records_says_so() {
 
 #[test]
 fn a_file_of_several_logs_names_a_few_of_them() {
-    let log = run("a", 0.0, 5);
+    let log = Log::steady("a", 0.0, 5);
     let mut file = File::of("log", &log.epoch).closed(&log, &[(0, 9)]);
     for number in 0..6 {
         let name = format!("log-{number}{}", "x".repeat(number * 30));
@@ -89,7 +90,7 @@ fn a_file_of_several_logs_names_a_few_of_them() {
 
 #[test]
 fn a_file_with_nothing_readable_names_block_and_byte() {
-    let log = run("a", 0.0, 5);
+    let log = Log::steady("a", 0.0, 5);
     let mut file = whole(&log, 9);
     damage_chapter(&mut file, 0);
     damage_chapter(&mut file, 1);
@@ -106,13 +107,13 @@ fn a_file_with_nothing_readable_names_block_and_byte() {
 
 #[test]
 fn a_whole_file_misses_nothing() {
-    assert_eq!(missing(&whole(&run("a", 0.0, 20), 9)), "nothing");
+    assert_eq!(missing(&whole(&Log::steady("a", 0.0, 20), 9)), "nothing");
     assert_eq!(missing(&fixture("version-1-2.wscope")), "nothing");
 }
 
 #[test]
 fn a_file_that_is_damaged_in_part_opens_and_names_the_first_place() {
-    let log = run("a", 0.0, 40);
+    let log = Log::steady("a", 0.0, 40);
     let mut last = whole(&log, 9);
     damage_chapter(&mut last, cuts(&log, 9).len() - 1);
     let mut headers = whole(&log, 9);
@@ -138,7 +139,7 @@ fn a_file_that_is_damaged_in_part_opens_and_names_the_first_place() {
 
 #[test]
 fn a_newest_chapter_that_is_damaged_gives_way_to_the_one_before() {
-    let log = run("a", 0.0, 40);
+    let log = Log::steady("a", 0.0, 40);
     let mut file = whole(&log, 9);
     let last = cuts(&log, 9).len() - 1;
     damage_chapter(&mut file, last);
@@ -154,7 +155,11 @@ fn a_newest_chapter_that_is_damaged_gives_way_to_the_one_before() {
 
 /// Two runs, and a third: only its snapshot was written, or a chapter.
 fn runs(has_third: bool) -> Vec<u8> {
-    let (first, second, third) = (run("a", 0.0, 20), run("b", 60.0, 10), run("c", 90.0, 5));
+    let (first, second, third) = (
+        Log::steady("a", 0.0, 20),
+        Log::steady("b", 60.0, 10),
+        Log::steady("c", 90.0, 5),
+    );
     let file = File::of("log", &first.epoch)
         .closed(&first, &cuts(&first, 9))
         .then("log", &second.epoch)
@@ -190,12 +195,12 @@ fn started(file: &[u8]) -> (String, u64, Time) {
 #[test]
 fn a_last_run_without_a_record_gives_way_to_the_one_before_and_misses_nothing() {
     let file = runs(false);
-    let second = run("b", 60.0, 10);
+    let second = Log::steady("b", 60.0, 10);
     let (records, end) = (second.records.len(), second.records.last().unwrap().at);
-    let all = records + run("a", 0.0, 20).records.len();
+    let all = records + Log::steady("a", 0.0, 20).records.len();
     assert_eq!(started(&file), ("b".to_owned(), all as u64, end));
     assert_eq!(missing(&file), "nothing");
-    let last = run("c", 90.0, 5).records[3].at;
+    let last = Log::steady("c", 90.0, 5).records[3].at;
     assert_eq!(started(&runs(true)), ("c".to_owned(), all as u64 + 4, last));
 }
 
@@ -204,7 +209,7 @@ fn last_runs_of_which_nothing_can_be_read_are_left_out_and_counted() {
     let (mut file, mut both) = (runs(false), runs(true));
     damage_from(&mut file, 1);
     damage_from(&mut both, 1);
-    let first = run("a", 0.0, 20);
+    let first = Log::steady("a", 0.0, 20);
     let (records, end) = (first.records.len(), first.records.last().unwrap().at);
     let expected = ("a".to_owned(), records as u64, end);
     assert_eq!(
@@ -245,7 +250,7 @@ fn a_page_gets_the_numbers_of_an_opened_file_and_what_its_last_run_is_of() {
       }
     }
     "#);
-    let (first, second) = (run("a", 0.0, 20), run("b", 60.0, 10));
+    let (first, second) = (Log::steady("a", 0.0, 20), Log::steady("b", 60.0, 10));
     let hostile = |text: &str| text.repeat(300);
     let of = |epoch: &EpochId, withheld: Vec<String>| FileBlock {
         watchscope: "0.1.0".into(),
@@ -288,7 +293,7 @@ fn a_page_gets_the_numbers_of_an_opened_file_and_what_its_last_run_is_of() {
 fn a_machine_at_its_end_begins_anew() {
     use watchscope_recording::Input;
     use watchscope_replay::Opening;
-    let file = whole(&run("a", 0.0, 20), 9);
+    let file = whole(&Log::steady("a", 0.0, 20), 9);
     let mut opening = Opening::new("a.wscope", file.len() as u64);
     for _ in 0..2 {
         crate::viewer::drive(&file, |input: Input| opening.step(input)).unwrap();
@@ -297,6 +302,6 @@ fn a_machine_at_its_end_begins_anew() {
 
 #[test]
 fn a_viewer_that_has_not_said_hello_gets_nothing() {
-    let mut opened = open(&whole(&run("a", 0.0, 20), 9)).unwrap();
+    let mut opened = open(&whole(&Log::steady("a", 0.0, 20), 9)).unwrap();
     assert!(matches!(opened.next(Duration::ZERO), Next::Wait(None)));
 }

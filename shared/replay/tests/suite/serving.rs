@@ -12,7 +12,7 @@ use watchscope_replay::{FetchChapter, NO_CLUSTER, Next, Opened};
 use watchscope_timeline::Store;
 
 use crate::common::{Log, at, random::random_log};
-use crate::files::{File, PODS, body_of, cuts, damage_chapter, fixture, run, scanned, whole};
+use crate::files::{File, PODS, body_of, cuts, damage_chapter, fixture, scanned, whole};
 use crate::viewer::{self, Local, Page, Server as _, display_list, open};
 
 /// The page that has looked at all of a file.
@@ -63,7 +63,11 @@ fn a_recording_is_drawn_as_the_log_itself() {
 
 #[test]
 fn a_file_of_several_runs_is_one_timeline() {
-    let (first, second, third) = (run("a", 0.0, 30), run("b", 60.0, 10), run("c", 90.0, 20));
+    let (first, second, third) = (
+        Log::steady("a", 0.0, 30),
+        Log::steady("b", 60.0, 10),
+        Log::steady("c", 90.0, 20),
+    );
     let chapters = [cuts(&first, 12), cuts(&second, 12), cuts(&third, 12)];
     let file = File::of("log", &first.epoch)
         .closed(&first, &chapters[0])
@@ -90,7 +94,7 @@ fn a_file_of_several_runs_is_one_timeline() {
 
 #[test]
 fn a_file_that_is_still_being_written_or_was_cut_is_drawn_up_to_its_last_whole_block() {
-    let log = run("a", 0.0, 60);
+    let log = Log::steady("a", 0.0, 60);
     let file = File::of("log", &log.epoch).closed(&log, &[(0, 20), (20, 40)]);
     let file = file.open(&log, (40, log.records.len())).unfinished();
     let from = scanned(&file).chapters[0].closed.unwrap().end() as usize;
@@ -112,7 +116,7 @@ fn a_file_that_is_still_being_written_or_was_cut_is_drawn_up_to_its_last_whole_b
 
 #[test]
 fn a_chapter_in_the_middle_that_is_damaged_is_missing_alone_and_the_viewer_learns_why() {
-    let log = run("a", 0.0, 40);
+    let log = Log::steady("a", 0.0, 40);
     let mut file = whole(&log, 12);
     damage_chapter(&mut file, 1);
     let page = visited(&file);
@@ -123,7 +127,7 @@ fn a_chapter_in_the_middle_that_is_damaged_is_missing_alone_and_the_viewer_learn
 
 #[test]
 fn a_chapter_that_the_file_holds_twice_is_read_where_it_can_be() {
-    let log = run("a", 0.0, 40);
+    let log = Log::steady("a", 0.0, 40);
     let mut file = File::of("log", &log.epoch)
         .closed(&log, &cuts(&log, 12))
         .then("log", &log.epoch)
@@ -167,7 +171,7 @@ fn body(file: &[u8], epoch: &str, seq: u64) -> Result<Option<String>, String> {
 
 #[test]
 fn a_body_is_read_from_whichever_run_has_it() {
-    let (first, second) = (run("a", 0.0, 20), run("b", 60.0, 20));
+    let (first, second) = (Log::steady("a", 0.0, 20), Log::steady("b", 60.0, 20));
     let file = File::of("log", &first.epoch)
         .closed(&first, &[(0, 12), (12, 24)])
         .bodies(&first, (12, 24))
@@ -223,7 +227,7 @@ fn sent(opened: &mut Opened, clock: Duration) -> Option<ServerMessage> {
 
 #[test]
 fn heartbeats_come_every_20_s_of_the_hosts_clock_wherever_that_began() {
-    let file = whole(&run("a", 0.0, 10), 12);
+    let file = whole(&Log::steady("a", 0.0, 10), 12);
     let began = Duration::from_secs(5_000);
     let mut opened = open(&file).unwrap();
     opened.receive(&hello(), began).unwrap();
@@ -243,7 +247,7 @@ fn heartbeats_come_every_20_s_of_the_hosts_clock_wherever_that_began() {
 
 #[test]
 fn a_command_is_answered_that_there_is_no_cluster() {
-    let file = whole(&run("a", 0.0, 10), 12);
+    let file = whole(&Log::steady("a", 0.0, 10), 12);
     let mut local = greeted(&file);
     let command = Command {
         command: 7,
@@ -278,7 +282,7 @@ fn fetch(opened: &mut Opened, before: u64) -> (u64, Box<FetchChapter>) {
 
 #[test]
 fn a_chapter_for_a_viewer_that_has_gone_is_passed_over() {
-    let log = run("a", 0.0, 40);
+    let log = Log::steady("a", 0.0, 40);
     let file = whole(&log, 12);
     let mut local = greeted(&file);
     let (old, _) = fetch(&mut local.opened, 5);
@@ -303,7 +307,7 @@ fn a_chapter_for_a_viewer_that_has_gone_is_passed_over() {
 
 #[test]
 fn a_recording_that_ends_at_the_end_of_all_times_sends_no_flood_of_heartbeats() {
-    let mut log = run("a", 0.0, 10);
+    let mut log = Log::steady("a", 0.0, 10);
     let note = log.records.last().unwrap().event.clone();
     log.push_at(Time(i64::MAX), note);
     let file = whole(&log, 12);

@@ -1,11 +1,9 @@
-//! Draws what a person has marked: the moment that panels answer for, and a stretch of time.
+//! Draws what a person has marked: the moment that panels answer for, and a range.
 
+use super::ruler::RANGE_GROUND;
 use super::{Drawer, HAIR, Layer, Marked};
 use crate::scene::{Px, Step, Stroke};
 use crate::tokens::Token;
-
-/// How strong the ground of a marked stretch is, in percent.
-const STRETCH: u8 = 7;
 
 impl Drawer<'_> {
     /// Marks them over all lanes.
@@ -14,7 +12,7 @@ impl Drawer<'_> {
         let height = (Px::ZERO, self.picture.height);
         if let Some((from, to)) = range {
             let (from, to) = (self.x(from).floor(), self.x(to).floor());
-            self.fill_faint(Layer::Pen, (from, to), height, Token::Text1, STRETCH);
+            self.fill_faint(Layer::Pen, (from, to), height, Token::Text1, RANGE_GROUND);
             for x in [from, to] {
                 if self.is_seen((x, x + HAIR)) {
                     let line = [Step::Move(x, height.0), Step::Line(x, height.1)];

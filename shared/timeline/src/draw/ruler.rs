@@ -10,9 +10,9 @@ use crate::view::View;
 /// Height of the ruler.
 pub const RULER_HEIGHT: Px = Px::whole(26);
 
-/// How strong the ground of a marked range is, in percent.
-const RANGE: u8 = 7;
-/// The handles at the edges of a marked stretch, on the ruler.
+/// How strong the ground of a marked range is, on the ruler and over the lanes, in percent.
+pub(super) const RANGE_GROUND: u8 = 7;
+/// The handles at the edges of a marked range, on the ruler.
 const HANDLE: (Px, Px) = (Px::whole(3), Px::whole(18));
 
 /// Draws the ruler of a view, with a time on a badge: that of the pen, or of the moment that panels answer for.
@@ -144,7 +144,10 @@ pub(super) fn mark_range(scene: &mut Scene, view: &View, (from, to): (Time, Time
             opacity,
         });
     };
-    rect(Area::between(from, to, Px::ZERO, RULER_HEIGHT), RANGE);
+    rect(
+        Area::between(from, to, Px::ZERO, RULER_HEIGHT),
+        RANGE_GROUND,
+    );
     let bottom = (RULER_HEIGHT - Px::whole(2), RULER_HEIGHT);
     rect(Area::between(from, to, bottom.0, bottom.1), 100);
     for x in [from - HANDLE.0.half(), to - HANDLE.0.half()] {

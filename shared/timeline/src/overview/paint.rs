@@ -66,8 +66,9 @@ impl Rows {
     }
 }
 
-/// Draws the strip, `height` high: at least 44 px.
-pub(super) fn paint(
+/// Draws the strip of a scale, `height` high (whole px, at least 44), with `view` framed in it.
+#[must_use]
+pub fn overview(
     store: &Store,
     scale: &Overview,
     view: &View,

@@ -9,7 +9,7 @@ use watchscope_model::{Text, Time};
 use super::state::{Problem, Spot};
 use crate::findings::Muted;
 use crate::format::{count, duration, number};
-use crate::id::{LaneId, ObjectId, RecordId, WatchId};
+use crate::id::{LaneId, RecordId, WatchId};
 use crate::scene::StretchKind;
 use crate::store::{Coverage, Epoch, Span, Store, WatchTrace};
 use crate::tokens::Token;
@@ -26,6 +26,13 @@ struct Kind {
 }
 
 impl Kind {
+    fn new(ink: Token) -> Self {
+        Self {
+            ink,
+            spots: Vec::new(),
+        }
+    }
+
     fn problem(mut self, words: impl FnOnce(u64) -> String) -> Problem {
         let words = words(self.spots.len() as u64);
         self.spots.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
@@ -50,17 +57,9 @@ pub fn problems_in(
 ) -> Vec<Problem> {
     let mut divergences: BTreeMap<&'static str, (Divergence, Kind)> = BTreeMap::new();
     let mut findings: BTreeMap<(&Text, &Text), Kind> = BTreeMap::new();
-    let mut gaps = Kind {
-        ink: Token::Error,
-        spots: Vec::new(),
-    };
-    let mut phases = [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")].map(|of| {
-        let kind = Kind {
-            ink: Token::Error,
-            spots: Vec::new(),
-        };
-        (of, kind)
-    });
+    let mut gaps = Kind::new(Token::Error);
+    let mut phases = [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")]
+        .map(|of| (of, Kind::new(Token::Error)));
     let reaches = |begin: Time, end: Time| begin <= to && end >= from;
     for epoch in store.epochs() {
         let record = |seq| RecordId {
@@ -84,17 +83,13 @@ pub fn problems_in(
                     kind.spots.push((span.start.at, spot));
                 }
             }
-            for (object, of) in (0..).zip(&trace.objects) {
+            for of in &trace.objects {
                 for span in of.verdicts.all() {
                     if span.what.is_confirmed && reaches(span.start.at, span.end_at(now)) {
                         let kind = span.what.kind;
-                        let lane = LaneId::Object(watch, ObjectId(object));
-                        let spot = Spot::Record(lane, record(span.start.seq));
-                        let of = divergences.entry(kind.word()).or_insert_with(|| {
-                            let ink = Token::Divergence;
-                            let spots = Vec::new();
-                            (kind, Kind { ink, spots })
-                        });
+                        let spot = Spot::Record(record(span.start.seq));
+                        let of = divergences.entry(kind.word());
+                        let of = of.or_insert_with(|| (kind, Kind::new(Token::Divergence)));
                         of.1.spots.push((span.start.at, spot));
                     }
                 }
@@ -107,12 +102,8 @@ pub fn problems_in(
                 && reaches(span.start.at, span.end_at(now))
                 && !muted.has(&key)
             {
-                let of = findings
-                    .entry((&what.code, &what.name))
-                    .or_insert_with(|| Kind {
-                        ink: Token::Error,
-                        spots: Vec::new(),
-                    });
+                let of = findings.entry((&what.code, &what.name));
+                let of = of.or_insert_with(|| Kind::new(Token::Error));
                 let spot = Spot::Finding(record(what.raised));
                 of.spots.push((span.start.at, spot));
             }

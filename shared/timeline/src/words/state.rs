@@ -32,8 +32,8 @@ pub struct Problem {
 pub enum Spot {
     /// The lane of the first watch, or object, that has it.
     Lane(LaneId),
-    /// A record of a lane.
-    Record(LaneId, RecordId),
+    /// A record.
+    Record(RecordId),
     /// A gap or a phase. What the fold knows of it may not be loaded.
     Stretch {
         /// Its lane.

@@ -41,16 +41,6 @@ fn strip(store: Store, now: Time, view: View) -> Strip {
     }
 }
 
-/// A run that begins at `begins`, with a change each second.
-fn run(epoch: &str, begins: f64, changes: u64) -> Log {
-    let mut log = Log::new(epoch);
-    log.opened(begins, PODS, 1, &["cart-0"], 100);
-    for step in 1..=changes {
-        change(&mut log, begins + step as f64, 100 + step);
-    }
-    log
-}
-
 fn change(log: &mut Log, s: f64, version: u64) {
     let (kind, origin) = (ChangeType::Modified, Origin::Live);
     log.change(s, PODS, kind, origin, "cart-0", version);
@@ -199,7 +189,7 @@ proptest! {
         share in 0.0..1.0_f64,
     ) {
         let mut store = Store::default();
-        run("a", -known_s, 1).send_all(&mut store);
+        Log::steady("a", -known_s, 1).send_all(&mut store);
         let (now, left) = (at(0.0), at(left_s));
         let view = View::between(left, left.plus_millis(span_ms), width);
         let scale = Overview::new(&store, now, &view, most_us);
@@ -266,7 +256,7 @@ fn extent(scene: &Scene, primitive: &Primitive) -> [f64; 4] {
 
 #[test]
 fn each_kind_of_nothing_looks_another_way() {
-    let (old, new) = (run("a", 0.0, 400), run("b", 600.0, 100));
+    let (old, new) = (Log::steady("a", 0.0, 400), Log::steady("b", 600.0, 100));
     let mut store = Store::default();
     new.send_all(&mut store);
     let end = old.records.len();
@@ -310,7 +300,7 @@ fn each_kind_of_nothing_looks_another_way() {
 #[test]
 fn the_frame_is_where_the_view_is_and_never_narrower_than_6_px() {
     let mut store = Store::default();
-    run("a", -3_000.0, 2_999).send_all(&mut store);
+    Log::steady("a", -3_000.0, 2_999).send_all(&mut store);
     let now = at(0.0);
     for (left, right) in [(-2_000.0, -1_000.0), (-1_500.0, -1_499.9), (-10.0, 0.0)] {
         let view = View::between(at(left), at(right), WIDTH);
@@ -330,7 +320,7 @@ fn the_frame_is_where_the_view_is_and_never_narrower_than_6_px() {
 
 #[test]
 fn ten_thousand_chapters_are_no_more_primitives_than_the_strip_has_px() {
-    let live = run("live", -100.0, 99);
+    let live = Log::steady("live", -100.0, 99);
     let mut store = Store::default();
     live.send_all(&mut store);
     let severities = [Severity::Warning, Severity::Error, Severity::Divergence];
@@ -370,7 +360,7 @@ fn ten_thousand_chapters_are_no_more_primitives_than_the_strip_has_px() {
 
 #[test]
 fn a_problem_that_lasts_over_chapters_is_one_and_can_be_stepped_to() {
-    let mut old = run("a", 0.0, 100);
+    let mut old = Log::steady("a", 0.0, 100);
     old.finding(101.0, "F08", Severity::Warning, Standing::Raised, PODS, "x");
     for step in 102..400 {
         change(&mut old, f64::from(step), 1_000 + step as u64);
@@ -380,7 +370,7 @@ fn a_problem_that_lasts_over_chapters_is_one_and_can_be_stepped_to() {
         change(&mut old, f64::from(step), 1_000 + step as u64);
     }
     let mut store = Store::default();
-    let mut new = run("b", 600.0, 50);
+    let mut new = Log::steady("b", 600.0, 50);
     new.error(660.0, PODS, 10, 410);
     new.send_all(&mut store);
     let entries = chapters(&old, 50, old.records.len(), Availability::Kept);
@@ -427,7 +417,7 @@ fn heights(strip: &Strip, from: f64, to: f64) -> Vec<i32> {
 
 #[test]
 fn a_listed_chapter_is_as_high_as_its_columns_once_it_is_loaded_and_flat_once_it_expired() {
-    let (old, new) = (run("a", 0.0, 8_000), run("b", 9_000.0, 10));
+    let (old, new) = (Log::steady("a", 0.0, 8_000), Log::steady("b", 9_000.0, 10));
     let mut store = Store::default();
     new.send_all(&mut store);
     let end = old.records.len();
@@ -459,7 +449,7 @@ fn a_listed_chapter_is_as_high_as_its_columns_once_it_is_loaded_and_flat_once_it
 #[test]
 fn a_live_strip_stands_still_for_a_column_and_then_moves_by_whole_ones() {
     let mut store = Store::default();
-    run("a", -100_000.0, 3).send_all(&mut store);
+    Log::steady("a", -100_000.0, 3).send_all(&mut store);
     let scale = |now: Time| {
         let view = View::following(now, 60_000_000, WIDTH);
         Overview::new(&store, now, &view, REACH_US)
@@ -479,7 +469,10 @@ fn a_live_strip_stands_still_for_a_column_and_then_moves_by_whole_ones() {
 
 #[test]
 fn a_label_says_how_much_of_what_is_kept_is_shown() {
-    let (old, new) = (run("a", -164_400.0, 60), run("b", -1_000.0, 999));
+    let (old, new) = (
+        Log::steady("a", -164_400.0, 60),
+        Log::steady("b", -1_000.0, 999),
+    );
     let mut store = Store::default();
     new.send_all(&mut store);
     let now = at(0.0);
@@ -505,7 +498,7 @@ fn a_label_says_how_much_of_what_is_kept_is_shown() {
 #[test]
 fn handles_are_gripped_from_8_px_outside_and_a_narrow_frame_can_still_be_moved() {
     let mut store = Store::default();
-    run("a", -3_000.0, 2_999).send_all(&mut store);
+    Log::steady("a", -3_000.0, 2_999).send_all(&mut store);
     let now = at(0.0);
     let wide = View::between(at(-2_000.0), at(-1_000.0), WIDTH);
     let scale = Overview::new(&store, now, &wide, REACH_US);

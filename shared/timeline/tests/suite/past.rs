@@ -1,6 +1,5 @@
 //! The past that is not here: what is known of it, what is asked for, and how each kind of nothing looks.
 
-use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::draw::ruler;
@@ -9,20 +8,6 @@ use watchscope_timeline::{Lanes, RecordId, Store, View};
 
 use crate::common::random::random_log;
 use crate::common::{FOREVER, Log, at, picture};
-
-const PODS: &str = "shop/pods";
-
-/// A run that begins at `begins`: a list, then a change each second.
-fn run(epoch: &str, begins: f64, changes: u64) -> Log {
-    let mut log = Log::new(epoch);
-    log.opened(begins, PODS, 1, &["cart-0"], 100);
-    for step in 1..=changes {
-        let (kind, origin) = (ChangeType::Modified, Origin::Live);
-        let s = begins + step as f64;
-        log.change(s, PODS, kind, origin, "cart-0", 100 + step);
-    }
-    log
-}
 
 fn list(store: &mut Store, log: &Log, order: u64, entries: Vec<CatalogueEntry>) {
     store.list(&"log".into(), &log.epoch, order, entries);
@@ -39,7 +24,7 @@ fn covered(store: &Store, now: Time) -> Vec<(Coverage, i64)> {
 
 #[test]
 fn a_catalogue_tells_what_of_earlier_runs_is_kept_gone_or_lost_and_where_nobody_watched() {
-    let (old, new) = (run("a", 0.0, 60), run("b", 100.0, 20));
+    let (old, new) = (Log::steady("a", 0.0, 60), Log::steady("b", 100.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
     let end = old.records.len();
@@ -79,7 +64,7 @@ fn a_catalogue_tells_what_of_earlier_runs_is_kept_gone_or_lost_and_where_nobody_
 
 #[test]
 fn only_what_is_looked_at_is_asked_for_in_whichever_run_it_is() {
-    let (old, new) = (run("a", 0.0, 60), run("b", 100.0, 20));
+    let (old, new) = (Log::steady("a", 0.0, 60), Log::steady("b", 100.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
     let end = old.records.len();
@@ -125,7 +110,11 @@ fn only_what_is_looked_at_is_asked_for_in_whichever_run_it_is() {
 
 #[test]
 fn runs_stand_in_the_order_that_the_server_gives_and_records_keep_their_names() {
-    let (first, second, third) = (run("a", 0.0, 9), run("b", 20.0, 9), run("c", 40.0, 9));
+    let (first, second, third) = (
+        Log::steady("a", 0.0, 9),
+        Log::steady("b", 20.0, 9),
+        Log::steady("c", 40.0, 9),
+    );
     let mut store = Store::default();
     third.send_all(&mut store);
     let head = store.head().unwrap();
@@ -146,7 +135,7 @@ fn runs_stand_in_the_order_that_the_server_gives_and_records_keep_their_names() 
     use Coverage::{Loaded, Seam};
     assert_eq!(kinds, [Loaded, Seam, Loaded, Seam, Loaded]);
     // The server begins anew: the run that was live is one of the earlier ones now.
-    let fourth = run("d", 60.0, 9);
+    let fourth = Log::steady("d", 60.0, 9);
     fourth.send_all(&mut store);
     let record = store.record(head).unwrap();
     assert_eq!(record, third.records[third.records.len() - 1]);
@@ -162,7 +151,7 @@ fn runs_stand_in_the_order_that_the_server_gives_and_records_keep_their_names() 
 
 #[test]
 fn an_entry_takes_the_place_of_all_that_it_stands_for() {
-    let (old, new) = (run("a", 0.0, 60), run("b", 100.0, 20));
+    let (old, new) = (Log::steady("a", 0.0, 60), Log::steady("b", 100.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
     let parts = (0..5).map(|part| old.listed(part * 10, part * 10 + 10, Availability::Kept));
@@ -179,7 +168,7 @@ fn an_entry_takes_the_place_of_all_that_it_stands_for() {
 
 #[test]
 fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later() {
-    let (old, new) = (random_log(5, 1_500), run("live", 900_000.0, 20));
+    let (old, new) = (random_log(5, 1_500), Log::steady("live", 900_000.0, 20));
     let mut store = Store::new(150_000);
     new.send_all(&mut store);
     let end = old.records.len();
@@ -214,10 +203,10 @@ fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later
 
 #[test]
 fn of_a_view_of_more_than_can_be_shown_at_once_the_newest_is_loaded() {
-    let new = run("live", 900_000.0, 20);
+    let new = Log::steady("live", 900_000.0, 20);
     let mut store = Store::default();
     new.send_all(&mut store);
-    let old = run("old", 0.0, 20_000);
+    let old = Log::steady("old", 0.0, 20_000);
     let entries: Vec<_> = (0..200)
         .map(|part| old.listed(part * 100, part * 100 + 100, Availability::Kept))
         .collect();
@@ -238,7 +227,7 @@ fn of_a_view_of_more_than_can_be_shown_at_once_the_newest_is_loaded() {
 
 #[test]
 fn the_beginning_of_an_earlier_run_that_its_files_no_longer_have_is_expired() {
-    let (old, new) = (run("a", 0.0, 60), run("b", 100.0, 20));
+    let (old, new) = (Log::steady("a", 0.0, 60), Log::steady("b", 100.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
     let end = old.records.len();
@@ -252,7 +241,7 @@ fn the_beginning_of_an_earlier_run_that_its_files_no_longer_have_is_expired() {
 
 #[test]
 fn a_run_that_begins_before_the_end_of_the_one_before_it_has_a_seam_too() {
-    let (old, new) = (run("a", 0.0, 60), run("b", 50.0, 20));
+    let (old, new) = (Log::steady("a", 0.0, 60), Log::steady("b", 50.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
     let end = old.records.len();
@@ -304,7 +293,7 @@ fn what_a_live_log_let_go_is_loaded_again_where_the_server_keeps_it() {
 
 #[test]
 fn a_view_of_any_time_is_drawn() {
-    let log = run("a", 0.0, 9);
+    let log = Log::steady("a", 0.0, 9);
     let store = log.store();
     for (from, to) in [(i64::MAX - 9_000_000, i64::MAX), (i64::MIN, i64::MIN + 9)] {
         let view = View::between(Time(from), Time(to), 800.0);

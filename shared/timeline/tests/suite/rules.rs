@@ -1,6 +1,6 @@
 //! The rules by which marks, ends and stretches are drawn, each by a story of a few records.
 
-use crate::common::{FOREVER, Log, at, object, picture, with_unknown_kinds};
+use crate::common::{FOREVER, Log, at, object, picture, picture_of, with_unknown_kinds};
 use insta::assert_snapshot;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -1257,20 +1257,8 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
         let (store, view) = (log.store(), View::between(at(0.0), at(50.0), 500.0));
         let rows = Lanes::showing_all().rows(&store, &view, at(50.0));
         let picture = Picture {
-            store: &store,
-            rows: &rows,
-            view: &view,
-            now: at(50.0),
-            connected: true,
-            top: Px::ZERO,
             height: rows.height,
-            selected: None,
-            record: None,
-            evidence: None,
-            lit: None,
-            marked: Default::default(),
-            ways: watchscope_timeline::draw::Ways::All,
-            records: Some(watchscope_timeline::draw::RECORDS),
+            ..picture_of(&store, &rows, &view, at(50.0))
         };
         let caption = Caption {
             title: "t",
@@ -1316,20 +1304,8 @@ fn a_saved_picture_says_apart_what_is_not_loaded_what_is_not_shown_and_what_is_h
         let view = View::between(at(0.0), at(40.0), 500.0);
         let rows = picture(&store, &mut lanes, &view, at(40.0)).0;
         let picture = Picture {
-            store: &store,
-            rows: &rows,
-            view: &view,
-            now: at(40.0),
-            connected: true,
-            top: Px::ZERO,
             height,
-            selected: None,
-            record: None,
-            evidence: None,
-            lit: None,
-            marked: Default::default(),
-            ways: watchscope_timeline::draw::Ways::All,
-            records: Some(watchscope_timeline::draw::RECORDS),
+            ..picture_of(&store, &rows, &view, at(40.0))
         };
         let caption = Caption {
             title: "t",

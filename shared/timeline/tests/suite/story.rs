@@ -1,6 +1,6 @@
 //! Small stories, and what is drawn of them.
 
-use crate::common::{Log, at, picture};
+use crate::common::{Log, at, picture, picture_of};
 use watchscope_model::vocabulary::*;
 use watchscope_timeline::lanes::Density;
 use watchscope_timeline::picture::{Caption, saved};
@@ -202,20 +202,8 @@ fn the_story_of_the_look_is_drawn() {
             zone_offset_min: 60,
         };
         let input = Picture {
-            store: &store,
-            rows: &rows,
-            view: &view,
-            now,
-            connected: true,
-            top: Px::ZERO,
             height: rows.height,
-            selected: None,
-            record: None,
-            evidence: None,
-            lit: None,
-            marked: Default::default(),
-            ways: watchscope_timeline::draw::Ways::All,
-            records: Some(watchscope_timeline::draw::RECORDS),
+            ..picture_of(&store, &rows, &view, now)
         };
         std::fs::write(
             format!("{path}/saved.svg"),

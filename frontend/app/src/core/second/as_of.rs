@@ -65,7 +65,7 @@ impl Model {
         }
     }
 
-    /// Writes for which moment panels answer, and what the selection is now.
+    /// Writes for which moment panels answer, and what is selected then and now.
     pub(super) fn publish_as_of(&mut self, now: Time) {
         self.look_up_then(now);
         let range = self.marked.range.is_some();
@@ -79,6 +79,7 @@ impl Model {
                 Err(Unknown::NotKept) => Some("Its records are kept no longer."),
             },
         });
+        self.follow_presence(now);
         self.shown.beside = self.beside(now);
     }
 

@@ -134,15 +134,15 @@ impl Model {
         {
             let at = scale.time_from_x(x_px);
             self.show_at(at);
-            self.mark_time(at);
         }
         self.redraw();
     }
 
-    /// Shows a time in the middle of the window, which keeps its length.
+    /// Shows a time in the middle of the window, which keeps its length; panels answer for it.
     fn show_at(&mut self, at: Time) {
         self.leave_place();
         self.center(at);
+        self.mark_time(at);
     }
 
     pub(super) fn widen_overview(&mut self, factor: f64) {
@@ -165,10 +165,7 @@ impl Model {
             previous_trouble(&self.store, middle)
         };
         match found {
-            Some(at) => {
-                self.show_at(at);
-                self.mark_time(at);
-            }
+            Some(at) => self.show_at(at),
             None => self.say(if is_next {
                 "No problem after this one.".to_owned()
             } else {

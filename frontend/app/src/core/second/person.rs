@@ -5,7 +5,6 @@ use crate::core::model::Model;
 use crate::core::panel_state::Awaited;
 use crate::core::person::Person;
 use crate::source::connection::Input;
-use watchscope_timeline::LaneId;
 use watchscope_timeline::View;
 use watchscope_timeline::words::Spot;
 
@@ -151,10 +150,7 @@ impl Model {
 
     fn show_spot(&mut self, spot: Option<Spot>) {
         match spot {
-            Some(Spot::Record(lane, record)) => {
-                self.open_watch_of(lane);
-                self.show_record(record, None);
-            }
+            Some(Spot::Record(record)) => self.show_record(record, None),
             Some(Spot::Stretch {
                 lane,
                 kind,
@@ -174,12 +170,6 @@ impl Model {
                 self.select_lane(lane);
             }
             None => self.say("Nothing of it is loaded.".to_owned()),
-        }
-    }
-
-    fn open_watch_of(&mut self, lane: LaneId) {
-        if let LaneId::Object(watch, _) = lane {
-            self.lanes.set_expanded(&self.store, watch, true);
         }
     }
 }

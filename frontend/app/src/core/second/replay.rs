@@ -1,6 +1,7 @@
 //! Plays a recording: the time goes on by itself, and what lies after it is hidden, as if it were live.
 
 use watchscope_model::Time;
+use watchscope_model::time::SECOND_US;
 use watchscope_timeline::View;
 use watchscope_timeline::format;
 use watchscope_timeline::store::Coverage;
@@ -10,7 +11,7 @@ use crate::core::panel_state::{Playing, SPEEDS};
 use crate::core::shown::ReplayShown;
 
 /// Time in which nobody watched plays in this time at most, in microseconds.
-const SEAM_US: i64 = 1_000_000;
+const SEAM_US: i64 = SECOND_US;
 /// A page that slept does not jump: more than this does not pass between two frames, in milliseconds.
 const STEP_MOST_MS: u64 = 250;
 
@@ -57,10 +58,7 @@ impl Model {
     fn play_at(&mut self, at: Time) {
         self.link.clock.hold(at);
         self.marked.as_of = Some(at);
-        let x_px = self.view.x_from_time(at);
-        if !(0.0..=self.view.width_px).contains(&x_px) {
-            self.center(at);
-        }
+        self.bring_into_view(at);
         self.view = View {
             following: true,
             ..self.view
@@ -160,10 +158,7 @@ impl Model {
             playing.at = at;
             self.play_at(at);
         }
-        let x_px = self.view.x_from_time(at);
-        if !(0.0..=self.view.width_px).contains(&x_px) {
-            self.center(at);
-        }
+        self.bring_into_view(at);
         self.redraw();
     }
 

@@ -33,15 +33,21 @@ impl Model {
             self.toggle_lane(hit.lane);
             return;
         }
-        let of_record = match hit.target {
-            Target::Record(id) => self.store.entry(id).map(|entry| entry.at()),
-            _ => None,
-        };
-        self.mark_time(of_record.unwrap_or(at));
+        self.mark_time(at);
+        if let Target::Record(id) = hit.target {
+            self.mark_record(id);
+        }
         self.select(Selection {
             lane: hit.lane,
             target: hit.target,
         });
+    }
+
+    /// Opens the watch of an object's lane, so that it has a row.
+    pub(super) fn open_watch_of(&mut self, lane: LaneId) {
+        if let LaneId::Object(watch, _) = lane {
+            self.lanes.set_expanded(&self.store, watch, true);
+        }
     }
 
     /// Opens the detail of a lane, or the lanes that one lane stands for.
@@ -182,9 +188,7 @@ impl Model {
             );
             return;
         };
-        if let LaneId::Object(watch, _) = lane {
-            self.lanes.set_expanded(&self.store, watch, true);
-        }
+        self.open_watch_of(lane);
         self.pick.focused = Some(lane);
         self.select(Selection {
             lane,
@@ -209,9 +213,7 @@ impl Model {
         let mut lanes = places.iter().rev().map(|place| place.0);
         let object = lanes.find(|lane| matches!(lane, LaneId::Object(..)));
         let lane = object.unwrap_or(last_lane);
-        if let LaneId::Object(watch, _) = lane {
-            self.lanes.set_expanded(&self.store, watch, true);
-        }
+        self.open_watch_of(lane);
         self.pick.focused = Some(lane);
         self.select(Selection {
             lane,
@@ -287,11 +289,7 @@ impl Model {
             return;
         };
         self.mark_no_earlier(entry.at());
-        let x_px = self.view.x_from_time(entry.at());
-        if !(0.0..self.view.width_px).contains(&x_px) {
-            let view = self.view.pan(x_px - self.view.width_px / 2.0);
-            self.set_view(view);
-        }
+        self.bring_into_view(entry.at());
     }
 
     /// Brings the selection into the middle; if it is there already, fits two minutes around it.
@@ -365,10 +363,9 @@ impl Model {
         self.pick.selected = Some(selection.lane);
         self.pick.record = selection.record();
         self.panels.selection = Some(selection);
-        let now = self.now();
-        self.publish_as_of(now);
-        self.follow_presence(now);
-        self.publish_as_of(now);
+        // The answer for the lane selected before never stands for this one.
+        (self.panels.footing, self.shown.presence) = ((None, None), None);
+        self.publish_as_of(self.now());
         self.redraw();
         if let Some(pane) = object {
             self.want(Effect::Panel(PanelEffect::FetchBodies {

@@ -21,12 +21,11 @@ impl Model {
     pub fn publish(&mut self, now: Time) {
         self.recall_muted();
         self.follow_check();
-        self.publish_as_of(now);
         self.publish_range(now);
         self.publish_replay();
         self.follow_evidence();
         self.follow_awaited();
-        self.follow_presence(now);
+        self.publish_as_of(now);
         self.fit_story();
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);

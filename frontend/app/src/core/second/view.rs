@@ -36,6 +36,14 @@ impl Model {
         self.set_view(self.view.pan(off_px));
     }
 
+    /// Brings a time into the middle of the picture, if it is out of sight.
+    pub(super) fn bring_into_view(&mut self, at: Time) {
+        let x_px = self.view.x_from_time(at);
+        if !(0.0..self.view.width_px).contains(&x_px) {
+            self.center(at);
+        }
+    }
+
     /// Scales time around a point.
     pub(super) fn zoom(&mut self, x_px: f64, factor: f64) {
         self.set_view(self.view.zoom_at(x_px, factor));

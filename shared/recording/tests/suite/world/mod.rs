@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 pub mod host;
+pub mod raw;
 pub mod records;
 
 use proptest::prelude::*;

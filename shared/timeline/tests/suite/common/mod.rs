@@ -77,6 +77,18 @@ impl Log {
         }
     }
 
+    /// A run that begins `begins` seconds after the start: a list of one pod, then a change of it each second.
+    pub fn steady(epoch: &str, begins: f64, changes: u64) -> Self {
+        let mut log = Self::new(epoch);
+        log.opened(begins, "shop/pods", 1, &["cart-0"], 100);
+        for step in 1..=changes {
+            let (kind, origin) = (ChangeType::Modified, Origin::Live);
+            let s = begins + step as f64;
+            log.change(s, "shop/pods", kind, origin, "cart-0", 100 + step);
+        }
+        log
+    }
+
     /// Appends an event so many seconds after the start; returns its seq.
     pub fn push(&mut self, seconds: f64, event: impl Into<Event>) -> Seq {
         self.push_at(at(seconds), event)
