@@ -7,7 +7,7 @@
 //! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
 //! * [`page_weight`]: what a browser fetches before the first paint.
 //! * [`reading`]: watchscope's way from a socket into the log, in this process.
-//! * [`change_load`]: the changes of a busy cluster, as they are sealed.
+//! * [`change_load`]: the changes of a busy cluster, as they are sealed; [`anatomy`]: what their bytes are spent on.
 //! * [`usage`]: processor time and memory of a process.
 //! * [`Exposition`]: a strict reader of `/metrics`.
 //! * [`eventually()`]: look again until it holds; the only waiting there is.
@@ -16,6 +16,7 @@
 //! Everything started here lies in a folder of its own, listens on loopback, and is gone when its
 //! value is dropped; [`Process`] says what happens when the tests themselves are killed.
 
+pub mod anatomy;
 mod browser;
 pub mod change_load;
 mod eventually;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use thirtyfour::{By, WebDriver};
+use thirtyfour::{By, Key, WebDriver};
 use watchscope_tests::{eventually, or_skip};
 
 use crate::browser::{FINE, LONG, Tab, Visit};
@@ -567,5 +567,71 @@ async fn a_saved_picture_is_twice_the_view_and_says_all_that_it_needs_to_stand_a
         !texts.contains("resourceVersion went back"),
         "the legend has what is present only"
     );
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_marked_time_is_answered_a_marked_range_says_what_is_in_it_and_a_link_leads_to_both()
+-> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let (left, top) = corner(&tab).await?;
+    let mouse = Mouse(driver);
+    let ruler = |x: f64| ((left + x) as i32, (top + 12.0) as i32);
+    eventually("there is something to look back at", LONG, async || {
+        let summary = tab.summary().await?;
+        ensure!(number(&summary, "records")? > 60.0, "{summary}");
+        Ok(())
+    })
+    .await?;
+
+    mouse.click(ruler(120.0)).await?;
+    eventually("the header says the time", LONG, async || {
+        let words = tab.text("[data-part=as-of]").await?;
+        ensure!(words.starts_with("As of "), "{words:?}");
+        ensure!(tab.summary().await?["following"] == false, "{words:?}");
+        Ok(())
+    })
+    .await?;
+
+    mouse.drag(ruler(60.0), ruler(400.0)).await?;
+    eventually("the row under the ruler is open", LONG, async || {
+        let words = tab.text("[data-part=range]").await?;
+        ensure!(words.contains("change"), "{words:?}");
+        Ok(())
+    })
+    .await?;
+    let copy = "[data-part=copy-link]";
+    driver.find(By::Css(copy)).await?.click().await?;
+    let marked = tab.text("[data-part=as-of]").await?;
+    let link = driver.current_url().await?.to_string();
+    ensure!(link.contains("mark="), "{link}");
+
+    let old = driver.window().await?;
+    let new = driver.new_window().await?;
+    driver.switch_to_window(new).await?;
+    driver.goto(&link).await?;
+    tab.is_live().await?;
+    eventually("the link leads to time and range", LONG, async || {
+        let words = tab.text("[data-part=range]").await?;
+        ensure!(words.contains("change"), "{words:?}");
+        let as_of = tab.text("[data-part=as-of]").await?;
+        ensure!(as_of == marked, "{as_of:?}, {marked:?}");
+        Ok(())
+    })
+    .await?;
+    driver.close_window().await?;
+    driver.switch_to_window(old).await?;
+
+    // Escape clears the range, Now goes back.
+    tab.press(Key::Escape.to_string()).await?;
+    driver.find(By::Css("[data-part=now]")).await?.click().await?;
+    eventually("the picture follows now", LONG, async || {
+        let words = tab.text("[data-part=as-of]").await?;
+        ensure!(words == "Following", "{words:?}");
+        ensure!(tab.text("[data-part=range]").await?.is_empty());
+        Ok(())
+    })
+    .await?;
     visit.browser.console_is_quiet().await
 }

@@ -161,7 +161,29 @@ async fn a_history_is_replayed_whole_and_stands_at_its_last_record() -> Result<(
     let now = before["nowUs"].clone();
     tab.press("0").await?;
     ensure!(tab.summary().await?["nowUs"] == now, "{before}");
-    Ok(())
+    plays_to_the_end(&tab).await
+}
+
+/// Plays a recording from its beginning: what lies behind the time is hidden, and at the end it stops.
+async fn plays_to_the_end(tab: &Tab<'_>) -> Result<()> {
+    let clock = async || tab.text("[data-part=replay-clock]").await;
+    let end = clock().await?;
+    tab.press(">>>").await?;
+    tab.press("<").await?;
+    tab.press(" ").await?;
+    eventually("it plays", LONG, async || {
+        let at = clock().await?;
+        ensure!(at != end, "{at:?}");
+        Ok(())
+    })
+    .await?;
+    eventually("it stops at the end", LONG, async || {
+        let controls = tab.text("[data-part=replay]").await?;
+        ensure!(controls.contains("Play again"), "{controls:?}");
+        ensure!(clock().await? == end);
+        Ok(())
+    })
+    .await
 }
 
 #[tokio::test]

@@ -162,9 +162,9 @@ async fn so_does_one_whose_last_run_cannot_be_read() {
 #[test]
 fn so_does_one_that_opens_a_fixture_of_format_1() {
     for name in [
-        "version-1.wscope",
-        "version-1-cut.wscope",
-        "version-1-damaged.wscope",
+        "version-1-2.wscope",
+        "version-1-3-cut.wscope",
+        "version-1-3-damaged.wscope",
     ] {
         assert!(is_the_same(&fixture(name)) > 0, "{name}");
     }
@@ -172,7 +172,7 @@ fn so_does_one_that_opens_a_fixture_of_format_1() {
 
 #[test]
 fn a_body_is_the_same_both_ways() {
-    let bytes = fixture("version-1.wscope");
+    let bytes = fixture("version-1-2.wscope");
     let (_folder, path) = written(&bytes);
     let served = Served::open(&path);
     let opened = viewer::open(&bytes).unwrap();

@@ -7,7 +7,7 @@ use crate::codec::reader::Reader;
 use crate::codec::tables::Tables;
 use crate::codec::varint::{push_inline, push_varint};
 use crate::codec::writer::Writer;
-use crate::event::{Event, Record};
+use crate::event::{Change, Event, Record};
 use crate::field::Fields;
 use crate::fold::State;
 use crate::id::{EpochId, LogId, ResourceVersion, Seq};
@@ -99,8 +99,11 @@ impl ChapterWriter {
     /// Appends a record to the open segment.
     pub fn push(&mut self, record: &Record) {
         let event = &record.event;
-        let version = record.base_version();
-        self.append(record.seq, record.at, event.kind(), version, |fields| {
+        let change = match event {
+            Event::Change(change) => Some(change),
+            _ => None,
+        };
+        self.append(record.seq, record.at, event.kind(), change, |fields| {
             event.write_fields(fields);
         });
     }
@@ -118,7 +121,7 @@ impl ChapterWriter {
         seq: Seq,
         at: Time,
         kind: u64,
-        version: Option<&ResourceVersion>,
+        change: Option<&Change>,
         write: impl FnOnce(&mut Writer<'_>),
     ) {
         let first = *self.first.get_or_insert((seq, at));
@@ -134,16 +137,21 @@ impl ChapterWriter {
             &mut self.open,
         );
         push_varint(kind, &mut self.open);
+        let subject = change.map(|change| {
+            self.interner
+                .define_object(&change.object, change.owner.as_ref())
+        });
         let mut writer = Writer {
             out: &mut self.open,
             ids: Some(&mut self.interner),
             base_version: self.base_version,
             base_at: first.1,
             base_seq: first.0,
+            subject,
         };
         writer.sized(write);
-        if let Some(version) = version {
-            writer.go_on_from(version);
+        if let Some(change) = change {
+            writer.go_on_from(&change.resource_version);
         }
         self.base_version = writer.base_version;
     }
@@ -214,6 +222,7 @@ fn write_fold(fold: Fold<'_>, ids: &mut dyn Ids, out: &mut Vec<u8>) {
         base_version: 0,
         base_at: state.at,
         base_seq: state.seq,
+        subject: None,
     };
     state.write_fields(&mut writer);
     // Behind its length, so that a reader may leave it for later. Fields that the state gets one day come after it.
@@ -423,7 +432,7 @@ impl ChapterReader {
 
 fn payload_of(frame: Frame<'_>) -> Reader<'_> {
     let mut reader = Reader::new(frame.payload, Tables::NONE);
-    reader.every_version_is_base = frame.version == 1;
+    reader.format = frame.version;
     reader
 }
 

@@ -28,14 +28,24 @@ pub trait Field: Sized {
     /// justifies, the reader keeps the error and the value means nothing.
     fn read(reader: &mut Reader<'_>) -> Self;
 
-    /// The value of a field that an older writer did not know; `None` if it cannot be missing.
-    fn absent() -> Option<Self> {
+    /// The value of a field that is missing at the end of its struct; `None` if it cannot be missing.
+    fn absent(_reader: &Reader<'_>) -> Option<Self> {
         None
     }
 
     /// Whether it is what [`Field::absent`] gives, so that it need not be written at the end of a struct.
-    fn is_absent(&self) -> bool {
+    fn is_absent(&self, _writer: &Writer<'_>) -> bool {
         false
+    }
+
+    /// The optional value that a missing field stands for.
+    fn absent_option(_reader: &Reader<'_>) -> Option<Self> {
+        None
+    }
+
+    /// Whether an optional value is what [`Field::absent_option`] gives.
+    fn is_absent_option(value: Option<&Self>, _writer: &Writer<'_>) -> bool {
+        value.is_none()
     }
 
     /// Writes an optional value: 0, or 1 and the value. Numbers and texts fold the 1 into their first byte.
@@ -116,7 +126,7 @@ macro_rules! fields {
                 let mut end = writer.position();
                 $(
                     $crate::field::Field::write(&self.$field, writer);
-                    if !$crate::field::Field::is_absent(&self.$field) {
+                    if !$crate::field::Field::is_absent(&self.$field, writer) {
                         end = writer.position();
                     }
                 )*
@@ -143,7 +153,7 @@ pub(crate) use fields;
 /// Reads a field that may be missing at the end of its struct.
 pub(crate) fn read_field<T: Field>(reader: &mut Reader<'_>, field: &'static str) -> T {
     if reader.is_at_end() {
-        match T::absent() {
+        match T::absent(reader) {
             Some(absent) => return absent,
             None => reader.fail(DecodeError::MissingField { field }),
         }
@@ -325,7 +335,9 @@ impl Field for Arc<Object> {
     }
 }
 
-/// A controller: as an object in the binary form; optional, one more.
+/// The controller of the object that its record is about: 0, or missing, if it is what the dictionary says of that
+/// object; 1 if there is none; else as an object, 2 more. (Up to format 2 the dictionary said nothing of it: 0 or missing
+/// was none; else as an object, 1 more.)
 impl Field for Owner {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.object(Some(&self.0), 0);
@@ -336,11 +348,23 @@ impl Field for Owner {
     }
 
     fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
-        writer.object(value.map(|owner| &owner.0), 1);
+        match value {
+            value if Self::is_absent_option(value, writer) => writer.byte(0),
+            None => writer.byte(1),
+            Some(owner) => writer.object(Some(&owner.0), 2),
+        }
     }
 
     fn read_option(reader: &mut Reader<'_>) -> Option<Self> {
-        reader.optional_object().map(Self)
+        reader.owner()
+    }
+
+    fn absent_option(reader: &Reader<'_>) -> Option<Self> {
+        reader.defined_owner().cloned()
+    }
+
+    fn is_absent_option(value: Option<&Self>, writer: &Writer<'_>) -> bool {
+        value == writer.defined_owner()
     }
 
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
@@ -358,12 +382,12 @@ impl<T: Field> Field for Option<T> {
         T::read_option(reader)
     }
 
-    fn absent() -> Option<Self> {
-        Some(None)
+    fn absent(reader: &Reader<'_>) -> Option<Self> {
+        Some(T::absent_option(reader))
     }
 
-    fn is_absent(&self) -> bool {
-        self.is_none()
+    fn is_absent(&self, writer: &Writer<'_>) -> bool {
+        T::is_absent_option(self.as_ref(), writer)
     }
 
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
@@ -384,7 +408,7 @@ impl<T: Field + serde::Serialize> Field for Vec<T> {
         read_list(reader)
     }
 
-    fn absent() -> Option<Self> {
+    fn absent(_reader: &Reader<'_>) -> Option<Self> {
         Some(Self::new())
     }
 
@@ -433,7 +457,7 @@ impl Field for Headers {
         Self(headers)
     }
 
-    fn absent() -> Option<Self> {
+    fn absent(_reader: &Reader<'_>) -> Option<Self> {
         Some(Self::default())
     }
 

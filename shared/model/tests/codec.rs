@@ -13,6 +13,7 @@ use allocations::peak_of;
 use cases::cases;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
+use proptest::test_runner::TestCaseError;
 use watchscope_model::chapter::{ChapterReader, ChapterWriter, decode_chapter};
 use watchscope_model::codec::FORMAT_VERSION;
 use watchscope_model::event::{
@@ -255,6 +256,54 @@ fn folded(records: &[Record]) -> State {
     state
 }
 
+/// Changes of few objects with few controllers or none; some controllers are what others control, and what controls them.
+fn owned_changes() -> impl Strategy<Value = Vec<Record>> {
+    let place = || {
+        (
+            word(&["a", "ReplicaSet"]),
+            word(&["web-1", "web-2"]),
+            0u8..2,
+        )
+    };
+    let change = (place(), prop::option::of(place()), any::<u16>(), 0u8..8);
+    prop::collection::vec(change, 1..120).prop_map(|changes| {
+        (1..)
+            .zip(changes)
+            .map(|(seq, ((namespace, name, uid), owner, version, draw))| {
+                let change = Change {
+                    watch: "shop/pods".into(),
+                    stream: None,
+                    change: if draw == 0 {
+                        ChangeType::Deleted
+                    } else {
+                        ChangeType::Modified
+                    },
+                    origin: Origin::Live,
+                    object: Arc::new(Object {
+                        namespace: Some(namespace.into()),
+                        name: name.into(),
+                        uid: Uid::Uuid([uid; 16]),
+                    }),
+                    resource_version: u64::from(version).into(),
+                    generation: None,
+                    manager: None,
+                    subresource: None,
+                    bytes: None,
+                    stray: (draw == 1).then_some(true),
+                    owner: owner.map(|(kind, name, uid)| {
+                        Owner::new(kind.into(), name.into(), Uid::Uuid([uid; 16]))
+                    }),
+                };
+                Record {
+                    seq: Seq(seq),
+                    at: Time(1_763_715_600_000_000 + seq as i64),
+                    event: change.into(),
+                }
+            })
+            .collect()
+    })
+}
+
 /// Encodes `records` as one chapter after `before`, sealing after every `run` records.
 fn chapter(before: &State, records: &[Record], run: usize) -> Vec<u8> {
     let (mut writer, mut bytes) = ChapterWriter::open("log".into(), "epoch".into(), before);
@@ -263,6 +312,63 @@ fn chapter(before: &State, records: &[Record], run: usize) -> Vec<u8> {
         bytes.extend(writer.seal().unwrap());
     }
     bytes
+}
+
+/// Writes chapters, and reads them as each kind of reader does: live, joining late, skipping, and each chapter alone.
+fn reads_back_for_every_reader(
+    records: &[Record],
+    run: usize,
+    runs: usize,
+    join: usize,
+) -> Result<(), TestCaseError> {
+    let (mut writer, opening) =
+        ChapterWriter::open("log".into(), "epoch".into(), &State::default());
+    let (mut live, _) = ChapterReader::open(&opening).unwrap();
+    let (mut skipping, _) = ChapterReader::open(&opening).unwrap();
+    let mut late = None;
+    let (mut state, mut chapters) = (State::default(), vec![(opening, Vec::new())]);
+    for (number, records) in records.chunks(run).enumerate() {
+        if number == join {
+            late = Some(
+                ChapterReader::open(&writer.head_snapshot(&state))
+                    .unwrap()
+                    .0,
+            );
+        }
+        for record in records {
+            writer.push(record);
+            state.apply(record);
+        }
+        let segment = writer.seal().unwrap();
+        let decoded: Option<Vec<Record>> = live.segment(&segment).unwrap().into_iter().collect();
+        prop_assert_eq!(decoded.as_deref(), Some(records));
+        if let Some(late) = &mut late {
+            let decoded: Option<Vec<Record>> =
+                late.segment(&segment).unwrap().into_iter().collect();
+            prop_assert_eq!(decoded.as_deref(), Some(records));
+        }
+        if number % 3 == 0 {
+            skipping.skip(&segment).unwrap();
+        } else {
+            let decoded: Option<Vec<Record>> =
+                skipping.segment(&segment).unwrap().into_iter().collect();
+            prop_assert_eq!(decoded.as_deref(), Some(records));
+        }
+        let (bytes, folded) = chapters.last_mut().unwrap();
+        bytes.extend(segment);
+        folded.extend_from_slice(records);
+        if (number + 1) % runs == 0 {
+            chapters.push((writer.open_next(&state), Vec::new()));
+        }
+    }
+    let mut state = State::default();
+    for (bytes, folded) in chapters {
+        let (opening, decoded) = decode_chapter(&bytes).unwrap();
+        prop_assert_eq!(&opening.state, &state);
+        prop_assert_eq!(&decoded, &folded);
+        decoded.iter().for_each(|record| state.apply(record));
+    }
+    Ok(())
 }
 
 proptest! {
@@ -308,46 +414,19 @@ proptest! {
     fn a_live_reader_needs_no_opening_but_the_first_and_each_chapter_alone_decodes_and_folds(
         records in log(), run in 1usize..20, runs in 1usize..5, join in 0usize..20,
     ) {
-        let (mut writer, opening) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
-        let (mut live, _) = ChapterReader::open(&opening).unwrap();
-        let (mut skipping, _) = ChapterReader::open(&opening).unwrap();
-        let mut late = None;
-        let (mut state, mut chapters) = (State::default(), vec![(opening, Vec::new())]);
-        for (number, records) in records.chunks(run).enumerate() {
-            if number == join {
-                late = Some(ChapterReader::open(&writer.head_snapshot(&state)).unwrap().0);
-            }
-            for record in records {
-                writer.push(record);
-                state.apply(record);
-            }
-            let segment = writer.seal().unwrap();
-            let decoded: Option<Vec<Record>> = live.segment(&segment).unwrap().into_iter().collect();
-            prop_assert_eq!(decoded.as_deref(), Some(records));
-            if let Some(late) = &mut late {
-                let decoded: Option<Vec<Record>> = late.segment(&segment).unwrap().into_iter().collect();
-                prop_assert_eq!(decoded.as_deref(), Some(records));
-            }
-            if number % 3 == 0 {
-                skipping.skip(&segment).unwrap();
-            } else {
-                let decoded: Option<Vec<Record>> = skipping.segment(&segment).unwrap().into_iter().collect();
-                prop_assert_eq!(decoded.as_deref(), Some(records));
-            }
-            let (bytes, folded) = chapters.last_mut().unwrap();
-            bytes.extend(segment);
-            folded.extend_from_slice(records);
-            if (number + 1) % runs == 0 {
-                chapters.push((writer.open_next(&state), Vec::new()));
-            }
-        }
-        let mut state = State::default();
-        for (bytes, folded) in chapters {
-            let (opening, decoded) = decode_chapter(&bytes).unwrap();
-            prop_assert_eq!(&opening.state, &state);
-            prop_assert_eq!(&decoded, &folded);
-            decoded.iter().for_each(|record| state.apply(record));
-        }
+        reads_back_for_every_reader(&records, run, runs, join)?;
+    }
+
+    #[test]
+    fn changes_read_back_with_their_controllers_in_whatever_order_those_come_and_go(
+        records in owned_changes(), run in 1usize..20, runs in 1usize..5, join in 0usize..20, cut in 0usize..120,
+    ) {
+        reads_back_for_every_reader(&records, run, runs, join)?;
+        // As an extract begins: behind a snapshot that defines objects without their controllers.
+        let (before, after) = records.split_at(cut.min(records.len() - 1));
+        let (opening, decoded) = decode_chapter(&chapter(&folded(before), after, run)).unwrap();
+        prop_assert_eq!(opening.state, folded(before));
+        prop_assert_eq!(decoded, after);
     }
 
     #[test]
@@ -373,10 +452,10 @@ proptest! {
 
     #[test]
     fn hostile_payloads_behind_a_right_checksum_stay_within_the_memory_bound(
-        payload in prop::collection::vec(any::<u8>(), 0..4_000), small in any::<bool>(), kind in prop::sample::select(vec![b'H', b'S']),
+        payload in prop::collection::vec(any::<u8>(), 0..4_000), small in any::<bool>(), kind in prop::sample::select(vec![b'H', b'S']), version in 1..=FORMAT_VERSION,
     ) {
         let payload: Vec<u8> = if small { payload.iter().map(|byte| byte % 4).collect() } else { payload };
-        let mut bytes = vec![kind, 1 + u8::from(small)];
+        let mut bytes = vec![kind, version];
         bytes.extend((payload.len() as u32).to_le_bytes());
         bytes.extend(crc32fast::hash(&payload).to_le_bytes());
         bytes.extend(&payload);
@@ -546,11 +625,17 @@ fn a_file_of_every_format_version_is_read() {
                     .sum::<usize>()
             })
             .unwrap();
+        let owned = (0..20)
+            .map(|_| owned_changes().new_tree(&mut runner).unwrap().current())
+            .find(|changes| changes.len() >= 40)
+            .unwrap();
         let records: Vec<Record> = every_kind()
             .into_iter()
-            .map(|record| Record {
-                seq: Seq(record.seq.0 + before.seq.0),
-                at: record.at.plus_micros(10_000_000),
+            .chain(owned)
+            .zip(before.seq.0 + 1..)
+            .map(|(record, seq)| Record {
+                seq: Seq(seq),
+                at: Time(1_763_715_610_000_000 + seq as i64 * 1_500),
                 ..record
             })
             .collect();

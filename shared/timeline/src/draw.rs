@@ -26,7 +26,6 @@ use watchscope_model::Time;
 
 pub(crate) use self::findings::severity_ink;
 use self::labels::Label;
-pub use self::marked::Marked;
 pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
 pub(crate) use self::version::step_words;
@@ -41,6 +40,15 @@ use crate::scene::{
 use crate::store::{Coverage, LayerTrace, Store, Stretch, Trace, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
+
+/// What a person has marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marked {
+    /// The moment that panels answer for; absent: now.
+    pub as_of: Option<Time>,
+    /// From when to when.
+    pub range: Option<(Time, Time)>,
+}
 
 /// What a picture is made of.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +104,8 @@ pub struct Records {
     evidence: fn(&mut Drawer<'_>),
     seam: fn(&mut Drawer<'_>, Time, Time),
     marked: fn(&mut Drawer<'_>),
-    range_on_ruler: fn(&mut Scene, &View, (Time, Time)),
+    /// Marks a range on the ruler of a view.
+    pub range_on_ruler: fn(&mut Scene, &View, (Time, Time)),
     /// The end of something that was open when a run ended.
     trail: fn(&mut Drawer<'_>, Px, Px, Token),
     /// All rows but that of the findings.
@@ -112,7 +121,7 @@ pub const RECORDS: &Records = &Records {
     evidence: |drawer| drawer.evidence(),
     seam: |drawer, from, to| drawer.seam(from, to),
     marked: |drawer| drawer.marked(),
-    range_on_ruler: marked::on_ruler,
+    range_on_ruler: ruler::mark_range,
     trail: |drawer, x, y, ink| drawer.trail(x, y, ink),
     rows: |lanes, store, builder, view, now| lanes.all_rows(store, builder, view, now),
 };

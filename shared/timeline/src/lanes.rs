@@ -193,6 +193,8 @@ pub struct Lanes {
     pub height: Option<Px>,
     /// Every watch is open with all that it has, whatever the height: for lessons, and pictures of a failure.
     pub shows_all: bool,
+    /// The rows stay as they are arranged: a recording that is played shows the lanes of all of it.
+    pub is_held: bool,
     /// The selected lane: it stays, whatever the view.
     pub selected: Option<LaneId>,
     /// What makes all rows but strips and findings: [`RECORDS`], or `None` before it is loaded.
@@ -395,7 +397,7 @@ impl Lanes {
             density: self.density,
         };
         // What shows all of it is drawn for one view, and follows whichever that is.
-        let follows = view.following || self.shows_all;
+        let follows = (view.following && !self.is_held) || self.shows_all;
         let before = std::mem::take(&mut self.arrangement);
         let after = arrange(store, &self.choices, room, window, follows, before);
         if self.filter.terms.is_empty() {

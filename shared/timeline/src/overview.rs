@@ -20,7 +20,7 @@ mod troubles;
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
 
-pub use self::scale::{Grip, Overview, REACH_US, grip_at};
+pub use self::scale::{Grip, Moments, Overview, REACH_US, grip_at};
 pub use self::troubles::{TroubleMark, next_trouble, previous_trouble, troubles};
 use crate::format::duration;
 use crate::scene::{Px, Scene};
@@ -29,8 +29,14 @@ use crate::view::View;
 
 /// Draws the strip of a scale, `height` high (whole px, at least 44), with `view` framed in it.
 #[must_use]
-pub fn overview(store: &Store, scale: &Overview, view: &View, now: Time, height: Px) -> Scene {
-    paint::paint(store, scale, view, now, height)
+pub fn overview(
+    store: &Store,
+    scale: &Overview,
+    view: &View,
+    moments: Moments,
+    height: Px,
+) -> Scene {
+    paint::paint(store, scale, view, moments, height)
 }
 
 /// The two lines of the strip's label: how far back it reaches, and how much of all that is kept that is, as

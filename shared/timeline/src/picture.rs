@@ -225,7 +225,11 @@ impl Page {
         let (edge, tree_width) = (self.edge, self.tree_width);
         let lanes_x = edge + tree_width;
         let lanes_y = top + RULER_HEIGHT;
-        let ruler_scene = ruler(picture);
+        let at = picture.marked.as_of.unwrap_or(picture.now);
+        let mut ruler_scene = ruler(picture.view, at);
+        if let (Some(range), Some(records)) = (picture.marked.range, picture.records) {
+            (records.range_on_ruler)(&mut ruler_scene, picture.view, range);
+        }
         self.clipped(ruler_scene, lanes_x, top, RULER_HEIGHT);
         self.fill(
             Area {

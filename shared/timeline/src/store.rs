@@ -874,7 +874,7 @@ impl Store {
 }
 
 impl Chapter {
-    /// The folds of what was before it, and of its records as long as they are `wanted`. Reads all of it up to there.
+    /// The folds of all records before it, and of its own as long as they are `wanted`. Reads it up to there.
     fn fold_while(&self, wanted: impl Fn(&Entry) -> bool) -> Option<(State, Layers)> {
         let (mut reader, mut state, mut layers, mut rest) = match &self.cut {
             Some(cut) => {

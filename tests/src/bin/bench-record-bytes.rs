@@ -10,6 +10,8 @@ use tokio::time::Instant;
 use watchscope_log::Sealed;
 use watchscope_model::Event;
 use watchscope_model::chapter::decode_chapter;
+use watchscope_model::codec::split_frame;
+use watchscope_tests::anatomy::Anatomy;
 use watchscope_tests::change_load::{ChangeLoad, LIVING};
 
 const BAR: f64 = 24.0;
@@ -47,10 +49,21 @@ fn main() -> Result<()> {
     let passed = started.elapsed();
 
     let (mut bytes, mut records, mut snapshots) = (0, 0, 0);
+    // Of snapshots the dictionaries and the folds, of segments the definitions and the records.
+    let mut parts = [0; 4];
     for chapter in &written.closed {
         let (opening, decoded) = decode_chapter(chapter)?;
         ensure!(!decoded.is_empty(), "a chapter without records");
         bytes += chapter.len();
+        let mut rest = &chapter[..];
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest)?;
+            rest = after;
+            let anatomy = Anatomy::of(frame.bytes)?;
+            let place = if anatomy.is_head { 0 } else { 2 };
+            parts[place] += anatomy.dictionary.len();
+            parts[place + 1] += anatomy.content.len();
+        }
         snapshots += usize::from(opening.state.seq.0 > 0);
         records += decoded
             .iter()
@@ -64,6 +77,12 @@ fn main() -> Result<()> {
         "{CHAPTERS} chapters, {snapshots} with a snapshot of {LIVING} objects, {bytes} bytes, {records} changes; \
          {:.0} ns a change to make, stamp, fold and encode",
         passed.as_nanos() as f64 / load.changes() as f64
+    )?;
+    let [head, fold, new, changes] = parts.map(|part| part as f64 / records as f64);
+    writeln!(
+        std::io::stderr(),
+        "bytes a change: {head:.2} dictionary of the snapshot, {fold:.2} snapshot, {new:.2} definitions in segments, \
+         {changes:.2} records"
     )?;
     writeln!(
         std::io::stdout(),

@@ -69,6 +69,7 @@ impl Model {
             Density::Compact
         };
         self.lanes.height = Some(Px::from_f64(self.rows_px()));
+        self.lanes.is_held = self.panels.playing.is_some();
         self.lanes.selected = self.pick.selected;
         self.lanes.records = self.second.map(|second| second.records);
         self.rows = self.lanes.rows(&self.store, &self.view, now);
@@ -78,9 +79,11 @@ impl Model {
             self.scroll_to(lane);
         }
         self.clamp_scroll();
-        let picture = self.picture(now);
-        let (scene, ruler) = (draw::lanes(&picture), draw::ruler(&picture));
-        (self.scene, self.ruler) = (scene, ruler);
+        self.scene = draw::lanes(&self.picture(now));
+        self.ruler = draw::ruler(&self.view, self.marked.as_of.unwrap_or(now));
+        if let (Some(range), Some(records)) = (self.marked.range, self.lanes.records) {
+            (records.range_on_ruler)(&mut self.ruler, &self.view, range);
+        }
     }
 
     /// What is on screen.

@@ -86,6 +86,9 @@ pub struct Playing {
     pub local_ms: u64,
 }
 
+/// Speeds at which a recording can be played, in seconds of it a second.
+pub const SPEEDS: [u32; 4] = [1, 10, 60, 600];
+
 /// How fast a recording is played, in seconds of it a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed(pub u32);

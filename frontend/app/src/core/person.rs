@@ -108,7 +108,7 @@ pub enum Person {
     ShowSpots(Box<[Spot]>),
     /// Plays a recording, or stops.
     Play,
-    /// Plays at so many seconds of the recording a second.
+    /// Plays a recording at another speed: seconds of it a second.
     Speed(u32),
     /// Goes to a place of the recording, from 0 to 1.
     SeekShare(f64),

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use watchscope_timeline::RecordId;
 use watchscope_timeline::words::{Description, Presence};
 
+use super::as_of::AsOf;
 use super::check::CheckNow;
 use super::events::{grip_detail, heighten_detail};
 use super::evidence::EvidenceTable;
@@ -204,26 +205,6 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
         </div>
     }
     .into_any()
-}
-
-/// For which moment a panel answers, if it is not now; and why it cannot.
-#[component]
-pub(super) fn AsOf(panels: Signals) -> impl IntoView {
-    move || {
-        panels.as_of.get().map(|as_of| {
-            let end = if as_of.is_range {
-                ", the end of the range"
-            } else {
-                ""
-            };
-            view! {
-                <span class="as-of" data-part="panel-as-of">
-                    {format!("as of {}{end}", as_of.clock)}
-                    {as_of.unknown.map(|why| view! { ". " <b>{why}</b> })}
-                </span>
-            }
-        })
-    }
 }
 
 /// What is selected, at the moment that panels answer for and now.

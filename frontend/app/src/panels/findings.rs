@@ -7,7 +7,7 @@ use watchscope_timeline::findings::{Board, Group, Item, MutedItem, Over, Tally};
 use watchscope_timeline::format::{clock, count, number};
 use watchscope_timeline::words::severity_token;
 
-use super::detail::AsOf;
+use super::as_of::AsOf;
 use super::focus::focus_soon;
 use super::signals::Signals;
 use super::texts;

@@ -9,6 +9,7 @@
 #![allow(unreachable_pub, reason = "the component macro makes its items pub")]
 
 mod address;
+mod as_of;
 mod bodies;
 mod check;
 mod copy;

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 
 use super::signals::Signals;
+use crate::core::panel_state::SPEEDS;
 use crate::core::person::Person;
-use crate::core::second::SPEEDS;
 use crate::core::shown::ReplayShown;
 use crate::runtime::page::act;
 
@@ -44,8 +44,8 @@ fn Bar(replay: RwSignal<Option<ReplayShown>>) -> impl IntoView {
     view! {
         <section class="replay" data-part="replay" aria-label="Replay">
             <span class="replay-buttons">
-                {button("To the beginning", "⏮", || Person::SeekShare(0.0))}
-                {button("Previous problem", "◂", || Person::ShowProblem { is_next: false })}
+                {button("To the beginning", "|◂", || Person::SeekShare(0.0))}
+                {button("Previous problem", "◂!", || Person::ShowProblem { is_next: false })}
                 <button
                     class="control play"
                     aria-keyshortcuts="Space"
@@ -55,8 +55,8 @@ fn Bar(replay: RwSignal<Option<ReplayShown>>) -> impl IntoView {
                     <span aria-hidden="true">{move || if is_playing() { "❚❚ " } else { "▶ " }}</span>
                     {play}
                 </button>
-                {button("Next problem", "▸", || Person::ShowProblem { is_next: true })}
-                {button("To the end", "⏭", || Person::SeekShare(1.0))}
+                {button("Next problem", "!▸", || Person::ShowProblem { is_next: true })}
+                {button("To the end", "▸|", || Person::SeekShare(1.0))}
             </span>
             <span class="speeds" role="group" aria-label="Speed">
                 {SPEEDS.map(|speed| view! {

@@ -10,8 +10,8 @@ use watchscope_timeline::format::count;
 use watchscope_timeline::health::{self, COLUMNS, HealthRow, Order};
 use web_sys::Blob;
 
+use super::as_of::AsOf;
 use super::copy::copy;
-use super::detail::AsOf;
 use super::events::grip_detail;
 use super::save::download;
 use super::signals::Signals;

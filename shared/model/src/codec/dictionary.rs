@@ -3,6 +3,9 @@
 //! A number keeps its meaning for as long as chapters in a row define it: the opening of the next chapter carries over
 //! what its snapshot still uses, under the same numbers, and gives the other numbers back. So whoever reads live needs
 //! no opening but the first, and the numbers stay as small as the largest chapter's dictionary.
+//!
+//! An object is defined with the controller that it has in the `change` that first names it, so that only a change with
+//! another controller, or with none, has to say so. A controller is an object of the dictionary too.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -13,23 +16,25 @@ use rustc_hash::FxBuildHasher;
 use super::frame::DecodeError;
 use super::port::Ids;
 use super::reader::Reader;
-use super::tables::{ALLOCATION_BYTES, Tables, entry_bytes};
+use super::tables::{ALLOCATION_BYTES, Defined, Tables, entry_bytes};
 use super::varint::{push_inline, push_varint, unzigzag, zigzag};
-use super::writer::Writer;
-use crate::id::{Object, Text, Uid};
+use super::writer::{Subject, Writer};
+use crate::id::{Object, Owner, Text, Uid};
 
 /// The writer's side: what has a number. Bounded by the chapter: what the next opening does not use is forgotten.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interner {
     texts: Numbers<Text>,
     objects: Numbers<Arc<Object>>,
+    /// The controllers that objects are defined with, by the number of the object.
+    owners: Vec<Option<Owner>>,
     unwritten_bytes: usize,
 }
 
 /// What a definition takes beside its text at most: its number, the shared length, its own length.
 const TEXT_BYTES: usize = 13;
-/// What an object's definition takes beside its name: the namespace's number and a uid too.
-const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 17;
+/// What an object's definition takes beside its name: the numbers of namespace and controller, and a uid too.
+const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 5 + 17;
 
 impl Interner {
     /// The number of a text, given if it is new.
@@ -62,8 +67,50 @@ impl Interner {
         self.texts.use_number(text, &mut used.texts)
     }
 
-    /// The number of an object, noted as used with its namespace.
+    /// An object in the dictionary; defines it with its controller, if it is not there.
+    pub(crate) fn define_object<'a>(
+        &mut self,
+        object: &'a Arc<Object>,
+        owner: Option<&Owner>,
+    ) -> Subject<'a> {
+        let number = match self.objects.known.get(object) {
+            Some(&number) => number,
+            None => {
+                let owner_number = owner.map(|owner| self.number_object(&owner.0));
+                let number = self.number_object(object);
+                // One that has a controller itself would make chains: nothing bounds those of a hostile server.
+                if owner_number.is_some_and(|owner| owner != number && self.owner(owner).is_none())
+                {
+                    let place = number as usize;
+                    if self.owners.len() <= place {
+                        self.owners.resize(place + 1, None);
+                    }
+                    self.owners[place] = owner.cloned();
+                }
+                number
+            }
+        };
+        Subject {
+            object,
+            number,
+            owner: self.owner(number).cloned(),
+        }
+    }
+
+    fn owner(&self, number: u64) -> Option<&Owner> {
+        self.owners.get(number as usize)?.as_ref()
+    }
+
+    /// The number of an object, noted as used with its namespace and its controller, which is defined before it.
     pub(crate) fn use_object(&self, object: &Arc<Object>, used: &mut Used) -> Option<u64> {
+        let &number = self.objects.known.get(object)?;
+        if let Some(owner) = self.owner(number) {
+            self.use_defined(&owner.0, used);
+        }
+        self.use_defined(object, used)
+    }
+
+    fn use_defined(&self, object: &Arc<Object>, used: &mut Used) -> Option<u64> {
         if let Some(namespace) = &object.namespace {
             self.texts.use_number(namespace, &mut used.texts);
         }
@@ -110,6 +157,11 @@ impl Interner {
         self.write_objects(self.objects.used(&used.objects), out);
         self.texts.prune(&used.texts);
         self.objects.prune(&used.objects);
+        for &number in &self.objects.free {
+            if let Some(owner) = self.owners.get_mut(number as usize) {
+                *owner = None;
+            }
+        }
     }
 
     fn write_objects<'a>(
@@ -126,6 +178,9 @@ impl Interner {
                 .as_ref()
                 .and_then(|namespace| self.texts.known.get(namespace));
             push_varint(namespace.map_or(0, |number| number + 1), out);
+            let owner = self.owner(number);
+            let owner = owner.and_then(|owner| self.objects.known.get(&owner.0));
+            push_varint(owner.map_or(0, |number| number + 1), out);
             push_suffix(before, object.name.as_bytes(), out);
             Writer::push_uid(&object.uid, out);
             before = object.name.as_bytes();
@@ -286,7 +341,7 @@ impl Tables {
             self.insert_text(number, text);
         }
         (name, expected) = (Vec::new(), 0);
-        for _ in 0..reader.count(5, entry_bytes::<Arc<Object>>()) {
+        for _ in 0..reader.count(5, entry_bytes::<Defined>()) {
             let number = read_number(&mut expected, reader);
             let namespace = reader.varint().checked_sub(1).and_then(|number| {
                 let text = self.text(number);
@@ -295,6 +350,11 @@ impl Tables {
                 }
                 text.cloned()
             });
+            let owner = if reader.dictionary_has_owners() {
+                self.read_owner(reader)
+            } else {
+                None
+            };
             let text = read_suffixed(&mut name, reader);
             reader.charge(ALLOCATION_BYTES + size_of::<Object>());
             let uid = reader.uid();
@@ -306,8 +366,18 @@ impl Tables {
                 name: text,
                 uid,
             });
-            self.insert_object(number, object);
+            self.insert_object(number, Defined { object, owner });
         }
+    }
+
+    /// 0 for none, else the number plus 1 of an object that is defined before.
+    fn read_owner(&self, reader: &mut Reader<'_>) -> Option<Owner> {
+        let number = reader.varint().checked_sub(1)?;
+        let owner = self.object(number).cloned().map(Owner);
+        if owner.is_none() {
+            reader.fail(DecodeError::UnknownId { id: number });
+        }
+        owner
     }
 }
 

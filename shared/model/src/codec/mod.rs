@@ -11,7 +11,10 @@
 //! nothing inside a record is read in the light of another, with one exception: a resourceVersion is the distance
 //! from that of the last `change` before it in the segment, or from 0, and `change` is a kind every reader knows. In a
 //! snapshot the objects of one watch are each the distance from the one before, all other resourceVersions from 0.
-//! (Format 1: every resourceVersion was the distance from the one before, of whatever kind.)
+//!
+//! The dictionary says of an object which controller it had in the `change` that first named it, and a `change` says its
+//! controller only where that is another (since format 3). Format 2: each `change` says it. Format 1: as format 2, and
+//! every resourceVersion is the distance from the one before, of whatever kind.
 //!
 //! Every interned id used in a chapter is defined in it before its first use, so a chapter can be read, evicted,
 //! filed and sent alone. The next chapter defines what it carries over under the same ids, so whoever reads on needs no

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::frame::DecodeError;
+use super::frame::{DecodeError, FORMAT_VERSION};
 use super::tables::{ALLOCATION_BYTES, Tables};
 use super::varint::unzigzag;
-use crate::id::{Object, ResourceVersion, Seq, Text, Uid};
+use crate::id::{Object, Owner, ResourceVersion, Seq, Text, Uid};
 use crate::time::Time;
 
 /// How much may be allocated per byte of input.
@@ -25,9 +25,11 @@ pub struct Reader<'a> {
     budget: usize,
     error: Option<DecodeError>,
     tables: &'a Tables,
+    /// The format version of the input.
+    pub(crate) format: u8,
     pub(crate) base_version: u64,
-    /// Format 1: each version read becomes the base.
-    pub(crate) every_version_is_base: bool,
+    /// The number of the last object read, where it has one.
+    object: Option<u64>,
     pub(crate) base_at: Time,
     pub(crate) base_seq: Seq,
 }
@@ -44,8 +46,9 @@ impl<'a> Reader<'a> {
                 .saturating_add(BUDGET_BASE),
             error: None,
             tables,
+            format: FORMAT_VERSION,
             base_version: 0,
-            every_version_is_base: false,
+            object: None,
             base_at: Time(0),
             base_seq: Seq(0),
         }
@@ -245,12 +248,38 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn object(&mut self) -> Arc<Object> {
         let id = self.varint();
+        self.object = id.checked_sub(1);
         self.object_of(id)
     }
 
-    pub(crate) fn optional_object(&mut self) -> Option<Arc<Object>> {
-        let id = self.varint().checked_sub(1)?;
-        Some(self.object_of(id))
+    /// The controller that the dictionary says of the object read last.
+    pub(crate) fn defined_owner(&self) -> Option<&'a Owner> {
+        self.object
+            .filter(|_| self.dictionary_has_owners())
+            .and_then(|number| self.tables.owner(number))
+    }
+
+    /// The controller of the object read last.
+    pub(crate) fn owner(&mut self) -> Option<Owner> {
+        let id = self.varint();
+        if !self.dictionary_has_owners() {
+            return Some(Owner(self.object_of(id.checked_sub(1)?)));
+        }
+        match id {
+            0 => self.defined_owner().cloned(),
+            1 => None,
+            id => Some(Owner(self.object_of(id - 2))),
+        }
+    }
+
+    /// Since format 3 the dictionary says which controllers objects have.
+    pub(crate) fn dictionary_has_owners(&self) -> bool {
+        self.format >= 3
+    }
+
+    /// In format 1 each resourceVersion read becomes the base.
+    fn every_version_is_base(&self) -> bool {
+        self.format == 1
     }
 
     /// 0: the object that follows; else the dictionary's.
@@ -279,7 +308,7 @@ impl<'a> Reader<'a> {
         }
         let distance = self.fitting(at, u64::try_from(folded >> 1));
         let number = self.base_version.wrapping_add(unzigzag(distance) as u64);
-        if self.every_version_is_base {
+        if self.every_version_is_base() {
             self.base_version = number;
         }
         ResourceVersion::Number(number)
@@ -289,7 +318,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn row<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let base = self.base_version;
         let value = read(self);
-        if !self.every_version_is_base {
+        if !self.every_version_is_base() {
             self.base_version = base;
         }
         value

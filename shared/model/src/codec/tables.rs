@@ -5,13 +5,20 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::id::{Object, Text};
+use crate::id::{Object, Owner, Text};
 
 /// The reader's side: what numbers mean.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     texts: Table<Text>,
-    objects: Table<Arc<Object>>,
+    objects: Table<Defined>,
+}
+
+/// An object, and which controller it has.
+#[derive(Clone, Debug)]
+pub(crate) struct Defined {
+    pub(crate) object: Arc<Object>,
+    pub(crate) owner: Option<Owner>,
 }
 
 /// Things by number. Numbers are given without holes, so nearly all are found by place; pruning may leave holes as wide
@@ -79,15 +86,19 @@ impl Tables {
     }
 
     pub(crate) fn object(&self, number: u64) -> Option<&Arc<Object>> {
-        self.objects.get(number)
+        self.objects.get(number).map(|defined| &defined.object)
+    }
+
+    pub(crate) fn owner(&self, number: u64) -> Option<&Owner> {
+        self.objects.get(number)?.owner.as_ref()
     }
 
     pub(crate) fn insert_text(&mut self, number: u64, text: Text) {
         self.texts.insert(number, text);
     }
 
-    pub(crate) fn insert_object(&mut self, number: u64, object: Arc<Object>) {
-        self.objects.insert(number, object);
+    pub(crate) fn insert_object(&mut self, number: u64, defined: Defined) {
+        self.objects.insert(number, defined);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::port::Ids;
 use super::varint::{push_inline, push_varint, push_wide, zigzag};
-use crate::id::{Object, ResourceVersion, Seq, Text, Uid};
+use crate::id::{Object, Owner, ResourceVersion, Seq, Text, Uid};
 use crate::time::Time;
 
 /// Appends fields to a payload, with the chapter's dictionary at hand.
@@ -18,6 +18,17 @@ pub struct Writer<'a> {
     pub(crate) base_at: Time,
     /// What seqs of moments are written as the distance from.
     pub(crate) base_seq: Seq,
+    /// Of a `change`, its object in the dictionary.
+    pub(crate) subject: Option<Subject<'a>>,
+}
+
+/// An object that is looked up already.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) object: &'a Arc<Object>,
+    pub(crate) number: u64,
+    /// The controller that the dictionary says it has.
+    pub(crate) owner: Option<Owner>,
 }
 
 impl Writer<'_> {
@@ -30,6 +41,7 @@ impl Writer<'_> {
             base_version: 0,
             base_at: Time(0),
             base_seq: Seq(0),
+            subject: None,
         });
         out
     }
@@ -87,13 +99,17 @@ impl Writer<'_> {
         }
     }
 
-    /// `above` and the object, or `above` plus 1 plus its id; nothing but 0 for no object (`above` is 1 then).
+    /// `above` and the object, or `above` plus 1 plus its id; nothing but 0 for no object (`above` is over 0 then).
     pub(crate) fn object(&mut self, object: Option<&Arc<Object>>, above: u64) {
         let Some(object) = object else {
             self.byte(0);
             return;
         };
-        match self.ids.as_mut().and_then(|ids| ids.object(object)) {
+        let known = match &self.subject {
+            Some(subject) if Arc::ptr_eq(subject.object, object) => Some(subject.number),
+            _ => self.ids.as_mut().and_then(|ids| ids.object(object)),
+        };
+        match known {
             Some(id) => self.varint(above + 1 + id),
             None => {
                 self.varint(above);
@@ -102,6 +118,11 @@ impl Writer<'_> {
                 Self::push_uid(&object.uid, self.out);
             }
         }
+    }
+
+    /// The controller that the dictionary says of the object that the record is about.
+    pub(crate) fn defined_owner(&self) -> Option<&Owner> {
+        self.subject.as_ref()?.owner.as_ref()
     }
 
     /// A number as 0 and its distance from the base, folded into one varint; other text, and a number that is in no

@@ -241,7 +241,7 @@ impl Field for Totals {
         Self(Vec::read(reader))
     }
 
-    fn absent() -> Option<Self> {
+    fn absent(_reader: &Reader<'_>) -> Option<Self> {
         Some(Self::default())
     }
 

@@ -92,9 +92,12 @@ fn read_all(file: &[u8], mut take: impl FnMut(&Frames)) {
 #[test]
 fn a_hundred_thousand_mutations_break_nothing() {
     let names = [
-        "version-1.wscope",
-        "version-1-cut.wscope",
-        "version-1-damaged.wscope",
+        "version-1-2.wscope",
+        "version-1-2-cut.wscope",
+        "version-1-2-damaged.wscope",
+        "version-1-3.wscope",
+        "version-1-3-cut.wscope",
+        "version-1-3-damaged.wscope",
     ];
     let fixtures = names.map(Fixture::read);
     for seed in 0..100_000 {

@@ -194,7 +194,13 @@ fn a_writer_refuses_what_is_out_of_order() {
 #[test]
 fn chapters_of_every_version_of_frames_are_filed_as_they_are() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/tests/fixtures");
-    for name in ["version-1", "version-2", "version-2-inside"] {
+    for name in [
+        "version-1",
+        "version-2",
+        "version-2-inside",
+        "version-3",
+        "version-3-inside",
+    ] {
         let frames = std::fs::read(format!("{folder}/{name}.chapter")).unwrap();
         let mut rest = &frames[..];
         let mut chapters: Vec<(&[u8], Vec<&[u8]>)> = Vec::new();

@@ -102,9 +102,9 @@ fn recordings() -> Vec<Vec<u8>> {
         .bodies(&plain, (10, 20))
         .open(&plain, (20, 35));
     let names = [
-        "version-1.wscope",
-        "version-1-cut.wscope",
-        "version-1-damaged.wscope",
+        "version-1-2.wscope",
+        "version-1-3-cut.wscope",
+        "version-1-3-damaged.wscope",
     ];
     let mut files = vec![several.unfinished()];
     files.extend(names.map(fixture));

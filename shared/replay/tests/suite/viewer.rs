@@ -209,7 +209,7 @@ pub fn display_list(store: &Store, (from, to): (Time, Time)) -> String {
         record: None,
         evidence: None,
         lit: None,
-        marked: watchscope_timeline::draw::Marked::default(),
+        marked: Default::default(),
         ways: watchscope_timeline::draw::Ways::All,
         records: Some(watchscope_timeline::draw::RECORDS),
     });

@@ -9,6 +9,7 @@ use watchscope_model::{Event, State, WatchName};
 use watchscope_scenarios::Run;
 use watchscope_scenarios::catalogue::{self, Row};
 use watchscope_simulator::{ChangeKind, Version};
+use watchscope_timeline::store::Known;
 use watchscope_timeline::words::presence;
 use watchscope_timeline::{LaneId, Store};
 
@@ -25,7 +26,7 @@ fn was_there(run: &Run, name: &str, revision: u64) -> bool {
 
 /// The revision of the read that an object is said to be confirmed by, if one of etcd is named.
 fn confirmed_at(store: &Store, lane: LaneId) -> Option<u64> {
-    let told = presence(store, lane, store.head_at()?)?;
+    let told = presence(Known::now(store, store.head_at()?), lane)?;
     let (_, words) = told.grounds.iter().find(|(name, _)| *name == "confirmed")?;
     let (_, rest) = words
         .strip_prefix("A read of ")?
@@ -80,7 +81,7 @@ fn what_is_said_to_be_confirmed_was_there_at_the_reads_version() {
                 let lane = store.find_lane(&watch, Some(object)).expect("it was met");
                 if let Some(at) = confirmed_at(&store, lane) {
                     confirmed += 1;
-                    let words = presence(&store, lane, record.at);
+                    let words = presence(Known::now(&store, record.at), lane);
                     assert!(
                         was_there(&run, &object.name, at),
                         "{} of {minor}: {words:?}",

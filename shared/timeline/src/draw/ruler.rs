@@ -2,19 +2,22 @@
 
 use watchscope_model::Time;
 
-use super::Picture;
 use crate::format::{clock, text_width, tick};
 use crate::scene::{Align, Area, Primitive, Px, Scene, TextLine};
 use crate::tokens::Token;
+use crate::view::View;
 
 /// Height of the ruler.
 pub const RULER_HEIGHT: Px = Px::whole(26);
 
-/// Draws the ruler of a picture: the time of what is marked on a badge, else that of now.
+/// How strong the ground of a marked range is, in percent.
+const RANGE: u8 = 7;
+/// The handles at the edges of a marked stretch, on the ruler.
+const HANDLE: (Px, Px) = (Px::whole(3), Px::whole(18));
+
+/// Draws the ruler of a view, with a time on a badge: that of the pen, or of the moment that panels answer for.
 #[must_use]
-pub fn ruler(picture: &Picture<'_>) -> Scene {
-    let Picture { view, marked, .. } = *picture;
-    let now = marked.as_of.unwrap_or(picture.now);
+pub fn ruler(view: &View, now: Time) -> Scene {
     let width = Px::from_f64(view.width_px);
     let mut scene = Scene {
         width,
@@ -105,9 +108,6 @@ pub fn ruler(picture: &Picture<'_>) -> Scene {
         }
         at += minor;
     }
-    if let (Some(range), Some(records)) = (marked.range, picture.records) {
-        (records.range_on_ruler)(&mut scene, view, range);
-    }
     if has_badge {
         let area = Area {
             x: badge_x,
@@ -129,4 +129,26 @@ pub fn ruler(picture: &Picture<'_>) -> Scene {
         }));
     }
     scene
+}
+
+/// Marks a range on the ruler of a view.
+pub(super) fn mark_range(scene: &mut Scene, view: &View, (from, to): (Time, Time)) {
+    let within = |x: Px| x.max(-HANDLE.0).min(scene.width + HANDLE.0);
+    let (from, to) = (within(view.x(from).floor()), within(view.x(to).floor()));
+    let mut rect = |area: Area, opacity: u8| {
+        scene.primitives.push(Primitive::Rect {
+            area,
+            fill: Some(Token::Text1),
+            stroke: None,
+            radius: 0,
+            opacity,
+        });
+    };
+    rect(Area::between(from, to, Px::ZERO, RULER_HEIGHT), RANGE);
+    let bottom = (RULER_HEIGHT - Px::whole(2), RULER_HEIGHT);
+    rect(Area::between(from, to, bottom.0, bottom.1), 100);
+    for x in [from - HANDLE.0.half(), to - HANDLE.0.half()] {
+        let ys = (RULER_HEIGHT - HANDLE.1, RULER_HEIGHT);
+        rect(Area::between(x, x + HANDLE.0, ys.0, ys.1), 100);
+    }
 }

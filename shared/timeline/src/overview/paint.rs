@@ -8,7 +8,7 @@ use watchscope_model::time::SECOND_US;
 use super::density::{Density, Heights};
 use super::known::{BREAK_PX, Known, is_gone, runs};
 use super::problems::{Overlaps, Problems, TICK_INKS};
-use super::scale::Overview;
+use super::scale::{Moments, Overview};
 use crate::format::{date, text_width, tick};
 use crate::scene::{
     Align, Area, Column, Hatch, Primitive, Px, STRIP_COLUMN_PX, Scene, Step, Stroke, TextLine,
@@ -67,7 +67,14 @@ impl Rows {
 }
 
 /// Draws the strip, `height` high: at least 44 px.
-pub(super) fn paint(store: &Store, scale: &Overview, view: &View, now: Time, height: Px) -> Scene {
+pub(super) fn paint(
+    store: &Store,
+    scale: &Overview,
+    view: &View,
+    moments: Moments,
+    height: Px,
+) -> Scene {
+    let now = moments.now;
     let height = i64::from(height.0 / 64).max(LEAST_HEIGHT_PX);
     let mut painter = Painter {
         scene: Scene {
@@ -95,7 +102,7 @@ pub(super) fn paint(store: &Store, scale: &Overview, view: &View, now: Time, hei
     for (place, ink) in (1..).zip(TICK_INKS) {
         painter.ticks(&problems.worst, place, ink);
     }
-    painter.window(view, now);
+    painter.window(view, moments);
     painter.place_labels();
     painter.scene
 }
@@ -441,17 +448,28 @@ impl Painter<'_> {
         }
     }
 
-    /// The frame of the view with its handles, and the line of now.
-    fn window(&mut self, view: &View, now: Time) {
+    /// The frame of the view with its handles, and the lines of now and of the moment that panels answer for.
+    fn window(&mut self, view: &View, moments: Moments) {
         let (left, right) = self.window;
         let (width, height) = (self.scale.pixels() as i64, self.rows.height);
-        let x = self.scale.px_of(now).clamp(0, width - 1);
+        if let Some(at) = moments.as_of {
+            let x = self.scale.px_of(at);
+            if (0..width).contains(&x) {
+                self.rect(x..x + 1, 0..height, Token::Text1);
+            }
+        }
+        let x = self.scale.px_of(moments.now).clamp(0, width - 1);
         self.rect_faint(x..x + 1, 0..height, Token::Text1, 80);
+        let words = if moments.is_end {
+            format!("ends {}", tick(moments.now, SECOND_US))
+        } else {
+            "now".to_owned()
+        };
         self.labels.push(Label {
             rank: 0,
             x: x - 4,
             align: Align::End,
-            text: "now".to_owned(),
+            text: words,
             ink: Token::Text1,
             weight: 400,
         });

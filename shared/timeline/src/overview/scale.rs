@@ -194,3 +194,26 @@ pub fn grip_at(scale: &Overview, view: &View, x_px: f64) -> Grip {
         Grip::Window
     }
 }
+
+/// The moments that a strip marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moments {
+    /// Now, or the end of a recording.
+    pub now: Time,
+    /// Whether it is the end of a recording.
+    pub is_end: bool,
+    /// The moment that panels answer for, if it is not now.
+    pub as_of: Option<Time>,
+}
+
+impl Moments {
+    /// Of a live log whose panels answer for now.
+    #[must_use]
+    pub fn live(now: Time) -> Self {
+        Self {
+            now,
+            is_end: false,
+            as_of: None,
+        }
+    }
+}

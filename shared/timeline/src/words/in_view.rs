@@ -74,11 +74,11 @@ pub fn problems_in(
                 }
             }
             for ((phase, _), kind) in &mut phases {
-                let of_phase = trace.phases.all().iter().filter(|span| {
+                let mut of_phase = trace.phases.all().iter().filter(|span| {
                     span.what.phase == *phase && reaches(span.start.at, span.end_at(now))
                 });
                 // A watch counts once, where it was last.
-                if let Some(span) = of_phase.last() {
+                if let Some(span) = of_phase.next_back() {
                     let spot = stretch(LaneId::Watch(watch), StretchKind::Phase, span, epoch);
                     kind.spots.push((span.start.at, spot));
                 }

@@ -161,7 +161,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// The records that told of it, the oldest first.
+    /// The seqs of its marks, the oldest first.
     fn marks(&self) -> impl DoubleEndedIterator<Item = Seq> {
         let seqs = self.object.marks.iter();
         let seqs = seqs.map(|&mark| self.watch.marks.seq(mark as usize));

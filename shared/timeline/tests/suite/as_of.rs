@@ -22,7 +22,7 @@ const OBJECTS: [(&str, &str); 6] = [
     ("shop/configmaps", "c-2"),
 ];
 
-/// All that is answered, by the names of what it is about.
+/// All answers, under the names of their watches and objects.
 fn answers(known: Known<'_>, store: &Store) -> String {
     let muted = Muted::default();
     let mut out = String::new();

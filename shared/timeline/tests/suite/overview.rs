@@ -7,7 +7,8 @@ use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::overview::{
-    Grip, REACH_US, TroubleMark, grip_at, next_trouble, overview, previous_trouble, troubles, words,
+    Grip, Moments, REACH_US, TroubleMark, grip_at, next_trouble, overview, previous_trouble,
+    troubles, words,
 };
 use watchscope_timeline::scene::{Align, Area, STRIP_COLUMN_PX, Step};
 use watchscope_timeline::{Overview, Primitive, Px, Scene, Store, Token, View};
@@ -30,7 +31,7 @@ struct Strip {
 
 fn strip(store: Store, now: Time, view: View) -> Strip {
     let scale = Overview::new(&store, now, &view, REACH_US);
-    let scene = overview(&store, &scale, &view, now, Px::whole(64));
+    let scene = overview(&store, &scale, &view, Moments::live(now), Px::whole(64));
     Strip {
         store,
         now,
@@ -175,7 +176,7 @@ proptest! {
                 &strip.store,
                 &strip.scale,
                 &strip.view,
-                strip.now,
+                Moments::live(strip.now),
                 Px::whole(height),
             );
             let (width, height) = (WIDTH, f64::from(height));
@@ -314,7 +315,7 @@ fn the_frame_is_where_the_view_is_and_never_narrower_than_6_px() {
     for (left, right) in [(-2_000.0, -1_000.0), (-1_500.0, -1_499.9), (-10.0, 0.0)] {
         let view = View::between(at(left), at(right), WIDTH);
         let scale = Overview::new(&store, now, &view, REACH_US);
-        let scene = overview(&store, &scale, &view, now, Px::whole(64));
+        let scene = overview(&store, &scale, &view, Moments::live(now), Px::whole(64));
         // Its top edge.
         let frame = rects(&scene, Token::Text1);
         let frame = frame.iter().find(|area| area.h == Px::whole(1)).unwrap();

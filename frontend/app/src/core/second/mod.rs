@@ -30,5 +30,3 @@ mod replay;
 mod selection;
 mod show;
 mod view;
-
-pub use self::replay::SPEEDS;

@@ -3,7 +3,7 @@
 use watchscope_model::Time;
 use watchscope_timeline::View;
 use watchscope_timeline::overview::{
-    Grip, Overview, REACH_US, grip_at, next_trouble, overview, previous_trouble, words,
+    Grip, Moments, Overview, REACH_US, grip_at, next_trouble, overview, previous_trouble, words,
 };
 use watchscope_timeline::scene::Px;
 
@@ -36,7 +36,8 @@ impl Model {
         if self.panels.is_lesson || !self.screen.size.has_area() {
             return;
         }
-        let now = self.pen();
+        // All of a recording, however far it is played.
+        let now = self.recorded_to().unwrap_or_else(|| self.pen());
         let reach_us = self.panels.overview.reach_us.unwrap_or(REACH_US);
         // What is gripped stays under the pointer.
         let held = self
@@ -49,7 +50,12 @@ impl Model {
             |(scale, _)| *scale,
         );
         let height = Px::from_f64(self.overview_px());
-        let scene = overview(&self.store, &scale, &self.view, now, height);
+        let moments = Moments {
+            now,
+            is_end: self.is_replay(),
+            as_of: self.moment(),
+        };
+        let scene = overview(&self.store, &scale, &self.view, moments, height);
         self.panels.overview.drawn = Some((scale, scene));
         self.want(Effect::Panel(PanelEffect::PaintOverview));
     }

@@ -1,15 +1,14 @@
 //! Plays a recording: the time goes on by itself, and what lies after it is hidden, as if it were live.
 
 use watchscope_model::Time;
+use watchscope_timeline::View;
 use watchscope_timeline::format;
 use watchscope_timeline::store::Coverage;
 
 use crate::core::model::Model;
-use crate::core::panel_state::Playing;
+use crate::core::panel_state::{Playing, SPEEDS};
 use crate::core::shown::ReplayShown;
 
-/// Speeds, in seconds of the recording a second.
-pub const SPEEDS: [u32; 4] = [1, 10, 60, 600];
 /// Time in which nobody watched plays in this time at most, in microseconds.
 const SEAM_US: i64 = 1_000_000;
 /// A page that slept does not jump: more than this does not pass between two frames, in milliseconds.
@@ -21,7 +20,7 @@ impl Model {
         self.recorded_to().is_some()
     }
 
-    fn recorded_to(&self) -> Option<Time> {
+    pub(super) fn recorded_to(&self) -> Option<Time> {
         self.link.welcome.as_ref()?.recorded_to
     }
 
@@ -49,11 +48,24 @@ impl Model {
             at,
             local_ms: self.now.ms,
         });
-        self.link.clock.hold(at);
-        self.view = self.view.follow(at);
-        self.marked.as_of = Some(at);
+        self.play_at(at);
         self.say(format!("Playing from {}.", format::clock(at)));
         self.redraw();
+    }
+
+    /// The time of a recording that is played stands here. The picture stays while it has room for it.
+    fn play_at(&mut self, at: Time) {
+        self.link.clock.hold(at);
+        self.marked.as_of = Some(at);
+        let x_px = self.view.x_from_time(at);
+        if !(0.0..=self.view.width_px).contains(&x_px) {
+            self.center(at);
+        }
+        self.view = View {
+            following: true,
+            ..self.view
+        }
+        .at_now(at);
     }
 
     /// Shows all of the recording again; panels go on answering for the time that was reached.
@@ -146,8 +158,7 @@ impl Model {
         self.marked.as_of = Some(at);
         if let Some(playing) = &mut self.panels.playing {
             playing.at = at;
-            self.link.clock.hold(at);
-            self.view = self.view.follow(at);
+            self.play_at(at);
         }
         let x_px = self.view.x_from_time(at);
         if !(0.0..=self.view.width_px).contains(&x_px) {
@@ -164,7 +175,7 @@ impl Model {
         }
     }
 
-    /// Moves the time by so many microseconds.
+    /// Moves the time of the recording.
     pub(super) fn seek_by(&mut self, by_us: i64) {
         let to = self.recorded_to().unwrap_or_default();
         let at = self.marked.as_of.unwrap_or(to);

@@ -1,0 +1,96 @@
+//! What the bytes of a frame are spent on: dictionary, snapshot, records. Reads frames of the version that is written.
+
+use anyhow::{Context as _, Result, ensure};
+use watchscope_model::codec::{FORMAT_VERSION, FrameKind, split_frame};
+
+/// The parts of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Anatomy<'a> {
+    /// Whether it opens a chapter.
+    pub is_head: bool,
+    /// Frame header, and what says where the frame belongs.
+    pub header: &'a [u8],
+    /// Definitions of texts and objects.
+    pub dictionary: &'a [u8],
+    /// The fold of a head, the records of a segment.
+    pub content: &'a [u8],
+}
+
+impl<'a> Anatomy<'a> {
+    /// Of one frame.
+    ///
+    /// # Errors
+    /// If it is none that this build writes.
+    pub fn of(frame: &'a [u8]) -> Result<Self> {
+        let (whole, _) = split_frame(frame)?;
+        ensure!(
+            whole.version == FORMAT_VERSION,
+            "a frame of version {}",
+            whole.version
+        );
+        let is_head = whole.kind == FrameKind::Head;
+        let mut cursor = Cursor(whole.payload);
+        if is_head {
+            cursor.inline()?;
+            cursor.inline()?;
+        } else {
+            (0..3).try_for_each(|_| cursor.varint().map(drop))?;
+        }
+        let begins = frame.len() - cursor.0.len();
+        cursor.dictionary()?;
+        let ends = frame.len() - cursor.0.len();
+        Ok(Self {
+            is_head,
+            header: &frame[..begins],
+            dictionary: &frame[begins..ends],
+            content: &frame[ends..],
+        })
+    }
+}
+
+/// What has not been read.
+struct Cursor<'a>(&'a [u8]);
+
+impl Cursor<'_> {
+    fn dictionary(&mut self) -> Result<()> {
+        for _ in 0..self.varint()? {
+            self.varint()?;
+            self.varint()?;
+            self.inline()?;
+        }
+        for _ in 0..self.varint()? {
+            // Number, namespace, controller, and how much of the name it shares with the one before.
+            (0..4).try_for_each(|_| self.varint().map(drop))?;
+            self.inline()?;
+            match self.varint()?.checked_sub(1) {
+                None => self.skip(16)?,
+                Some(length) => self.skip(length)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn varint(&mut self) -> Result<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.0.split_first().context("the frame ends early")?;
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        Ok(value)
+    }
+
+    fn inline(&mut self) -> Result<()> {
+        let length = self.varint()?;
+        self.skip(length)
+    }
+
+    fn skip(&mut self, length: u64) -> Result<()> {
+        let rest = self.0.get(usize::try_from(length)?..);
+        self.0 = rest.context("the frame ends early")?;
+        Ok(())
+    }
+}
