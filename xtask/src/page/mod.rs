@@ -1,4 +1,5 @@
-//! The page: `frontend/app` and its workers compiled to wasm, their JavaScript glue, and what lies in assets/, under names that carry their content's hash, in dist/, where the backend's build embeds it.
+//! The page: `frontend/app` and its workers compiled to wasm, their JavaScript glue, and what lies in assets/, under
+//! names that carry their content's hash, in dist/, where the backend's build embeds it.
 //!
 //! ```text
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
