@@ -624,8 +624,12 @@ async fn a_marked_time_is_answered_a_marked_range_says_what_is_in_it_and_a_link_
     driver.switch_to_window(old).await?;
 
     // Escape clears the range, Now goes back.
-    tab.press(Key::Escape.to_string()).await?;
-    driver.find(By::Css("[data-part=now]")).await?.click().await?;
+    tab.press(Key::Escape + "").await?;
+    driver
+        .find(By::Css("[data-part=now]"))
+        .await?
+        .click()
+        .await?;
     eventually("the picture follows now", LONG, async || {
         let words = tab.text("[data-part=as-of]").await?;
         ensure!(words == "Following", "{words:?}");

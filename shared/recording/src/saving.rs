@@ -1,4 +1,4 @@
-//! The machine that saves a range of what a page has loaded as a file of its own.
+//! The machine that saves a range of a page's loaded chapters as a file of its own.
 //!
 //! ```text
 //!   frames of each chapter ─► Extract (one a run) ─► F ─► chapters ─► Deflate ─(deflated)─► C … ─► I ─► Saved
@@ -163,7 +163,7 @@ impl Saving {
     /// If there is nothing to save, or too much, or a frame cannot be read. The machine is of no more use then.
     pub fn step(&mut self, deflated: Option<&[u8]>) -> Result<SavingStep<'_>, SavingError> {
         if let Err(error) = self.go_on(deflated) {
-            // Nothing is left of which a file could be made that lacks a part.
+            // What is left would make a file that lacks a part.
             self.chapters.clear();
             (self.run, self.file) = (None, None);
             self.outs.clear();

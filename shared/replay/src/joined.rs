@@ -52,7 +52,7 @@ pub enum LogError {
 pub struct JoinedFiles<F> {
     files: Vec<F>,
     runs: Vec<Run>,
-    /// How many runs behind them have records, none of which can be read.
+    /// How many runs behind them have records and cannot be read.
     unread_runs: usize,
 }
 
@@ -72,7 +72,7 @@ struct Place {
     chapter: usize,
 }
 
-/// Which chapter of which run.
+/// A chapter of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct ChapterPlace {
     run: usize,
@@ -184,7 +184,7 @@ impl<F: Recorded> JoinedFiles<F> {
         Ok(ring)
     }
 
-    /// How many runs were left out that have records, none of which can be read.
+    /// How many runs were left out that have records and cannot be read.
     #[must_use]
     pub fn unread_runs(&self) -> usize {
         self.unread_runs

@@ -16,7 +16,7 @@ pub struct Notice {
 pub(crate) const COPY_AGAIN: &str = "Copy the file again, as a binary file.";
 
 /// What of a file is missing although it opened; `None` if nothing is. `also` is the damage that the scan did not see,
-/// `unread_runs` counts the last runs of which no record can be read.
+/// `unread_runs` counts the last runs that have no record that can be read.
 ///
 /// It names the first damaged place and counts the others.
 pub(crate) fn missing(

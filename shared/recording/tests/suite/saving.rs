@@ -1,4 +1,4 @@
-//! A range of what a page has loaded, saved as a file.
+//! A range of a page's loaded chapters, saved as a file.
 
 use std::collections::BTreeSet;
 

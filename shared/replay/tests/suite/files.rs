@@ -52,7 +52,7 @@ impl File {
         Self::with(&FileBlock::new(&log.into(), epoch))
     }
 
-    /// Of what a block says.
+    /// With the block's own words.
     pub fn with(block: &FileBlock) -> Self {
         let (writer, bytes) = Writer::begin(block).unwrap();
         Self { writer, bytes }
@@ -97,7 +97,7 @@ impl File {
         self.then_with(&FileBlock::new(&log.into(), epoch))
     }
 
-    /// The same of what a block says.
+    /// The same with the block's own words.
     pub fn then_with(mut self, block: &FileBlock) -> Self {
         self.bytes.extend(self.writer.file(block).unwrap());
         self

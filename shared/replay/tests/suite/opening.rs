@@ -152,7 +152,7 @@ fn a_newest_chapter_that_is_damaged_gives_way_to_the_one_before() {
     assert_eq!(page.store.records(), end as u64);
 }
 
-/// Two runs, and a third of which only the snapshot was written, or a chapter.
+/// Two runs, and a third: only its snapshot was written, or a chapter.
 fn runs(has_third: bool) -> Vec<u8> {
     let (first, second, third) = (run("a", 0.0, 20), run("b", 60.0, 10), run("c", 90.0, 5));
     let file = File::of("log", &first.epoch)
@@ -213,9 +213,9 @@ fn last_runs_of_which_nothing_can_be_read_are_left_out_and_counted() {
     );
     let said = [missing(&file), missing(&both)];
     insta::assert_snapshot!(said.join("\n"), @r"
-    a.wscope, block 6 at byte 1716 is damaged: its checksum is 802d4e85, it should be f72a7e13; 2 more places are damaged; no record of its last run can be read
+    a.wscope, block 6 at byte 1721 is damaged: its checksum is 97598d8e, it should be e05ebd18; 2 more places are damaged; no record of its last run can be read
     What could be read is shown. Copy the file again, as a binary file.
-    a.wscope, block 6 at byte 1716 is damaged: its checksum is 802d4e85, it should be f72a7e13; 3 more places are damaged; no record of its last 2 runs can be read
+    a.wscope, block 6 at byte 1721 is damaged: its checksum is 97598d8e, it should be e05ebd18; 3 more places are damaged; no record of its last 2 runs can be read
     What could be read is shown. Copy the file again, as a binary file.
     ");
 }
@@ -227,7 +227,7 @@ fn about(file: &[u8]) -> String {
 
 #[test]
 fn a_page_gets_the_numbers_of_an_opened_file_and_what_its_last_run_is_of() {
-    insta::assert_snapshot!(about(&fixture("version-1-cut.wscope")), @r#"
+    insta::assert_snapshot!(about(&fixture("version-1-2-cut.wscope")), @r#"
     {
       "name": "a.wscope",
       "bytes": 4032,

@@ -39,10 +39,12 @@ impl Kind {
 }
 
 /// What went wrong between `from` and `to` and is loaded, worst first, as [`super::problems`] names what is wrong now.
+/// A watch that waits or is refused counts only at the moment `at`: one that waited and went on is no problem.
 #[must_use]
 pub fn problems_in(
     store: &Store,
     (from, to): (Time, Time),
+    at: Time,
     now: Time,
     muted: &Muted,
 ) -> Vec<Problem> {
@@ -74,11 +76,10 @@ pub fn problems_in(
                 }
             }
             for ((phase, _), kind) in &mut phases {
-                let mut of_phase = trace.phases.all().iter().filter(|span| {
-                    span.what.phase == *phase && reaches(span.start.at, span.end_at(now))
-                });
-                // A watch counts once, where it was last.
-                if let Some(span) = of_phase.next_back() {
+                let mut spans = trace.phases.all().iter();
+                let open =
+                    spans.rfind(|span| span.start.at <= at && at < span.end_at(Time(i64::MAX)));
+                if let Some(span) = open.filter(|span| span.what.phase == *phase) {
                     let spot = stretch(LaneId::Watch(watch), StretchKind::Phase, span, epoch);
                     kind.spots.push((span.start.at, spot));
                 }

@@ -10,7 +10,7 @@ use watchscope_timeline::Store;
 use watchscope_timeline::findings::{Muted, board, tally};
 use watchscope_timeline::health;
 use watchscope_timeline::store::{Known, Unknown};
-use watchscope_timeline::words::{accessible, footing, presence};
+use watchscope_timeline::words::{accessible, footing, presence, problems_in};
 
 const PODS: &str = "shop/pods";
 const OBJECTS: [(&str, &str); 6] = [
@@ -132,4 +132,41 @@ fn what_is_not_loaded_not_kept_or_not_watched_is_not_answered() {
     assert_eq!(why(&store, 30.0), Err(Unknown::NotWatched));
     assert!(why(&store, 50.0).is_ok());
     assert_eq!(why(&store, -100.0), Err(Unknown::NotWatched));
+}
+
+#[test]
+fn in_a_view_of_the_past_what_went_on_is_no_problem_and_what_was_lost_is() {
+    let mut log = Log::new("one");
+    log.opened(0.0, PODS, 1, &["web-0"], 100);
+    log.end(10.0, PODS, 10, Cause::Eof);
+    log.phase(
+        10.1,
+        PODS,
+        Phase::Waiting,
+        PhaseReason::Unreachable,
+        Some(900),
+    );
+    log.open(11.0, PODS, 2, 9, 100);
+    log.gap(11.1, PODS, true, None);
+    log.end(20.0, PODS, 2, Cause::Eof);
+    log.phase(
+        20.1,
+        PODS,
+        Phase::Waiting,
+        PhaseReason::Unreachable,
+        Some(900),
+    );
+    log.open(25.0, PODS, 3, 10, 100);
+    log.gap(25.1, PODS, false, None);
+    let store = log.store();
+    let now = at(60.0);
+    let named = |from: f64, to: f64, moment: f64| {
+        let stretch = (at(from), at(to));
+        let found = problems_in(&store, stretch, at(moment), now, &Muted::default());
+        found.into_iter().map(|of| of.words).collect::<Vec<_>>()
+    };
+    assert_eq!(named(5.0, 15.0, 15.0), [""; 0]);
+    assert_eq!(named(5.0, 15.0, 10.5), ["1 watch waiting"]);
+    assert_eq!(named(5.0, 30.0, 30.0), ["1 gap lost"]);
+    assert_eq!(named(30.0, 40.0, 40.0), [""; 0]);
 }

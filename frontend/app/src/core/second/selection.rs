@@ -186,7 +186,6 @@ impl Model {
             self.lanes.set_expanded(&self.store, watch, true);
         }
         self.pick.focused = Some(lane);
-        self.mark_record(id);
         self.select(Selection {
             lane,
             target: target_of(lane, id),

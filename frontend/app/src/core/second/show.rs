@@ -69,7 +69,8 @@ impl Model {
             words::problems(&self.store, muted)
         } else {
             let shown = (self.view.left(), self.view.right().min(now));
-            words::problems_in(&self.store, shown, now, muted)
+            let at = self.moment().unwrap_or(now);
+            words::problems_in(&self.store, shown, at, now, muted)
         };
     }
 
