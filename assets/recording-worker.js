@@ -1,8 +1,8 @@
-// The worker of a recording: reads its file, answers its viewer as a server would, and saves a range of what the page has
-// loaded. All that is decided is decided in the module; this is its host.
+// The worker of a recording: reads its file, answers its viewer as a server would, and saves a range of the records that
+// the page holds. The module decides; this is its host.
 import init, { Reading, Save } from "./{{recording.js}}";
 
-// So many chapters and bodies are read at once, and so many wait for that.
+// The most chapters and bodies that are read at once, and the most that wait for their turn.
 const AT_ONCE = 2, WAITING = 64;
 // The longest time that setTimeout takes is a little more.
 const LONGEST_MS = 2e9;

@@ -1,4 +1,4 @@
-//! Saving a range of what a page has loaded.
+//! Saving a range of the records that a page holds.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_model::Time;
