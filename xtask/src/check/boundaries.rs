@@ -79,6 +79,16 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-timeline",
         ],
     ),
+    (
+        "watchscope-recording-worker",
+        &[
+            "watchscope-log",
+            "watchscope-model",
+            "watchscope-probe",
+            "watchscope-recording",
+            "watchscope-replay",
+        ],
+    ),
     ("watchscope-story-digests", &["watchscope-scenarios"]),
     (
         "watchscope-tests",

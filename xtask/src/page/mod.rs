@@ -1,10 +1,11 @@
-//! The page: `frontend/app` and `frontend/lesson-worker` compiled to wasm, their JavaScript glue, and what lies in
-//! assets/, under names that carry their content's hash, in dist/, where the backend's build embeds it.
+//! The page: `frontend/app` and its workers compiled to wasm, their JavaScript glue, and what lies in assets/, under
+//! names that carry their content's hash, in dist/, where the backend's build embeds it.
 //!
 //! ```text
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
 //!                                             └─► frontend_second.wasm ────────────────────────────────────┤
 //! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
+//! frontend/recording-worker ─► the same ─► recording.js, recording_bg.wasm ────────────────────────────────┤
 //! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
 //! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
@@ -33,7 +34,11 @@ use crate::setup::{Installs, targets};
 use crate::shell;
 
 const APP: &str = "watchscope-app";
-const LESSONS: &str = "watchscope-lesson-worker";
+/// The workers: their packages, and what the files of each are called.
+const WORKERS: [(&str, &str); 2] = [
+    ("watchscope-lesson-worker", "lesson"),
+    ("watchscope-recording-worker", "recording"),
+];
 const DIGESTS: &str = "watchscope-story-digests";
 /// Set, the page keeps the names of its functions, for a profile; it is then far larger.
 const KEEP_NAMES: &str = "WATCHSCOPE_PAGE_NAMES";
@@ -70,9 +75,12 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
             "-Clink-arg=--emit-relocs",
         ]))
     })?;
-    shell::step("building the lessons", || {
-        shell::run(&mut module(project, LESSONS, cargo_profile))
-    })?;
+    // Each by a call of its own: none gets a feature that another asks of what both use.
+    for (package, name) in WORKERS {
+        shell::step(&format!("building the worker of a {name}"), || {
+            shell::run(&mut module(project, package, cargo_profile))
+        })?;
+    }
     let folder = match profile {
         PageProfile::Dev => "debug",
         PageProfile::Release => "wasm-release",
@@ -87,14 +95,13 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         let module = folder.join(format!("{APP}.wasm"));
         let parts = parts::cut(&module, &folder.join("page-parts"), keeps_names(profile))?;
         files.extend(bind(parts, profile)?);
-        let (script, module) = bind_alone(&folder, LESSONS, "lesson", profile)?;
-        files.extend([
-            (
-                "lesson.js".to_owned(),
-                names::Source::Finished(script.into()),
-            ),
-            ("lesson_bg.wasm".to_owned(), names::Source::Finished(module)),
-        ]);
+        for (package, name) in WORKERS {
+            let (script, module) = bind_alone(&folder, package, name, profile)?;
+            let script = names::Source::Finished(script.into());
+            files.insert(format!("{name}.js"), script);
+            let module = names::Source::Finished(module);
+            files.insert(format!("{name}_bg.wasm"), module);
+        }
         let page = names::assemble(files)?;
         let written = dist::write(&project.dist(), &page)?;
         eprintln!(
@@ -111,7 +118,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
     })
 }
 
-/// Compiles the stories' digests as the lessons are, and puts them into a folder, which is returned: the page has no part
+/// Compiles the stories' digests as the workers are, and puts them into a folder, which is returned: the page has no part
 /// in them.
 pub(crate) fn build_digests(project: &Project, installs: Installs) -> Result<PathBuf> {
     targets::ensure(project, installs, targets::WASM)?;

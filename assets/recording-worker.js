@@ -1,0 +1,243 @@
+// The worker of a recording: reads its file, answers its viewer as a server would, and saves a range of the records that
+// the page holds. The module decides; this is its host.
+import init, { Reading, Save } from "./{{recording.js}}";
+
+// The most chapters and bodies that are read at once, and the most that wait for their turn.
+const AT_ONCE = 2, WAITING = 64;
+// The longest time that setTimeout takes is a little more.
+const LONGEST_MS = 2e9;
+const FORMAT = "deflate-raw";
+
+const load = async () => {
+  const { body } = await fetch(new URL("./{{recording_bg.wasm}}", import.meta.url));
+  // Compiled as it comes, whatever type the server gives it.
+  await init({ module_or_path: new Response(body, { headers: { "Content-Type": "application/wasm" } }) });
+};
+const loaded = load();
+
+let failed = false;
+// After a panic the module is of no more use.
+const fail = (error) => {
+  if (!failed) postMessage({ failed: String(error) });
+  failed = true;
+};
+const throwPanic = (error) => {
+  if (error instanceof WebAssembly.RuntimeError) throw error;
+};
+
+// Deflating and inflating
+
+const canInflate = () => {
+  try {
+    return Boolean(new DecompressionStream(FORMAT));
+  } catch {
+    return false;
+  }
+};
+
+const streamed = (bytes, through) => new Blob([bytes]).stream().pipeThrough(through);
+
+const deflated = async (bytes) => {
+  const stream = streamed(bytes, new CompressionStream(FORMAT));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+};
+
+// At most one byte more than stated; nothing, if it is no deflate stream.
+const inflated = async (bytes, rawBytes) => {
+  const reader = streamed(bytes, new DecompressionStream(FORMAT)).getReader();
+  const most = rawBytes + 1, parts = [];
+  let length = 0;
+  try {
+    while (length < most) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      length += value.length;
+    }
+  } catch {
+    return undefined;
+  }
+  // It may have failed by itself meanwhile.
+  reader.cancel().catch(() => {});
+  const raw = new Uint8Array(Math.min(length, most));
+  let at = 0;
+  for (const part of parts) {
+    raw.set(part.subarray(0, raw.length - at), at);
+    at += part.length;
+  }
+  return raw;
+};
+
+// The file
+
+// The file that is open, and its recording. `opens` counts those that were asked for, `reader` is the viewer's number.
+let opened, reader, opens = 0, timer;
+
+// Gives a machine what it needs, to its end; returns whether it came there.
+const read = async (reading, file, isWanted = () => true) => {
+  let needs = reading.begin();
+  while (needs) {
+    const { offset, length, rawBytes } = needs;
+    if (rawBytes === undefined) {
+      needs.free();
+      const bytes = await file.slice(offset, offset + length).arrayBuffer();
+      if (!isWanted()) return false;
+      needs = reading.bytes(new Uint8Array(bytes));
+    } else {
+      const bytes = await inflated(needs.deflated(), rawBytes);
+      if (!isWanted()) return false;
+      needs = reading.inflated(bytes);
+    }
+  }
+  return isWanted();
+};
+const cannotBeRead = (name, error) => `${name} cannot be read: ${error.message}`;
+
+let reads = 0;
+const waiting = [];
+// Reads a chapter or a body when it is its turn. A file that cannot be read is what the machine ends with.
+const readInTurn = async (reading, { name, file }) => {
+  if (reads < AT_ONCE) reads++;
+  else await new Promise((resolve) => waiting.push(resolve));
+  try {
+    await read(reading, file);
+  } catch (error) {
+    throwPanic(error);
+    reading.fail(cannotBeRead(name, error));
+  } finally {
+    // Whoever waits takes the turn over.
+    if (waiting.length) waiting.shift()();
+    else reads--;
+  }
+};
+
+const open = async (file) => {
+  const name = file.name ?? "recording.wscope", number = ++opens;
+  const isWanted = () => number === opens;
+  if (!canInflate()) {
+    const what = `this browser cannot inflate ${name}`;
+    postMessage({ refused: { what, advice: "Open it in a newer browser." } });
+    return;
+  }
+  const reading = new Reading(name, file.size);
+  try {
+    if (!await read(reading, file, isWanted)) {
+      reading.free();
+      return;
+    }
+  } catch (error) {
+    throwPanic(error);
+    reading.free();
+    const advice = "It may have been moved or changed. Open it again.";
+    if (isWanted()) postMessage({ refused: { what: cannotBeRead(name, error), advice } });
+    return;
+  }
+  let recording;
+  try {
+    recording = reading.recording();
+  } catch (notice) {
+    throwPanic(notice);
+    postMessage({ refused: JSON.parse(notice) });
+    return;
+  }
+  // The one before had a viewer of its own.
+  clearTimeout(timer);
+  reader = undefined;
+  opened?.recording.free();
+  opened = { name, file, recording };
+  postMessage({ opened: JSON.parse(recording.about()) });
+};
+
+// The viewer
+
+const fetchChapter = async (of, reading) => {
+  await readInTurn(reading, of);
+  if (opened !== of) {
+    reading.free();
+    return;
+  }
+  of.recording.fetched(reading);
+  feed();
+};
+
+const feed = () => {
+  clearTimeout(timer);
+  while (reader !== undefined) {
+    const next = opened.recording.next(performance.now());
+    const bytes = next.message(), chapter = next.chapter(), { until, isOver } = next;
+    next.free();
+    if (bytes) postMessage({ reader, bytes }, [bytes.buffer]);
+    else if (chapter) fetchChapter(opened, chapter).catch(fail);
+    else if (isOver) reader = undefined;
+    else {
+      const wait = () => guarded(feed);
+      if (until !== undefined) timer = setTimeout(wait, Math.min(Math.ceil(until - performance.now()), LONGEST_MS));
+      return;
+    }
+  }
+};
+
+const body = async ({ id, epoch, seq }) => {
+  if (!opened) {
+    postMessage({ body: id, status: 404 });
+    return;
+  }
+  if (waiting.length >= WAITING) {
+    postMessage({ body: id, status: 500, why: "too many objects are asked for at once" });
+    return;
+  }
+  const reading = opened.recording.body(epoch, seq);
+  await readInTurn(reading, opened);
+  const { status, why } = reading, bytes = reading.body();
+  if (bytes) postMessage({ body: id, status, bytes }, [bytes.buffer]);
+  else postMessage(why === undefined ? { body: id, status } : { body: id, status, why });
+};
+
+// Saving, one after the other
+
+let saving = Promise.resolve();
+const save = async ({ id, fromUs, toUs, chapters }) => {
+  const made = new Save(fromUs, toUs);
+  // The module has a copy.
+  while (chapters.length) made.add(chapters.shift());
+  try {
+    let raw = made.next();
+    while (raw) raw = made.next(await deflated(raw));
+  } catch (why) {
+    throwPanic(why);
+    made.free();
+    postMessage({ notSaved: id, why: why.message ?? String(why) });
+    return;
+  }
+  const { records } = made, bytes = made.file();
+  postMessage({ saved: id, bytes, records }, [bytes.buffer]);
+};
+
+const hear = {
+  open: ({ file }) => open(file),
+  read({ number }) {
+    if (!opened) return;
+    reader = number;
+    opened.recording.connect();
+    feed();
+  },
+  message({ number, bytes }) {
+    if (number !== reader) return;
+    opened.recording.receive(bytes, performance.now());
+    feed();
+  },
+  body,
+  save: (asked) => (saving = saving.then(() => guarded(() => save(asked)))),
+};
+
+const guarded = async (work) => {
+  try {
+    if (!failed) await work();
+  } catch (error) {
+    fail(error);
+  }
+};
+onmessage = ({ data }) => guarded(async () => {
+  await loaded;
+  if (!failed) await hear[data.do](data);
+});

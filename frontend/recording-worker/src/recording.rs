@@ -1,0 +1,106 @@
+//! A recording that is open, and its viewer.
+
+use std::time::Duration;
+
+use wasm_bindgen::prelude::wasm_bindgen;
+use watchscope_model::Seq;
+use watchscope_replay::{Next as Said, Opened};
+
+use crate::reading::{Reading, json};
+
+/// A recording that is open.
+#[wasm_bindgen]
+pub struct Recording(Opened);
+
+/// What to do next for the viewer.
+#[wasm_bindgen]
+pub struct Next(Option<Said>);
+
+impl Recording {
+    pub(crate) fn new(opened: Opened) -> Self {
+        Self(opened)
+    }
+}
+
+#[wasm_bindgen]
+impl Recording {
+    /// What it is, as JSON.
+    pub fn about(&self) -> String {
+        json(self.0.about())
+    }
+
+    /// A viewer comes, or comes again.
+    pub fn connect(&mut self) {
+        self.0.connect();
+    }
+
+    /// Takes a message of the viewer.
+    ///
+    /// # Errors
+    /// If it breaks the protocol.
+    pub fn receive(&mut self, message: &[u8], now_ms: f64) -> Result<(), String> {
+        let received = self.0.receive(message, clock(now_ms));
+        received.map_err(|error| error.to_string())
+    }
+
+    /// What to do next for the viewer.
+    pub fn next(&mut self, now_ms: f64) -> Next {
+        Next(Some(self.0.next(clock(now_ms))))
+    }
+
+    /// A chapter was read, or could not be.
+    pub fn fetched(&mut self, reading: Reading) {
+        if let Some((number, fetched)) = reading.into_chapter() {
+            self.0.fetched(number, fetched);
+        }
+    }
+
+    /// Reads the redacted body of a record.
+    pub fn body(&self, epoch: &str, seq: f64) -> Reading {
+        Reading::of_body(self.0.body(&epoch.into(), Seq(seq as u64)))
+    }
+}
+
+#[wasm_bindgen]
+impl Next {
+    /// The message to send; nothing, if there is another thing to do. It is given once.
+    pub fn message(&mut self) -> Option<Vec<u8>> {
+        match self.0.take() {
+            Some(Said::Send(message)) => Some(message.to_vec()),
+            other => {
+                self.0 = other;
+                None
+            }
+        }
+    }
+
+    /// The chapter to read; nothing, if there is another thing to do. It is given once.
+    pub fn chapter(&mut self) -> Option<Reading> {
+        match self.0.take() {
+            Some(Said::Fetch(number, machine)) => Some(Reading::of_chapter(number, machine)),
+            other => {
+                self.0 = other;
+                None
+            }
+        }
+    }
+
+    /// Until when to wait at most.
+    #[wasm_bindgen(getter)]
+    pub fn until(&self) -> Option<f64> {
+        match &self.0 {
+            Some(Said::Wait(until)) => until.map(|until| until.as_secs_f64() * 1_000.0),
+            _ => None,
+        }
+    }
+
+    /// Whether the conversation is over.
+    #[wasm_bindgen(getter, js_name = isOver)]
+    pub fn is_over(&self) -> bool {
+        matches!(self.0, Some(Said::End(_)))
+    }
+}
+
+fn clock(now_ms: f64) -> Duration {
+    Duration::try_from_secs_f64(now_ms / 1_000.0).unwrap_or_default()
+}
