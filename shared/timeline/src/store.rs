@@ -12,6 +12,7 @@
 mod as_of;
 mod catalogue;
 mod coverage;
+mod frames;
 mod gaps;
 mod layers;
 mod marks;

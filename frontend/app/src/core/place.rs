@@ -60,6 +60,8 @@ impl Place {
             };
             let time = || time_of(value);
             match key {
+                // A place in a file, which the frame around it goes to.
+                "open" => return None,
                 "v" => is_place = value == "1",
                 "from" => from = time(),
                 "to" => to = time(),
@@ -128,7 +130,14 @@ mod tests {
     #[test]
     fn a_page_as_it_opens_has_no_fragment_and_other_fragments_are_no_places() {
         assert_eq!(Place::default().fragment(), "");
-        for fragment in ["", "#", "#t=abc", "#lesson=ghost", "v=2&from=1&to=2"] {
+        for fragment in [
+            "",
+            "#",
+            "#t=abc",
+            "#lesson=ghost",
+            "v=2&from=1&to=2",
+            "#open=a.wscope&v=1&from=1&to=2",
+        ] {
             assert_eq!(Place::parse(fragment), None, "{fragment}");
         }
         let later = Place::parse("#v=1&from=5&to=9&zoom=3").unwrap();
