@@ -1,5 +1,6 @@
 //! What a trace is made of: what lasts in a watch, and the moments that must always be seen.
 
+use super::over_seam::{Compared, OverSeam};
 use crate::id::ObjectId;
 
 use watchscope_model::event::{Audit, Verdict};
@@ -147,6 +148,15 @@ pub(crate) struct ListMark {
     pub(crate) relist: bool,
     /// Whether it is older than the watch's progress (F22, F33): nothing was compared with it.
     pub(crate) older: bool,
+    /// Of the first list in a run: what differs from the run before, once both are loaded.
+    pub(crate) compared: Option<Compared>,
+}
+
+impl ListMark {
+    /// What differs from the run before.
+    pub(crate) fn over_seam(&self) -> Option<OverSeam> {
+        self.compared.and_then(|(_, found)| found)
+    }
 }
 
 /// An ERROR event.
