@@ -239,7 +239,7 @@ fn a_place_names_the_moment_and_the_range() {
     let (host, _) = page();
     let (from, to) = (at(1.0).0, at(9.0).0);
     let (moment, first, last) = (at(4.0).0, at(2.0).0, at(5.0).0);
-    let link = format!("#v=1&from={from}&to={to}&at={moment}&mark={first}-{last}");
+    let link = format!("#v=1&log=log&from={from}&to={to}&at={moment}&mark={first}-{last}");
     host.person(Person::GoTo(link.as_str().into()));
     {
         let model = host.model.borrow();
