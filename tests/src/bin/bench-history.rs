@@ -26,7 +26,7 @@ use watchscope_model::chapter::ChapterReader;
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
 use watchscope_recording::{FileBlock, Piece, Writer, compact};
-use watchscope_tests::change_load::ChangeLoad;
+use watchscope_tests::change_load::{BUSY, ChangeLoad};
 use watchscope_tests::reading::begin_history;
 
 const HOUR_S: f64 = 3_600.0;
@@ -121,7 +121,7 @@ impl Files {
 
 fn bytes() -> Result<()> {
     let mut early = Vec::new();
-    let (mut load, opening) = ChangeLoad::start(&mut |sealed| early.push(sealed));
+    let (mut load, opening) = ChangeLoad::start(BUSY, &mut |sealed| early.push(sealed));
     let mut files = Files::begin(&opening.opening)?;
     let mut failed = early.into_iter().try_for_each(|sealed| files.take(sealed));
     while load.seconds() < HOUR_S {
