@@ -24,7 +24,7 @@ use thirtyfour::By;
 use watchscope::recordings::deflated;
 use watchscope_log::{NextChapter, Sealed};
 use watchscope_model::Time;
-use watchscope_recording::{FileBlock, Tag, Writer};
+use watchscope_recording::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FileBlock, Header, Tag, Writer};
 use watchscope_tests::change_load::{BUSY, ChangeLoad, Pace};
 use watchscope_tests::stage::{Tab, fresh_link, load_average, percentile, row, sorted};
 use watchscope_tests::{Served, WatchscopeBinary, eventually};
@@ -200,11 +200,11 @@ fn write_runs(folder: &Path) -> Result<Time> {
 fn without_indexes(from: &Path, to: &Path) -> Result<()> {
     let bytes = std::fs::read(from)?;
     let mut out = BufWriter::new(File::create(to)?);
-    let (mut rest, header) = (bytes.as_slice(), watchscope_recording::FILE_HEADER_BYTES);
+    let (mut rest, header) = (bytes.as_slice(), FILE_HEADER_BYTES);
     out.write_all(&rest[..header])?;
     rest = &rest[header..];
-    while let Some(block) = watchscope_recording::BlockHeader::read(rest) {
-        let length = usize::try_from(block.len())?;
+    while let Some(block) = Header::read(rest) {
+        let length = BLOCK_HEADER_BYTES + usize::try_from(block.stored_bytes)?;
         if block.tag != Tag::Index {
             out.write_all(&rest[..length])?;
         }

@@ -1,6 +1,7 @@
 //! What changed while nobody watched: the first list of a watch in a run, against what the watch held at the end of the run
 //! before. The log of a run knows nothing before it, so the page compares.
 
+use watchscope_model::event::ListComplete;
 use watchscope_model::fold::Objects;
 use watchscope_model::{Seq, State};
 
@@ -37,7 +38,10 @@ impl Store {
             for (watch, seq) in lists {
                 let name = self.names.watch_name(watch);
                 let held = |state: &State| {
-                    let watch = state.watches.get(name).filter(|watch| watch.listed);
+                    let watch = state
+                        .watches
+                        .get(name)
+                        .filter(|watch| watch.counts.of(ListComplete::KIND) > 0);
                     Some(watch?.objects.clone())
                 };
                 let then = held(&end);

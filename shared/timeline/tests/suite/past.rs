@@ -321,14 +321,6 @@ fn runs_that_differ() -> (Log, Log) {
     );
     let mut new = Log::new("b");
     new.opened(60.0, "shop/pods", 1, &["b-0", "c-0", "f-0"], 102);
-    new.change(
-        70.0,
-        "shop/pods",
-        ChangeType::Modified,
-        Origin::Live,
-        "b-0",
-        120,
-    );
     (old, new)
 }
 
