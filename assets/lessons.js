@@ -1,5 +1,6 @@
 // Lessons: their cluster runs in a worker, which is to the page what a server is elsewhere; here are narration and
 // controls. Loaded only when a lesson is asked for, or when there is no server at all.
+import { button, make } from "./{{elements.js}}";
 
 const way = globalThis.watchscopeWay;
 // These numbers say to the page what happened; bridge.rs has the same.

@@ -37,7 +37,7 @@ const notify = ({ what, advice }, kind = "error") => {
   find("[data-part='file']").append(notice);
 };
 
-// Asks; the answer is false after Esc.
+// Asks; the answer is false after Esc, and where something else is asked.
 const ask = (question, words, yes) =>
   new Promise((resolve) => {
     const answered = () => {
@@ -46,7 +46,11 @@ const ask = (question, words, yes) =>
     };
     const dialog = make(
       "dialog",
-      { class: "ask", "data-part": "ask", "aria-label": question, onclose: answered },
+      {
+        class: "ask", "data-part": "ask", "aria-label": question, onclose: answered,
+        // The keys of the page are not meant.
+        onkeydown: (event) => event.stopPropagation(),
+      },
       make("b", {}, question),
       make("p", {}, words),
       make(
@@ -56,6 +60,7 @@ const ask = (question, words, yes) =>
         button(["Cancel ", make("kbd", {}, "Esc")], () => dialog.close("")),
       ),
     );
+    document.querySelector(".ask")?.close("");
     document.body.append(dialog);
     dialog.showModal();
   });

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use thirtyfour::{By, Key, WebDriver};
-use watchscope_tests::{Browser, WatchscopeBinary, eventually, or_skip, patient};
+use watchscope_tests::{WatchscopeBinary, eventually, or_skip, patient};
 
 use crate::browser::{LONG, Tab, Visit};
 use crate::lessons::{console_is_quiet, open_files};

@@ -65,11 +65,11 @@ fn a_file_without_records_says_so() {
     let opened = File::of("log", &log.epoch).open(&log, (0, 0)).unfinished();
     let files: [&[u8]; 3] = [&begun(1), &none, &opened];
     insta::assert_snapshot!(files.map(refused).join("\n"), @r"
-    there is no record in a.wscope
+    a.wscope has no record that can be read
     Record for longer, or choose another file.
-    there is no record in a.wscope
+    a.wscope has no record that can be read
     Record for longer, or choose another file.
-    there is no record in a.wscope
+    a.wscope has no record that can be read
     Record for longer, or choose another file.
     ");
 }
