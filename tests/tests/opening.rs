@@ -148,7 +148,7 @@ async fn a_range_is_saved_and_its_file_opens_over_the_page_which_stays_as_it_was
     visit.browser.picture("opened-file").await?;
 
     // The bar names places in the file, and the browser's button goes back to them, and to the page.
-    tab.press("0").await?;
+    tab.press("+").await?;
     let address = async || {
         let hash = tab.script("return window.top.location.hash").await?;
         anyhow::Ok(hash.as_str().unwrap_or_default().to_owned())
