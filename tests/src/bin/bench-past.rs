@@ -290,7 +290,7 @@ async fn jumps(binary: &WatchscopeBinary, folder: &Path, end: Time) -> Result<Ve
         // The window is the last minute.
         let link = fresh_link(binary, &served).await?;
         let place = format!("&v=1&from={}&to={}", end.0 - 60_000_000, end.0);
-        tab.driver().goto(link + &place).await?;
+        tab.driver().goto(format!("{link}{place}")).await?;
         tab.until("it is open", |summary| {
             let stretches = summary["coverage"].as_array();
             let kinds =

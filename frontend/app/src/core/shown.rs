@@ -99,8 +99,6 @@ pub struct ReplayShown {
     pub clock: String,
     /// The same from 0, the first record, to 1, the last.
     pub share: f64,
-    /// A second of it.
-    pub step: f64,
     /// How long the recording is.
     pub lasts: String,
     /// When it begins.
