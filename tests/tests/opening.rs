@@ -230,7 +230,7 @@ async fn a_file_opens_where_there_is_no_server_and_what_is_damaged_of_it_is_said
     let (files, browser) = or_skip!(open_files().await?);
     let (driver, tab) = (browser.driver(), Tab(browser.driver()));
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/recording/tests/fixtures");
-    let whole = std::fs::read(fixtures.join("version-1-3.wscope"))?;
+    let whole = std::fs::read(fixtures.join("version-1-4.wscope"))?;
     driver.goto(&files.page).await?;
     eventually("the panels are there", LONG, async || {
         driver.find(By::Css("[data-part=file]")).await?;
