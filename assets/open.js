@@ -13,7 +13,7 @@ const way = globalThis.watchscopeWay;
 const OPENED = 2, MESSAGE = 3, CLOSED = 4;
 // How often the page behind the frame is asked what came meanwhile, in milliseconds.
 const COUNT_MS = 1000;
-// So much of a file's name is shown and put into an address.
+// Letters of a file's name that are shown and put into an address.
 const MOST_NAME = 120;
 // In the frame: what the page around it says of the file, and does for it.
 const around = parent === self ? undefined : parent.watchscopeOpening;

@@ -1,4 +1,5 @@
-// Recordings, as a page has them of their worker: opens a file, and saves a range of what the page holds.
+// Recordings, as a page has them of their worker: opens a file, and saves a range of the records that
+// the page holds.
 
 // The time after which an address of a download is let go, in milliseconds: the browser has begun with it by then.
 const DOWNLOAD_MS = 10_000;

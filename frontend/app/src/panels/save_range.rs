@@ -50,7 +50,7 @@ fn done(person: Person) {
     spawn_local(async move { act(person) });
 }
 
-/// A sentence of what JavaScript threw.
+/// The error that JavaScript threw, as a sentence.
 fn words(error: &JsValue) -> String {
     let message = js_sys::Error::from(error.clone()).message();
     let message = String::from(message);

@@ -33,7 +33,7 @@ impl Store {
 }
 
 impl Chapter {
-    /// Its frames, of which the first opens it. The live log was cut without one: from there its records are encoded anew.
+    /// Its frames; the first opens it. The live log was cut without one: from there its records are encoded anew.
     fn frames(&self, log: &LogId, epoch: &EpochId) -> Result<Vec<u8>, DecodeError> {
         let Some(cut) = &self.cut else {
             return Ok(self.bytes.clone());

@@ -5,20 +5,9 @@ use watchscope_model::event::ListComplete;
 use watchscope_model::fold::Objects;
 use watchscope_model::{Seq, State};
 
+use super::parts::{Compared, OverSeam};
 use super::{Epoch, Store};
 use crate::id::WatchId;
-
-/// What differs, by the places of objects: one that was deleted and created again has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OverSeam {
-    pub(crate) added: u64,
-    pub(crate) changed: u64,
-    pub(crate) removed: u64,
-}
-
-/// The comparison of a first list: with the run of which number, and what it found; nothing if that run did not have the
-/// watch.
-pub(crate) type Compared = (u32, Option<OverSeam>);
 
 impl Store {
     /// Compares first lists with the ends of the runs before them, as far as both are loaded and it was not done.

@@ -1,6 +1,5 @@
 //! What a trace is made of: what lasts in a watch, and the moments that must always be seen.
 
-use super::over_seam::{Compared, OverSeam};
 use crate::id::ObjectId;
 
 use watchscope_model::event::{Audit, Verdict};
@@ -151,6 +150,18 @@ pub(crate) struct ListMark {
     /// Of the first list in a run: what differs from the run before, once both are loaded.
     pub(crate) compared: Option<Compared>,
 }
+
+/// What differs over a seam, by the places of objects: one that was deleted and created again has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OverSeam {
+    pub(crate) added: u64,
+    pub(crate) changed: u64,
+    pub(crate) removed: u64,
+}
+
+/// The comparison of a first list: the number of the run before, and what differs; nothing if that run did not have the
+/// watch.
+pub(crate) type Compared = (u32, Option<OverSeam>);
 
 impl ListMark {
     /// What differs from the run before.
