@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use reqwest::Client;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
 
-/// What everything needed for the first paint may weigh: 108 kB (issue 18, "How it is shown").
-pub const MOST_FOR_FIRST_PAINT_BYTES: usize = 108_000;
+/// What everything needed for the first paint may weigh: 109 kB (issue 20 allows 110).
+pub const MOST_FOR_FIRST_PAINT_BYTES: usize = 109_000;
 
 /// A file of the page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -124,3 +124,16 @@ fn a_page_that_slept_goes_on_where_it_was() {
     let passed_us = moment(&host).micros_since(before);
     assert!(passed_us <= 250_000, "{passed_us}");
 }
+
+#[test]
+fn a_link_to_a_stretch_of_a_recording_leaves_it_at_its_end_unless_it_names_a_moment() {
+    let host = recording();
+    let (from, to) = (at(2.0).0, at(8.0).0);
+    host.person(Person::GoTo(format!("#v=1&from={from}&to={to}").into()));
+    assert_eq!(host.model.borrow().marked.as_of, None);
+    let moment = at(5.0).0;
+    host.person(Person::GoTo(
+        format!("#v=1&from={from}&to={to}&at={moment}").into(),
+    ));
+    assert_eq!(host.model.borrow().marked.as_of, Some(at(5.0)));
+}

@@ -108,7 +108,9 @@ impl Model {
             }
         }
         if !self.panels.is_lesson {
-            let end = place.range.map(|(_, to)| to.min(self.now()));
+            // A recording stands at its end, where no moment is marked.
+            let end = place.range.filter(|_| !self.is_replay());
+            let end = end.map(|(_, to)| to.min(self.now()));
             self.marked.as_of = place.at.or(end);
             self.marked.range = place.marked;
         }
