@@ -11,9 +11,6 @@ use super::kept::Missing;
 pub const MAX_LISTED: usize = 10_000;
 /// How far apart two judgements of the same may be recorded and made anew, in microseconds.
 pub const NEAR_US: i64 = 60_000_000;
-/// How much earlier or later a judgement may be made anew and counts as the same, in microseconds: the host that recorded
-/// it may have been as late.
-pub const LATE_US: i64 = 100_000;
 /// Most judgements that wait for the other side's. Past that the oldest waits no longer.
 const MAX_WAITING: usize = 4_096;
 /// Most judgements that rest on what is missing, by which others are known; the oldest is forgotten.
@@ -126,18 +123,16 @@ impl Comparing {
     /// Takes a judgement.
     pub(super) fn take(&mut self, new: Waiting) {
         self.pass(new.judgement.at);
-        let Judgement { about, says, at } = &new.judgement;
+        let at = new.judgement.at;
         let is_same = |other: &Waiting| {
-            let was = &other.judgement;
-            let is_near = is_within(was.at, *at, LATE_US);
-            other.side != new.side && was.about == *about && was.says == *says && is_near
+            other.side != new.side && other.judgement.is_same(&new.judgement)
         };
         let nearest = self
             .waiting
             .iter()
             .enumerate()
             .filter(|(_, other)| is_same(other))
-            .min_by_key(|(_, other)| distance_us(other.judgement.at, *at));
+            .min_by_key(|(_, other)| distance_us(other.judgement.at, at));
         if let Some((place, _)) = nearest {
             self.waiting.remove(place);
             self.comparison.same += 1;

@@ -4,6 +4,10 @@ use watchscope_model::event::{Attribution, Finding};
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, StreamId, Text, Time, WatchName};
 
+/// How much earlier or later a judgement may be made anew and counts as the same, in microseconds: the host that recorded
+/// it may have been as late.
+pub const LATE_US: i64 = 100_000;
+
 /// What is judged. Judgements about the same thing are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
@@ -83,6 +87,12 @@ impl Judgement {
             _ => return None,
         };
         Some(Self { about, says, at })
+    }
+
+    /// Whether it is the same as another one: the same is said of the same, at most [`LATE_US`] apart.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let apart_us = self.at.micros_since(other.at).saturating_abs();
+        self.about == other.about && self.says == other.says && apart_us <= LATE_US
     }
 
     /// Whether what is judged goes on after it. An end is judged until it is forgotten.

@@ -37,9 +37,9 @@ use watchscope_model::time::MILLISECOND_US;
 use watchscope_model::{Entry, Event, Record, Seq, State, Time};
 
 use self::comparison::{Comparing, Side, Waiting};
-pub use self::comparison::{Comparison, Difference, LATE_US, MAX_LISTED, NEAR_US};
+pub use self::comparison::{Comparison, Difference, MAX_LISTED, NEAR_US};
 use self::judgement::Reach;
-pub use self::judgement::{About, Judgement, Says};
+pub use self::judgement::{About, Judgement, LATE_US, Says};
 pub use self::kept::Missing;
 use self::kept::{Kept, Why};
 use self::numbers::Numbers;
@@ -58,6 +58,8 @@ struct Recorded {
     judgement: Judgement,
     /// Why it is taken as it is.
     why: Option<Why>,
+    /// The same was made anew.
+    is_met: bool,
 }
 
 /// Judges one run of a recorded log again. Entries go in in their order, and come out with judgements made anew among them.
@@ -78,6 +80,9 @@ pub struct Again {
     unknown: u64,
     /// Recorded judgements behind which no other record has come.
     row: Vec<Recorded>,
+    /// The time of the last of them, if the recording ends behind it or has a hole there: what else was judged at this time
+    /// need not be recorded.
+    cut_at: Option<Time>,
     kept: Kept,
     numbers: Numbers,
     comparing: Comparing,
@@ -92,6 +97,7 @@ impl Again {
             taken: opening.seq,
             unknown: 0,
             row: Vec::new(),
+            cut_at: None,
             kept: Kept::since(&opening),
             numbers: Numbers::default(),
             comparing: Comparing::default(),
@@ -105,7 +111,7 @@ impl Again {
     ///
     /// Returns which numbers the hole has among the records that come out: at least one.
     pub fn go_on(&mut self, mut opening: State, out: &mut Vec<Entry>) -> (Seq, Seq) {
-        self.judge_row(out);
+        self.judge_last_row(out);
         self.comparing.decide_all();
         let from = self.next_seq();
         let recorded = opening.seq;
@@ -138,6 +144,7 @@ impl Again {
                 event: entry.into_record().map(|record| record.event),
                 judgement,
                 why: None,
+                is_met: false,
             });
             return;
         }
@@ -166,10 +173,10 @@ impl Again {
         }
     }
 
-    /// The recording of the run is over: how its judgements compare. What was not due by its last record is not judged.
+    /// The recording of the run is over: how its judgements compare. What was not due before its last record is not judged.
     #[must_use]
     pub fn end(mut self, out: &mut Vec<Entry>) -> Comparison {
-        self.judge_row(out);
+        self.judge_last_row(out);
         self.comparing.finish()
     }
 
@@ -189,32 +196,40 @@ impl Again {
         }
     }
 
+    /// Judges the last row before the end or a hole.
+    fn judge_last_row(&mut self, out: &mut Vec<Entry>) {
+        self.cut_at = self.last_in_row();
+        self.judge_row(out);
+        self.cut_at = None;
+    }
+
+    fn last_in_row(&self) -> Option<Time> {
+        self.row.iter().map(|recorded| recorded.judgement.at).max()
+    }
+
     /// Judges anew up to the time of the recorded judgements that have come in a row, and compares with them.
     fn judge_row(&mut self, out: &mut Vec<Entry>) {
-        let Some(last) = self.row.iter().map(|recorded| recorded.judgement.at).max() else {
+        let Some(last) = self.last_in_row() else {
             return;
         };
-        for Recorded {
-            event,
-            judgement,
-            why,
-        } in &mut self.row
-        {
-            let Some(event) = event else { continue };
-            *why = self.kept.recorded(event, judgement);
-            if let Some(Why::Missing(_)) = why {
-                self.comparing.reaches(judgement.at, Reach::of(event));
-            }
+        for recorded in &mut self.row {
+            let Some(event) = &recorded.event else {
+                continue;
+            };
+            recorded.why = self.kept.recorded(event, &recorded.judgement);
         }
         let last = last.max(self.state.at);
         self.settle_while(|due| due <= last, out);
+        for recorded in &mut self.row {
+            if let Some(event) = &recorded.event
+                && recorded.why.is_none()
+                && !recorded.is_met
+            {
+                recorded.why = self.kept.not_again(event, &recorded.judgement);
+            }
+        }
         self.append_kept(|_| true, out);
-        for Recorded {
-            event: _,
-            judgement,
-            why,
-        } in std::mem::take(&mut self.row)
-        {
+        for Recorded { judgement, why, .. } in std::mem::take(&mut self.row) {
             let missing = match why {
                 Some(Why::Audit) => {
                     self.comparing.audited();
@@ -266,7 +281,16 @@ impl Again {
             return;
         };
         let reach = Reach::of(&event);
-        let missing = match self.kept.again(&event, &judgement) {
+        let is_same = |recorded: &&mut Recorded| {
+            recorded.why.is_none() && !recorded.is_met && recorded.judgement.is_same(&judgement)
+        };
+        let same = self.row.iter_mut().find(is_same);
+        let is_recorded = same.is_some();
+        if let Some(recorded) = same {
+            recorded.is_met = true;
+        }
+        let missing = match self.kept.again(&event, &judgement, is_recorded) {
+            None if !is_recorded && self.cut_at.is_some_and(|cut| cut <= at) => return,
             None => {
                 let record = self.state.stamp(event, at);
                 self.append(record, out);
@@ -301,6 +325,9 @@ impl Again {
             && let Some(event) = recorded.event.take()
         {
             let at = recorded.judgement.at;
+            if let Some(Why::Missing(_)) = recorded.why {
+                self.comparing.reaches(at, Reach::of(&event));
+            }
             self.append_recorded(event, at, out);
         }
     }
@@ -310,10 +337,13 @@ impl Again {
         for place in 0..self.row.len() {
             let recorded = &mut self.row[place];
             let at = recorded.judgement.at;
-            if recorded.why.is_some()
+            if let Some(why) = recorded.why
                 && is_due(recorded)
                 && let Some(event) = recorded.event.take()
             {
+                if let Why::Missing(_) = why {
+                    self.comparing.reaches(at, Reach::of(&event));
+                }
                 self.append_recorded(event, at, out);
             }
         }

@@ -1,7 +1,6 @@
 //! Recordings judged again: the same judgements at the same times where nothing is missing, and where something is, nothing
 //! else differs than what rests on it.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::Duration;
@@ -9,12 +8,16 @@ use std::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use watchscope_diagnosis::audit::Level;
-use watchscope_journal::again::{Again, Comparison, Missing};
-use watchscope_model::vocabulary::Severity;
-use watchscope_model::{Entry, Event, Record, Seq, State, Time};
+use watchscope_journal::again::{Again, Comparison};
+use watchscope_model::{Entry, Event, Record, State};
 use watchscope_probe::{ProbeConfig, WatchSpec};
-use watchscope_scenarios::{Run, catalogue, demo};
-use watchscope_simulator::{Cut, Fault, Target};
+use watchscope_scenarios::{Run, catalogue};
+use watchscope_simulator::{Config, Cut, Fault, Target, World};
+
+/// How often watchscope is started again over the same cluster.
+const RESTARTS: u64 = 6;
+/// What a kill takes: at most the last second, which was not in the file.
+const UNWRITTEN_US: i64 = 1_000_000;
 
 /// Judges records again, but for those that a hole swallows; what comes out, with the comparison.
 fn judged(records: &[Record], holes: &[Range<usize>]) -> (Vec<Record>, Comparison) {
@@ -73,6 +76,26 @@ fn around() -> Vec<WatchSpec> {
     ]
 }
 
+/// Numbers that chance draws.
+struct Dice(ChaCha8Rng);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        (self.0.next_u64() % limit.max(1) as u64) as usize
+    }
+
+    /// A stretch of records; every other time from the first on, every third time a short one.
+    fn hole(&mut self, records: usize) -> Range<usize> {
+        let start = self.below(2) * self.below(records);
+        let most = if self.below(3) == 0 { 40 } else { records };
+        start..start + 1 + self.below((records - start).min(most))
+    }
+}
+
+fn dice(seed: u64) -> Dice {
+    Dice(ChaCha8Rng::seed_from_u64(seed))
+}
+
 /// Each row of the catalogue, told with other watches beside it.
 fn rows(seed: u64) -> impl Iterator<Item = (String, Run)> {
     catalogue::rows().into_iter().map(move |row| {
@@ -96,17 +119,125 @@ fn each_row_of_the_catalogue_is_judged_as_it_was() {
 #[test]
 fn of_a_row_with_a_missing_stretch_nothing_differs_but_what_rests_on_it() {
     let mut wrong = String::new();
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut below = |limit: usize| (rng.next_u64() % limit.max(1) as u64) as usize;
-    for seed in 0..3 {
+    let mut dice = dice(1);
+    for seed in 3..6 {
         for (what, run) in rows(seed) {
             let records = run.records();
-            for draw in 0..6 {
-                let start = if draw % 2 == 0 { 0 } else { below(records.len()) };
-                let end = start + 1 + below(records.len() - start);
-                wrong += &differs_with_holes(&what, records, &[start..end]);
+            for _ in 0..8 {
+                let hole = dice.hole(records.len());
+                wrong += &differs_with_holes(&what, records, &[hole]);
             }
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+fn watches() -> Vec<WatchSpec> {
+    [
+        ("pods", "Pod"),
+        ("configmaps", "ConfigMap"),
+        ("services", "Service"),
+        ("events", "Event"),
+        ("deployments.apps", "Deployment"),
+        ("replicasets.apps", "ReplicaSet"),
+    ]
+    .into_iter()
+    .map(|(resource, kind)| WatchSpec::of("shop", resource, kind))
+    .collect()
+}
+
+/// Something that goes wrong for a while.
+fn trouble(dice: &mut Dice) -> (Fault, Option<Fault>) {
+    let resources = ["pods", "configmaps", "deployments.apps"];
+    let resource = resources[dice.below(resources.len())].to_owned();
+    let target = Target::Resource(resource.clone());
+    let lasting = |fault: Fault| (fault.clone(), Some(fault));
+    match dice.below(6) {
+        0 => lasting(Fault::Refuse),
+        1 => lasting(Fault::Stall { target }),
+        2 => {
+            let resource = Some(resource);
+            (Fault::Expire { resource }, None)
+        }
+        3 => (Fault::CloseStreams { target }, None),
+        4 => {
+            let cut = Cut::Eof;
+            let target = Target::All;
+            (Fault::Cut { target, cut }, None)
+        }
+        _ => {
+            let cut = Cut::Reset;
+            (Fault::Cut { target, cut }, None)
+        }
+    }
+}
+
+/// The runs of watchscope over one cluster in which something goes wrong every few minutes.
+fn churn(seed: u64, each: Duration) -> Vec<Vec<Record>> {
+    let mut dice = dice(seed);
+    let mut world = World::new(Config::default(), seed);
+    let mut runs = Vec::new();
+    for number in 0..=RESTARTS {
+        let mut run = Run::of_world(world);
+        run.audit([Level::Light, Level::Off, Level::Full][(number % 3) as usize]);
+        for (n, spec) in (0..).zip(watches()) {
+            run.watch(spec, ProbeConfig::default(), seed + n);
+        }
+        let until = run.now().plus_millis(each.as_millis() as u64);
+        while run.now() < until {
+            run.run_for(Duration::from_secs(20 + dice.below(200) as u64));
+            let (fault, lifted) = trouble(&mut dice);
+            run.world.inject(fault);
+            run.run_for(Duration::from_millis(500 + dice.below(40_000) as u64));
+            if let Some(fault) = lifted {
+                run.world.lift(&fault);
+            }
+        }
+        run.stop();
+        run.run_for(Duration::from_secs(1));
+        runs.push(run.records().to_vec());
+        world = run.world;
+    }
+    runs
+}
+
+/// The records that a kill leaves.
+fn killed(records: &[Record]) -> &[Record] {
+    let end = records.last().expect("there are records").at;
+    let is_written = |record: &Record| end.micros_since(record.at) > UNWRITTEN_US;
+    &records[..records.partition_point(is_written)]
+}
+
+/// Judges runs again: whole, killed, and with missing stretches.
+fn churn_is_judged_again(seed: u64, each: Duration) {
+    let (mut wrong, mut findings, mut same, mut apart) = (String::new(), 0, 0, 0);
+    let mut dice = dice(seed);
+    for (number, records) in (0..).zip(churn(seed, each)) {
+        let what = format!("seed {seed}, run {number}");
+        let is_finding = |record: &&Record| matches!(record.event, Event::Finding(_));
+        findings += records.iter().filter(is_finding).count();
+        wrong += &differs(&what, &records);
+        wrong += &differs(&format!("{what}, killed"), killed(&records));
+        for _ in 0..4 {
+            let holes = [dice.hole(records.len()), dice.hole(records.len())];
+            wrong += &differs_with_holes(&what, &records, &holes);
+            let (_, comparison) = judged(&records, &holes);
+            same += comparison.same;
+            apart += comparison.apart.len();
+        }
+    }
+    println!("{findings} findings; with holes {same} judgements are the same, {apart} apart");
+    assert!(findings > 100 && same > 100 && apart > 0, "{findings} {same} {apart}");
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[test]
+fn two_hours_of_churn_with_six_restarts_are_judged_again() {
+    churn_is_judged_again(1, Duration::from_secs(2 * 3_600 / (RESTARTS + 1)));
+}
+
+#[test]
+#[ignore = "a virtual day: cargo xtask test --long"]
+fn a_day_of_churn_with_six_restarts_is_judged_again() {
+    churn_is_judged_again(2, Duration::from_secs(24 * 3_600 / (RESTARTS + 1)));
 }
