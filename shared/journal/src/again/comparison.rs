@@ -124,9 +124,8 @@ impl Comparing {
     pub(super) fn take(&mut self, new: Waiting) {
         self.pass(new.judgement.at);
         let at = new.judgement.at;
-        let is_same = |other: &Waiting| {
-            other.side != new.side && other.judgement.is_same(&new.judgement)
-        };
+        let is_same =
+            |other: &Waiting| other.side != new.side && other.judgement.is_same(&new.judgement);
         let nearest = self
             .waiting
             .iter()

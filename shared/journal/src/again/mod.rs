@@ -12,10 +12,11 @@
 //! # When time passes
 //!
 //! A host chooses when silence counts (see the crate's documentation), and its choice shows in the log: where a judgement
-//! is recorded, the host had settled. So [`Again`] settles where judgements are recorded, up to their time. The same
-//! diagnosis then says the same in the same places, whichever of the two orders the host has. What another diagnosis has to
-//! say between them is appended as by [`Journal::settle_before`](crate::Journal::settle_before), once it is
-//! [`LATE_US`] overdue: up to then the host may not have come to it. A pause of watchscope does not count.
+//! is recorded, the host had settled. So [`Again`] asks diagnosis before each record, as
+//! [`Journal::settle_before`](crate::Journal::settle_before) does, but what it says waits for the next recorded judgement.
+//! The same diagnosis then says the same in the same places, whichever of the two orders the host has. What another
+//! diagnosis says between them waits until it is [`LATE_US`] overdue: up to then the host may not have come to it. What
+//! would be due in a pause of watchscope is due behind it.
 //!
 //! # What is taken as recorded
 //!
@@ -29,6 +30,8 @@ mod comparison;
 mod judgement;
 mod kept;
 mod numbers;
+
+use std::collections::VecDeque;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::Clock;
@@ -46,9 +49,9 @@ use self::numbers::Numbers;
 
 /// Most recorded judgements in a row that are compared at once; more in a row are taken in parts.
 const MAX_ROW: usize = 4_096;
-/// Most times that diagnosis is asked before one record. A record that claims to be of the end of all times would else
-/// hold up the rest for ever; between two records of a year it is asked a few times a minute at most.
-const MAX_ASKED: usize = 4_000_000;
+/// Most times in a row that diagnosis is asked before one record and says nothing. A record that claims to be of the end of
+/// all times would else hold up the rest for ever; what is due is asked for before the next record.
+const MAX_ASKED: usize = 100_000;
 
 /// A recorded judgement.
 #[derive(Clone, Debug)]
@@ -83,6 +86,8 @@ pub struct Again {
     /// The time of the last of them, if the recording ends behind it or has a hole there: what else was judged at this time
     /// need not be recorded.
     cut_at: Option<Time>,
+    /// Judgements made anew, with their due times, behind which no recorded one has come so far.
+    overdue: VecDeque<(Time, Event)>,
     kept: Kept,
     numbers: Numbers,
     comparing: Comparing,
@@ -98,6 +103,7 @@ impl Again {
             unknown: 0,
             row: Vec::new(),
             cut_at: None,
+            overdue: VecDeque::new(),
             kept: Kept::since(&opening),
             numbers: Numbers::default(),
             comparing: Comparing::default(),
@@ -149,7 +155,7 @@ impl Again {
             return;
         }
         self.judge_row(out);
-        self.settle_before(ran_until(event, at), out);
+        self.ask_before(ran_until(event, at), out);
         let new = self.next_seq();
         self.unknown = 0;
         self.numbers.note(seq, new);
@@ -157,7 +163,11 @@ impl Again {
         match entry {
             Entry::Record(Record { mut event, .. }) => {
                 self.numbers.renumber(&mut event);
-                let record = Record { seq: new, at, event };
+                let record = Record {
+                    seq: new,
+                    at,
+                    event,
+                };
                 self.kept.observe(seq, &record);
                 self.append(record, out);
             }
@@ -201,6 +211,7 @@ impl Again {
         self.cut_at = self.last_in_row();
         self.judge_row(out);
         self.cut_at = None;
+        self.overdue.clear();
     }
 
     fn last_in_row(&self) -> Option<Time> {
@@ -219,7 +230,7 @@ impl Again {
             recorded.why = self.kept.recorded(event, &recorded.judgement);
         }
         let last = last.max(self.state.at);
-        self.settle_while(|due| due <= last, out);
+        self.settle(last, out);
         for recorded in &mut self.row {
             if let Some(event) = &recorded.event
                 && recorded.why.is_none()
@@ -248,31 +259,54 @@ impl Again {
         self.kept.forget();
     }
 
-    /// Appends what is overdue before a record of this time.
-    fn settle_before(&mut self, at: Time, out: &mut Vec<Entry>) {
-        self.settle_while(|due| due.plus_micros(LATE_US) < at, out);
+    /// Asks diagnosis for all that was due before a time; what it says waits.
+    fn ask_before(&mut self, at: Time, out: &mut Vec<Entry>) {
+        while let Some((due, judgements)) = self.next_judgements(|due| due < at) {
+            self.overdue
+                .extend(judgements.into_iter().map(|event| (due, event)));
+            if self.overdue.len() > MAX_ROW {
+                self.append_overdue(|_| true, out);
+            }
+        }
+        self.append_overdue(|due| due.plus_micros(LATE_US) < at, out);
     }
 
-    fn settle_while(&mut self, is_due: impl Fn(Time) -> bool, out: &mut Vec<Entry>) {
-        for _ in 0..MAX_ASKED {
-            let Some(due) = self.diagnosis.wake_at() else {
-                return;
-            };
-            let at = due.max(self.state.at);
-            if !is_due(at) {
-                return;
-            }
+    /// Appends judgements that no recorded one has released, in their order.
+    fn append_overdue(&mut self, is_over: impl Fn(Time) -> bool, out: &mut Vec<Entry>) {
+        while let Some((due, event)) = self.overdue.pop_front_if(|(due, _)| is_over(*due)) {
+            self.judged(event, due.max(self.state.at), out);
+        }
+    }
+
+    /// Appends all judgements that are due by a time.
+    fn settle(&mut self, now: Time, out: &mut Vec<Entry>) {
+        self.append_overdue(|_| true, out);
+        while let Some((at, judgements)) = self.next_judgements(|due| due <= now) {
             self.append_kept(|recorded| recorded.judgement.at < at, out);
-            let judgements = self.diagnosis.conclude(at);
-            let says_nothing = judgements.is_empty();
             for judgement in judgements {
                 self.judged(judgement, at, out);
             }
+        }
+    }
+
+    /// The next judgements, and when they are due, if they are by then.
+    fn next_judgements(&mut self, is_due: impl Fn(Time) -> bool) -> Option<(Time, Vec<Event>)> {
+        for _ in 0..MAX_ASKED {
+            let due = self.diagnosis.wake_at()?;
+            let at = due.max(self.state.at);
+            if !is_due(at) {
+                return None;
+            }
+            let judgements = self.diagnosis.conclude(at);
+            if !judgements.is_empty() {
+                return Some((at, judgements));
+            }
             // A diagnosis that does not move on is asked again at the next record.
-            if says_nothing && self.diagnosis.wake_at() == Some(due) {
-                return;
+            if self.diagnosis.wake_at() == Some(due) {
+                return None;
             }
         }
+        None
     }
 
     /// Takes a judgement that was made anew: it is appended, or gives way to what is recorded of the same thing.
@@ -375,3 +409,6 @@ fn ran_until(event: Option<&Event>, at: Time) -> Time {
         _ => at,
     }
 }
+
+#[cfg(test)]
+mod tests;
