@@ -117,7 +117,7 @@ fn lines(runs: &[Comparison]) -> Vec<String> {
     more(sum(|run| run.differing_unlisted), &mut lines);
     if apart > 0 {
         lines.push(
-            "The recording begins later than these, or has a hole there; they are taken as recorded:"
+            "These rest on what the recording does not hold; what is recorded of them counts:"
                 .to_owned(),
         );
     }
@@ -219,7 +219,15 @@ mod tests {
             differing_unlisted: 5,
             ..Comparison::default()
         };
-        assert_snapshot!(lines(&[first, second]).join("\n"), @"");
+        assert_snapshot!(lines(&[first, second]).join("\n"), @r"
+        Judged again: 5 the same as recorded, 1 taken as recorded because they rest on the audit, 8 that differ, 1 that cannot be judged again.
+          only judged again: F11 shop/\u{1b}pods, note, raised, 2025-11-21T09:00:00.004000Z
+          only recorded: end of stream 7 of shop/pods, F06, likely, 2025-11-21T09:00:00.000000Z
+          recorded: F11 shop/\u{1b}pods, note, raised, 2025-11-21T09:00:00.009000Z; judged again: F11 shop/\u{1b}pods, warning, raised, 2025-11-21T09:00:01.009000Z
+          and 5 more
+        These rest on what the recording does not hold; what is recorded of them counts:
+          end of stream 7 of shop/pods, F06, likely, 2025-11-21T09:00:00.000000Z: it rests on record 17
+        ");
     }
 
     #[test]

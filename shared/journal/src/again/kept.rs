@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use watchscope_diagnosis::MAX_CLIENTS;
 use watchscope_model::id::Aside;
-use watchscope_model::vocabulary::Phase;
+use watchscope_model::vocabulary::{LossPlace, Phase};
 use watchscope_model::{Event, Record, Seq, State, Text, Time, WatchName};
 
 use super::judgement::{About, Judgement, evidence};
 
 /// Most records of the audit that are remembered; the oldest is forgotten.
 const MAX_READS: usize = 65_536;
+/// Most stretches of withheld records that are remembered; the oldest is forgotten.
+const MAX_WITHHELD: usize = 65_536;
 /// Most things that are taken as recorded at a time. Past that the end of the oldest stream is forgotten, then a finding.
 const MAX_KEPT: usize = 8_192;
 /// For how long after it has a stream from its beginning a watch is judged by what was before, in microseconds: why the
@@ -50,8 +52,8 @@ struct Key {
     stands_again: bool,
 }
 
-/// What is taken as recorded. Bounded by [`MAX_KEPT`] and [`MAX_READS`], the watches that are under way where the recording
-/// begins, and [`MAX_CLIENTS`].
+/// What is taken as recorded. Bounded by [`MAX_KEPT`], [`MAX_READS`] and [`MAX_WITHHELD`], the watches that are under way
+/// where the recording begins, and [`MAX_CLIENTS`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     /// Where the recording begins, or goes on behind a hole: its first record and the time before it. Absent for a log
@@ -66,6 +68,8 @@ pub(super) struct Kept {
     keys: BTreeMap<About, Key>,
     /// The audit's records: recorded seqs and new ones, both rising.
     reads: VecDeque<(Seq, Seq)>,
+    /// First and last recorded seqs of what an extract leaves out, rising.
+    withheld: VecDeque<(Seq, Seq)>,
 }
 
 impl Kept {
@@ -89,6 +93,7 @@ impl Kept {
             old_client_at: None,
             keys: keys.collect(),
             reads: VecDeque::new(),
+            withheld: VecDeque::new(),
         }
     }
 
@@ -101,6 +106,7 @@ impl Kept {
                 let client = event.client.clone();
                 self.clients.entry(client).or_insert(record.at);
             }
+            Event::Loss(event) if event.place == LossPlace::Withheld => self.withholds(recorded),
             Event::ClientRequest(event) => self.hears_of(&event.client, record.at),
             Event::ClientReport(event) => self.hears_of(&event.client, record.at),
             _ => {}
@@ -121,6 +127,26 @@ impl Kept {
         if let Some(until) = self.under_way.get_mut(watch) {
             until.get_or_insert(at.plus_micros(SETTLED_US));
         }
+    }
+
+    /// In place of a record stands that it is withheld.
+    fn withholds(&mut self, seq: Seq) {
+        if let Some((_, last)) = self.withheld.back_mut()
+            && last.next() == seq
+        {
+            *last = seq;
+            return;
+        }
+        if self.withheld.len() == MAX_WITHHELD {
+            self.withheld.pop_front();
+        }
+        self.withheld.push_back((seq, seq));
+    }
+
+    fn is_withheld(&self, seq: Seq) -> bool {
+        let place = self.withheld.partition_point(|(_, last)| *last < seq);
+        let stretch = self.withheld.get(place);
+        stretch.is_some_and(|(first, _)| *first <= seq)
     }
 
     fn hears_of(&mut self, client: &Text, at: Time) {
@@ -226,11 +252,13 @@ impl Kept {
 
     /// What a recorded judgement rests on and diagnosis cannot know.
     fn missing(&self, event: &Event) -> Option<Missing> {
-        let (first, began) = self.begins?;
-        let oldest = evidence(event).iter().min();
-        if let Some(oldest) = oldest.filter(|oldest| **oldest < first) {
-            return Some(Missing::Record(*oldest));
+        let first = self.begins.map_or(Seq(0), |(first, _)| first);
+        let mut evidence = evidence(event).iter();
+        let is_missing = |seq: &&Seq| **seq < first || self.is_withheld(**seq);
+        if let Some(seq) = evidence.find(is_missing) {
+            return Some(Missing::Record(*seq));
         }
+        let (_, began) = self.begins?;
         let Event::Finding(finding) = event else {
             return None;
         };

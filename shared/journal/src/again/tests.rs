@@ -1,8 +1,8 @@
 //! One watch whose streams end by themselves, recorded by a journal and judged again.
 
 use watchscope_diagnosis::audit::Read;
-use watchscope_model::event::{Clock, Note, StreamEnded, StreamOpened, WatchStarted};
-use watchscope_model::vocabulary::{Author, Cause, Certainty, Severity, Standing};
+use watchscope_model::event::{Clock, Loss, Note, StreamEnded, StreamOpened, WatchStarted};
+use watchscope_model::vocabulary::{Author, Cause, Certainty, LossPlace, Severity, Standing};
 use watchscope_model::{InsideRecord, RequestId, StreamId};
 
 use super::*;
@@ -297,6 +297,43 @@ fn behind_a_hole_what_began_before_it_is_taken_as_recorded_and_listed_apart() {
         .filter(|entry| entry.seq() != end)
         .collect();
     assert_eq!(out, left);
+}
+
+#[test]
+fn what_rests_on_a_withheld_record_is_taken_as_recorded_and_listed_apart() {
+    let mut entries = recorded(true);
+    let mut ends = Vec::new();
+    for entry in &mut entries {
+        if let Entry::Record(record) = entry
+            && matches!(record.event, Event::StreamEnded(_))
+        {
+            ends.push(Missing::Record(record.seq));
+            let seq = Some(record.seq);
+            record.event = Loss {
+                place: LossPlace::Withheld,
+                count: 1,
+                from_seq: seq,
+                to_seq: seq,
+                watch: None,
+                bytes: None,
+                reason: None,
+                what: None,
+            }
+            .into();
+        }
+    }
+    let (out, comparison) = judged(&entries);
+    assert_eq!(out, entries);
+    assert_eq!(comparison.differing, []);
+    let apart = comparison.apart.iter().map(|(_, missing)| missing);
+    assert!(
+        apart.clone().all(|missing| ends.contains(missing)),
+        "{comparison:?}"
+    );
+    assert!(
+        ends.iter()
+            .all(|end| apart.clone().any(|missing| missing == end))
+    );
 }
 
 #[test]
