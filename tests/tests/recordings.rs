@@ -196,6 +196,6 @@ async fn a_recording_is_judged_again_as_it_was_judged() -> Result<()> {
     let alone = binary.with(&["watch", "pods", "--judge", "again"]);
     let alone = alone.run(LONG).await?;
     ensure!(alone.code() == Some(2), "{alone:?}");
-    ensure!(alone.stderr.contains("--from"), "{}", alone.stderr);
+    ensure!(alone.stderr.contains("--judge"), "{}", alone.stderr);
     Ok(())
 }

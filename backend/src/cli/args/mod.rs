@@ -290,7 +290,8 @@ pub(super) struct WatchArgs {
         value_enum,
         default_value_t = Judge::Recorded,
         hide_possible_values = true,
-        requires = "from"
+        requires = "from",
+        conflicts_with = "resources"
     )]
     pub(super) judge: Judge,
     /// How to write the log: a line of words, or a JSON object, for each record
