@@ -69,7 +69,7 @@ impl Comparison {
         }
     }
 
-    fn is_apart(&mut self, judgement: Judgement, missing: Missing) {
+    fn sets_apart(&mut self, judgement: Judgement, missing: Missing) {
         if self.apart.len() < MAX_LISTED {
             self.apart.push((judgement, missing));
         } else {
@@ -91,8 +91,6 @@ pub(super) struct Waiting {
     pub(super) side: Side,
     pub(super) judgement: Judgement,
     pub(super) reach: Reach,
-    /// Why what is recorded counts.
-    pub(super) missing: Option<Missing>,
 }
 
 /// Compares judgements as they come, in the order of their times or nearly so.
@@ -112,7 +110,12 @@ impl Comparing {
         self.comparison.audited += 1;
     }
 
-    /// A finding of this reach rests on what is missing.
+    /// A recorded judgement that cannot be made anew.
+    pub(super) fn apart(&mut self, judgement: Judgement, missing: Missing) {
+        self.comparison.sets_apart(judgement, missing);
+    }
+
+    /// A judgement of this reach cannot be made anew.
     pub(super) fn reaches(&mut self, at: Time, reach: Reach) {
         if self.reaches.len() == MAX_REACHES {
             self.reaches.pop_front();
@@ -192,32 +195,26 @@ impl Comparing {
     }
 
     fn decide(&mut self, recorded: Option<Waiting>, again: Option<Waiting>) {
-        let missing = |waiting: &Option<Waiting>| waiting.as_ref()?.missing;
-        let missing = missing(&recorded).or(missing(&again));
-        match (recorded, again, missing) {
-            (Some(recorded), _, Some(missing)) => {
-                self.comparison.is_apart(recorded.judgement, missing);
-            }
-            // What is recorded of it counts, which is nothing.
-            (None, _, Some(_)) | (None, None, None) => {}
-            (Some(recorded), Some(again), None) => self.comparison.differs(Difference::Changed {
+        match (recorded, again) {
+            (None, None) => {}
+            (Some(recorded), Some(again)) => self.comparison.differs(Difference::Changed {
                 recorded: recorded.judgement,
                 again: again.judgement,
             }),
-            (Some(recorded), None, None) => {
-                self.comparison
-                    .differs(Difference::Gone(recorded.judgement));
+            (Some(recorded), None) => {
+                let gone = Difference::Gone(recorded.judgement);
+                self.comparison.differs(gone);
             }
-            (None, Some(again), None) if self.is_reached(&again) => {
-                self.comparison.is_apart(again.judgement, Missing::Alike);
+            (None, Some(again)) if self.is_reached(&again) => {
+                self.comparison.sets_apart(again.judgement, Missing::Alike);
             }
-            (None, Some(again), None) => {
+            (None, Some(again)) => {
                 self.comparison.differs(Difference::New(again.judgement));
             }
         }
     }
 
-    /// Whether a finding concerns watches of one of the same row that cannot be made anew.
+    /// Whether a judgement is of the same as one that cannot be made anew.
     fn is_reached(&self, again: &Waiting) -> bool {
         let is_one = |(at, reach): &(Time, Reach)| {
             is_within(*at, again.judgement.at, NEAR_US) && reach.meets(&again.reach)

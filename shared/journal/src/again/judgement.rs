@@ -122,37 +122,45 @@ pub(super) fn evidence(event: &Event) -> &[Seq] {
     }
 }
 
-/// The row of the catalogue that a finding is of, and the watches that it concerns by name.
-#[derive(Clone, Debug, Default)]
+/// What a judgement is about, with the watches that it names.
+#[derive(Clone, Debug)]
 pub(super) struct Reach {
-    code: Option<Text>,
+    about: About,
     /// At most as many as a finding names, and one.
     watches: Vec<WatchName>,
     has_more: bool,
 }
 
 impl Reach {
-    pub(super) fn of(event: &Event) -> Self {
+    pub(super) fn of(event: &Event, about: &About) -> Self {
         match event {
             Event::Finding(finding) => Self::of_finding(finding),
-            _ => Self::default(),
+            _ => Self {
+                about: about.clone(),
+                watches: Vec::new(),
+                has_more: false,
+            },
         }
     }
 
     pub(super) fn of_finding(finding: &Finding) -> Self {
         let watches = finding.names.iter().chain(&finding.watch);
         Self {
-            code: Some(finding.code.clone()),
+            about: About::of(finding),
             watches: watches.cloned().collect(),
             has_more: finding.has_more(),
         }
     }
 
-    /// Whether two findings of the same row concern a watch both.
+    /// Whether two are about the same, or are findings of the same code that concern a watch both.
     pub(super) fn meets(&self, other: &Self) -> bool {
         let has = |watch| other.watches.contains(watch);
-        self.code.is_some()
-            && self.code == other.code
-            && (self.has_more || other.has_more || self.watches.iter().any(has))
+        let is_alike = match (&self.about, &other.about) {
+            (About::Finding { code, .. }, About::Finding { code: of, .. }) => {
+                code == of && (self.has_more || other.has_more || self.watches.iter().any(has))
+            }
+            _ => false,
+        };
+        is_alike || self.about == other.about
     }
 }

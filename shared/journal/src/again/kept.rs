@@ -68,7 +68,7 @@ pub(super) struct Kept {
     keys: BTreeMap<About, Key>,
     /// The audit's records: recorded seqs and new ones, both rising.
     reads: VecDeque<(Seq, Seq)>,
-    /// First and last recorded seqs of what an extract leaves out, rising.
+    /// First and last recorded seqs of the stretches that an extract leaves out, rising.
     withheld: VecDeque<(Seq, Seq)>,
 }
 
@@ -186,14 +186,16 @@ impl Kept {
         }
     }
 
-    /// Takes a recorded judgement as it is if it may rest on what was before; it was not made anew. Returns why.
+    /// Whether, and why, a recorded judgement that was not made anew is taken as it is: it may rest on what was before, or
+    /// others of the same thing are taken so by now.
     pub(super) fn not_again(&mut self, event: &Event, judgement: &Judgement) -> Option<Why> {
-        if !self.is_under_way(event, judgement.at) {
-            return None;
-        }
-        let key = self.key(&judgement.about, Why::Missing(Missing::UnderWay));
+        let known = self.keys.get(&judgement.about).map(|key| key.why);
+        let under_way = Why::Missing(Missing::UnderWay);
+        let is_under_way = || self.is_under_way(event, judgement.at);
+        let why = known.or_else(|| is_under_way().then_some(under_way))?;
+        let key = self.key(&judgement.about, why);
         key.stands_recorded = judgement.stands();
-        Some(key.why)
+        Some(why)
     }
 
     /// Whether, and why, a recorded judgement is taken as it is.
@@ -211,14 +213,14 @@ impl Kept {
         Some(why)
     }
 
-    /// Whether, and why, a judgement that was made anew gives way to what is recorded of the same thing, which may be
-    /// nothing. `is_recorded`: the same is recorded.
+    /// Whether a judgement that was made anew gives way to what is recorded of the same thing, which may be nothing.
+    /// `is_recorded`: the same is recorded.
     pub(super) fn again(
         &mut self,
         event: &Event,
         judgement: &Judgement,
         is_recorded: bool,
-    ) -> Option<Why> {
+    ) -> bool {
         let mut evidence = evidence(event).iter();
         let is_read = |seq: &Seq| self.reads.binary_search_by_key(seq, |(_, of)| *of).is_ok();
         let why = if self.keys.contains_key(&judgement.about) || evidence.any(is_read) {
@@ -226,11 +228,11 @@ impl Kept {
         } else if !is_recorded && self.is_under_way(event, judgement.at) {
             Why::Missing(Missing::UnderWay)
         } else {
-            return None;
+            return false;
         };
         let key = self.key(&judgement.about, why);
         key.stands_again = judgement.stands();
-        Some(key.why)
+        true
     }
 
     /// Forgets what is over.

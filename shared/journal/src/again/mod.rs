@@ -59,6 +59,7 @@ struct Recorded {
     /// Absent once it is appended.
     event: Option<Event>,
     judgement: Judgement,
+    reach: Reach,
     /// Why it is taken as it is.
     why: Option<Why>,
     /// The same was made anew.
@@ -142,12 +143,15 @@ impl Again {
         self.unknown += seq.0 - self.taken.0 - 1;
         self.taken = seq;
         let event = entry.record().map(|record| &record.event);
-        if let Some(judgement) = event.and_then(|event| Judgement::of(event, at)) {
+        if let Some(event) = event
+            && let Some(judgement) = Judgement::of(event, at)
+        {
             if self.row.len() == MAX_ROW {
                 self.judge_row(out);
             }
             self.row.push(Recorded {
-                event: entry.into_record().map(|record| record.event),
+                reach: Reach::of(event, &judgement.about),
+                event: Some(event.clone()),
                 judgement,
                 why: None,
                 is_met: false,
@@ -240,21 +244,25 @@ impl Again {
             }
         }
         self.append_kept(|_| true, out);
-        for Recorded { judgement, why, .. } in std::mem::take(&mut self.row) {
-            let missing = match why {
-                Some(Why::Audit) => {
-                    self.comparing.audited();
-                    continue;
+        for Recorded {
+            judgement,
+            why,
+            reach,
+            ..
+        } in std::mem::take(&mut self.row)
+        {
+            match why {
+                Some(Why::Audit) => self.comparing.audited(),
+                Some(Why::Missing(missing)) => {
+                    self.comparing.reaches(judgement.at, reach);
+                    self.comparing.apart(judgement, missing);
                 }
-                Some(Why::Missing(missing)) => Some(missing),
-                None => None,
-            };
-            self.comparing.take(Waiting {
-                side: Side::Recorded,
-                judgement,
-                reach: Reach::default(),
-                missing,
-            });
+                None => self.comparing.take(Waiting {
+                    side: Side::Recorded,
+                    judgement,
+                    reach,
+                }),
+            }
         }
         self.kept.forget();
     }
@@ -314,35 +322,28 @@ impl Again {
         let Some(judgement) = Judgement::of(&event, at) else {
             return;
         };
-        let reach = Reach::of(&event);
+        let reach = Reach::of(&event, &judgement.about);
         let is_same = |recorded: &&mut Recorded| {
             recorded.why.is_none() && !recorded.is_met && recorded.judgement.is_same(&judgement)
         };
         let same = self.row.iter_mut().find(is_same);
         let is_recorded = same.is_some();
+        if self.kept.again(&event, &judgement, is_recorded) {
+            self.append_first_kept(&judgement, out);
+            return;
+        }
         if let Some(recorded) = same {
             recorded.is_met = true;
         }
-        let missing = match self.kept.again(&event, &judgement, is_recorded) {
-            None if !is_recorded && self.cut_at.is_some_and(|cut| cut <= at) => return,
-            None => {
-                let record = self.state.stamp(event, at);
-                self.append(record, out);
-                None
-            }
-            Some(why) => {
-                self.append_first_kept(&judgement, out);
-                match why {
-                    Why::Audit => return,
-                    Why::Missing(missing) => Some(missing),
-                }
-            }
-        };
+        if !is_recorded && self.cut_at.is_some_and(|cut| cut <= at) {
+            return;
+        }
+        let record = self.state.stamp(event, at);
+        self.append(record, out);
         self.comparing.take(Waiting {
             side: Side::Again,
             judgement,
             reach,
-            missing,
         });
     }
 
@@ -359,9 +360,6 @@ impl Again {
             && let Some(event) = recorded.event.take()
         {
             let at = recorded.judgement.at;
-            if let Some(Why::Missing(_)) = recorded.why {
-                self.comparing.reaches(at, Reach::of(&event));
-            }
             self.append_recorded(event, at, out);
         }
     }
@@ -371,13 +369,10 @@ impl Again {
         for place in 0..self.row.len() {
             let recorded = &mut self.row[place];
             let at = recorded.judgement.at;
-            if let Some(why) = recorded.why
+            if recorded.why.is_some()
                 && is_due(recorded)
                 && let Some(event) = recorded.event.take()
             {
-                if let Why::Missing(_) = why {
-                    self.comparing.reaches(at, Reach::of(&event));
-                }
                 self.append_recorded(event, at, out);
             }
         }

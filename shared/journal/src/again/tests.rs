@@ -369,21 +369,21 @@ fn a_time_at_the_end_of_all_times_and_seqs_out_of_order_hold_nothing_up() {
 fn of_more_differences_than_are_listed_the_others_are_counted() {
     let mut comparing = Comparing::default();
     for number in 0..12_000_u64 {
+        let about = About::Finding {
+            code: "F11".into(),
+            subject: Some(format!("shop/{number}").into()),
+        };
         comparing.take(Waiting {
             side: Side::Recorded,
+            reach: Reach::of(&note("x"), &about),
             judgement: Judgement {
-                about: About::Finding {
-                    code: "F11".into(),
-                    subject: Some(format!("shop/{number}").into()),
-                },
+                about,
                 says: Says::Finding {
                     state: Standing::Raised,
                     severity: Severity::Note,
                 },
                 at: ms(number),
             },
-            reach: Reach::default(),
-            missing: None,
         });
     }
     let comparison = comparing.finish();
@@ -412,11 +412,11 @@ fn of_two_like_it_a_judgement_meets_the_nearest_and_none_that_is_over_a_minute_a
         (Side::Again, 30_000, Certainty::Definite),
         (Side::Again, 200_000, Certainty::Likely),
     ] {
+        let judgement = judgement(at, certainty);
         comparing.take(Waiting {
             side,
-            judgement: judgement(at, certainty),
-            reach: Reach::default(),
-            missing: None,
+            reach: Reach::of(&note("x"), &judgement.about),
+            judgement,
         });
     }
     let comparison = comparing.finish();
