@@ -8,7 +8,7 @@ use std::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use watchscope_diagnosis::audit::Level;
-use watchscope_journal::again::{About, Again, Comparison};
+use watchscope_journal::again::{About, Again, Comparison, Judgement, Missing};
 use watchscope_model::{Entry, Event, Record, State};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::{Run, catalogue};
@@ -89,10 +89,24 @@ fn differs_with_holes(
     records: &[Record],
     holes: &[Range<usize>],
 ) -> (String, Comparison) {
-    let (_, comparison) = judged(records, holes);
+    let (out, comparison) = judged(records, holes);
     let mut wrong = String::new();
     for difference in &comparison.differing {
         writeln!(wrong, "{what}, without {holes:?}: {difference:?}").expect("a string");
+    }
+    let is_new = |(_, missing): &(Judgement, Missing)| *missing == Missing::Alike;
+    // Judgements of one moment may come in another order.
+    let short = |record: &Record| (record.at, record.event.type_name());
+    let is_left = |place: &usize| !holes.iter().any(|hole| hole.contains(place));
+    let left = (0..records.len()).filter(is_left);
+    let mut left: Vec<_> = left.map(|place| short(&records[place])).collect();
+    let mut out: Vec<_> = out.iter().map(short).collect();
+    left.sort_unstable();
+    out.sort_unstable();
+    if !comparison.apart.iter().any(is_new) && left != out {
+        let first = left.iter().zip(&out).find(|(old, new)| old != new);
+        let lengths = (left.len(), out.len());
+        writeln!(wrong, "{what}, without {holes:?}: {first:?} of {lengths:?}").expect("a string");
     }
     (wrong, comparison)
 }
