@@ -124,14 +124,25 @@ globalThis.watchscopeWay = {
     const headers = { "Content-Type": "application/wasm" };
     return answer.headers.get("Content-Type") === headers["Content-Type"] ? answer : new Response(answer.body, { headers });
   },
+  // Has the address bar name a place. A browser that refuses more of them shows an older one.
+  place(fragment, isNew) {
+    try {
+      history[isNew ? "pushState" : "replaceState"](null, "", fragment ? `#${fragment}` : location.pathname);
+    } catch {}
+  },
+  // The body of a change: EPOCH.SEQ.
+  object: (name) => fetch(`api/objects/${name}`, { headers: { "X-Watchscope-Page": "1" } }),
+  // Files can be opened from now on, and ranges saved.
+  offer: () => import("./{{open.js}}").then(({ offer }) => offer()),
   wake(delay) {
     clearTimeout(timer);
     if (delay >= 0) timer = setTimeout(() => tell(TIMER), delay);
   },
 };
 
-// A lesson is asked for, or nothing else is to be had here: the server is a worker then.
+// A lesson is asked for, or nothing else is to be had here: the server is a worker then. It is that of a file in a frame.
 const begin = async () => {
+  if (parent !== self) return (await import("./{{open.js}}")).enter();
   // A document out of the browser's cache may tell of what was: what opens no way is asked.
   const brought = sessionBrought();
   const opens = brought && (brought.session || /[#&]t=/.test(location.hash));

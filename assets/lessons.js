@@ -1,5 +1,6 @@
 // Lessons: their cluster runs in a worker, which is to the page what a server is elsewhere; here are narration and
 // controls. Loaded only when a lesson is asked for, or when there is no server at all.
+import { button, make } from "./{{elements.js}}";
 
 const way = globalThis.watchscopeWay;
 // These numbers say to the page what happened; bridge.rs has the same.
@@ -25,19 +26,6 @@ let hasServer = false, unknown, digested;
 // Answers given, by passage.
 const answers = new Map();
 
-// Elements
-
-const make = (tag, attributes = {}, ...children) => {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== undefined) made.setAttribute(name, value);
-  }
-  made.append(...children.flat().filter((child) => child !== undefined && child !== false));
-  return made;
-};
-const button = (words, onclick, attributes = {}) => make("button", { class: "control", onclick, ...attributes }, words);
 const seconds = (at) => `${at.toFixed(1)} s`;
 
 const title = make("b");
@@ -242,6 +230,7 @@ const writeMenu = () => {
           make("b", {}, title), make("span", {}, teaches)))),
     ),
     make("p", { class: "quiet" }, "Each runs a simulated cluster inside this tab. It needs no Kubernetes, and nothing leaves the tab."),
+    make("p", {}, button("Open a recording", undefined, { "data-part": "open" })),
   );
 };
 
@@ -498,7 +487,7 @@ const told = (what) => {
     write();
   }
   writeNow();
-  if (!now.playing && (before?.playing !== false || before.at !== now.at) && !unknown && !isMenu) {
+  if (!now.playing && (before?.playing !== false || before.at !== now.at) && !unknown && !isMenu && !history.state?.opened) {
     history.replaceState(null, "", `#lesson=${lesson.name}&at=${Number(now.at.toFixed(3))}`);
   }
 };
@@ -563,6 +552,8 @@ globalThis.watchscopeLesson = {
       writing ??= setTimeout(write, wait);
     });
   },
+  // A file is opened over the lesson.
+  pause: () => now?.playing && say("pause"),
   // For tests and people with a console.
   state: () => ({ ...now, lesson: lesson?.name, rewindMs, rings: [...rings.children].map((ring) => !ring.hidden) }),
   digest: (name, seed, server = "", client = "") =>

@@ -10,7 +10,7 @@ pub struct Anatomy<'a> {
     pub is_head: bool,
     /// Frame header, and what says where the frame belongs.
     pub header: &'a [u8],
-    /// Definitions of texts and objects.
+    /// Definitions of texts, objects and patterns.
     pub dictionary: &'a [u8],
     /// The fold of a head, the records of a segment.
     pub content: &'a [u8],
@@ -66,6 +66,10 @@ impl Cursor<'_> {
                 None => self.skip(16)?,
                 Some(length) => self.skip(length)?,
             }
+        }
+        // Number, watch, stream, type, origin, manager and subresource of each pattern.
+        for _ in 0..7 * self.varint()? {
+            self.varint()?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The changes of a busy cluster, as benchmarks measure their bytes: 2,000 a second over 5,000 living objects, a tenth of
+//! The changes of a busy cluster, as benchmarks measure their bytes and chapters: over 5,000 living objects, a tenth of
 //! them replaced per minute. Deterministic: same seed, same bytes.
 
 use std::collections::BTreeMap;
@@ -14,12 +14,29 @@ use watchscope_model::{Event, Object, RequestId, State, StreamId, Text, Time, Ui
 
 /// How many objects live at a time.
 pub const LIVING: usize = 5_000;
-const CHANGES_PER_S: u64 = 2_000;
 const REPLACED_PER_S: f64 = LIVING as f64 / 10.0 / 60.0;
-const START: Time = Time(1_763_715_600_000_000);
+
+/// Which run of a log it is, when it begins, and how busy the cluster is.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// The run.
+    pub epoch: &'static str,
+    /// When it begins.
+    pub start: Time,
+    /// How many changes there are in a second.
+    pub changes_per_s: u64,
+}
+
+/// A busy cluster, alone.
+pub const BUSY: Pace = Pace {
+    epoch: "9f3b52c07d1ea846",
+    start: Time(1_763_715_600_000_000),
+    changes_per_s: 2_000,
+};
 
 /// The log of such a cluster, as it is written.
 pub struct ChangeLoad {
+    pace: Pace,
     cluster: Cluster,
     log: Log,
     at: Time,
@@ -29,29 +46,30 @@ pub struct ChangeLoad {
 
 impl ChangeLoad {
     /// Begins; returns the first chapter's opening too. `take` gets what the first lists seal.
-    pub fn start(take: &mut impl FnMut(Sealed)) -> (Self, NextChapter) {
+    pub fn start(pace: Pace, take: &mut impl FnMut(Sealed)) -> (Self, NextChapter) {
         let cluster = Cluster {
             random: ChaCha8Rng::seed_from_u64(7),
             living: Vec::new(),
             version: 81_204_377,
             owners: BTreeMap::new(),
         };
-        let (sealer, opening) = Sealer::new("prod".into(), "9f3b52c07d1ea846".into(), START);
+        let (sealer, opening) = Sealer::new("prod".into(), pace.epoch.into(), pace.start);
         let log = Log {
             state: State {
-                at: START,
+                at: pace.start,
                 ..State::default()
             },
             sealer,
         };
         let mut load = Self {
+            pace,
             cluster,
             log,
-            at: START,
+            at: pace.start,
             replaced: 0.0,
             changes: 0,
         };
-        first_lists(&mut load.cluster, &mut load.log, take, START);
+        first_lists(&mut load.cluster, &mut load.log, take, pace.start);
         (load, opening)
     }
 
@@ -64,20 +82,24 @@ impl ChangeLoad {
     /// Seconds since the begin.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        self.at.micros_since(START) as f64 / 1e6
+        self.at.micros_since(self.pace.start) as f64 / 1e6
     }
 
     /// One more change; `take` gets what is sealed.
     pub fn step(&mut self, take: &mut impl FnMut(Sealed)) {
         let Self {
-            cluster, log, at, ..
+            pace,
+            cluster,
+            log,
+            at,
+            ..
         } = self;
-        let pause_us = u64::from(cluster.random.next_u32()) % (2_000_000 / CHANGES_PER_S) + 1;
+        let pause_us = u64::from(cluster.random.next_u32()) % (2_000_000 / pace.changes_per_s) + 1;
         *at = at.plus_micros(pause_us as i64);
-        let event = if self.changes % (60 * CHANGES_PER_S) == CHANGES_PER_S {
+        let event = if self.changes % (60 * pace.changes_per_s) == pace.changes_per_s {
             bookmarks(cluster, log, take, *at);
             None
-        } else if self.replaced < at.micros_since(START) as f64 / 1e6 * REPLACED_PER_S {
+        } else if self.replaced < at.micros_since(pace.start) as f64 / 1e6 * REPLACED_PER_S {
             self.replaced += 1.0;
             let place = cluster.below(LIVING);
             let gone = cluster.change(place, ChangeType::Deleted, Origin::Live);

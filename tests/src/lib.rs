@@ -8,6 +8,7 @@
 //! * [`page_weight`]: what a browser fetches before the first paint.
 //! * [`reading`]: watchscope's way from a socket into the log, in this process.
 //! * [`change_load`]: the changes of a busy cluster, as they are sealed; [`anatomy`]: what their bytes are spent on.
+//! * [`pod_load`]: Pods of a real apiserver that are started.
 //! * [`usage`]: processor time and memory of a process.
 //! * [`Exposition`]: a strict reader of `/metrics`.
 //! * [`eventually()`]: look again until it holds; the only waiting there is.
@@ -25,6 +26,7 @@ mod feeder;
 pub mod kube;
 mod lifeline;
 pub mod page_weight;
+pub mod pod_load;
 mod ports;
 mod process;
 pub mod reading;

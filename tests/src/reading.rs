@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use tokio::sync::watch;
-use watchscope::cluster::ConfigSource;
+use watchscope::cluster::{ConfigLookup, ConfigSource};
 use watchscope::follow::Following;
 use watchscope::history::{Archive, History, HistoryConfig};
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
@@ -21,27 +21,53 @@ use watchscope_probe::ProbeConfig;
 /// What is read, and how.
 #[derive(Clone, Debug)]
 pub struct Reading<'a> {
-    /// `http://127.0.0.1:PORT`.
-    pub url: &'a str,
+    /// The cluster: [`at`] an address on loopback, or that of a [`kubeconfig`].
+    pub source: ConfigSource,
     /// The resources to watch.
     pub resources: &'a [String],
     /// Whether only metadata is asked for.
     pub metadata_only: bool,
     /// Which HTTP is spoken.
     pub protocols: Protocols,
-    /// The folder in which a history is kept, if one is.
-    pub history: Option<&'a Path>,
+    /// The history that is kept, if one is.
+    pub history: Option<Kept<'a>>,
+}
+
+/// A history.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<'a> {
+    /// Its folder.
+    pub folder: &'a Path,
+    /// Whether bodies are kept too.
+    pub with_bodies: bool,
+}
+
+/// The cluster at `http://127.0.0.1:PORT`.
+///
+/// # Errors
+/// If that is no address.
+pub fn at(url: &str) -> Result<ConfigSource> {
+    Ok(ConfigSource::Url(url.parse()?))
+}
+
+/// The current context's cluster of a kubeconfig.
+#[must_use]
+pub fn kubeconfig(path: &Path) -> ConfigSource {
+    ConfigSource::Lookup(ConfigLookup {
+        kubeconfig: Some(path.to_owned()),
+        ..ConfigLookup::default()
+    })
 }
 
 /// Begins a history of a log, with the sizes that the command line gives it by default.
 ///
 /// # Errors
 /// If the folder cannot be used.
-pub async fn begin_history(folder: &Path, log: &LogHandle) -> Result<History> {
+pub async fn begin_history(kept: Kept<'_>, log: &LogHandle) -> Result<History> {
     let config = HistoryConfig {
-        folder: folder.to_owned(),
+        folder: kept.folder.to_owned(),
         size_bytes: 1 << 30,
-        bodies_bytes: None,
+        bodies_bytes: kept.with_bodies.then_some(1 << 30),
         age: Duration::from_secs(7 * 86_400),
     };
     let told = watch::Sender::default();
@@ -57,7 +83,6 @@ impl Reading<'_> {
     /// If the server cannot be watched, or the reader did not keep up with the log.
     pub async fn until(&self, events: u64, mut see: impl FnMut(Record)) -> Result<ResourceVersion> {
         let log = LogHandle::open(LogConfig::new("bench".into()))?;
-        let source = ConfigSource::Url(self.url.parse()?);
         let all = "*".to_owned();
         let settings = Settings {
             audit: AuditLevel::Off,
@@ -76,10 +101,11 @@ impl Reading<'_> {
         };
         let mut reader = log.reader(Since::First);
         let history = match self.history {
-            Some(folder) => Some(begin_history(folder, &log).await?),
+            Some(kept) => Some(begin_history(kept, &log).await?),
             None => None,
         };
-        let _following = Following::start(&source, source.load()?, settings, log.clone()).await?;
+        let config = self.source.load()?;
+        let _following = Following::start(&self.source, config, settings, log.clone()).await?;
         let mut had = 0;
         loop {
             match reader.next().await.context("the log ended")? {

@@ -99,15 +99,7 @@ impl Stage {
 
     /// A link that nobody has used yet.
     pub async fn fresh_link(&self) -> Result<String> {
-        let home = self.served.watchscope.home();
-        // Another watchscope of this user may be running.
-        let address = self.served.link.origin().trim_start_matches("http://");
-        let launch = self
-            .binary
-            .with(&["token", "--listen", address])
-            .env("XDG_RUNTIME_DIR", home);
-        let link = launch.run(LONG).await?.success()?;
-        Ok(link.trim().to_owned())
+        fresh_link(&self.binary, &self.served).await
     }
 
     /// The link it printed when it started.
@@ -115,6 +107,21 @@ impl Stage {
     pub fn link(&self) -> &Link {
         &self.served.link
     }
+}
+
+/// A link to what is served that nobody has used yet.
+///
+/// # Errors
+/// If it gives none.
+pub async fn fresh_link(binary: &WatchscopeBinary, served: &Served) -> Result<String> {
+    let home = served.watchscope.home();
+    // Another watchscope of this user may be running.
+    let address = served.link.origin().trim_start_matches("http://");
+    let launch = binary
+        .with(&["token", "--listen", address])
+        .env("XDG_RUNTIME_DIR", home);
+    let link = launch.run(LONG).await?.success()?;
+    Ok(link.trim().to_owned())
 }
 
 /// How far the clocks of page, server and this program may be apart.

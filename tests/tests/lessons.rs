@@ -88,6 +88,7 @@ async fn answer(mut stream: TcpStream, folder: &Path, heard: &Mutex<String>) -> 
         heard.push_str(&request);
     }
     let path = request.split(' ').nth(1).context("a path")?;
+    let (path, _) = path.split_once('?').unwrap_or((path, ""));
     let name = path.strip_prefix("/any/folder/").unwrap_or("..");
     let name = if name.is_empty() { "index.html" } else { name };
     let is_plain = !name.contains("..") && !name.contains('/');
@@ -130,14 +131,14 @@ async fn state(tab: &Tab<'_>) -> Result<Value> {
 }
 
 /// The console has nothing but that nobody answers for a session here.
-async fn console_is_quiet(browser: &Browser) -> Result<()> {
+pub(crate) async fn console_is_quiet(browser: &Browser) -> Result<()> {
     let mut lines = browser.console().await?;
     lines.retain(|line| !(line.contains("/any/folder/session ") && line.contains("404")));
     ensure!(lines.is_empty(), "{lines:#?}");
     Ok(())
 }
 
-async fn open_files() -> Result<Result<(Files, Browser), Missing>> {
+pub(crate) async fn open_files() -> Result<Result<(Files, Browser), Missing>> {
     let (folder, tools) = match (page_folder(), BrowserTools::find()) {
         (Ok(folder), Ok(tools)) => (folder, tools),
         (Err(missing), _) | (_, Err(missing)) => return Ok(Err(missing)),

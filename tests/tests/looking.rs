@@ -28,7 +28,7 @@ async fn open_all(tab: &Tab<'_>) -> Result<()> {
 }
 
 /// A mouse over the page.
-struct Mouse<'a>(&'a WebDriver);
+pub(crate) struct Mouse<'a>(pub(crate) &'a WebDriver);
 
 impl Mouse<'_> {
     async fn tell(&self, parameters: Value) -> Result<()> {
@@ -38,7 +38,7 @@ impl Mouse<'_> {
     }
 
     /// Presses at one place, moves in steps, releases at the other.
-    async fn drag(&self, from: (i32, i32), to: (i32, i32)) -> Result<()> {
+    pub(crate) async fn drag(&self, from: (i32, i32), to: (i32, i32)) -> Result<()> {
         let at = |kind: &str, x: i32, y: i32, buttons: u8| json!({"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1});
         self.tell(at("mouseMoved", from.0, from.1, 0)).await?;
         self.tell(at("mousePressed", from.0, from.1, 1)).await?;
@@ -64,7 +64,7 @@ impl Mouse<'_> {
 }
 
 /// Where the canvas lies in the window: left and top, in px.
-async fn corner(tab: &Tab<'_>) -> Result<(f64, f64)> {
+pub(crate) async fn corner(tab: &Tab<'_>) -> Result<(f64, f64)> {
     let script =
         "const {left, top} = document.querySelector('canvas.chart').getBoundingClientRect();
         return [left, top]";

@@ -26,6 +26,7 @@ mod living;
 mod looking;
 mod metrics;
 mod modelled;
+mod opening;
 mod page;
 mod past;
 mod proxied;

@@ -165,6 +165,7 @@ fn so_does_one_that_opens_a_fixture_of_format_1() {
         "version-1-2.wscope",
         "version-1-3-cut.wscope",
         "version-1-3-damaged.wscope",
+        "version-1-4.wscope",
     ] {
         assert!(is_the_same(&fixture(name)) > 0, "{name}");
     }

@@ -396,10 +396,10 @@ mod tests {
         std::fs::write(folder.path().join("other.html"), carries).unwrap();
         let router: Router = router(Some(folder.path().to_owned()));
         for (path, policy) in [
-            ("/", Some("script-src 'sha256-x'; frame-ancestors 'none'")),
+            ("/", Some("script-src 'sha256-x'; frame-ancestors 'self'")),
             (
                 "/index.html",
-                Some("script-src 'sha256-x'; frame-ancestors 'none'"),
+                Some("script-src 'sha256-x'; frame-ancestors 'self'"),
             ),
             ("/other.html", None),
             ("/none", None),

@@ -1,11 +1,13 @@
 //! The files beside the page's code agree with it.
 
-use watchscope_model::wire::{Hello, PROTOCOL_VERSION, encode_client};
+use watchscope_model::wire::{Hello, PAGE_HEADER, PROTOCOL_VERSION, encode_client};
 use watchscope_timeline::{Theme, Token};
 
 const STYLES: &str = include_str!("../../../assets/styles.css");
 const BOOT: &str = include_str!("../../../assets/boot.js");
 const PANELS: &str = include_str!("../../../assets/panels.css");
+const OPEN: &str = include_str!("../../../assets/open.js");
+const SCRIPT_OF_LESSONS: &str = include_str!("../../../assets/lessons.js");
 const LESSONS: &str = include_str!("../../../assets/lessons.css");
 const INDEX: &str = include_str!("../../../assets/index.html");
 
@@ -70,10 +72,10 @@ fn the_document_forbids_what_the_server_forbids() {
         .expect("the document has a policy")
         .replace(" {{#boot.js}}", "")
         .replace(" {{#styles.css}}", "");
-    // A document cannot forbid to be framed; the server does.
+    // A document cannot forbid to be framed by others; the server does.
     let theirs = SERVERS.replace("\\\n    ", "");
     assert!(
-        theirs.contains(&format!("\"{policy}; frame-ancestors 'none'\"")),
+        theirs.contains(&format!("\"{policy}; frame-ancestors 'self'\"")),
         "{policy}"
     );
 }
@@ -100,6 +102,12 @@ fn the_socket_opened_ahead_says_what_the_page_would() {
         .collect::<Vec<String>>();
     assert!(BOOT.contains(&format!("const HELLO = [{}];", bytes.join(", "))));
     assert!(BOOT.contains(&format!("const PROTOCOL = {PROTOCOL_VERSION};")));
+    // What stands for a server says the same.
+    let protocol = format!(" protocol: {PROTOCOL_VERSION},");
+    assert!(SCRIPT_OF_LESSONS.contains(&protocol) && OPEN.contains(&protocol));
+    // Browsers write names of headers in any case.
+    let header = format!("\"{PAGE_HEADER}\": \"1\"");
+    assert!(BOOT.to_lowercase().contains(&header));
 }
 
 #[test]

@@ -509,6 +509,35 @@ fn a_link_to_what_is_gone_says_so_after_a_while() {
 }
 
 #[test]
+fn a_link_opens_panels_and_theme_and_one_into_another_log_says_so() {
+    let host = page();
+    let (from, to) = (at(1.0).0, at(3.0).0);
+    let link = format!("v=1&log=log&from={from}&to={to}&panel=watches&theme=light");
+    host.person(Person::GoTo(format!("#{link}").into()));
+    host.frame(3_000.0);
+    {
+        let model = host.model.borrow();
+        assert!(model.panels.watches_open && !model.panels.findings_open);
+        assert_eq!(model.screen.theme, ThemeChoice::Light);
+        assert_eq!(model.trouble, None);
+    }
+    host.person(Person::Act(Action::Watches));
+    host.frame(6_000.0);
+    let written = host.model.borrow().panels.address.written.clone();
+    assert!(!written.contains("panel"), "{written}");
+    assert!(written.ends_with("&theme=light"), "{written}");
+
+    let other = format!("#v=1&log=other&from={from}&to={to}");
+    host.person(Person::GoTo(other.into()));
+    host.frame(9_000.0);
+    let trouble = host.model.borrow().trouble.clone();
+    assert_eq!(
+        trouble.as_deref(),
+        Some("The link leads into the log other; this page shows log.")
+    );
+}
+
+#[test]
 fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
     let host = page();
     host.frame(3_000.0);

@@ -67,13 +67,13 @@ fn a_viewer_reads_on_across_chapters_without_their_openings() {
     let (mut world, mut viewer) = live(RING);
     let openings = |world: &World| world.ring.chapter(world.head()).unwrap().first;
     let before = openings(&world);
-    for _ in 0..300 {
+    for _ in 0..1_200 {
         world.changes(100);
         world.pass_ms(16);
         viewer.settle(&mut world);
     }
     assert!(openings(&world) > before);
-    assert_eq!(viewer.page.tell(), "segment*300");
+    assert_eq!(viewer.page.tell(), "segment*1200");
     assert_whole(&world, &viewer);
 }
 

@@ -1,5 +1,6 @@
 //! Chapters: an opening snapshot and the segments after it, written by one and read by many.
 
+use crate::change::{read_change, write_change};
 use crate::codec::dictionary::{Frozen, Interner, Used};
 use crate::codec::frame::{DecodeError, Frame, FrameKind, seal_frame, split_frame};
 use crate::codec::port::Ids;
@@ -98,14 +99,13 @@ impl ChapterWriter {
 
     /// Appends a record to the open segment.
     pub fn push(&mut self, record: &Record) {
-        let event = &record.event;
-        let change = match event {
-            Event::Change(change) => Some(change),
-            _ => None,
-        };
-        self.append(record.seq, record.at, event.kind(), change, |fields| {
-            event.write_fields(fields);
-        });
+        let (seq, at, kind) = (record.seq, record.at, record.event.kind());
+        match &record.event {
+            Event::Change(change) => self.append(seq, at, kind, Some(change), |fields| {
+                write_change(change, fields);
+            }),
+            event => self.append(seq, at, kind, None, |fields| event.write_fields(fields)),
+        }
     }
 
     /// Appends a record of the inside to the open segment.
@@ -254,7 +254,12 @@ trait Wanted: Sized {
 
 impl Wanted for Record {
     fn read(kind: u64, fields: &mut Reader<'_>, seq: Seq, at: Time) -> Option<Self> {
-        Event::read_fields(kind, fields).map(|event| Self { seq, at, event })
+        let event = if kind == Change::KIND && fields.has_patterns() {
+            read_change(fields).into()
+        } else {
+            Event::read_fields(kind, fields)?
+        };
+        Some(Self { seq, at, event })
     }
 
     fn base_version(&self) -> Option<&ResourceVersion> {

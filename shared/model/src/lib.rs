@@ -14,6 +14,7 @@
 
 pub mod belief;
 pub mod chance;
+mod change;
 pub mod chapter;
 pub mod codec;
 pub mod event;

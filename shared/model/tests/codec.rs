@@ -500,9 +500,9 @@ fn as_a_later_version(segment: &[u8], later: &[Later]) -> Vec<u8> {
     }
     let mut rest = &segment[10..];
     let mut payload = Vec::new();
-    // First seq, count, base time; no texts and no objects are defined.
-    let head: Vec<u64> = (0..5).map(|_| number(&mut rest)).collect();
-    assert_eq!(head[3..], [0, 0]);
+    // First seq, count, base time; no texts, objects and patterns are defined.
+    let head: Vec<u64> = (0..6).map(|_| number(&mut rest)).collect();
+    assert_eq!(head[3..], [0, 0, 0]);
     head.iter().for_each(|value| push(*value, &mut payload));
     for later in later {
         let (time, kind, length) = (number(&mut rest), number(&mut rest), number(&mut rest));

@@ -62,7 +62,7 @@ pub enum OpenError {
         logs: Vec<String>,
     },
     /// It holds no record.
-    #[error("there is no record in {name}")]
+    #[error("{name} has no record that can be read")]
     Empty {
         /// The file.
         name: String,

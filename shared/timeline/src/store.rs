@@ -12,11 +12,13 @@
 mod as_of;
 mod catalogue;
 mod coverage;
+mod frames;
 mod gaps;
 mod layers;
 mod marks;
 mod merge;
 mod names;
+mod over_seam;
 mod parts;
 mod spans;
 mod trace;
@@ -286,6 +288,7 @@ impl Store {
         live.state.seq = chapter.last;
         make_space(&mut chapter.bytes, frame.len());
         chapter.bytes.extend_from_slice(frame);
+        self.compare_over_seams();
         self.make_room(frame.len());
         Ok(entries.len())
     }
@@ -300,6 +303,7 @@ impl Store {
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let new = self.take_chapter(bytes)?;
         if new > 0 {
+            self.compare_over_seams();
             self.make_room(bytes.len());
         }
         Ok(new)

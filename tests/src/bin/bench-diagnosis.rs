@@ -23,7 +23,7 @@ use watchscope_model::{
     Event, Object, Record, RequestId, Seq, State, StreamId, Time, Uid, WatchName,
 };
 use watchscope_tests::Feeder;
-use watchscope_tests::reading::Reading;
+use watchscope_tests::reading::{Reading, at};
 use watchscope_tests::usage::{cpu_ns, numbers_of_child, resident_kib};
 
 const EVENTS: u64 = 100_000;
@@ -90,7 +90,7 @@ async fn ingest(url: &str) -> Result<()> {
     let mut records = Vec::with_capacity(usize::try_from(EVENTS)? + 2_000);
     let began = cpu_ns();
     let reading = Reading {
-        url,
+        source: at(url)?,
         resources: &["widgets-00".to_owned()],
         metadata_only: false,
         protocols: Protocols::Http1,

@@ -20,13 +20,13 @@ use kube::{Api, Client, Config, ResourceExt as _};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use watchscope::transport::Protocols;
-use watchscope_tests::reading::Reading as Watching;
+use watchscope_tests::reading::{Kept, Reading as Watching, at};
 use watchscope_tests::usage::{cpu_ns, numbers_of_child};
 
 const EVENTS: u64 = 100_000;
 const PODS: u64 = 1_000;
 /// Runs of each reader; the least CPU counts, since a shared machine only ever adds.
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 /// What a history may cost of an event with its body.
 const HISTORY_BAR: f64 = 1.08;
 const POD: &str = include_str!("../../fixtures/pod.json");
@@ -127,11 +127,14 @@ async fn read_as_watchscope(url: &str, metadata: bool, with_history: bool) -> Re
     let folder = tempfile::tempdir()?;
     let began = cpu_ns();
     let reading = Watching {
-        url,
+        source: at(url)?,
         resources: &["pods".to_owned()],
         metadata_only: metadata,
         protocols: Protocols::Http1,
-        history: with_history.then_some(folder.path()),
+        history: with_history.then_some(Kept {
+            folder: folder.path(),
+            with_bodies: false,
+        }),
     };
     let last = reading.until(EVENTS, |_| {}).await?;
     report(EVENTS, last.number().context("a number")?, began);

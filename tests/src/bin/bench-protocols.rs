@@ -13,7 +13,7 @@
 use anyhow::{Result, bail};
 use watchscope::transport::Protocols;
 use watchscope_tests::Feeder;
-use watchscope_tests::reading::Reading;
+use watchscope_tests::reading::{Reading, at};
 use watchscope_tests::usage::{cpu_ns, numbers_of_child};
 
 const WATCHES: usize = 60;
@@ -72,7 +72,7 @@ async fn read(url: &str, protocols: Protocols) -> Result<()> {
         .map(|number| format!("widgets-{number:02}"))
         .collect();
     let reading = Reading {
-        url,
+        source: at(url)?,
         resources: &resources,
         metadata_only: false,
         protocols,

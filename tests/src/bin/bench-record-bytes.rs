@@ -12,7 +12,7 @@ use watchscope_model::Event;
 use watchscope_model::chapter::decode_chapter;
 use watchscope_model::codec::split_frame;
 use watchscope_tests::anatomy::Anatomy;
-use watchscope_tests::change_load::{ChangeLoad, LIVING};
+use watchscope_tests::change_load::{BUSY, ChangeLoad, LIVING};
 
 const BAR: f64 = 24.0;
 const CHAPTERS: usize = 12;
@@ -36,7 +36,7 @@ impl Written {
 
 fn main() -> Result<()> {
     let mut early = Vec::new();
-    let (mut load, opening) = ChangeLoad::start(&mut |sealed| early.push(sealed));
+    let (mut load, opening) = ChangeLoad::start(BUSY, &mut |sealed| early.push(sealed));
     let mut written = Written {
         chapter: opening.opening.to_vec(),
         closed: Vec::new(),

@@ -23,6 +23,13 @@ pub(crate) struct Section {
     pub(crate) rows: Vec<String>,
 }
 
+impl Section {
+    /// Whether a figure misses its bar.
+    pub(crate) fn misses_a_bar(&self) -> bool {
+        self.rows.iter().any(|row| row.ends_with("| missed |"))
+    }
+}
+
 impl fmt::Display for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Section {
@@ -121,6 +128,12 @@ mod tests {
         |---|---|---|---|
         | b | 1 | 1 | met |
         ");
+    }
+
+    #[test]
+    fn a_figure_that_misses_its_bar_is_seen() {
+        assert!(section("ingest", "| a | 1 | 2 | missed |").misses_a_bar());
+        assert!(!section("ingest", "| nothing missed | 1 | 1 | met |").misses_a_bar());
     }
 
     #[test]

@@ -574,10 +574,11 @@ async fn every_answer_carries_the_security_headers_and_data_is_never_a_page() {
         assert_eq!(
             policy,
             "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
-             connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+             connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; \
+             frame-ancestors 'self'"
         );
         for (name, value) in [
-            ("x-frame-options", "DENY"),
+            ("x-frame-options", "SAMEORIGIN"),
             ("x-content-type-options", "nosniff"),
             ("referrer-policy", "no-referrer"),
             ("cross-origin-opener-policy", "same-origin"),

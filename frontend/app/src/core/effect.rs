@@ -1,5 +1,6 @@
 //! What the browser is to do after a message: the runtime carries it out while nothing borrows the model.
 
+use watchscope_model::Time;
 use watchscope_model::id::LogId;
 
 use super::shown::ObjectPane;
@@ -63,6 +64,14 @@ pub enum PanelEffect {
     },
     /// Fetch the texts of the failure catalogue, unless they are here.
     FetchTexts,
+    /// Save what is loaded between two times, and tell with [`Person::Saved`](super::person::Person::Saved) or
+    /// [`Person::NotSaved`](super::person::Person::NotSaved).
+    SaveRange {
+        /// From here,
+        from: Time,
+        /// to here.
+        to: Time,
+    },
     /// Paint the overview as the model has it.
     PaintOverview,
     /// Have the address bar name the place where the person is.

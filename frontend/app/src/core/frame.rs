@@ -225,11 +225,14 @@ impl Model {
             .left()
             .plus_micros(-((self.view.us_per_px * self.view.width_px / 2.0) as i64));
         let right = self.view.right();
-        self.store.look_at(reach, right);
+        let also = self.link.also_loads;
+        let (from, to) = also.unwrap_or((reach, right));
+        self.store.look_at(reach.min(from), right.max(to));
         if !self.is_connected() || self.second.is_none() {
             return;
         }
         let wanted = self.store.backfill(reach, right);
+        let wanted = wanted.or_else(|| self.store.backfill(also?.0, also?.1));
         if let Some(wanted) = self.link.backfill.ask(wanted)
             && let Some(ask) = self.link.connection.backfill(wanted)
         {

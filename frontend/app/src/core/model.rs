@@ -76,6 +76,8 @@ pub struct Link {
     pub(super) heard_at: Time,
     /// Which chapter is asked for.
     pub(super) backfill: Backfill,
+    /// What is loaded beside what the view shows.
+    pub(super) also_loads: Option<(Time, Time)>,
     /// Live segments that came before the second part, which takes them in. The server sends no more than 1 MiB of
     /// them: they are not acknowledged.
     pub(super) held: Vec<Vec<u8>>,
@@ -224,6 +226,7 @@ impl Model {
                 clock: ServerClock::default(),
                 heard_at: now.local,
                 backfill: Backfill::default(),
+                also_loads: None,
                 held: Vec::new(),
                 listed: Vec::new(),
                 starts_over: false,

@@ -1,14 +1,17 @@
 //! Where a person is, as a link names it: which stretch of time, which lanes, what is selected.
 //!
 //! ```text
-//!   v=1 & from=US & to=US & at=US & mark=US-US & filter=TEXT & lane=KEY & record=EPOCH.SEQ
+//!   v=1 & log=LOG & from=US & to=US & at=US & mark=US-US & filter=TEXT & lane=KEY & record=EPOCH.SEQ
+//!       & panel=findings & panel=watches & theme=dark|light
 //! ```
 //! Times are microseconds since 1970, in UTC. Without `from` and `to` the picture follows now; `at` is the moment that panels
-//! answer for, `mark` the marked range. Texts are percent-encoded. What a later
+//! answer for, `mark` the marked range, each `panel` one that is open. Texts are percent-encoded. What a later
 //! version adds is passed over.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use watchscope_model::{EpochId, Seq, Time};
+use watchscope_model::{EpochId, LogId, Seq, Time};
+
+use super::screen::ThemeChoice;
 
 /// What stands in a fragment as it is: what keys of lanes are made of.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -25,6 +28,8 @@ const MAX_BYTES: usize = 4 << 10;
 /// A place of the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
+    /// The log that it is a place of.
+    pub log: Option<LogId>,
     /// The stretch of time; absent: now is followed.
     pub range: Option<(Time, Time)>,
     /// The moment that panels answer for.
@@ -37,6 +42,12 @@ pub struct Place {
     pub lane: Option<String>,
     /// The record that is selected: its run, and its number in it.
     pub record: Option<(EpochId, Seq)>,
+    /// Whether the findings are open.
+    pub has_findings: bool,
+    /// Whether the table of watches is open.
+    pub has_watches: bool,
+    /// The theme; the system's is not named.
+    pub theme: ThemeChoice,
 }
 
 impl Place {
@@ -60,7 +71,16 @@ impl Place {
             };
             let time = || time_of(value);
             match key {
+                // A place in a file, which the frame around it goes to.
+                "open" => return None,
                 "v" => is_place = value == "1",
+                "log" => place.log = Some(LogId(text().into())),
+                "panel" => match value {
+                    "findings" => place.has_findings = true,
+                    "watches" => place.has_watches = true,
+                    _ => {}
+                },
+                "theme" => place.theme = ThemeChoice::from_word(value),
                 "from" => from = time(),
                 "to" => to = time(),
                 "at" => place.at = time(),
@@ -87,7 +107,11 @@ impl Place {
     /// The fragment that names it, without `#`; empty where the page stands as it opens.
     #[must_use]
     pub fn fragment(&self) -> String {
-        if *self == Self::default() {
+        let elsewhere = Self {
+            log: self.log.clone(),
+            ..Self::default()
+        };
+        if *self == elsewhere {
             return String::new();
         }
         let mut out = "v=1".to_owned();
@@ -97,6 +121,9 @@ impl Place {
             out.push('=');
             out.extend(utf8_percent_encode(value, ESCAPED));
         };
+        if let Some(log) = &self.log {
+            add("log", log.as_str());
+        }
         if let Some((from, to)) = self.range {
             add("from", &from.0.to_string());
             add("to", &to.0.to_string());
@@ -116,6 +143,16 @@ impl Place {
         if let Some((epoch, seq)) = &self.record {
             add("record", &format!("{epoch}.{seq}"));
         }
+        let panels = [
+            ("findings", self.has_findings),
+            ("watches", self.has_watches),
+        ];
+        for (panel, _) in panels.into_iter().filter(|(_, is_open)| *is_open) {
+            add("panel", panel);
+        }
+        if self.theme != ThemeChoice::System {
+            add("theme", self.theme.word());
+        }
         out
     }
 }
@@ -128,7 +165,14 @@ mod tests {
     #[test]
     fn a_page_as_it_opens_has_no_fragment_and_other_fragments_are_no_places() {
         assert_eq!(Place::default().fragment(), "");
-        for fragment in ["", "#", "#t=abc", "#lesson=ghost", "v=2&from=1&to=2"] {
+        for fragment in [
+            "",
+            "#",
+            "#t=abc",
+            "#lesson=ghost",
+            "v=2&from=1&to=2",
+            "#open=a.wscope&v=1&from=1&to=2",
+        ] {
             assert_eq!(Place::parse(fragment), None, "{fragment}");
         }
         let later = Place::parse("#v=1&from=5&to=9&zoom=3").unwrap();
@@ -154,19 +198,26 @@ mod tests {
             range in prop::option::of((0i64..1_000, 1i64..1_000)), at in prop::option::of(0i64..9),
             marked in prop::option::of((0i64..1_000, 1i64..1_000)), filter: String, lane: Option<String>,
             record in prop::option::of(("[a-z0-9.]{1,9}", any::<u64>())),
+            log: Option<String>, has_findings: bool, has_watches: bool,
+            theme in prop::sample::select(vec![ThemeChoice::System, ThemeChoice::Dark, ThemeChoice::Light]),
         ) {
             let stretch = |of: Option<(i64, i64)>| of.map(|(from, length)| (Time(from), Time(from + length)));
             let place = Place {
+                log: log.map(|log| LogId(log.as_str().into())),
                 range: stretch(range),
                 at: at.map(Time),
                 marked: stretch(marked),
                 filter,
                 lane,
                 record: record.map(|(epoch, seq)| (epoch.as_str().into(), Seq(seq))),
+                has_findings,
+                has_watches,
+                theme,
             };
             let fragment = place.fragment();
             prop_assume!(fragment.len() <= MAX_BYTES);
-            let read = Place::parse(&fragment).unwrap_or_default();
+            // As the page opens, the log needs no name.
+            let read = Place::parse(&fragment).unwrap_or(Place { log: place.log.clone(), ..Place::default() });
             prop_assert_eq!(read, place);
         }
 

@@ -9,7 +9,7 @@ use watchscope_timeline::health::HealthRow;
 use watchscope_timeline::sides::Sides;
 use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem, RangeWords};
 
-use super::panel_state::Tab;
+use super::panel_state::{SavingRange, Tab};
 use super::summary::Summary;
 use crate::body::diff::Difference;
 
@@ -88,6 +88,8 @@ pub struct RangeShown {
     pub to: String,
     /// What is in it.
     pub words: RangeWords,
+    /// What became of saving it.
+    pub saving: SavingRange,
 }
 
 /// The controls of a recording.
@@ -97,8 +99,6 @@ pub struct ReplayShown {
     pub clock: String,
     /// The same from 0, the first record, to 1, the last.
     pub share: f64,
-    /// A second of it.
-    pub step: f64,
     /// How long the recording is.
     pub lasts: String,
     /// When it begins.

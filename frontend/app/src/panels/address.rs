@@ -1,6 +1,4 @@
-//! The address bar: the fragment that names a place.
-
-use wasm_bindgen::JsValue;
+//! The address bar: the fragment that names a place. In the frame of an opened file that of the page around it is meant.
 
 use crate::runtime::page::elements;
 
@@ -9,21 +7,11 @@ pub(super) fn fragment() -> String {
     elements().window.location().hash().unwrap_or_default()
 }
 
-/// Has the address bar name a place.
-pub(super) fn write(fragment: &str, is_new: bool) {
+/// The whole address, as a person copies it.
+pub(super) fn whole() -> String {
     let window = &elements().window;
-    let (Ok(history), Ok(path)) = (window.history(), window.location().pathname()) else {
-        return;
-    };
-    let address = if fragment.is_empty() {
-        path
-    } else {
-        format!("#{fragment}")
-    };
-    // A browser that refuses more of them shows an older place.
-    let _ = if is_new {
-        history.push_state_with_url(&JsValue::NULL, "", Some(&address))
-    } else {
-        history.replace_state_with_url(&JsValue::NULL, "", Some(&address))
-    };
+    // A page is framed by its own origin alone, for an opened file.
+    let around = window.top().ok().flatten();
+    let location = around.as_ref().unwrap_or(window).location();
+    location.href().unwrap_or_default()
 }

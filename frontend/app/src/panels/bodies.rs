@@ -2,12 +2,12 @@
 
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use watchscope_model::wire::PAGE_HEADER;
-use web_sys::{Headers, RequestInit, Response};
+use web_sys::Response;
 
 use super::signals::show_bodies;
 use crate::body::diff;
 use crate::core::shown::{Bodies, Body, ObjectPane};
+use crate::runtime::bridge;
 
 /// Fetches the body of a change and of the version before, and compares them.
 pub(super) fn fetch_for(selection: u64, pane: ObjectPane) {
@@ -50,23 +50,15 @@ fn compare(before: &Body, after: &Body) -> Result<Vec<diff::Difference>, String>
 
 /// The redacted body of a change.
 async fn object(epoch: &str, seq: u64) -> Body {
-    let Some(response) = fetch(&format!("api/objects/{epoch}.{seq}")).await else {
+    let asked = JsFuture::from(bridge::object(&format!("{epoch}.{seq}")));
+    let Some(response) = response(asked).await else {
         return Body::Failed(None);
     };
     match response.status() {
-        200 => {
-            let Ok(promise) = response.text() else {
-                return Body::Failed(Some(200));
-            };
-            match JsFuture::from(promise)
-                .await
-                .ok()
-                .and_then(|text| text.as_string())
-            {
-                Some(text) => Body::Text(text),
-                None => Body::Failed(Some(200)),
-            }
-        }
+        200 => match text(&response).await {
+            Some(text) => Body::Text(text),
+            None => Body::Failed(Some(200)),
+        },
         410 => Body::Gone,
         404 => Body::None,
         status => Body::Failed(Some(status)),
@@ -75,17 +67,16 @@ async fn object(epoch: &str, seq: u64) -> Body {
 
 /// A file of the page, as text.
 pub(super) async fn file(url: &str) -> Option<String> {
-    let response = fetch(url).await.filter(Response::ok)?;
-    let text = JsFuture::from(response.text().ok()?).await.ok()?;
-    text.as_string()
+    let asked = web_sys::window()?.fetch_with_str(url);
+    let response = response(JsFuture::from(asked)).await;
+    text(&response.filter(Response::ok)?).await
 }
 
-async fn fetch(url: &str) -> Option<Response> {
-    let headers = Headers::new().ok()?;
-    // What reads from `/api` needs it where the browser does not say whose page fetches.
-    headers.set(PAGE_HEADER, "1").ok()?;
-    let init = RequestInit::new();
-    init.set_headers(&headers);
-    let answer = web_sys::window()?.fetch_with_str_and_init(url, &init);
-    JsFuture::from(answer).await.ok()?.dyn_into().ok()
+async fn response(asked: JsFuture) -> Option<Response> {
+    asked.await.ok()?.dyn_into().ok()
+}
+
+async fn text(of: &Response) -> Option<String> {
+    let text = JsFuture::from(of.text().ok()?).await.ok()?;
+    text.as_string()
 }

@@ -5,8 +5,9 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
+use super::address::whole;
 use crate::core::person::Person;
-use crate::runtime::page::{act, elements};
+use crate::runtime::page::act;
 
 /// Writes a text to the clipboard. Only a secure page has one.
 pub(super) async fn copy(text: &str) -> Option<()> {
@@ -23,7 +24,7 @@ pub(super) async fn copy(text: &str) -> Option<()> {
 
 /// Puts the address of the page on the clipboard; `done` becomes the words on the button.
 pub(super) fn copy_link(done: RwSignal<&'static str>) {
-    let address = elements().window.location().href().unwrap_or_default();
+    let address = whole();
     spawn_local(async move {
         let is_copied = copy(&address).await.is_some();
         done.set(if is_copied {

@@ -5,9 +5,10 @@ use web_sys::Storage;
 
 use super::focus::{focus_filter, focus_soon, take_focus_back};
 use super::mount::mount;
-use super::{address, bodies, lesson, overview, texts};
+use super::{address, bodies, lesson, overview, save_range, texts};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::person::Person;
+use crate::runtime::bridge;
 use crate::runtime::page::{act, elements, read};
 use crate::runtime::theme::THEME_KEY;
 
@@ -43,7 +44,8 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         }
         PanelEffect::FetchBodies { selection, pane } => bodies::fetch_for(selection, pane),
         PanelEffect::FetchTexts => texts::ask(),
-        PanelEffect::Address { fragment, is_new } => address::write(&fragment, is_new),
+        PanelEffect::Address { fragment, is_new } => bridge::place(&fragment, is_new),
+        PanelEffect::SaveRange { from, to } => save_range::save(&read(), from, to),
         PanelEffect::PaintOverview => overview::paint(&read()),
     }
 }

@@ -178,6 +178,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                     "Watches"
                 </button>
                 <a class="control" href="#lessons">"Lessons"</a>
+                <button class="control" data-part="open" title="Open a recording: a .wscope file">"Open"</button>
                 <button class="control" on:click=|_| save_picture()>"Save picture"</button>
                 <ThemeButton panels/>
                 <button
@@ -261,6 +262,8 @@ pub(super) fn Banner(panels: Signals) -> impl IntoView {
     };
     view! {
         <div>
+            // Which file is open, and what is wrong with one: open.js writes it.
+            <div data-part="file"></div>
             {move || body().map(|body| view! { <div class="banner" role="status" data-part="banner">{body}</div> })}
             {move || panels.trouble.get().map(|trouble| view! {
                 <div class="banner" role="status" data-part="trouble">

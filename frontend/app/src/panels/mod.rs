@@ -29,6 +29,7 @@ mod overlay;
 mod overview;
 mod replay;
 mod save;
+mod save_range;
 mod sides;
 mod signals;
 mod status;

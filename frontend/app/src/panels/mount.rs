@@ -6,6 +6,7 @@ use wasm_bindgen::JsCast as _;
 use super::{
     debug, detail, findings, header, listen, overlay, overview, replay, signals, status, watches,
 };
+use crate::runtime::bridge;
 use crate::runtime::page::read;
 
 /// Puts the panels into the document, and listens to the person.
@@ -41,6 +42,8 @@ pub(super) fn mount() {
     overview::listen();
     debug::expose();
     show_icon();
+    // It goes on by itself.
+    drop(bridge::offer());
 }
 
 /// Gives the tab its icon, which the document only names: fetched with it, it held up the first lane.

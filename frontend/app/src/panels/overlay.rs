@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::copy::copy_link;
 use super::signals::Signals;
+use crate::core::panel_state::SavingRange;
 use crate::core::person::Person;
 use crate::core::shown::{Emptiness, RangeShown, Remedy};
 use crate::input::keys::Action;
@@ -40,7 +41,19 @@ pub(super) fn Overlay(panels: Signals) -> impl IntoView {
 /// The row under the ruler: what is in the marked range, and what can be done with it.
 #[component]
 fn RangeRow(range: RangeShown) -> impl IntoView {
-    let RangeShown { from, to, words } = range;
+    let RangeShown {
+        from,
+        to,
+        words,
+        saving,
+    } = range;
+    let save = match saving {
+        SavingRange::Idle => "Save",
+        SavingRange::Loading => "Loading…",
+        SavingRange::Making => "Saving…",
+        SavingRange::Saved => "Saved",
+    };
+    let is_busy = matches!(saving, SavingRange::Loading | SavingRange::Making);
     view! {
         <section class="range-row" data-part="range" aria-label="Marked range">
             <span class="range-name"><b>"Range"</b><span class="quiet">"Esc clears it"</span></span>
@@ -56,6 +69,17 @@ fn RangeRow(range: RangeShown) -> impl IntoView {
                 <button class="control" aria-keyshortcuts="R" on:click=|_| act(Person::Act(Action::ZoomToRange))>
                     "Zoom " <kbd aria-hidden="true">"R"</kbd>
                 </button>
+                {(!words.is_empty).then(|| view! {
+                    <button
+                        class="control"
+                        data-part="save-range"
+                        title="Save it as a recording, a .wscope file"
+                        disabled=is_busy
+                        on:click=|_| act(Person::SaveRange)
+                    >
+                        {save}
+                    </button>
+                })}
                 <CopyLink/>
                 <button class="close" aria-label="Clear the range" on:click=|_| act(Person::ClearRange)>"×"</button>
             </span>

@@ -88,7 +88,7 @@ fn Bar(replay: RwSignal<Option<ReplayShown>>) -> impl IntoView {
                 type="range"
                 min="0"
                 max="1"
-                step=of(|of| of.step.to_string())
+                step="any"
                 aria-label="Time of the recording"
                 aria-valuetext=of(|of| of.clock.clone())
                 prop:value=of(|of| of.share.to_string())

@@ -3,7 +3,7 @@
 //! They are boot.js's, which begins with them while the page's module compiles; here is what it offers, and where it
 //! tells what came of it.
 
-use js_sys::{Reflect, Uint8Array};
+use js_sys::{Array, Promise, Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 
@@ -21,7 +21,7 @@ mod boot {
     use wasm_bindgen::closure::Closure;
     use wasm_bindgen::prelude::wasm_bindgen;
 
-    use super::JsValue;
+    use super::{Array, JsValue, Promise};
 
     #[wasm_bindgen]
     extern "C" {
@@ -47,13 +47,31 @@ mod boot {
         /// Closes the socket; nothing more is told of it.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn close();
+        /// Has the address bar name a place by a fragment without its `#`; a new one can be come back from.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(crate) fn place(fragment: &str, is_new: bool);
+        /// The answer to a request for the body of a change: `EPOCH.SEQ`.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(crate) fn object(name: &str) -> Promise;
+        /// Offers to open files and to save ranges.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(crate) fn offer() -> Promise;
+        /// Saves what lies between two times, in microseconds, of the frames of chapters; answers with the number of
+        /// records. Fails before it was offered.
+        #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
+        pub(crate) fn save(
+            name: &str,
+            from_us: f64,
+            to_us: f64,
+            chapters: &Array,
+        ) -> Result<Promise, JsValue>;
         /// Sets the one timer, in milliseconds from now; never, if negative.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(super) fn wake(delay_ms: i32);
     }
 }
 
-pub(crate) use self::boot::{ask, close, exchange, link, open, send};
+pub(crate) use self::boot::{ask, close, exchange, link, object, offer, open, place, save, send};
 
 /// Puts into the connection whatever boot.js tells.
 pub(crate) fn listen(send: fn(Msg)) {

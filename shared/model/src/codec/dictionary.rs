@@ -1,4 +1,4 @@
-//! The dictionary of a chapter: texts and objects by number.
+//! The dictionary of a chapter: texts, objects and patterns of changes by number.
 //!
 //! A number keeps its meaning for as long as chapters in a row define it: the opening of the next chapter carries over
 //! what its snapshot still uses, under the same numbers, and gives the other numbers back. So whoever reads live needs
@@ -6,6 +6,8 @@
 //!
 //! An object is defined with the controller that it has in the `change` that first names it, so that only a change with
 //! another controller, or with none, has to say so. A controller is an object of the dictionary too.
+//!
+//! Patterns are in no snapshot, so each chapter defines those that its changes have.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -14,12 +16,14 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 use super::frame::DecodeError;
+use super::pattern::{Pattern, PatternParts};
 use super::port::Ids;
 use super::reader::Reader;
 use super::tables::{ALLOCATION_BYTES, Defined, Tables, entry_bytes};
-use super::varint::{push_inline, push_varint, unzigzag, zigzag};
+use super::varint::{push_inline, push_varint, push_wide, unzigzag, zigzag};
 use super::writer::{Subject, Writer};
-use crate::id::{Object, Owner, Text, Uid};
+use crate::id::{Object, Owner, Text, Uid, WatchName};
+use crate::vocabulary::{ChangeType, Origin};
 
 /// The writer's side: what has a number. Bounded by the chapter: what the next opening does not use is forgotten.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +32,7 @@ pub(crate) struct Interner {
     objects: Numbers<Arc<Object>>,
     /// The controllers that objects are defined with, by the number of the object.
     owners: Vec<Option<Owner>>,
+    patterns: Numbers<Pattern>,
     unwritten_bytes: usize,
 }
 
@@ -35,6 +40,8 @@ pub(crate) struct Interner {
 const TEXT_BYTES: usize = 13;
 /// What an object's definition takes beside its name: the numbers of namespace and controller, and a uid too.
 const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 5 + 17;
+/// What a pattern's definition takes: its number, those of its texts, the stream, two words.
+const PATTERN_BYTES: usize = 5 + 3 * 5 + 10 + 2;
 
 impl Interner {
     /// The number of a text, given if it is new.
@@ -60,6 +67,19 @@ impl Interner {
         };
         self.unwritten_bytes += OBJECT_BYTES + object.name.len() + uid_bytes;
         self.objects.define(object)
+    }
+
+    /// The number of a pattern, given if it is new, with its texts.
+    pub(crate) fn number_pattern(&mut self, parts: PatternParts<'_>) -> u64 {
+        if let Some(&number) = self.patterns.known.get(&parts) {
+            return number;
+        }
+        self.number_text(&parts.watch.0);
+        for text in [parts.manager, parts.subresource].into_iter().flatten() {
+            self.number_text(text);
+        }
+        self.unwritten_bytes += PATTERN_BYTES;
+        self.patterns.define(&parts.into())
     }
 
     /// The number of a text, noted as used.
@@ -132,6 +152,11 @@ impl Interner {
             objects.iter().map(|(object, number)| (object, *number)),
             out,
         );
+        let patterns = std::mem::take(&mut self.patterns.unwritten);
+        self.write_patterns(
+            patterns.iter().map(|(pattern, number)| (pattern, *number)),
+            out,
+        );
     }
 
     /// Writes all definitions: those used in the order of their use, so that sorted names share their beginnings,
@@ -149,12 +174,16 @@ impl Interner {
                 .chain(self.objects.unused(&used.objects)),
             out,
         );
+        let patterns = self.patterns.known.iter();
+        self.write_patterns(patterns.map(|(pattern, &number)| (pattern, number)), out);
     }
 
     /// Writes the definitions used and forgets all others.
     pub(crate) fn write_used_and_prune(&mut self, used: &Used, out: &mut Vec<u8>) {
         write_texts(self.texts.used(&used.texts), out);
         self.write_objects(self.objects.used(&used.objects), out);
+        self.patterns = Numbers::default();
+        self.write_patterns(std::iter::empty(), out);
         self.texts.prune(&used.texts);
         self.objects.prune(&used.objects);
         for &number in &self.objects.free {
@@ -173,11 +202,7 @@ impl Interner {
         let (mut expected, mut before) = (0, &[][..]);
         for (object, number) in objects {
             push_number(&mut expected, number, out);
-            let namespace = object
-                .namespace
-                .as_ref()
-                .and_then(|namespace| self.texts.known.get(namespace));
-            push_varint(namespace.map_or(0, |number| number + 1), out);
+            self.push_text(object.namespace.as_ref(), out);
             let owner = self.owner(number);
             let owner = owner.and_then(|owner| self.objects.known.get(&owner.0));
             push_varint(owner.map_or(0, |number| number + 1), out);
@@ -185,6 +210,31 @@ impl Interner {
             Writer::push_uid(&object.uid, out);
             before = object.name.as_bytes();
         }
+    }
+
+    fn write_patterns<'a>(
+        &self,
+        patterns: impl Iterator<Item = (&'a Pattern, u64)> + Clone,
+        out: &mut Vec<u8>,
+    ) {
+        push_varint(patterns.clone().count() as u64, out);
+        let mut expected = 0;
+        for (pattern, number) in patterns {
+            push_number(&mut expected, number, out);
+            self.push_text(Some(&pattern.watch.0), out);
+            let stream = pattern.stream;
+            push_wide(stream.map_or(0, |stream| u128::from(stream.0) + 1), out);
+            push_varint(pattern.change.number(), out);
+            push_varint(pattern.origin.number(), out);
+            self.push_text(pattern.manager.as_ref(), out);
+            self.push_text(pattern.subresource.as_ref(), out);
+        }
+    }
+
+    /// 0 for no text, else its number plus 1.
+    fn push_text(&self, text: Option<&Text>, out: &mut Vec<u8>) {
+        let number = text.and_then(|text| self.texts.known.get(text));
+        push_varint(number.map_or(0, |number| number + 1), out);
     }
 }
 
@@ -196,6 +246,10 @@ impl Ids for Interner {
 
     fn object(&mut self, object: &Arc<Object>) -> Option<u64> {
         Some(self.number_object(object))
+    }
+
+    fn pattern(&mut self, parts: PatternParts<'_>) -> Option<u64> {
+        Some(self.number_pattern(parts))
     }
 }
 
@@ -209,6 +263,10 @@ impl Ids for Frozen<'_> {
 
     fn object(&mut self, object: &Arc<Object>) -> Option<u64> {
         self.0.use_object(object, self.1)
+    }
+
+    fn pattern(&mut self, _parts: PatternParts<'_>) -> Option<u64> {
+        None
     }
 }
 
@@ -343,13 +401,7 @@ impl Tables {
         (name, expected) = (Vec::new(), 0);
         for _ in 0..reader.count(5, entry_bytes::<Defined>()) {
             let number = read_number(&mut expected, reader);
-            let namespace = reader.varint().checked_sub(1).and_then(|number| {
-                let text = self.text(number);
-                if text.is_none() {
-                    reader.fail(DecodeError::UnknownId { id: number });
-                }
-                text.cloned()
-            });
+            let namespace = self.read_text(reader);
             let owner = if reader.dictionary_has_owners() {
                 self.read_owner(reader)
             } else {
@@ -368,6 +420,39 @@ impl Tables {
             });
             self.insert_object(number, Defined { object, owner });
         }
+        if reader.has_patterns() {
+            self.read_patterns(reader);
+        }
+    }
+
+    fn read_patterns(&mut self, reader: &mut Reader<'_>) {
+        let mut expected = 0;
+        for _ in 0..reader.count(7, entry_bytes::<Pattern>()) {
+            let number = read_number(&mut expected, reader);
+            let watch = self.read_text(reader);
+            let pattern = Pattern {
+                watch: WatchName(watch.unwrap_or_else(|| "".into())),
+                stream: reader.stream(),
+                change: ChangeType::from_number(reader.varint()),
+                origin: Origin::from_number(reader.varint()),
+                manager: self.read_text(reader),
+                subresource: self.read_text(reader),
+            };
+            if reader.has_failed() {
+                return;
+            }
+            self.insert_pattern(number, pattern);
+        }
+    }
+
+    /// 0 for none, else the number plus 1 of a text that is defined before.
+    fn read_text(&self, reader: &mut Reader<'_>) -> Option<Text> {
+        let number = reader.varint().checked_sub(1)?;
+        let text = self.text(number).cloned();
+        if text.is_none() {
+            reader.fail(DecodeError::UnknownId { id: number });
+        }
+        text
     }
 
     /// 0 for none, else the number plus 1 of an object that is defined before.

@@ -5,7 +5,7 @@ use super::checksum::checksum;
 use thiserror::Error;
 
 /// The version this build writes. It reads this and all earlier ones.
-pub const FORMAT_VERSION: u8 = 3;
+pub const FORMAT_VERSION: u8 = 4;
 
 /// The largest payload a frame may have; a length beyond is refused before anything is allocated.
 pub const MAX_FRAME_BYTES: usize = 256 << 20;

@@ -12,9 +12,13 @@
 //! from that of the last `change` before it in the segment, or from 0, and `change` is a kind every reader knows. In a
 //! snapshot the objects of one watch are each the distance from the one before, all other resourceVersions from 0.
 //!
-//! The dictionary says of an object which controller it had in the `change` that first named it, and a `change` says its
-//! controller only where that is another (since format 3). Format 2: each `change` says it. Format 1: as format 2, and
-//! every resourceVersion is the distance from the one before, of whatever kind.
+//! Most records are changes, and most of each repeats. Its watch, stream, type, origin, manager and subresource are a
+//! *pattern* of the dictionary, which is one number. The dictionary also says of an object which controller it had in
+//! the `change` that first named it, and a `change` says its controller only where that is another.
+//!
+//! Format 3: as this one without patterns; the fields of a `change` stand in their order. Format 2: as format 3, and each
+//! `change` says its controller. Format 1: as format 2, and every resourceVersion is the distance from the one before, of
+//! whatever kind.
 //!
 //! Every interned id used in a chapter is defined in it before its first use, so a chapter can be read, evicted,
 //! filed and sent alone. The next chapter defines what it carries over under the same ids, so whoever reads on needs no
@@ -24,6 +28,7 @@
 mod checksum;
 pub(crate) mod dictionary;
 pub(crate) mod frame;
+pub(crate) mod pattern;
 pub(crate) mod port;
 pub(crate) mod reader;
 pub(crate) mod tables;

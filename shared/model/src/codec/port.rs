@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::pattern::PatternParts;
 use crate::id::{Object, Text};
 
 /// Where a writer gets numbers from.
@@ -11,4 +12,7 @@ pub(crate) trait Ids {
 
     /// The number of an object; without one it is written in place.
     fn object(&mut self, object: &Arc<Object>) -> Option<u64>;
+
+    /// The number of a pattern; without one it is written in place.
+    fn pattern(&mut self, parts: PatternParts<'_>) -> Option<u64>;
 }

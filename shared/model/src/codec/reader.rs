@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::frame::{DecodeError, FORMAT_VERSION};
+use super::pattern::Pattern;
 use super::tables::{ALLOCATION_BYTES, Tables};
 use super::varint::unzigzag;
-use crate::id::{Object, Owner, ResourceVersion, Seq, Text, Uid};
+use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid, WatchName};
 use crate::time::Time;
+use crate::vocabulary::{ChangeType, Origin};
 
 /// How much may be allocated per byte of input.
 const BUDGET_FACTOR: usize = 16;
@@ -272,9 +274,37 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// 0: the pattern that follows; else the dictionary's.
+    pub(crate) fn pattern(&mut self) -> Pattern {
+        if let Some(number) = self.varint().checked_sub(1) {
+            match self.tables.pattern(number) {
+                Some(pattern) => return pattern.clone(),
+                None => self.fail(DecodeError::UnknownId { id: number }),
+            }
+        }
+        Pattern {
+            watch: WatchName(self.text()),
+            stream: self.stream(),
+            change: ChangeType::from_number(self.varint()),
+            origin: Origin::from_number(self.varint()),
+            manager: self.optional_text(),
+            subresource: self.optional_text(),
+        }
+    }
+
+    /// 0 for none, else the number plus 1.
+    pub(crate) fn stream(&mut self) -> Option<StreamId> {
+        self.optional_varint().map(StreamId)
+    }
+
     /// Since format 3 the dictionary says which controllers objects have.
     pub(crate) fn dictionary_has_owners(&self) -> bool {
         self.format >= 3
+    }
+
+    /// Since format 4 it says what changes have in common too.
+    pub(crate) fn has_patterns(&self) -> bool {
+        self.format >= 4
     }
 
     /// In format 1 each resourceVersion read becomes the base.

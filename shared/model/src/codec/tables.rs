@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
+use super::pattern::Pattern;
 use crate::id::{Object, Owner, Text};
 
 /// The reader's side: what numbers mean.
@@ -12,6 +13,7 @@ use crate::id::{Object, Owner, Text};
 pub(crate) struct Tables {
     texts: Table<Text>,
     objects: Table<Defined>,
+    patterns: Table<Pattern>,
 }
 
 /// An object, and which controller it has.
@@ -79,6 +81,7 @@ impl Tables {
     pub(crate) const NONE: &Self = &Self {
         texts: Table::new(),
         objects: Table::new(),
+        patterns: Table::new(),
     };
 
     pub(crate) fn text(&self, number: u64) -> Option<&Text> {
@@ -91,6 +94,14 @@ impl Tables {
 
     pub(crate) fn owner(&self, number: u64) -> Option<&Owner> {
         self.objects.get(number)?.owner.as_ref()
+    }
+
+    pub(crate) fn pattern(&self, number: u64) -> Option<&Pattern> {
+        self.patterns.get(number)
+    }
+
+    pub(crate) fn insert_pattern(&mut self, number: u64, pattern: Pattern) {
+        self.patterns.insert(number, pattern);
     }
 
     pub(crate) fn insert_text(&mut self, number: u64, text: Text) {

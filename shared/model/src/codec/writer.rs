@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::pattern::PatternParts;
 use super::port::Ids;
 use super::varint::{push_inline, push_varint, push_wide, zigzag};
-use crate::id::{Object, Owner, ResourceVersion, Seq, Text, Uid};
+use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid};
 use crate::time::Time;
 
 /// Appends fields to a payload, with the chapter's dictionary at hand.
@@ -118,6 +119,26 @@ impl Writer<'_> {
                 Self::push_uid(&object.uid, self.out);
             }
         }
+    }
+
+    /// 0 and the pattern, or its id plus 1.
+    pub(crate) fn pattern(&mut self, parts: PatternParts<'_>) {
+        if let Some(id) = self.ids.as_mut().and_then(|ids| ids.pattern(parts)) {
+            self.varint(id + 1);
+            return;
+        }
+        self.varint(0);
+        self.text(Some(&parts.watch.0), 0);
+        self.stream(parts.stream);
+        self.varint(parts.change.number());
+        self.varint(parts.origin.number());
+        self.text(parts.manager, 1);
+        self.text(parts.subresource, 1);
+    }
+
+    /// 0 for none, else the number plus 1.
+    pub(crate) fn stream(&mut self, stream: Option<StreamId>) {
+        self.wide(stream.map_or(0, |stream| u128::from(stream.0) + 1));
     }
 
     /// The controller that the dictionary says of the object that the record is about.

@@ -20,7 +20,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 const FORMS: [&str; 3] = ["", "-cut", "-damaged"];
 
 /// Which versions of the file there are fixtures of, with those of the frames in it.
-const VERSIONS: [(u32, u8); 2] = [(1, 2), (1, 3)];
+const VERSIONS: [(u32, u8); 3] = [(1, 2), (1, 3), (1, 4)];
 
 fn path((file, frames): (u32, u8), form: &str, ending: &str) -> String {
     format!("{FOLDER}/version-{file}-{frames}{form}.{ending}")

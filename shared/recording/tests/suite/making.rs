@@ -346,8 +346,8 @@ fn the_inside_of_a_simulated_cluster_goes_with_all_lanes_and_not_with_some() {
 
 /// A segment of records whose kind no version knows yet.
 fn later_segment(first: u8, count: u8) -> Vec<u8> {
-    // First seq, count, base time, no texts, no objects.
-    let mut payload = vec![first, count, 9, 0, 0];
+    // First seq, count, base time, no texts, no objects, no patterns.
+    let mut payload = vec![first, count, 9, 0, 0, 0];
     for _ in 0..count {
         // A microsecond after the one before, kind 900, one byte of fields.
         payload.extend([1, 0x84, 7, 1, 42]);

@@ -98,6 +98,9 @@ fn a_hundred_thousand_mutations_break_nothing() {
         "version-1-3.wscope",
         "version-1-3-cut.wscope",
         "version-1-3-damaged.wscope",
+        "version-1-4.wscope",
+        "version-1-4-cut.wscope",
+        "version-1-4-damaged.wscope",
     ];
     let fixtures = names.map(Fixture::read);
     for seed in 0..100_000 {

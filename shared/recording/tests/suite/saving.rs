@@ -304,7 +304,7 @@ fn why_nothing_is_saved_is_a_sentence() {
     no record is in the range
     no record is in the range
     no record is in the range
-    chapter 2 of the range cannot be read: the data ends early: 1 more bytes are needed at byte 92
+    chapter 2 of the range cannot be read: the data ends early: 1 more bytes are needed at byte 93
     chapter 1 of the range cannot be read: a frame with tag 0x48 stands where another belongs
     chapter 2 of the range is of another log than those before it
     the range has 32769 chapters, and at most 32768 can be saved at once

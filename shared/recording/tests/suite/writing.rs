@@ -200,6 +200,8 @@ fn chapters_of_every_version_of_frames_are_filed_as_they_are() {
         "version-2-inside",
         "version-3",
         "version-3-inside",
+        "version-4",
+        "version-4-inside",
     ] {
         let frames = std::fs::read(format!("{folder}/{name}.chapter")).unwrap();
         let mut rest = &frames[..];

@@ -93,6 +93,7 @@ fn recordings() -> Vec<Vec<u8>> {
         "version-1-2.wscope",
         "version-1-3-cut.wscope",
         "version-1-3-damaged.wscope",
+        "version-1-4.wscope",
     ];
     let mut files = vec![several.unfinished()];
     files.extend(names.map(fixture));

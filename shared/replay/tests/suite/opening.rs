@@ -65,11 +65,11 @@ fn a_file_without_records_says_so() {
     let opened = File::of("log", &log.epoch).open(&log, (0, 0)).unfinished();
     let files: [&[u8]; 3] = [&begun(1), &none, &opened];
     insta::assert_snapshot!(files.map(refused).join("\n"), @r"
-    there is no record in a.wscope
+    a.wscope has no record that can be read
     Record for longer, or choose another file.
-    there is no record in a.wscope
+    a.wscope has no record that can be read
     Record for longer, or choose another file.
-    there is no record in a.wscope
+    a.wscope has no record that can be read
     Record for longer, or choose another file.
     ");
 }
@@ -98,7 +98,7 @@ fn a_file_with_nothing_readable_names_block_and_byte() {
     let mut of = whole(&log, 9);
     of[40] ^= 1;
     insta::assert_snapshot!([refused(&file), refused(&of)].join("\n"), @r"
-    no record in a.wscope can be read: block 2 at byte 498 is damaged: its checksum is 612883fd, it should be 162fb36b
+    no record in a.wscope can be read: block 2 at byte 493 is damaged: its checksum is e508b05d, it should be 920f80cb
     Copy the file again, as a binary file.
     no record in a.wscope can be read: block 0 at byte 12 is damaged: its checksum is 40af5203, it should be bd0c4426
     Copy the file again, as a binary file.
@@ -128,11 +128,11 @@ fn a_file_that_is_damaged_in_part_opens_and_names_the_first_place() {
     let cut = &cut[..scanned(&cut).chapters[3].closed.unwrap().end() as usize - 5];
     let said = [missing(&last), missing(&headers), missing(cut)];
     insta::assert_snapshot!(said.join("\n"), @r"
-    a.wscope, block 6 at byte 2032 is damaged: its checksum is 8f2146a0, it should be f8267636
+    a.wscope, block 6 at byte 2008 is damaged: its checksum is a668950d, it should be d16fa59b
     What could be read is shown. Copy the file again, as a binary file.
-    a.wscope, block 2 at byte 498 is damaged: no block can be read in 373 bytes; 2 more places are damaged
+    a.wscope, block 2 at byte 493 is damaged: no block can be read in 369 bytes; 2 more places are damaged
     What could be read is shown. Copy the file again, as a binary file.
-    a.wscope ends inside block 4 at byte 1259
+    a.wscope ends inside block 4 at byte 1244
     All before it is shown. The file was cut on its way, or is still being written.
     ");
 }
@@ -218,9 +218,9 @@ fn last_runs_of_which_nothing_can_be_read_are_left_out_and_counted() {
     );
     let said = [missing(&file), missing(&both)];
     insta::assert_snapshot!(said.join("\n"), @r"
-    a.wscope, block 6 at byte 1721 is damaged: its checksum is 97598d8e, it should be e05ebd18; 2 more places are damaged; no record of its last run can be read
+    a.wscope, block 6 at byte 1703 is damaged: its checksum is dd651c58, it should be aa622cce; 2 more places are damaged; no record of its last run can be read
     What could be read is shown. Copy the file again, as a binary file.
-    a.wscope, block 6 at byte 1721 is damaged: its checksum is 97598d8e, it should be e05ebd18; 3 more places are damaged; no record of its last 2 runs can be read
+    a.wscope, block 6 at byte 1703 is damaged: its checksum is dd651c58, it should be aa622cce; 3 more places are damaged; no record of its last 2 runs can be read
     What could be read is shown. Copy the file again, as a binary file.
     ");
 }

@@ -41,7 +41,12 @@ impl Drawer<'_> {
         let times = (clock(from), clock(to));
         let lasted = duration(to.micros_since(from));
         if from >= to {
-            self.plate(end, "restarted, clock set back");
+            let back_us = self.picture.store.clock_back_us(to);
+            let words = match back_us {
+                0 => "restarted".to_owned(),
+                _ => format!("restarted, clock {} back", duration(back_us)),
+            };
+            self.plate(end, &words);
             return;
         }
         let forms = [

@@ -206,7 +206,8 @@ impl Drawer<'_> {
         let mut drawn = -SPILL;
         for list in within(&trace.lists, |list| list.moment.at, self.left, self.right) {
             let x = self.x(list.moment.at).floor();
-            if !list.relist || x < drawn {
+            let is_told = list.relist || list.over_seam().is_some();
+            if !is_told || x < drawn {
                 continue;
             }
             for offset in [0, 4] {
@@ -293,7 +294,8 @@ impl Drawer<'_> {
             self.right,
         );
         let y = self.label_y(row);
-        for list in lists.iter().filter(|list| list.relist) {
+        let is_told = |list: &&ListMark| list.relist || list.over_seam().is_some();
+        for list in lists.iter().filter(is_told) {
             let xs = (self.x(list.moment.at) + Px::whole(10), self.end_x);
             let look = TextLook::plain(Token::Text1).over(Token::StreamFill);
             let words = [list_words(list)];
@@ -619,7 +621,7 @@ impl Drawer<'_> {
     }
 }
 
-/// `LIST 214 items +0 ~2 −2`.
+/// `LIST 214 items +0 ~2 −2`; of the first list in a run `LIST 58 items, over the seam +4 ~3 −2`.
 pub(crate) fn list_words(list: &ListMark) -> String {
     if list.older {
         return format!(
@@ -627,13 +629,25 @@ pub(crate) fn list_words(list: &ListMark) -> String {
             number(list.items)
         );
     }
-    format!(
-        "LIST {} items +{} ~{} −{}",
-        number(list.items),
-        number(list.added),
-        number(list.changed),
-        number(list.removed)
-    )
+    let items = number(list.items);
+    let over_seam = list.over_seam();
+    let (added, changed, removed) = match over_seam {
+        Some(of) => (of.added, of.changed, of.removed),
+        None => (list.added, list.changed, list.removed),
+    };
+    let differs = [('+', added), ('~', changed), ('−', removed)];
+    let part = |(sign, count): (char, u64)| format!(" {sign}{}", number(count));
+    match over_seam {
+        None => format!("LIST {items} items{}", differs.map(part).concat()),
+        Some(_) if added + changed + removed == 0 => {
+            format!("LIST {items} items, nothing changed over the seam")
+        }
+        Some(_) => {
+            let parts = differs.into_iter().filter(|(_, count)| *count > 0);
+            let parts: String = parts.map(part).collect();
+            format!("LIST {items} items, over the seam{parts}")
+        }
+    }
 }
 
 /// A protocol by its own name.

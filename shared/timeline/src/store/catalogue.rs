@@ -66,6 +66,7 @@ impl Store {
             epoch.dropped = None;
         }
         self.epochs.sort_by_key(|epoch| epoch.order);
+        self.compare_over_seams();
     }
 
     /// A chapter is no longer at the server (of `Expired`), up to its record `last`.

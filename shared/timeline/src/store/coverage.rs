@@ -112,6 +112,19 @@ impl Store {
         None
     }
 
+    /// By how much a run begins before the end of the runs before it, where a seam without length stands, in microseconds.
+    pub(crate) fn clock_back_us(&self, seam: Time) -> i64 {
+        let mut ended = Time(0);
+        for (place, epoch) in self.epochs.iter().enumerate() {
+            let begins = epoch.begins().filter(|_| place > 0 && ended == seam);
+            if let Some(begins) = begins {
+                return ended.micros_since(begins).max(0);
+            }
+            ended = epoch.ends().map_or(ended, |ends| ended.max(ends));
+        }
+        0
+    }
+
     /// Encoded bytes of the chapters that reach into a stretch of time.
     pub(super) fn shown_bytes(&self, left: Time, right: Time) -> usize {
         let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);

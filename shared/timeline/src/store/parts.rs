@@ -147,6 +147,27 @@ pub(crate) struct ListMark {
     pub(crate) relist: bool,
     /// Whether it is older than the watch's progress (F22, F33): nothing was compared with it.
     pub(crate) older: bool,
+    /// Of the first list in a run: what differs from the run before, once both are loaded.
+    pub(crate) compared: Option<Compared>,
+}
+
+/// What differs over a seam, by the places of objects: one that was deleted and created again has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OverSeam {
+    pub(crate) added: u64,
+    pub(crate) changed: u64,
+    pub(crate) removed: u64,
+}
+
+/// The comparison of a first list: the number of the run before, and what differs; nothing if that run did not have the
+/// watch.
+pub(crate) type Compared = (u32, Option<OverSeam>);
+
+impl ListMark {
+    /// What differs from the run before.
+    pub(crate) fn over_seam(&self) -> Option<OverSeam> {
+        self.compared.and_then(|(_, found)| found)
+    }
 }
 
 /// An ERROR event.

@@ -418,6 +418,7 @@ impl WatchTrace {
                     removed: list.removed,
                     relist: before.listed,
                     older: before.older_list,
+                    compared: None,
                 });
                 self.push_mark(now, MarkKind::List, &list.resource_version);
             }

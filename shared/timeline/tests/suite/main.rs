@@ -6,6 +6,7 @@ mod as_of;
 mod cases;
 mod common;
 mod evidence;
+mod frames;
 mod layers;
 mod overview;
 mod past;

@@ -1,5 +1,6 @@
 //! The past that is not here: what is known of it, what is asked for, and how each kind of nothing looks.
 
+use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::draw::ruler;
@@ -261,7 +262,8 @@ fn a_run_that_begins_before_the_end_of_the_one_before_it_has_a_seam_too() {
     );
     let view = View::between(at(-5.0), at(85.0), 1_600.0);
     let (_, scene) = picture(&store, &mut Lanes::default(), &view, at(80.0));
-    assert!(scene.dump().contains("clock set back"), "{}", scene.dump());
+    let dump = scene.dump();
+    assert!(dump.contains("restarted, clock 10 s back"), "{dump}");
 }
 
 #[test]
@@ -302,4 +304,88 @@ fn a_view_of_any_time_is_drawn() {
         let ruler = ruler(&view, at(10.0));
         assert!(ruler.primitives.len() < 1_000);
     }
+}
+
+/// Two runs of a watch: between them one object came, one changed, one was created anew and two went.
+fn runs_that_differ() -> (Log, Log) {
+    let mut old = Log::new("a");
+    let names = ["a-0", "b-0", "c-0", "d-0", "e-0"];
+    old.opened(0.0, "shop/pods", 1, &names, 100);
+    old.change(
+        5.0,
+        "shop/pods",
+        ChangeType::Modified,
+        Origin::Live,
+        "a-0",
+        110,
+    );
+    let mut new = Log::new("b");
+    new.opened(60.0, "shop/pods", 1, &["b-0", "c-0", "f-0"], 102);
+    (old, new)
+}
+
+fn says(store: &Store, now: Time) -> String {
+    let view = View::between(at(-5.0), at(85.0), 1_600.0);
+    let mut lanes = Lanes::default();
+    lanes.shows_all = true;
+    picture(store, &mut lanes, &view, now).1.dump()
+}
+
+#[test]
+fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
+    let (old, new) = runs_that_differ();
+    let words = "LIST 3 items, over the seam +1 ~2 −3";
+    let count = old.records.len();
+    let listed = vec![old.listed(0, count, Availability::Kept)];
+
+    // Live over the restart.
+    let mut store = Store::default();
+    old.send_all(&mut store);
+    new.send_all(&mut store);
+    assert!(
+        says(&store, at(80.0)).contains(words),
+        "{}",
+        says(&store, at(80.0))
+    );
+
+    // The end of the run before comes from the history.
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    list(&mut store, &old, 7, listed.clone());
+    assert!(!says(&store, at(80.0)).contains("over the seam"));
+    store.chapter(&old.chapter(0, count)).unwrap();
+    assert!(says(&store, at(80.0)).contains(words));
+
+    // Its end is not loaded: nothing is said.
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    let listed = vec![
+        old.listed(count - 1, count, Availability::Kept),
+        old.listed(0, count - 1, Availability::Kept),
+    ];
+    list(&mut store, &old, 7, listed);
+    store.chapter(&old.chapter(0, count - 1)).unwrap();
+    assert!(!says(&store, at(80.0)).contains("over the seam"));
+}
+
+#[test]
+fn over_a_seam_nothing_changed_where_all_is_the_same() {
+    let names = ["a-0", "b-0"];
+    let (mut old, mut new) = (Log::new("a"), Log::new("b"));
+    old.opened(0.0, "shop/pods", 1, &names, 100);
+    new.opened(60.0, "shop/pods", 1, &names, 100);
+    new.opened(61.0, "shop/configmaps", 2, &names, 100);
+    let mut store = Store::default();
+    old.send_all(&mut store);
+    new.send_all(&mut store);
+    let dump = says(&store, at(80.0));
+    assert!(
+        dump.contains("LIST 2 items, nothing changed over the seam"),
+        "{dump}"
+    );
+    assert_eq!(
+        dump.matches("over the seam").count(),
+        1,
+        "configmaps are new: {dump}"
+    );
 }

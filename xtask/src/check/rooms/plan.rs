@@ -325,7 +325,7 @@ const MODEL: Crate = Crate {
         ),
         room("codec", &["codec"], &["base"]),
         room("field", &["field"], &["base", "codec"]),
-        room("event", &["event"], &["base", "codec", "field"]),
+        room("event", &["event", "change"], &["base", "codec", "field"]),
         room("inside", &["inside"], &["base", "codec", "event", "field"]),
         room(
             "json",

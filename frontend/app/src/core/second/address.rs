@@ -1,5 +1,6 @@
 //! The place in the address bar: written as the person moves, and gone to by a link or the browser's buttons.
 
+use watchscope_model::id::LogId;
 use watchscope_timeline::scene::Target;
 use watchscope_timeline::{LaneId, RecordId, View};
 
@@ -7,6 +8,7 @@ use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
 use crate::core::panel_state::Selection;
 use crate::core::place::Place;
+use crate::core::screen::ThemeChoice;
 
 /// The least time between two writings of the same place, in milliseconds: browsers refuse more than 100 in 30 s.
 const WRITE_MS: u64 = 1_000;
@@ -19,13 +21,22 @@ impl Model {
         let selection = self.panels.selection.as_ref();
         let record = selection.and_then(Selection::record);
         Place {
+            log: self.log().cloned(),
             range: (!self.view.following).then(|| (self.view.left(), self.view.right())),
             at: self.marked.as_of,
             marked: self.marked.range,
             filter: self.panels.filter.clone(),
             lane: selection.map(|selection| self.store.lane_key(selection.lane)),
             record: record.and_then(|id| Some((self.store.epoch_of(id)?.clone(), id.seq))),
+            has_findings: self.panels.findings_open,
+            has_watches: self.panels.watches_open,
+            theme: self.screen.theme,
         }
+    }
+
+    /// The log that the page shows.
+    fn log(&self) -> Option<&LogId> {
+        self.link.welcome.as_ref().map(|welcome| &welcome.log)
     }
 
     /// The person leaves this place for another one: the browser's button comes back to it.
@@ -106,6 +117,17 @@ impl Model {
             self.panels.filter.clone_from(&place.filter);
         }
         self.clear_selection();
+        if place.has_findings != self.panels.findings_open {
+            self.toggle_findings();
+        }
+        if place.has_watches != self.panels.watches_open {
+            self.toggle_watches();
+        }
+        // That of a link holds for this visit; the person's own choice is kept.
+        if place.theme != ThemeChoice::System && place.theme != self.screen.theme {
+            self.screen.theme = place.theme;
+            self.want(Effect::Theme);
+        }
         self.panels.address.wanted = Some((place, self.now.ms));
     }
 
@@ -146,6 +168,15 @@ impl Model {
         if is_loading {
             self.panels.address.wanted = Some((place, self.now.ms));
             self.changed();
+            return;
+        }
+        if let (Some(theirs), Some(ours)) = (&place.log, self.log())
+            && theirs != ours
+        {
+            self.trouble = Some(format!(
+                "The link leads into the log {theirs}; this page shows {ours}."
+            ));
+            self.panels.address.wanted = None;
             return;
         }
         let is_late = self.now.ms.saturating_sub(since_ms) >= PATIENCE_MS;

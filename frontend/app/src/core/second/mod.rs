@@ -9,6 +9,7 @@
 //!                     ├─ address     the place in the address bar, and links to places
 //!                     ├─ as_of       the moment that panels answer for
 //!                     ├─ range       a range of time that is marked
+//!                     ├─ save_range  the marked range as a file
 //!                     ├─ replay      a recording that is played
 //!                     ├─ comparison  with the cluster, as it was asked for
 //!                     └─ lesson      what a lesson asks for
@@ -27,6 +28,7 @@ mod person;
 mod range;
 mod records;
 mod replay;
+mod save_range;
 mod selection;
 mod show;
 mod view;

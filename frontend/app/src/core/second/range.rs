@@ -102,10 +102,13 @@ impl Model {
 
     /// Writes what is in the marked range.
     pub(super) fn publish_range(&mut self, now: Time) {
+        self.go_on_saving(now);
+        let saving = self.saving();
         self.shown.range = self.marked.range.map(|(from, to)| RangeShown {
             from: format::clock_ms(from),
             to: format::clock_ms(to),
             words: words::range_words(&self.store, (from, to), now),
+            saving,
         });
     }
 }

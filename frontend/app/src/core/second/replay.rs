@@ -185,7 +185,6 @@ impl Model {
             ReplayShown {
                 clock: format::clock(at),
                 share: at.micros_since(from) as f64 / whole_us as f64,
-                step: 1e6 / whole_us as f64,
                 lasts: format::duration(whole_us),
                 begins: format::clock(from),
                 ends: format::clock(to),

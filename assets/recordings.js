@@ -1,0 +1,72 @@
+// Recordings, as a page has them of their worker: opens a file, and saves a range of the records that
+// the page holds.
+
+// The time after which an address of a download is let go, in milliseconds: the browser has begun with it by then.
+const DOWNLOAD_MS = 10_000;
+
+// Starts a worker. `tell` gets what it says without being asked; what it is asked for is answered by a promise.
+const hire = (tell) => {
+  const worker = new Worker(new URL("./{{recording-worker.js}}", import.meta.url), { type: "module" });
+  const answers = new Map();
+  let asked = 0;
+  const hired = {
+    tell,
+    say: (what, with_) => worker.postMessage({ do: what, ...with_ }),
+    ask: (what, with_, handed = []) =>
+      new Promise((resolve) => {
+        answers.set((asked += 1), resolve);
+        worker.postMessage({ do: what, id: asked, ...with_ }, handed);
+      }),
+    end() {
+      hired.tell = () => {};
+      worker.terminate();
+    },
+  };
+  worker.onmessage = ({ data }) => {
+    const id = data.body ?? data.saved ?? data.notSaved;
+    if (id === undefined) return hired.tell(data);
+    answers.get(id)?.(data);
+    answers.delete(id);
+  };
+  // It could not be loaded.
+  worker.onerror = () => hired.tell({ failed: "its program could not be loaded" });
+  return hired;
+};
+
+// Reads as much of a file as opens it. Returns its worker, and what it is; or, where it cannot be opened, what is wrong.
+export const read = (file) =>
+  new Promise((resolve) => {
+    const refuse = (refused) => {
+      worker.end();
+      resolve({ refused });
+    };
+    const worker = hire(({ opened, refused, failed }) => {
+      if (opened) resolve({ worker, about: opened });
+      else if (refused) refuse(refused);
+      else if (failed) refuse({ what: `${file.name} cannot be opened: ${failed}.`, advice: "Reload the page, and open the file again." });
+    });
+    worker.say("open", { file });
+  });
+
+// Saves what lies between two times, of chapters in the order of their records, as a file that the browser downloads.
+// Returns how many records are in it; throws why it cannot be saved.
+export const save = async (name, fromUs, toUs, chapters) => {
+  let worker;
+  try {
+    const failed = new Promise((resolve) => {
+      worker = hire(resolve);
+    });
+    const handed = chapters.map(({ buffer }) => buffer);
+    const made = worker.ask("save", { fromUs, toUs, chapters }, handed);
+    const { bytes, records, why, failed: error } = await Promise.race([made, failed]);
+    if (!bytes) throw new Error(why ?? error);
+    const url = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+    const link = document.createElement("a");
+    [link.href, link.download] = [url, name];
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
+    return records;
+  } finally {
+    worker?.end();
+  }
+};

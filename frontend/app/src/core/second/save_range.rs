@@ -1,0 +1,73 @@
+//! Saves the marked range as a file: what of it is not loaded is loaded first.
+
+use watchscope_model::Time;
+use watchscope_timeline::format;
+use watchscope_timeline::store::Coverage;
+
+use crate::core::effect::{Effect, PanelEffect};
+use crate::core::model::Model;
+use crate::core::panel_state::SavingRange;
+
+/// Why a range is not saved that cannot be loaded whole.
+const TOO_LONG: &str = "The range has more than this page can hold. Mark a shorter one.";
+
+impl Model {
+    /// The person wants the marked range as a file.
+    pub(super) fn save_range(&mut self) {
+        if let Some(range) = self.marked.range {
+            self.panels.saving = Some((range, SavingRange::Loading));
+            self.changed();
+        }
+    }
+
+    /// What became of saving the range that is marked now.
+    pub(super) fn saving(&self) -> SavingRange {
+        let of_marked = |(range, _): &(_, _)| Some(*range) == self.marked.range;
+        let saving = self.panels.saving.filter(of_marked);
+        saving.map_or(SavingRange::Idle, |(_, saving)| saving)
+    }
+
+    /// Saves the range if it was asked for and all of it is loaded; else has the rest loaded.
+    pub(super) fn go_on_saving(&mut self, now: Time) {
+        self.link.also_loads = None;
+        let range = self
+            .marked
+            .range
+            .filter(|_| self.saving() == SavingRange::Loading);
+        let Some((from, to)) = range else {
+            return;
+        };
+        let stretches = self.store.coverage(now);
+        let is_loading = stretches.iter().any(|stretch| {
+            stretch.coverage == Coverage::NotLoaded && stretch.from < to && stretch.to > from
+        });
+        if !is_loading {
+            self.panels.saving = Some(((from, to), SavingRange::Making));
+            self.want(Effect::Panel(PanelEffect::SaveRange { from, to }));
+        } else if self.store.backfill(from, to).is_none() {
+            self.not_saved(TOO_LONG);
+        } else {
+            self.link.also_loads = Some((from, to));
+            self.changed();
+        }
+    }
+
+    /// The file is with the browser's downloads.
+    pub(super) fn saved(&mut self, records: u64) {
+        self.set_saving(SavingRange::Saved);
+        self.say(format!("Saved {}.", format::count(records, "record")));
+    }
+
+    /// There is no file.
+    pub(super) fn not_saved(&mut self, why: &str) {
+        self.set_saving(SavingRange::Idle);
+        self.trouble = Some(format!("The range was not saved. {why}"));
+    }
+
+    fn set_saving(&mut self, to: SavingRange) {
+        if let Some((_, saving)) = &mut self.panels.saving {
+            *saving = to;
+        }
+        self.changed();
+    }
+}

@@ -1,0 +1,85 @@
+//! What many changes have in common, so that a chapter's dictionary says it once.
+
+use indexmap::Equivalent;
+
+use crate::id::{StreamId, Text, WatchName};
+use crate::vocabulary::{ChangeType, Origin};
+
+/// What a `change` says beside its object and that object's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pattern {
+    pub(crate) watch: WatchName,
+    pub(crate) stream: Option<StreamId>,
+    pub(crate) change: ChangeType,
+    pub(crate) origin: Origin,
+    pub(crate) manager: Option<Text>,
+    pub(crate) subresource: Option<Text>,
+}
+
+/// A pattern in parts, to look it up without making one. Hashes as a [`Pattern`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PatternParts<'a> {
+    pub(crate) watch: &'a WatchName,
+    pub(crate) stream: Option<StreamId>,
+    pub(crate) change: ChangeType,
+    pub(crate) origin: Origin,
+    pub(crate) manager: Option<&'a Text>,
+    pub(crate) subresource: Option<&'a Text>,
+}
+
+impl Pattern {
+    pub(crate) fn parts(&self) -> PatternParts<'_> {
+        PatternParts {
+            watch: &self.watch,
+            stream: self.stream,
+            change: self.change,
+            origin: self.origin,
+            manager: self.manager.as_ref(),
+            subresource: self.subresource.as_ref(),
+        }
+    }
+}
+
+impl From<PatternParts<'_>> for Pattern {
+    fn from(parts: PatternParts<'_>) -> Self {
+        Self {
+            watch: parts.watch.clone(),
+            stream: parts.stream,
+            change: parts.change,
+            origin: parts.origin,
+            manager: parts.manager.cloned(),
+            subresource: parts.subresource.cloned(),
+        }
+    }
+}
+
+impl Equivalent<Pattern> for PatternParts<'_> {
+    fn equivalent(&self, key: &Pattern) -> bool {
+        *self == key.parts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::BuildHasher as _;
+
+    use rustc_hash::FxBuildHasher;
+
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_pattern_hash_as_it_does() {
+        let whole = Pattern {
+            watch: "shop/pods".into(),
+            stream: Some(StreamId(7)),
+            change: ChangeType::Modified,
+            origin: Origin::Live,
+            manager: Some("kubelet".into()),
+            subresource: None,
+        };
+        let hasher = FxBuildHasher;
+        assert_eq!(hasher.hash_one(&whole), hasher.hash_one(whole.parts()));
+        assert!(whole.parts().equivalent(&whole));
+        assert_eq!(Pattern::from(whole.parts()), whole);
+    }
+}

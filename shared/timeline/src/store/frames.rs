@@ -1,0 +1,80 @@
+//! The frames of a stretch of time, as a file is made of them.
+
+use watchscope_model::chapter::{ChapterWriter, Fold};
+use watchscope_model::codec::{DecodeError, split_frame};
+use watchscope_model::event::Loss;
+use watchscope_model::vocabulary::LossPlace;
+use watchscope_model::{Entry, EpochId, LogId, Record, Seq, Time};
+
+use super::{Chapter, Store};
+
+impl Store {
+    /// The chapters that are loaded and reach into a stretch of time, each as a head frame and the segment frames behind it.
+    /// They come in the order of their records, those of one run after those of the run before; two of them may have records
+    /// in common, and the outer ones have records beyond the stretch.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn frames(
+        &self,
+        from: Time,
+        to: Time,
+    ) -> impl Iterator<Item = Result<Vec<u8>, DecodeError>> + '_ {
+        self.epochs.iter().flat_map(move |epoch| {
+            let chapters = epoch.chapters.iter();
+            let reaches = move |chapter: &&Chapter| {
+                chapter.first <= chapter.last && chapter.from <= to && from <= chapter.to
+            };
+            chapters
+                .filter(reaches)
+                .map(|chapter| chapter.frames(&epoch.log, &epoch.id))
+        })
+    }
+}
+
+impl Chapter {
+    /// Its frames; the first opens it. The live log was cut without one: from there its records are encoded anew.
+    fn frames(&self, log: &LogId, epoch: &EpochId) -> Result<Vec<u8>, DecodeError> {
+        let Some(cut) = &self.cut else {
+            return Ok(self.bytes.clone());
+        };
+        let fold = Fold::new(&cut.state, &cut.layers);
+        let (mut writer, mut out) = ChapterWriter::open(log.clone(), epoch.clone(), fold);
+        let (mut reader, mut rest) = (cut.reader.clone(), self.bytes.as_slice());
+        let mut last_at = cut.state.at;
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest)?;
+            let first = reader.next_seq();
+            for (seq, entry) in (first.0..).map(Seq).zip(reader.entries(frame.bytes)?) {
+                last_at = entry.as_ref().map_or(last_at, Entry::at);
+                match entry {
+                    Some(Entry::Record(record)) => writer.push(&record),
+                    Some(Entry::Inside(record)) => writer.push_inside(&record),
+                    None => writer.push(&unknown(seq, last_at)),
+                }
+            }
+            out.extend(writer.seal().into_iter().flatten());
+            rest = after;
+        }
+        Ok(out)
+    }
+}
+
+/// What stands for a record of a kind that this build does not know.
+fn unknown(seq: Seq, at: Time) -> Record {
+    let loss = Loss {
+        place: LossPlace::Withheld,
+        count: 1,
+        from_seq: Some(seq),
+        to_seq: Some(seq),
+        watch: None,
+        bytes: None,
+        reason: Some("It is of a later version of watchscope.".to_owned()),
+        what: None,
+    };
+    Record {
+        seq,
+        at,
+        event: loss.into(),
+    }
+}

@@ -1,0 +1,102 @@
+//! What changed while nobody watched: the first list of a watch in a run, against what the watch held at the end of the run
+//! before. The log of a run knows nothing before it, so the page compares.
+
+use watchscope_model::event::ListComplete;
+use watchscope_model::fold::Objects;
+use watchscope_model::{Seq, State};
+
+use super::parts::{Compared, OverSeam};
+use super::{Epoch, Store};
+use crate::id::WatchId;
+
+impl Store {
+    /// Compares first lists with the ends of the runs before them, as far as both are loaded and it was not done.
+    pub(super) fn compare_over_seams(&mut self) {
+        for place in 1..self.epochs.len() {
+            let (earlier, later) = self.epochs.split_at_mut(place);
+            let (Some(before), Some(after)) = (earlier.last(), later.first_mut()) else {
+                continue;
+            };
+            let lists = after.uncompared_lists(before.number);
+            if lists.is_empty() {
+                continue;
+            }
+            let Some(end) = before.end() else {
+                continue;
+            };
+            for (watch, seq) in lists {
+                let name = self.names.watch_name(watch);
+                let held = |state: &State| {
+                    let watch = state
+                        .watches
+                        .get(name)
+                        .filter(|watch| watch.counts.of(ListComplete::KIND) > 0);
+                    Some(watch?.objects.clone())
+                };
+                let then = held(&end);
+                let listed = after.state_at(seq).as_ref().and_then(held);
+                let found = then
+                    .zip(listed)
+                    .map(|(then, listed)| differ(&then, &listed));
+                after.set_compared(watch, (before.number, found));
+            }
+        }
+    }
+}
+
+impl Epoch {
+    /// The first list of each watch that is loaded from the begin of the run on, and not compared with this run.
+    fn uncompared_lists(&self, before: u32) -> Vec<(WatchId, Seq)> {
+        let watches = (0..).map(WatchId).zip(&self.trace.watches);
+        let first = watches.filter_map(|(id, watch)| {
+            let list = watch.as_ref()?.lists.first()?;
+            let is_new = list.compared.is_none_or(|(with, _)| with != before);
+            (is_new && !list.relist).then_some((id, list.moment.seq))
+        });
+        first
+            .filter(|(_, seq)| self.has_all(Seq(1), *seq))
+            .collect()
+    }
+
+    fn set_compared(&mut self, watch: WatchId, compared: Compared) {
+        let watch = self.trace.watches.get_mut(watch.0 as usize);
+        let list = watch.and_then(|watch| watch.as_mut()?.lists.first_mut());
+        if let Some(list) = list {
+            list.compared = Some(compared);
+        }
+    }
+
+    /// The fold of all of a run that is over, if its last chapter is here.
+    fn end(&self) -> Option<State> {
+        let last = self.chapters.last()?;
+        let listed = self.catalogue.last().map(|entry| entry.summary.last);
+        let is_end = listed.is_none_or(|listed| listed <= last.last);
+        let (state, _) = last.fold_while(|_| true).filter(|_| is_end)?;
+        Some(state)
+    }
+
+    /// The fold up to a record that is here.
+    fn state_at(&self, seq: Seq) -> Option<State> {
+        let mut chapters = self.chapters.iter();
+        let chapter = chapters.find(|chapter| chapter.first <= seq && seq <= chapter.last)?;
+        let (state, _) = chapter.fold_while(|entry| entry.seq() <= seq)?;
+        Some(state)
+    }
+}
+
+fn differ(then: &Objects, listed: &Objects) -> OverSeam {
+    let mut found = OverSeam::default();
+    for now in listed.iter() {
+        match then.get(&now.object) {
+            None => found.added += 1,
+            Some(held) => {
+                let is_same = held.object.uid == now.object.uid
+                    && held.resource_version == now.resource_version;
+                found.changed += u64::from(!is_same);
+            }
+        }
+    }
+    let still = listed.len() as u64 - found.added;
+    found.removed = then.len() as u64 - still;
+    found
+}

@@ -1,0 +1,333 @@
+//! Going back: a recording of 20 million records opened by `replay` and in the page, and a jump of 6 hours over two seams.
+//!
+//! The recording is an hour's load of a busy cluster that goes on for almost three hours; writing it is not measured. It
+//! counts as shown in the animation frame after the overview was painted with all of its chapters, and its newest chapter
+//! is loaded. `replay` is measured from the navigation; the page from the moment that it has the file. The jump is a click
+//! on the overview, at random times in the first of three runs; it is drawn in the frame after all in view is loaded.
+//! Chromium has no GPU here.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark speaks to a person"
+)]
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
+use serde_json::Value;
+use thirtyfour::By;
+use watchscope::recordings::deflated;
+use watchscope_log::{NextChapter, Sealed};
+use watchscope_model::Time;
+use watchscope_recording::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FileBlock, Header, Tag, Writer};
+use watchscope_tests::change_load::{BUSY, ChangeLoad, Pace};
+use watchscope_tests::stage::{Tab, fresh_link, load_average, percentile, row, sorted};
+use watchscope_tests::{Served, WatchscopeBinary, eventually};
+
+const RECORDS: u64 = 20_000_000;
+const OPENINGS: usize = 7;
+const JUMPS: usize = 60;
+const REPLAY_BAR_MS: f64 = 400.0;
+const PAGE_BAR_MS: f64 = 1_500.0;
+const NO_INDEX_BAR_MS: f64 = 3_000.0;
+const JUMP_BAR_MS: f64 = 300.0;
+const LONG: Duration = Duration::from_secs(120);
+const SIZE_PX: (u32, u32) = (1_600, 1_000);
+
+/// Looks after each animation frame whether what `window.wanted` says is shown, and keeps when that was, by the wall clock.
+/// When the overview was painted is seen at its canvas. An opened file is in a frame, which tells the page around it.
+const WATCH: &str = "
+    const wall = () => performance.timeOrigin + performance.now();
+    let overview = 0, looked = 0;
+    const fill = CanvasRenderingContext2D.prototype.fillRect;
+    CanvasRenderingContext2D.prototype.fillRect = function (...area) {
+        if (this.canvas.id === 'overview-strip') overview = wall();
+        return fill.apply(this, area);
+    };
+    window.isWhole = ({coverage}) => {
+        const kept = coverage.filter(of => of.is === 'Loaded' || of.is === 'NotLoaded');
+        const length = kept.reduce((sum, of) => sum + of.toUs - of.fromUs, 0);
+        return coverage.at(-1)?.is === 'Loaded' && length > 0.99 * window.top.lengthUs;
+    };
+    const look = () => {
+        const page = window.watchscope;
+        const wanted = window.wanted ?? (window.top.lengthUs && window.isWhole);
+        if (page && wanted && !window.top.bench) {
+            const summary = JSON.parse(page.summary());
+            if (wanted(summary) && (window.wanted || overview >= looked)) {
+                requestAnimationFrame(() => { window.top.bench ??= wall(); });
+            }
+            looked = wall();
+        }
+        requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let whole = folder.path().join("whole.wscope");
+    let length_us = write_large(&whole)?;
+    let bare = folder.path().join("without-index.wscope");
+    without_indexes(&whole, &bare)?;
+    let bytes = std::fs::metadata(&whole)?.len();
+    eprintln!("{RECORDS} records are {} MB", bytes / 1_000_000);
+
+    let binary = WatchscopeBinary::find()?;
+    let replayed = openings(|| by_replay(&binary, &whole, length_us)).await?;
+    let figure = format!(
+        "{RECORDS} records with `replay`: overview of the whole and newest chapter, median of {OPENINGS}"
+    );
+    println!("{}", row(&figure, REPLAY_BAR_MS, replayed, "ms"));
+    let served = Served::start(binary.with(&["demo"])).await?;
+    for (figure, file, bar) in [
+        ("the same, opened in the page", &whole, PAGE_BAR_MS),
+        ("the same without an index", &bare, NO_INDEX_BAR_MS),
+    ] {
+        let taken = openings(|| in_page(&binary, &served, file, length_us)).await?;
+        println!("{}", row(figure, bar, taken, "ms"));
+    }
+    drop(served);
+    let runs = folder.path().join("runs");
+    std::fs::create_dir(&runs)?;
+    let end = write_runs(&runs)?;
+    let jumps = jumps(&binary, &runs, end).await?;
+    let figure = format!("jump to a time 6 h and two runs back, drawn, p95 of {JUMPS}");
+    println!(
+        "{}",
+        row(&figure, JUMP_BAR_MS, percentile(&jumps, 0.95), "ms")
+    );
+    eprintln!(
+        "jumps, ms: median {:.0}, worst {:.0}",
+        percentile(&jumps, 0.5),
+        percentile(&jumps, 1.0)
+    );
+    Ok(())
+}
+
+/// A recording that is being written.
+struct Recording {
+    out: BufWriter<File>,
+    writer: Writer,
+    head: Vec<u8>,
+    segments: Vec<Vec<u8>>,
+}
+
+impl Recording {
+    fn begin(path: &Path, pace: Pace, opening: NextChapter) -> Result<Self> {
+        let of = FileBlock::new(&"prod".into(), &pace.epoch.into());
+        let (writer, bytes) = Writer::begin(&of)?;
+        let mut out = BufWriter::new(File::create(path)?);
+        out.write_all(&bytes)?;
+        Ok(Self {
+            out,
+            writer,
+            head: opening.opening.to_vec(),
+            segments: Vec::new(),
+        })
+    }
+
+    fn take(&mut self, Sealed { segment, closed }: Sealed) -> Result<()> {
+        self.segments.push(segment.frame().to_vec());
+        if let Some((_, next)) = closed {
+            self.close()?;
+            self.head = next.opening.to_vec();
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let segments = self.segments.iter().map(Vec::as_slice);
+        let packing = Writer::whole_chapter(&self.head, segments)?;
+        let bytes = self.writer.packed(&packing, &deflated(packing.raw()))?;
+        self.out.write_all(&bytes)?;
+        self.segments.clear();
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<()> {
+        if !self.segments.is_empty() {
+            self.close()?;
+        }
+        let bytes = self.writer.finish()?;
+        self.out.write_all(&bytes)?;
+        Ok(self.out.flush()?)
+    }
+}
+
+/// Writes a run as long as `goes_on` says; returns how long it is, in microseconds.
+fn write_run(path: &Path, pace: Pace, goes_on: impl Fn(&ChangeLoad) -> bool) -> Result<f64> {
+    let mut sealed = Vec::new();
+    let (mut load, opening) = ChangeLoad::start(pace, &mut |of| sealed.push(of));
+    let mut recording = Recording::begin(path, pace, opening)?;
+    while goes_on(&load) {
+        sealed.drain(..).try_for_each(|of| recording.take(of))?;
+        load.step(&mut |of| sealed.push(of));
+    }
+    sealed.drain(..).try_for_each(|of| recording.take(of))?;
+    recording.end()?;
+    Ok(load.seconds() * 1e6)
+}
+
+fn write_large(path: &Path) -> Result<f64> {
+    write_run(path, BUSY, |load| load.changes() < RECORDS)
+}
+
+/// Three runs of a quieter cluster with a minute between them: 3 h, 2 h 30 min and 1 h. Returns when the last one ends.
+fn write_runs(folder: &Path) -> Result<Time> {
+    let (mut start, mut end) = (BUSY.start, BUSY.start);
+    for (epoch, hours) in [("0a", 3.0), ("0b", 2.5), ("0c", 1.0)] {
+        let pace = Pace {
+            epoch,
+            start,
+            changes_per_s: 50,
+        };
+        let path = folder.join(format!("{epoch}.wscope"));
+        let length_us = write_run(&path, pace, |load| load.seconds() < hours * 3_600.0)?;
+        end = start.plus_micros(length_us as i64);
+        start = end.plus_millis(60_000);
+    }
+    Ok(end)
+}
+
+/// Copies a recording without its index blocks.
+fn without_indexes(from: &Path, to: &Path) -> Result<()> {
+    let bytes = std::fs::read(from)?;
+    let mut out = BufWriter::new(File::create(to)?);
+    let (mut rest, header) = (bytes.as_slice(), FILE_HEADER_BYTES);
+    out.write_all(&rest[..header])?;
+    rest = &rest[header..];
+    while let Some(block) = Header::read(rest) {
+        let length = BLOCK_HEADER_BYTES + usize::try_from(block.stored_bytes)?;
+        if block.tag != Tag::Index {
+            out.write_all(&rest[..length])?;
+        }
+        rest = &rest[length..];
+    }
+    ensure!(rest.is_empty(), "{} bytes are no block", rest.len());
+    Ok(out.flush()?)
+}
+
+/// The median of several openings.
+async fn openings<F: Future<Output = Result<f64>>>(open: impl Fn() -> F) -> Result<f64> {
+    let mut taken = Vec::new();
+    for _ in 0..OPENINGS {
+        taken.push(open().await?);
+        eprintln!(
+            "{:.0} ms, load average {}",
+            taken[taken.len() - 1],
+            load_average()
+        );
+    }
+    Ok(percentile(&sorted(taken), 0.5))
+}
+
+/// When what is wanted was shown, in milliseconds of the browser's wall clock.
+async fn shown(tab: &Tab) -> Result<f64> {
+    eventually("it is shown", LONG, async || {
+        let at = tab.script("return window.top.bench ?? null").await?;
+        at.as_f64().context("not shown yet")
+    })
+    .await
+}
+
+async fn by_replay(binary: &WatchscopeBinary, file: &Path, length_us: f64) -> Result<f64> {
+    let file = file.to_str().context("a plain name")?;
+    let served = Served::start(binary.with(&["replay", file])).await?;
+    let script = format!("if (window === window.top) window.lengthUs = {length_us};{WATCH}");
+    let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, &script).await?;
+    tab.driver().goto(served.link.text()).await?;
+    let shown = shown(&tab).await?;
+    let began = tab.script("return performance.timeOrigin").await?;
+    Ok(shown - began.as_f64().context("a time")?)
+}
+
+async fn in_page(
+    binary: &WatchscopeBinary,
+    served: &Served,
+    file: &Path,
+    length_us: f64,
+) -> Result<f64> {
+    let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, WATCH).await?;
+    let driver = tab.driver();
+    driver.goto(&fresh_link(binary, served).await?).await?;
+    tab.until("the page is live", |summary| {
+        summary["connection"] == "Live"
+    })
+    .await?;
+    // The question that is asked first is answered at once.
+    let script = format!(
+        "window.lengthUs = {length_us};
+         new MutationObserver(() => document.querySelector('[data-part=ask] .first')?.click())
+             .observe(document.body, {{childList: true}});
+         addEventListener('change', () => {{ window.began = performance.timeOrigin + performance.now(); }}, {{capture: true}});
+         document.querySelector('[data-part=open]').click();"
+    );
+    tab.script(&script).await?;
+    let field = driver.find(By::Css("[data-part=file-field]")).await?;
+    field
+        .send_keys(file.to_str().context("a plain name")?)
+        .await?;
+    let shown = shown(&tab).await?;
+    let began = tab.script("return window.began").await?;
+    Ok(shown - began.as_f64().context("a time")?)
+}
+
+/// How long each jump took, sorted, in milliseconds.
+async fn jumps(binary: &WatchscopeBinary, folder: &Path, end: Time) -> Result<Vec<f64>> {
+    let folder = folder.to_str().context("a plain name")?;
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut taken = Vec::new();
+    let served = Served::start(binary.with(&["replay", folder])).await?;
+    for _ in 0..JUMPS {
+        let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, WATCH).await?;
+        // The window is the last minute.
+        let link = fresh_link(binary, &served).await?;
+        let place = format!("&v=1&from={}&to={}", end.0 - 60_000_000, end.0);
+        tab.driver().goto(format!("{link}{place}")).await?;
+        tab.until("it is open", |summary| {
+            let stretches = summary["coverage"].as_array();
+            let kinds =
+                stretches.map(|of| of.iter().map(|of| of["is"].as_str()).collect::<Vec<_>>());
+            kinds.is_some_and(|kinds| {
+                let seams = kinds.iter().filter(|kind| **kind == Some("Seam")).count();
+                seams == 2
+                    && kinds.first() == Some(&Some("NotLoaded"))
+                    && kinds.last() == Some(&Some("Loaded"))
+            })
+        })
+        .await?;
+        // The first run takes the left of the overview.
+        let share = 0.02 + f64::from(random.next_u32() % 1_000) / 1_000.0 * 0.3;
+        let jump: Value = tab.script(&jump_script(share)).await?;
+        ensure!(jump == true, "{jump}");
+        let shown = shown(&tab).await?;
+        let began = tab.script("return window.began").await?;
+        taken.push(shown - began.as_f64().context("a time")?);
+    }
+    Ok(sorted(taken))
+}
+
+fn jump_script(share: f64) -> String {
+    format!(
+        "const strip = document.getElementById('overview-strip');
+         const box = strip.getBoundingClientRect();
+         const at = {{bubbles: true, pointerId: 1, button: 0, clientX: box.left + box.width * {share}, clientY: box.top + 20}};
+         const {{leftUs}} = JSON.parse(window.watchscope.summary());
+         window.wanted = summary => {{
+             const right = summary.leftUs + summary.usPerPx * 1000;
+             const seen = summary.coverage.filter(of => of.toUs > summary.leftUs && of.fromUs < right);
+             return summary.leftUs !== leftUs && seen.length > 0 && seen.every(of => of.is === 'Loaded');
+         }};
+         window.began = performance.timeOrigin + performance.now();
+         strip.dispatchEvent(new PointerEvent('pointerdown', at));
+         strip.dispatchEvent(new PointerEvent('lostpointercapture', at));
+         return true;"
+    )
+}

@@ -1,0 +1,253 @@
+//! Files that a page saves of a range, and opens without a server: over a live page, and in a folder of a file server.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use thirtyfour::{By, Key, WebDriver};
+use watchscope_tests::{WatchscopeBinary, eventually, or_skip, patient};
+
+use crate::browser::{LONG, Tab, Visit};
+use crate::lessons::{console_is_quiet, open_files};
+use crate::looking::{Mouse, corner};
+
+/// Drops files on the page, as a person does who drags them there.
+async fn drop_files(tab: &Tab<'_>, files: &[(&str, &[u8])]) -> Result<()> {
+    let made: Vec<String> = files
+        .iter()
+        .map(|(name, bytes)| format!("new File([new Uint8Array({bytes:?})], {name:?})"))
+        .collect();
+    let script = format!(
+        "const dataTransfer = new DataTransfer();
+         for (const file of [{}]) dataTransfer.items.add(file);
+         for (const name of ['dragenter', 'dragover', 'drop']) {{
+           const event = new DragEvent(name, {{bubbles: true, cancelable: true, dataTransfer}});
+           document.body.dispatchEvent(event);
+           if (name === 'dragenter' && !document.querySelector('[data-part=drop]')) return 'nothing says where to drop';
+         }}
+         return document.querySelector('[data-part=drop]') ? 'it still says where to drop' : '';",
+        made.join(", ")
+    );
+    let wrong = tab.script(&script).await?;
+    ensure!(wrong == "", "{wrong}");
+    Ok(())
+}
+
+async fn click(driver: &WebDriver, selector: &str) -> Result<()> {
+    Ok(driver.find(By::Css(selector)).await?.click().await?)
+}
+
+async fn says(tab: &Tab<'_>, part: &str, words: &str) -> Result<String> {
+    eventually(&format!("{part} says {words:?}"), LONG, async || {
+        let text = tab.text(&format!("[data-part={part}]")).await?;
+        ensure!(text.contains(words), "{text:?}");
+        Ok(text)
+    })
+    .await
+}
+
+/// The frame of the opened file is there, and shows records; how many.
+async fn shows_file(driver: &WebDriver, name: &str) -> Result<u64> {
+    let tab = Tab(driver);
+    eventually("the file lies over the page", LONG, async || {
+        driver.enter_default_frame().await?;
+        driver
+            .find(By::Css("iframe.opened"))
+            .await?
+            .enter_frame()
+            .await?;
+        let line = tab.text("[data-part=file-line]").await?;
+        ensure!(line.contains(name), "{line:?}");
+        Ok(())
+    })
+    .await?;
+    let summary = tab.is_live().await?;
+    says(&tab, "replay", "recording ends here").await?;
+    summary["records"].as_u64().context("a number")
+}
+
+async fn shows_page(driver: &WebDriver) -> Result<()> {
+    driver.enter_default_frame().await?;
+    eventually("the page is as it was", LONG, async || {
+        let frames = driver.find_all(By::Css("iframe")).await?;
+        ensure!(frames.is_empty(), "a frame lies over it");
+        Ok(())
+    })
+    .await
+}
+
+/// Marks a range by a drag on the ruler, and saves it; returns the file.
+async fn save_range(visit: &Visit, from_px: f64, to_px: f64) -> Result<PathBuf> {
+    let (driver, tab) = visit.tab();
+    let (left, top) = corner(&tab).await?;
+    let ruler = |x: f64| ((left + x) as i32, (top + 12.0) as i32);
+    Mouse(driver).drag(ruler(from_px), ruler(to_px)).await?;
+    says(&tab, "range", "change").await?;
+    click(driver, "[data-part=save-range]").await?;
+    says(&tab, "save-range", "Saved").await?;
+    eventually("the file is downloaded", LONG, async || {
+        let files = std::fs::read_dir(visit.browser.downloads())?;
+        let paths = files
+            .map(|entry| Ok(entry?.path()))
+            .collect::<Result<Vec<_>>>()?;
+        let saved = paths
+            .iter()
+            .find(|path| path.extension().is_some_and(|end| end == "wscope"));
+        saved.cloned().with_context(|| format!("{paths:?}"))
+    })
+    .await
+}
+
+/// How many records `watch --from` reads from a file.
+async fn records_of(binary: &WatchscopeBinary, file: &Path) -> Result<u64> {
+    let file = file.to_str().context("a plain name")?;
+    let read = binary.with(&["watch", "--from", file, "-o", "jsonl"]);
+    let read = read.run(patient(LONG)).await?.success()?;
+    Ok(read
+        .lines()
+        .filter(|line| line.contains("\"seq\":"))
+        .count() as u64)
+}
+
+#[tokio::test]
+async fn a_range_is_saved_and_its_file_opens_over_the_page_which_stays_as_it_was() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    eventually("there is something to save", LONG, async || {
+        let summary = tab.summary().await?;
+        ensure!(summary["records"].as_u64() > Some(60), "{summary}");
+        Ok(())
+    })
+    .await?;
+    let path = save_range(&visit, 60.0, 1_000.0).await?;
+    let said = says(&tab, "said", "Saved").await?;
+    let count = records_of(&binary, &path).await?;
+    ensure!(
+        count > 0 && said == format!("Saved {count} records."),
+        "{said:?}, {count}"
+    );
+    let bytes = std::fs::read(&path)?;
+
+    // It is asked first, and no means no.
+    let before = tab.summary().await?;
+    drop_files(&tab, &[("shop.wscope", &bytes)]).await?;
+    says(&tab, "ask", "Open shop.wscope?").await?;
+    driver
+        .active_element()
+        .await?
+        .send_keys(Key::Escape + "")
+        .await?;
+    shows_page(driver).await?;
+    drop_files(&tab, &[("shop.wscope", &bytes)]).await?;
+    says(&tab, "ask", "keeps its place").await?;
+    click(driver, "[data-part=ask] .first").await?;
+    let shown = shows_file(driver, "shop.wscope").await?;
+    ensure!(shown == count, "{shown} of {count}");
+    says(&tab, "file-line", "extract").await?;
+    says(&tab, "as-of", "Recording, at").await?;
+    visit.browser.picture("opened-file").await?;
+
+    // The bar names places in the file, and the browser's button goes back to them, and to the page.
+    tab.press("+").await?;
+    let address = async || {
+        let hash = tab.script("return window.top.location.hash").await?;
+        anyhow::Ok(hash.as_str().unwrap_or_default().to_owned())
+    };
+    let link = eventually("the place is in the address", LONG, async || {
+        let address = address().await?;
+        ensure!(address.starts_with("#open=shop.wscope&v=1"), "{address:?}");
+        Ok(address)
+    })
+    .await?;
+    driver.enter_default_frame().await?;
+    eventually("the page goes on behind it", LONG, async || {
+        let summary = tab.summary().await?;
+        ensure!(
+            summary["head"].as_u64() > before["head"].as_u64(),
+            "{summary}"
+        );
+        Ok(())
+    })
+    .await?;
+    shows_file(driver, "shop.wscope").await?;
+    says(&tab, "back", " new").await?;
+    click(driver, "[data-part=back]").await?;
+    shows_page(driver).await?;
+    let after = tab.summary().await?;
+    for name in ["leftUs", "usPerPx", "following"] {
+        ensure!(after[name] == before[name], "{before}\n{after}");
+    }
+    says(&tab, "range", "change").await?;
+    driver.forward().await?;
+    shows_file(driver, "shop.wscope").await?;
+    driver.enter_default_frame().await?;
+    driver.back().await?;
+    shows_page(driver).await?;
+    ensure!(address().await?.contains("mark="), "the place before");
+
+    // In another tab the link asks for the file.
+    let (host, _) = visit.served.link.text().split_once('#').context("a link")?;
+    let new = driver.new_window().await?;
+    driver.switch_to_window(new).await?;
+    driver.goto(format!("{host}{link}")).await?;
+    says(&tab, "ask", "shop.wscope").await?;
+    click(driver, "[data-part=ask] .first").await?;
+    let field = eventually("there is a field for the file", LONG, async || {
+        Ok(driver.find(By::Css("[data-part=file-field]")).await?)
+    })
+    .await?;
+    field
+        .send_keys(path.to_str().context("a plain name")?)
+        .await?;
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .context("a name")?;
+    let shown = shows_file(driver, name).await?;
+    ensure!(shown == count, "{shown} of {count}");
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_says_why_and_leaves_the_page_alone() -> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    drop_files(&tab, &[("notes.jsonl", b"{\"type\":\"log\"}\n")]).await?;
+    says(&tab, "ask", "Open notes.jsonl?").await?;
+    click(driver, "[data-part=ask] .first").await?;
+    says(&tab, "notice", "notes.jsonl").await?;
+    shows_page(driver).await?;
+    drop_files(&tab, &[("a.wscope", b"a"), ("b.wscope", b"b")]).await?;
+    says(&tab, "notice", "Only one recording is opened at a time.").await?;
+    click(driver, "[data-part=notice] button").await?;
+    ensure!(tab.text("[data-part=notice]").await?.is_empty());
+    ensure!(tab.summary().await?["following"] == true);
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_file_opens_where_there_is_no_server_and_what_is_damaged_of_it_is_said() -> Result<()> {
+    let (files, browser) = or_skip!(open_files().await?);
+    let (driver, tab) = (browser.driver(), Tab(browser.driver()));
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/recording/tests/fixtures");
+    let whole = std::fs::read(fixtures.join("version-1-4.wscope"))?;
+    driver.goto(&files.page).await?;
+    eventually("the panels are there", LONG, async || {
+        driver.find(By::Css("[data-part=file]")).await?;
+        tab.summary().await
+    })
+    .await?;
+    drop_files(&tab, &[("whole.wscope", &whole)]).await?;
+    let records = shows_file(driver, "whole.wscope").await?;
+    ensure!(records > 0);
+    says(&tab, "back", "Close").await?;
+
+    // Another one takes its place; half of it is there.
+    let half = &whole[..whole.len() / 2];
+    drop_files(&tab, &[("half.wscope", half)]).await?;
+    shows_file(driver, "half.wscope").await?;
+    says(&tab, "notice", "half.wscope").await?;
+    click(driver, "[data-part=back]").await?;
+    shows_page(driver).await?;
+    console_is_quiet(&browser).await
+}
