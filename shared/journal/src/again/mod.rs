@@ -49,8 +49,8 @@ use self::numbers::Numbers;
 
 /// Most recorded judgements in a row that are compared at once; more in a row are taken in parts.
 const MAX_ROW: usize = 4_096;
-/// Most times in a row that diagnosis is asked before one record and says nothing. A record that claims to be of the end of
-/// all times would else hold up the rest for ever; what is due is asked for before the next record.
+/// Most times that diagnosis is asked before one record. A record that claims to be of the end of all times would else hold
+/// up the rest for ever; what is due then is asked for before the next record.
 const MAX_ASKED: usize = 100_000;
 
 /// A recorded judgement.
@@ -69,10 +69,10 @@ struct Recorded {
 /// Judges one run of a recorded log again. Entries go in in their order, and come out with judgements made anew among them.
 ///
 /// The records that come out are numbered anew without holes of their own, so that they are a log again; a seq that a
-/// record names is the new one. As long as as many judgements are made as were recorded, all numbers are the recorded ones.
+/// record names is the new one. While as many judgements are made as were recorded, all numbers are the recorded ones.
 ///
-/// Holds a fold, a diagnosis, and at most [`MAX_ROW`] recorded judgements; what is remembered of those before is bounded by
-/// the files of this folder. Where a bound is reached, the oldest is forgotten or no more is listed, never a record.
+/// Holds a fold, a diagnosis, at most [`MAX_ROW`] recorded judgements and as many overdue ones; what is remembered of those
+/// before is bounded as each file of this folder says. Where a bound is reached, the oldest is forgotten or no more is listed, never a record.
 #[derive(Clone, Debug)]
 pub struct Again {
     /// The fold of the records that have come out.
@@ -89,6 +89,8 @@ pub struct Again {
     cut_at: Option<Time>,
     /// Judgements made anew, with their due times, behind which no recorded one has come so far.
     overdue: VecDeque<(Time, Event)>,
+    /// How often diagnosis was asked since the last entry was taken.
+    asked: usize,
     kept: Kept,
     numbers: Numbers,
     comparing: Comparing,
@@ -105,6 +107,7 @@ impl Again {
             row: Vec::new(),
             cut_at: None,
             overdue: VecDeque::new(),
+            asked: 0,
             kept: Kept::since(&opening),
             numbers: Numbers::default(),
             comparing: Comparing::default(),
@@ -142,6 +145,7 @@ impl Again {
         }
         self.unknown += seq.0 - self.taken.0 - 1;
         self.taken = seq;
+        self.asked = 0;
         let event = entry.record().map(|record| &record.event);
         if let Some(event) = event
             && let Some(judgement) = Judgement::of(event, at)
@@ -299,7 +303,8 @@ impl Again {
 
     /// The next judgements, and when they are due, if they are by then.
     fn next_judgements(&mut self, is_due: impl Fn(Time) -> bool) -> Option<(Time, Vec<Event>)> {
-        for _ in 0..MAX_ASKED {
+        while self.asked < MAX_ASKED {
+            self.asked += 1;
             let due = self.diagnosis.wake_at()?;
             let at = due.max(self.state.at);
             if !is_due(at) {
