@@ -156,3 +156,46 @@ async fn a_file_that_is_there_wrong_or_damaged_is_named_with_the_place() -> Resu
     );
     Ok(())
 }
+
+/// A live log, whose writer stamps events on arrival: judgements come out where and when it made them.
+#[tokio::test]
+async fn a_recording_is_judged_again_as_it_was_judged() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let mut simulated = Simulated::start(&binary, 0).await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.wscope");
+    let resources = ["pods", "services"];
+    let mut recording = recording(&binary, &simulated, &file, &resources).await?;
+    simulated.process.kill()?;
+    eventually("why the streams ended is in the file", LONG, async || {
+        let told = read(&binary, &file, "jsonl").await?;
+        let ends = told.stdout.matches("\"type\":\"attribution\"").count();
+        let findings = told.stdout.matches("\"type\":\"finding\"").count();
+        ensure!(ends >= 2 && findings >= 1, "{ends} and {findings}");
+        Ok(())
+    })
+    .await?;
+    recording.terminate(LONG).await?;
+
+    let name = file.to_str().context("a folder with a plain name")?;
+    let recorded = read(&binary, &file, "jsonl").await?;
+    let again = ["watch", "--from", name, "--judge", "again", "-o"];
+    let judged = binary.with(&[&again[..], &["jsonl"]].concat());
+    let judged = judged.run(LONG).await?;
+    ensure!(judged.code() == Some(0), "{judged:?}");
+    ensure!(judged.stdout == recorded.stdout, "{}", judged.stderr);
+    let is_same = |text: &str| {
+        let mut lines = text.lines();
+        lines.any(|line| line.starts_with("Judged again: ") && line.contains(" 0 that differ"))
+    };
+    ensure!(is_same(&judged.stderr), "{}", judged.stderr);
+    let text = binary.with(&[&again[..], &["text"]].concat());
+    let text = text.run(LONG).await?;
+    ensure!(text.code() == Some(0) && is_same(&text.stdout), "{text:?}");
+
+    let alone = binary.with(&["watch", "pods", "--judge", "again"]);
+    let alone = alone.run(LONG).await?;
+    ensure!(alone.code() == Some(2), "{alone:?}");
+    ensure!(alone.stderr.contains("--judge"), "{}", alone.stderr);
+    Ok(())
+}

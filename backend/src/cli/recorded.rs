@@ -11,21 +11,27 @@ use watchscope_model::{Entry, Event, Seq};
 use watchscope_recording::Chapter;
 use watchscope_replay::Run;
 
-use super::args::Output;
+use super::args::{Judge, Output};
 use super::exit::Failure;
+use super::judging::Judging;
 use super::replay::joining;
 use super::terminal;
 use crate::recordings::{Joined, OpenFile};
 
-/// Writes all records of recordings of one log.
+/// Writes all records of recordings of one log, with the judgements that `judge` says.
 ///
 /// # Errors
 /// Exit code 1 if a file cannot be read, after what could be read is written; 2 if they are of several logs.
-pub(super) fn write(paths: &[PathBuf], log: Option<&str>, output: Output) -> Result<(), Failure> {
+pub(super) fn write(
+    paths: &[PathBuf],
+    log: Option<&str>,
+    output: Output,
+    judge: Judge,
+) -> Result<(), Failure> {
     let joined = Joined::open(paths, log).map_err(joining)?;
     match output {
-        Output::Text => write_to(&joined, &mut Text(anstream::stdout())),
-        Output::Jsonl => write_to(&joined, &mut Jsonl(std::io::stdout().lock())),
+        Output::Text => write_to(&joined, judge, &mut Text(anstream::stdout())),
+        Output::Jsonl => write_to(&joined, judge, &mut Jsonl(std::io::stdout().lock())),
     }
 }
 
@@ -36,6 +42,8 @@ trait Form {
     fn entries(&mut self, entries: &[Entry]) -> std::io::Result<()>;
     /// Records that the file does not hold.
     fn hole(&mut self, from: Seq, to: Seq) -> std::io::Result<()>;
+    /// How the judgements made anew compare with the recorded ones.
+    fn comparison(&mut self, lines: &[String]) -> std::io::Result<()>;
     fn flush(&mut self) -> std::io::Result<()>;
 }
 
@@ -53,6 +61,10 @@ impl<W: Write> Form for Text<W> {
 
     fn hole(&mut self, from: Seq, to: Seq) -> std::io::Result<()> {
         writeln!(self.0, "{}", terminal::hole_line(from.0, to.0))
+    }
+
+    fn comparison(&mut self, lines: &[String]) -> std::io::Result<()> {
+        lines.iter().try_for_each(|line| writeln!(self.0, "{line}"))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -93,22 +105,35 @@ impl<W: Write> Form for Jsonl<W> {
         self.0.write_all(&lines)
     }
 
+    /// On standard error: each line of standard output is an object of the log.
+    fn comparison(&mut self, lines: &[String]) -> std::io::Result<()> {
+        let mut error = std::io::stderr();
+        // Nobody to read it is no failure.
+        let _ = lines.iter().try_for_each(|line| writeln!(error, "{line}"));
+        Ok(())
+    }
+
     fn flush(&mut self) -> std::io::Result<()> {
         self.0.flush()
     }
 }
 
-/// What of the files could not be written.
-#[derive(Default)]
+/// How far the files are written.
 struct Written {
+    /// Whose judgements are written.
+    judging: Judging,
     /// Records whose kind this build does not know.
     unknown: u64,
     /// What could not be read, each with its file.
     damaged: Vec<String>,
 }
 
-fn write_to(joined: &Joined, form: &mut impl Form) -> Result<(), Failure> {
-    let mut written = Written::default();
+fn write_to(joined: &Joined, judge: Judge, form: &mut impl Form) -> Result<(), Failure> {
+    let mut written = Written {
+        judging: Judging::new(judge),
+        unknown: 0,
+        damaged: Vec::new(),
+    };
     for file in joined.files() {
         let damaged = &file.contents().damaged;
         damaged.iter().for_each(|damage| written.note(file, damage));
@@ -119,7 +144,8 @@ fn write_to(joined: &Joined, form: &mut impl Form) -> Result<(), Failure> {
             return Ok(());
         }
     }
-    if form.flush().is_err() {
+    let comparison = written.judging.lines();
+    if form.comparison(&comparison).is_err() || form.flush().is_err() {
         return Ok(());
     }
     if written.unknown > 0 {
@@ -176,7 +202,7 @@ fn write_run(
             return Ok(told);
         }
     }
-    Ok(Ok(()))
+    Ok(form.entries(&written.judging.end()))
 }
 
 impl Written {
@@ -204,7 +230,14 @@ fn write_chapter(
     };
     let first = opening.state.seq.next();
     let mut at = match *next {
-        Some(next) => next,
+        Some(next) => {
+            if next < first {
+                let hole = written.judging.go_on(next, opening.state);
+                form.entries(&hole.before)?;
+                form.hole(hole.from, hole.to)?;
+            }
+            next
+        }
         None => {
             form.log(&LogLine {
                 log: opening.log,
@@ -212,12 +245,10 @@ fn write_chapter(
                 first,
                 head: last().max(opening.state.seq),
             })?;
+            written.judging.begin(opening.state);
             first
         }
     };
-    if at < first {
-        form.hole(at, Seq(first.0 - 1))?;
-    }
     for segment in chapter.frames.segments() {
         let entries = match reader.entries(segment) {
             Ok(entries) => entries,
@@ -235,7 +266,7 @@ fn write_chapter(
             .into_iter()
             .flatten()
             .filter(|entry| entry.seq() >= at);
-        let entries: Vec<Entry> = entries.collect();
+        let entries = written.judging.take(entries.collect());
         form.entries(&entries)?;
         at = at.max(reader.next_seq());
     }

@@ -21,7 +21,7 @@ use crate::log::{LogHandle, Read, Since};
 pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     if !args.from.is_empty() {
         return tokio::task::block_in_place(|| {
-            recorded::write(&args.from, args.log.as_deref(), args.output)
+            recorded::write(&args.from, args.log.as_deref(), args.output, args.judge)
         });
     }
     let begun = begin(args.resources, &args.follow).await?;

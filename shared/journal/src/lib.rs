@@ -23,7 +23,10 @@
 //!
 //! Both orders stamp a judgement with the time at which it was due, never before the last record. So a judgement does not
 //! depend on how late a timer of the host fires.
+//!
+//! A recorded log is judged again by [`again::Again`], which has the records of a journal and no journal.
 
+pub mod again;
 mod audit;
 mod journal;
 mod sink;

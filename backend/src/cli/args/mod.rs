@@ -82,7 +82,11 @@ pub(super) enum Command {
         "Examples:\n\
          \x20 watchscope watch pods,nodes -A\n\
          \x20 watchscope watch events -n shop -o jsonl --for 30s | jq .type\n\
-         \x20 watchscope watch --from incident.wscope\n\n\
+         \x20 watchscope watch --from incident.wscope\n\
+         \x20 watchscope watch --from incident.wscope --judge again\n\n\
+         With --judge again diagnosis runs anew over the records. What differs from what was recorded is listed at the \
+         end, with jsonl on standard error. Findings that rest on the audit's reads are taken as recorded, and so are \
+         those that rest on records which the recording does not hold: these are listed apart.\n\n\
          {PLACES}"
     ))]
     Watch(WatchArgs),
@@ -278,6 +282,18 @@ pub(super) struct WatchArgs {
     /// Which log, if the recordings are of several
     #[arg(long, env = "WATCHSCOPE_LOG", value_name = "NAME", requires = "from")]
     pub(super) log: Option<String>,
+    /// Whose findings to write: those recorded, or those of a diagnosis that runs anew, and how the two compare
+    #[arg(
+        long,
+        env = "WATCHSCOPE_JUDGE",
+        value_name = "recorded|again",
+        value_enum,
+        default_value_t = Judge::Recorded,
+        hide_possible_values = true,
+        requires = "from",
+        conflicts_with = "resources"
+    )]
+    pub(super) judge: Judge,
     /// How to write the log: a line of words, or a JSON object, for each record
     #[arg(
         short,
@@ -335,6 +351,15 @@ pub(super) enum Output {
     Text,
     /// One JSON object a record.
     Jsonl,
+}
+
+/// Whose findings of a recording are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Judge {
+    /// Those that are recorded.
+    Recorded,
+    /// Those of a diagnosis that runs anew.
+    Again,
 }
 
 /// Arguments of `audit`.

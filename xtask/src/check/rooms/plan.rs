@@ -276,8 +276,9 @@ const JOURNAL: Crate = Crate {
     rooms: &[
         room("sink", &["sink"], &[]),
         room("audit", &["audit"], &[]),
+        room("again", &["again"], &[]),
         room("journal", &["journal"], &["audit", "sink"]),
-        room("root", &["lib"], &["audit", "journal", "sink"]),
+        room("root", &["lib"], &["again", "audit", "journal", "sink"]),
     ],
     machines: &[],
     circles: &[],

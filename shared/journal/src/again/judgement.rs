@@ -1,0 +1,166 @@
+//! A judgement in short: what is judged, what is said of it, and when.
+
+use watchscope_model::event::{Attribution, Finding};
+use watchscope_model::vocabulary::{Certainty, Severity, Standing};
+use watchscope_model::{Event, Seq, StreamId, Text, Time, WatchName};
+
+/// How much earlier or later a judgement may be made anew and counts as the same, in microseconds: the host that recorded
+/// it may have been as late.
+pub const LATE_US: i64 = 100_000;
+
+/// What is judged. Judgements about the same thing are compared with each other.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum About {
+    /// Why a stream ended.
+    End {
+        /// The stream.
+        stream: StreamId,
+        /// Its watch.
+        watch: WatchName,
+    },
+    /// A finding.
+    Finding {
+        /// Its code (`F11`).
+        code: Text,
+        /// The watch, connection, type, server or client that it concerns; `None`: all of the cluster.
+        subject: Option<Text>,
+    },
+}
+
+/// What is said of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// Why the stream ended.
+    End {
+        /// An F number, `ours`, `normal` or `unknown`.
+        code: Text,
+        /// How sure that is.
+        certainty: Certainty,
+    },
+    /// How the finding stands.
+    Finding {
+        /// Raised, updated or over.
+        state: Standing,
+        /// How bad it is.
+        severity: Severity,
+    },
+}
+
+/// A judgement in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// What is judged.
+    pub about: About,
+    /// What is said of it.
+    pub says: Says,
+    /// The time of its record.
+    pub at: Time,
+}
+
+impl Judgement {
+    /// The judgement that an event is; `None` for all others.
+    pub(super) fn of(event: &Event, at: Time) -> Option<Self> {
+        let (about, says) = match event {
+            Event::Attribution(Attribution {
+                watch,
+                stream,
+                code,
+                certainty,
+                ..
+            }) => (
+                About::End {
+                    stream: *stream,
+                    watch: watch.clone(),
+                },
+                Says::End {
+                    code: code.clone(),
+                    certainty: *certainty,
+                },
+            ),
+            Event::Finding(finding) => (
+                About::of(finding),
+                Says::Finding {
+                    state: finding.state,
+                    severity: finding.severity,
+                },
+            ),
+            _ => return None,
+        };
+        Some(Self { about, says, at })
+    }
+
+    /// Whether it is the same as another one: the same is said of the same, at most [`LATE_US`] apart.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let apart_us = self.at.micros_since(other.at).saturating_abs();
+        self.about == other.about && self.says == other.says && apart_us <= LATE_US
+    }
+
+    /// Whether what is judged goes on after it. An end is judged until it is forgotten.
+    pub(super) fn stands(&self) -> bool {
+        match self.says {
+            Says::End { .. } => true,
+            Says::Finding { state, .. } => state != Standing::Cleared,
+        }
+    }
+}
+
+impl About {
+    pub(super) fn of(finding: &Finding) -> Self {
+        Self::Finding {
+            code: finding.code.clone(),
+            subject: finding.subject(),
+        }
+    }
+}
+
+/// The records that a judgement rests on.
+pub(super) fn evidence(event: &Event) -> &[Seq] {
+    match event {
+        Event::Attribution(attribution) => &attribution.evidence,
+        Event::Finding(finding) => &finding.evidence,
+        _ => &[],
+    }
+}
+
+/// What a judgement is about, with the watches that it names.
+#[derive(Clone, Debug)]
+pub(super) struct Reach {
+    about: About,
+    /// At most as many as a finding names, and one.
+    watches: Vec<WatchName>,
+    has_more: bool,
+}
+
+impl Reach {
+    pub(super) fn of(event: &Event, about: &About) -> Self {
+        match event {
+            Event::Finding(finding) => Self::of_finding(finding),
+            _ => Self {
+                about: about.clone(),
+                watches: Vec::new(),
+                has_more: false,
+            },
+        }
+    }
+
+    pub(super) fn of_finding(finding: &Finding) -> Self {
+        let watches = finding.names.iter().chain(&finding.watch);
+        Self {
+            about: About::of(finding),
+            watches: watches.cloned().collect(),
+            has_more: finding.has_more(),
+        }
+    }
+
+    /// Whether two are about the same, or are findings of the same code that concern a watch both.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        let has = |watch| other.watches.contains(watch);
+        let is_alike = match (&self.about, &other.about) {
+            (About::Finding { code, .. }, About::Finding { code: of, .. }) => {
+                code == of && (self.has_more || other.has_more || self.watches.iter().any(has))
+            }
+            _ => false,
+        };
+        is_alike || self.about == other.about
+    }
+}

@@ -1,0 +1,273 @@
+//! Which judgements are taken as they are recorded: those that rest on the audit's reads, and those that rest on what the
+//! recording does not hold.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use watchscope_diagnosis::MAX_CLIENTS;
+use watchscope_model::id::Aside;
+use watchscope_model::vocabulary::{LossPlace, Phase};
+use watchscope_model::{Event, Record, Seq, State, Text, Time, WatchName};
+
+use super::judgement::{About, Judgement, evidence};
+
+/// Most records of the audit that are remembered; the oldest is forgotten.
+const MAX_READS: usize = 65_536;
+/// Most stretches of withheld records that are remembered; the oldest is forgotten.
+const MAX_WITHHELD: usize = 65_536;
+/// Most things that are taken as recorded at a time. Past that the end of the oldest stream is forgotten, then a finding.
+const MAX_KEPT: usize = 8_192;
+/// For how long after it has a stream from its beginning a watch is judged by what was before, in microseconds: why the
+/// stream before ended, and what became of it, is settled by then.
+const SETTLED_US: i64 = 60_000_000;
+
+/// Why a judgement cannot be made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It rests on this record, and the recording has a hole behind that, or does not hold it.
+    Record(Seq),
+    /// It is of something that began at this time, before the recording, or within a hole.
+    Began(Time),
+    /// The finding stood already where the recording begins, or behind a hole.
+    Stood,
+    /// It is about a watch or a client program that was under way where the recording begins, or behind a hole.
+    UnderWay,
+    /// It is about watches of another judgement of the same code that cannot be made anew.
+    Alike,
+}
+
+/// Why a judgement is taken as it is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It rests on the audit's reads.
+    Audit,
+    /// It rests on what is missing.
+    Missing(Missing),
+}
+
+/// Something whose judgements are taken as recorded, until it is over both as recorded and as judged anew.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    why: Why,
+    stands_recorded: bool,
+    stands_again: bool,
+}
+
+/// What is taken as recorded. Bounded by [`MAX_KEPT`], [`MAX_READS`] and [`MAX_WITHHELD`], the watches that are under way
+/// where the recording begins, and [`MAX_CLIENTS`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    /// Where the recording begins, or goes on behind a hole: its first record and the time before it. Absent for a log
+    /// from its first record on.
+    begins: Option<(Seq, Time)>,
+    /// Watches that were under way then, and until when they are judged by what was before, once that is known.
+    under_way: BTreeMap<WatchName, Option<Time>>,
+    /// Client programs that were started since, and when first: they may have been there before.
+    clients: BTreeMap<Text, Time>,
+    /// When one that was started before was last heard of.
+    old_client_at: Option<Time>,
+    keys: BTreeMap<About, Key>,
+    /// The audit's records: recorded seqs and new ones, both rising.
+    reads: VecDeque<(Seq, Seq)>,
+    /// First and last recorded seqs of the stretches that an extract leaves out, rising.
+    withheld: VecDeque<(Seq, Seq)>,
+}
+
+impl Kept {
+    /// From a fold on. What stands there cannot be judged anew.
+    pub(super) fn since(state: &State) -> Self {
+        let stands = Key {
+            why: Why::Missing(Missing::Stood),
+            stands_recorded: true,
+            stands_again: false,
+        };
+        let findings = state.findings.values();
+        let keys = findings.map(|open| (About::of(&open.finding), stands));
+        let watches = state.watches.iter().filter(|(_, watch)| {
+            let phase = watch.phase.as_ref().map(|phase| phase.phase);
+            phase != Some(Phase::Stopped)
+        });
+        Self {
+            begins: (state.seq > Seq(0)).then(|| (state.seq.next(), state.at)),
+            under_way: watches.map(|(watch, _)| (watch.clone(), None)).collect(),
+            clients: BTreeMap::new(),
+            old_client_at: None,
+            keys: keys.collect(),
+            reads: VecDeque::new(),
+            withheld: VecDeque::new(),
+        }
+    }
+
+    /// Takes a record, under its recorded seq and its new one.
+    pub(super) fn observe(&mut self, recorded: Seq, record: &Record) {
+        match &record.event {
+            Event::StreamOpened(event) => self.begins_anew(&event.watch, record.at),
+            Event::WatchStopped(event) => self.begins_anew(&event.watch, record.at),
+            Event::ClientStarted(event) if self.clients.len() < MAX_CLIENTS => {
+                let client = event.client.clone();
+                self.clients.entry(client).or_insert(record.at);
+            }
+            Event::Loss(event) if event.place == LossPlace::Withheld => self.withholds(recorded),
+            Event::ClientRequest(event) => self.hears_of(&event.client, record.at),
+            Event::ClientReport(event) => self.hears_of(&event.client, record.at),
+            _ => {}
+        }
+        let is_read = match &record.event {
+            Event::Audit(_) | Event::Verdict(_) => true,
+            event => event.watch().and_then(|watch| watch.as_aside()) == Some(Aside::Audit),
+        };
+        if is_read {
+            if self.reads.len() == MAX_READS {
+                self.reads.pop_front();
+            }
+            self.reads.push_back((recorded, record.seq));
+        }
+    }
+
+    fn begins_anew(&mut self, watch: &WatchName, at: Time) {
+        if let Some(until) = self.under_way.get_mut(watch) {
+            until.get_or_insert(at.plus_micros(SETTLED_US));
+        }
+    }
+
+    /// In place of a record stands that it is withheld.
+    fn withholds(&mut self, seq: Seq) {
+        if let Some((_, last)) = self.withheld.back_mut()
+            && last.next() == seq
+        {
+            *last = seq;
+            return;
+        }
+        if self.withheld.len() == MAX_WITHHELD {
+            self.withheld.pop_front();
+        }
+        self.withheld.push_back((seq, seq));
+    }
+
+    fn is_withheld(&self, seq: Seq) -> bool {
+        let place = self.withheld.partition_point(|(_, last)| *last < seq);
+        let stretch = self.withheld.get(place);
+        stretch.is_some_and(|(first, _)| *first <= seq)
+    }
+
+    fn hears_of(&mut self, client: &Text, at: Time) {
+        if self.begins.is_some() && !self.clients.contains_key(client) {
+            self.old_client_at = Some(at);
+        }
+    }
+
+    /// Whether a judgement may rest on what was before the recording begins: it is about something that was under way.
+    fn is_under_way(&self, event: &Event, at: Time) -> bool {
+        let Some((_, began)) = self.begins else {
+            return false;
+        };
+        let is_soon_after = |moment: Time| at <= moment.plus_micros(SETTLED_US);
+        let is_early = is_soon_after(began);
+        let is_old = |watch: &WatchName| {
+            let about = watch.about();
+            let until = self.under_way.get(about.as_ref().unwrap_or(watch));
+            until.map_or(about.is_some() && is_early, |until| {
+                until.is_none_or(|until| at <= until)
+            })
+        };
+        match event {
+            Event::Attribution(attribution) => is_old(&attribution.watch),
+            Event::Finding(finding) => {
+                if let Some(client) = &finding.client {
+                    let started = self.clients.get(client);
+                    return started.is_none_or(|started| is_soon_after(*started));
+                }
+                let mut watches = finding.watch.iter().chain(&finding.names);
+                let has_none = watches.clone().next().is_none();
+                // It may be about several client programs.
+                let is_early = is_early || self.old_client_at.is_some_and(is_soon_after);
+                has_none && is_early || watches.any(is_old)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether, and why, a recorded judgement that was not made anew is taken as it is: it may rest on what was before, or
+    /// others of the same thing are taken so by now.
+    pub(super) fn not_again(&mut self, event: &Event, judgement: &Judgement) -> Option<Why> {
+        let known = self.keys.get(&judgement.about).map(|key| key.why);
+        let under_way = Why::Missing(Missing::UnderWay);
+        let is_under_way = || self.is_under_way(event, judgement.at);
+        let why = known.or_else(|| is_under_way().then_some(under_way))?;
+        let key = self.key(&judgement.about, why);
+        key.stands_recorded = judgement.stands();
+        Some(why)
+    }
+
+    /// Whether, and why, a recorded judgement is taken as it is.
+    pub(super) fn recorded(&mut self, event: &Event, judgement: &Judgement) -> Option<Why> {
+        let mut evidence = evidence(event).iter();
+        let is_read = |seq: &Seq| self.reads.binary_search_by_key(seq, |(of, _)| *of).is_ok();
+        let known = self.keys.get(&judgement.about).map(|key| key.why);
+        let why = if evidence.any(is_read) {
+            Why::Audit
+        } else {
+            known.or_else(|| self.missing(event).map(Why::Missing))?
+        };
+        let key = self.key(&judgement.about, why);
+        key.stands_recorded = judgement.stands();
+        Some(why)
+    }
+
+    /// Whether a judgement that was made anew gives way to what is recorded of the same thing, which may be nothing.
+    /// `is_recorded`: the same is recorded.
+    pub(super) fn again(
+        &mut self,
+        event: &Event,
+        judgement: &Judgement,
+        is_recorded: bool,
+    ) -> bool {
+        let mut evidence = evidence(event).iter();
+        let is_read = |seq: &Seq| self.reads.binary_search_by_key(seq, |(_, of)| *of).is_ok();
+        let why = if self.keys.contains_key(&judgement.about) || evidence.any(is_read) {
+            Why::Audit
+        } else if !is_recorded && self.is_under_way(event, judgement.at) {
+            Why::Missing(Missing::UnderWay)
+        } else {
+            return false;
+        };
+        let key = self.key(&judgement.about, why);
+        key.stands_again = judgement.stands();
+        true
+    }
+
+    /// Forgets what is over.
+    pub(super) fn forget(&mut self) {
+        let stands = |_: &About, key: &mut Key| key.stands_recorded || key.stands_again;
+        self.keys.retain(stands);
+    }
+
+    fn key(&mut self, about: &About, why: Why) -> &mut Key {
+        if self.keys.len() >= MAX_KEPT && !self.keys.contains_key(about) {
+            self.keys.pop_first();
+        }
+        self.keys.entry(about.clone()).or_insert(Key {
+            why,
+            stands_recorded: false,
+            stands_again: false,
+        })
+    }
+
+    /// What a recorded judgement rests on and diagnosis cannot know.
+    fn missing(&self, event: &Event) -> Option<Missing> {
+        let first = self.begins.map_or(Seq(0), |(first, _)| first);
+        let mut evidence = evidence(event).iter();
+        let is_missing = |seq: &&Seq| **seq < first || self.is_withheld(**seq);
+        if let Some(seq) = evidence.find(is_missing) {
+            return Some(Missing::Record(*seq));
+        }
+        let (_, began) = self.begins?;
+        let Event::Finding(finding) = event else {
+            return None;
+        };
+        if let Some(client) = &finding.client {
+            return (!self.clients.contains_key(client)).then_some(Missing::UnderWay);
+        }
+        let since = finding.since.filter(|since| *since < began);
+        since.map(Missing::Began)
+    }
+}

@@ -1,0 +1,414 @@
+//! Judging a recording again: diagnosis runs anew over what was recorded, and what it says is compared with what it said.
+//!
+//! ```text
+//!                       ┌──────────────────── Again ────────────────────┐
+//!   recorded entries ───► all but judgements ─► Diagnosis ─► fold ──────┼─► entries, judged anew
+//!                       │ judgements ─► when the host settled; compared ┼─► Comparison
+//!                       └───────────────────────────────────────────────┘
+//! ```
+//!
+//! Judgements are the attributions of streams' ends and the findings: all that [`Diagnosis`] says.
+//!
+//! # When time passes
+//!
+//! A host chooses when silence counts (see the crate's documentation), and its choice shows in the log: where a judgement
+//! is recorded, the host had settled. So [`Again`] asks diagnosis before each record, as
+//! [`Journal::settle_before`](crate::Journal::settle_before) does, but what it says waits for the next recorded judgement.
+//! The same diagnosis then says the same in the same places, whichever of the two orders the host has. What another
+//! diagnosis says between them waits until it is [`LATE_US`] overdue: up to then the host may not have come to it. What
+//! would be due in a pause of watchscope is due behind it.
+//!
+//! # What is taken as recorded
+//!
+//! * Findings that rest on the audit's reads: nobody can read again what etcd held.
+//! * What rests on records that the recording does not hold, since it begins later or has a hole: a fold says what is
+//!   open, not what diagnosis remembered. The [`Comparison`] lists it apart.
+//!
+//! Either holds of a thing, such as a finding with its subject, until it is over.
+
+mod comparison;
+mod judgement;
+mod kept;
+mod numbers;
+
+use std::collections::VecDeque;
+
+use watchscope_diagnosis::Diagnosis;
+use watchscope_model::event::Clock;
+use watchscope_model::inside::InsideRecord;
+use watchscope_model::time::MILLISECOND_US;
+use watchscope_model::{Entry, Event, Record, Seq, State, Time};
+
+use self::comparison::{Comparing, Side, Waiting};
+pub use self::comparison::{Comparison, Difference, MAX_LISTED, NEAR_US};
+use self::judgement::Reach;
+pub use self::judgement::{About, Judgement, LATE_US, Says};
+pub use self::kept::Missing;
+use self::kept::{Kept, Why};
+use self::numbers::Numbers;
+
+/// Most recorded judgements in a row that are compared at once; more in a row are taken in parts.
+const MAX_ROW: usize = 4_096;
+/// Most times that diagnosis is asked before one record. A record that claims to be of the end of all times would else hold
+/// up the rest for ever; what is due then is asked for before the next record.
+const MAX_ASKED: usize = 100_000;
+
+/// A recorded judgement.
+#[derive(Clone, Debug)]
+struct Recorded {
+    /// Absent once it is appended.
+    event: Option<Event>,
+    judgement: Judgement,
+    reach: Reach,
+    /// Why it is taken as it is.
+    why: Option<Why>,
+    /// The same was made anew.
+    is_met: bool,
+}
+
+/// Judges one run of a recorded log again. Entries go in in their order, and come out with judgements made anew among them.
+///
+/// The records that come out are numbered anew without holes of their own, so that they are a log again; a seq that a
+/// record names is the new one. While as many judgements are made as were recorded, all numbers are the recorded ones.
+///
+/// Holds a fold, a diagnosis, at most [`MAX_ROW`] recorded judgements and as many overdue ones; what is remembered of those
+/// before is bounded as each file of this folder says. Where a bound is reached, the oldest is forgotten or no more is listed, never a record.
+#[derive(Clone, Debug)]
+pub struct Again {
+    /// The fold of the records that have come out.
+    state: State,
+    diagnosis: Diagnosis,
+    /// The last recorded seq that was taken.
+    taken: Seq,
+    /// Records since the last one that are of a kind this build does not know.
+    unknown: u64,
+    /// Recorded judgements behind which no other record has come.
+    row: Vec<Recorded>,
+    /// The time of the last of them, if the recording ends behind it or has a hole there: what else was judged at this time
+    /// need not be recorded.
+    cut_at: Option<Time>,
+    /// Judgements made anew, with their due times, behind which no recorded one has come so far.
+    overdue: VecDeque<(Time, Event)>,
+    /// How often diagnosis was asked since the last entry was taken.
+    asked: usize,
+    kept: Kept,
+    numbers: Numbers,
+    comparing: Comparing,
+}
+
+impl Again {
+    /// Begins with the fold of all records before the first that is recorded.
+    #[must_use]
+    pub fn new(opening: State) -> Self {
+        let mut again = Self {
+            diagnosis: Diagnosis::since(&opening),
+            taken: opening.seq,
+            unknown: 0,
+            row: Vec::new(),
+            cut_at: None,
+            overdue: VecDeque::new(),
+            asked: 0,
+            kept: Kept::since(&opening),
+            numbers: Numbers::default(),
+            comparing: Comparing::default(),
+            state: opening,
+        };
+        again.note_findings();
+        again
+    }
+
+    /// Goes on behind a hole, with the fold of all records before the next that is recorded.
+    ///
+    /// Returns which numbers the hole has among the records that come out: at least one.
+    pub fn go_on(&mut self, mut opening: State, out: &mut Vec<Entry>) -> (Seq, Seq) {
+        self.judge_last_row(out);
+        self.comparing.decide_all();
+        let from = self.next_seq();
+        let recorded = opening.seq;
+        let to = recorded.max(from);
+        opening.seq = to;
+        self.numbers.note(recorded.next(), to.next());
+        self.diagnosis = Diagnosis::since(&opening);
+        self.kept = Kept::since(&opening);
+        self.taken = recorded;
+        self.unknown = 0;
+        self.state = opening;
+        self.note_findings();
+        (from, to)
+    }
+
+    /// Takes the next recorded entry. One that was taken before is passed over.
+    pub fn take(&mut self, entry: Entry, out: &mut Vec<Entry>) {
+        let (seq, at) = (entry.seq(), entry.at());
+        if seq <= self.taken {
+            return;
+        }
+        self.unknown += seq.0 - self.taken.0 - 1;
+        self.taken = seq;
+        self.asked = 0;
+        let event = entry.record().map(|record| &record.event);
+        if let Some(event) = event
+            && let Some(judgement) = Judgement::of(event, at)
+        {
+            if self.row.len() == MAX_ROW {
+                self.judge_row(out);
+            }
+            self.row.push(Recorded {
+                reach: Reach::of(event, &judgement.about),
+                event: Some(event.clone()),
+                judgement,
+                why: None,
+                is_met: false,
+            });
+            return;
+        }
+        self.judge_row(out);
+        self.ask_before(ran_until(event, at), out);
+        let new = self.next_seq();
+        self.unknown = 0;
+        self.numbers.note(seq, new);
+        let at = at.max(self.state.at);
+        match entry {
+            Entry::Record(Record { mut event, .. }) => {
+                self.numbers.renumber(&mut event);
+                let record = Record {
+                    seq: new,
+                    at,
+                    event,
+                };
+                self.kept.observe(seq, &record);
+                self.append(record, out);
+            }
+            Entry::Inside(InsideRecord { inside, .. }) => {
+                self.state.pass(new, at);
+                let record = InsideRecord {
+                    seq: new,
+                    at,
+                    inside,
+                };
+                out.push(Entry::Inside(record));
+            }
+        }
+    }
+
+    /// The recording of the run is over: how its judgements compare. What was not due before its last record is not judged.
+    #[must_use]
+    pub fn end(mut self, out: &mut Vec<Entry>) -> Comparison {
+        self.judge_last_row(out);
+        self.comparing.finish()
+    }
+
+    /// The number of the next record that comes out, if no judgement comes before it.
+    #[must_use]
+    pub fn next_seq(&self) -> Seq {
+        let passed = self.state.seq.0.saturating_add(self.unknown);
+        Seq(passed.saturating_add(1))
+    }
+
+    /// What stands already and reaches other watches.
+    fn note_findings(&mut self) {
+        let at = self.state.at;
+        for open in self.state.findings.values() {
+            let reach = Reach::of_finding(&open.finding);
+            self.comparing.reaches(at, reach);
+        }
+    }
+
+    /// Judges the last row before the end or a hole.
+    fn judge_last_row(&mut self, out: &mut Vec<Entry>) {
+        self.cut_at = self.last_in_row();
+        self.judge_row(out);
+        self.cut_at = None;
+        self.overdue.clear();
+    }
+
+    fn last_in_row(&self) -> Option<Time> {
+        self.row.iter().map(|recorded| recorded.judgement.at).max()
+    }
+
+    /// Judges anew up to the time of the recorded judgements that have come in a row, and compares with them.
+    fn judge_row(&mut self, out: &mut Vec<Entry>) {
+        let Some(last) = self.last_in_row() else {
+            return;
+        };
+        for recorded in &mut self.row {
+            let Some(event) = &recorded.event else {
+                continue;
+            };
+            recorded.why = self.kept.recorded(event, &recorded.judgement);
+        }
+        let last = last.max(self.state.at);
+        self.settle(last, out);
+        for recorded in &mut self.row {
+            if let Some(event) = &recorded.event
+                && recorded.why.is_none()
+                && !recorded.is_met
+            {
+                recorded.why = self.kept.not_again(event, &recorded.judgement);
+            }
+        }
+        self.append_kept(|_| true, out);
+        for Recorded {
+            judgement,
+            why,
+            reach,
+            ..
+        } in std::mem::take(&mut self.row)
+        {
+            match why {
+                Some(Why::Audit) => self.comparing.audited(),
+                Some(Why::Missing(missing)) => {
+                    self.comparing.reaches(judgement.at, reach);
+                    self.comparing.apart(judgement, missing);
+                }
+                None => self.comparing.take(Waiting {
+                    side: Side::Recorded,
+                    judgement,
+                    reach,
+                }),
+            }
+        }
+        self.kept.forget();
+    }
+
+    /// Asks diagnosis for all that was due before a time; what it says waits.
+    fn ask_before(&mut self, at: Time, out: &mut Vec<Entry>) {
+        while let Some((due, judgements)) = self.next_judgements(|due| due < at) {
+            self.overdue
+                .extend(judgements.into_iter().map(|event| (due, event)));
+            if self.overdue.len() > MAX_ROW {
+                self.append_overdue(|_| true, out);
+            }
+        }
+        self.append_overdue(|due| due.plus_micros(LATE_US) < at, out);
+    }
+
+    /// Appends judgements that no recorded one has released, in their order.
+    fn append_overdue(&mut self, is_over: impl Fn(Time) -> bool, out: &mut Vec<Entry>) {
+        while let Some((due, event)) = self.overdue.pop_front_if(|(due, _)| is_over(*due)) {
+            self.judged(event, due.max(self.state.at), out);
+        }
+    }
+
+    /// Appends all judgements that are due by a time.
+    fn settle(&mut self, now: Time, out: &mut Vec<Entry>) {
+        self.append_overdue(|_| true, out);
+        while let Some((at, judgements)) = self.next_judgements(|due| due <= now) {
+            self.append_kept(|recorded| recorded.judgement.at < at, out);
+            for judgement in judgements {
+                self.judged(judgement, at, out);
+            }
+        }
+    }
+
+    /// The next judgements, and when they are due, if they are by then.
+    fn next_judgements(&mut self, is_due: impl Fn(Time) -> bool) -> Option<(Time, Vec<Event>)> {
+        while self.asked < MAX_ASKED {
+            self.asked += 1;
+            let due = self.diagnosis.wake_at()?;
+            let at = due.max(self.state.at);
+            if !is_due(at) {
+                return None;
+            }
+            let judgements = self.diagnosis.conclude(at);
+            if !judgements.is_empty() {
+                return Some((at, judgements));
+            }
+            // A diagnosis that does not move on is asked again at the next record.
+            if self.diagnosis.wake_at() == Some(due) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Takes a judgement that was made anew: it is appended, or gives way to what is recorded of the same thing.
+    fn judged(&mut self, event: Event, at: Time, out: &mut Vec<Entry>) {
+        let Some(judgement) = Judgement::of(&event, at) else {
+            return;
+        };
+        let reach = Reach::of(&event, &judgement.about);
+        let is_same = |recorded: &&mut Recorded| {
+            recorded.why.is_none() && !recorded.is_met && recorded.judgement.is_same(&judgement)
+        };
+        let same = self.row.iter_mut().find(is_same);
+        let is_recorded = same.is_some();
+        if self.kept.again(&event, &judgement, is_recorded) {
+            self.append_first_kept(&judgement, out);
+            return;
+        }
+        if let Some(recorded) = same {
+            recorded.is_met = true;
+        }
+        if !is_recorded && self.cut_at.is_some_and(|cut| cut <= at) {
+            return;
+        }
+        let record = self.state.stamp(event, at);
+        self.append(record, out);
+        self.comparing.take(Waiting {
+            side: Side::Again,
+            judgement,
+            reach,
+        });
+    }
+
+    /// Appends the recorded judgement to which one that was made anew gives way, in its place.
+    fn append_first_kept(&mut self, again: &Judgement, out: &mut Vec<Entry>) {
+        let is_its = |recorded: &&mut Recorded| {
+            let judgement = &recorded.judgement;
+            recorded.why.is_some()
+                && recorded.event.is_some()
+                && judgement.about == again.about
+                && judgement.at <= again.at
+        };
+        if let Some(recorded) = self.row.iter_mut().find(is_its)
+            && let Some(event) = recorded.event.take()
+        {
+            let at = recorded.judgement.at;
+            self.append_recorded(event, at, out);
+        }
+    }
+
+    /// Appends the recorded judgements that are taken as they are, as far as they are still to be appended.
+    fn append_kept(&mut self, is_due: impl Fn(&Recorded) -> bool, out: &mut Vec<Entry>) {
+        for place in 0..self.row.len() {
+            let recorded = &mut self.row[place];
+            let at = recorded.judgement.at;
+            if recorded.why.is_some()
+                && is_due(recorded)
+                && let Some(event) = recorded.event.take()
+            {
+                self.append_recorded(event, at, out);
+            }
+        }
+    }
+
+    fn append_recorded(&mut self, mut event: Event, at: Time, out: &mut Vec<Entry>) {
+        self.numbers.renumber(&mut event);
+        let record = self.state.stamp(event, at);
+        self.append(record, out);
+    }
+
+    fn append(&mut self, record: Record, out: &mut Vec<Entry>) {
+        self.diagnosis.observe(&self.state, &record);
+        self.state.apply(&record);
+        out.push(Entry::Record(record));
+    }
+}
+
+/// Until when watchscope ran before a record of this time: what would have been due in a pause is not.
+fn ran_until(event: Option<&Event>, at: Time) -> Time {
+    match event {
+        Some(Event::Clock(Clock {
+            paused_ms: Some(paused_ms),
+            ..
+        })) => {
+            let paused_ms = i64::try_from(*paused_ms).unwrap_or(i64::MAX);
+            at.plus_micros(paused_ms.saturating_mul(MILLISECOND_US).saturating_neg())
+        }
+        _ => at,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Which number a recorded record has among the records with judgements made anew.
+
+use std::collections::VecDeque;
+
+use watchscope_model::vocabulary::LossPlace;
+use watchscope_model::{Event, Seq};
+
+/// Most places that are remembered at which the distance between the two numbers changed.
+const MAX_SHIFTS: usize = 65_536;
+
+/// From a recorded seq on, the distance to the new one.
+#[derive(Clone, Copy, Debug)]
+struct Shift {
+    from: Seq,
+    /// Wraps: new less recorded.
+    by: u64,
+}
+
+/// The distance between recorded and new seqs, place by place. It changes only where fewer or more judgements are made
+/// anew than are recorded. Bounded by [`MAX_SHIFTS`]; the oldest is forgotten, and what is older counts as it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbers(VecDeque<Shift>);
+
+impl Numbers {
+    /// A recorded seq has this new one.
+    pub(super) fn note(&mut self, recorded: Seq, new: Seq) {
+        let by = new.0.wrapping_sub(recorded.0);
+        if self.0.back().map_or(0, |shift| shift.by) == by {
+            return;
+        }
+        if self.0.len() == MAX_SHIFTS {
+            self.0.pop_front();
+        }
+        self.0.push_back(Shift { from: recorded, by });
+    }
+
+    /// The new seq of a recorded one.
+    fn of(&self, recorded: Seq) -> Seq {
+        let place = self.0.partition_point(|shift| shift.from <= recorded);
+        let is_oldest_forgotten = self.0.len() == MAX_SHIFTS;
+        let shift = match place.checked_sub(1) {
+            Some(place) => self.0.get(place),
+            None => self.0.front().filter(|_| is_oldest_forgotten),
+        };
+        Seq(recorded.0.wrapping_add(shift.map_or(0, |shift| shift.by)))
+    }
+
+    /// Puts new seqs in place of the recorded ones that an event names.
+    pub(super) fn renumber(&self, event: &mut Event) {
+        if self.0.is_empty() {
+            return;
+        }
+        let named: &mut [Seq] = match event {
+            Event::Attribution(attribution) => &mut attribution.evidence,
+            Event::Finding(finding) => &mut finding.evidence,
+            Event::Gap(gap) => std::slice::from_mut(&mut gap.since),
+            Event::Loss(loss) if loss.place == LossPlace::Withheld => {
+                loss.from_seq = loss.from_seq.map(|seq| self.of(seq));
+                loss.to_seq = loss.to_seq.map(|seq| self.of(seq));
+                &mut []
+            }
+            _ => &mut [],
+        };
+        for seq in named {
+            *seq = self.of(*seq);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seq_has_the_distance_of_the_last_change_before_it() {
+        let mut numbers = Numbers::default();
+        for (recorded, new) in [(1, 1), (5, 6), (7, 8), (9, 8), (12, 12)] {
+            numbers.note(Seq(recorded), Seq(new));
+        }
+        let new = [1, 4, 5, 7, 8, 9, 11, 12, 40].map(|recorded| numbers.of(Seq(recorded)).0);
+        assert_eq!(new, [1, 4, 6, 8, 9, 8, 10, 12, 40]);
+    }
+
+    #[test]
+    fn of_too_many_changes_the_oldest_are_forgotten() {
+        let mut numbers = Numbers::default();
+        for recorded in 1..200_000 {
+            numbers.note(Seq(recorded), Seq(recorded + recorded % 2));
+        }
+        assert_eq!(numbers.0.len(), MAX_SHIFTS);
+        let new = [199_999, 199_998].map(|recorded| numbers.of(Seq(recorded)).0);
+        assert_eq!(new, [200_000, 199_998]);
+    }
+}
