@@ -1,5 +1,7 @@
 //! The files beside the page's code agree with it.
 
+use std::collections::BTreeSet;
+
 use watchscope_model::wire::{Hello, PAGE_HEADER, PROTOCOL_VERSION, encode_client};
 use watchscope_timeline::{Theme, Token};
 
@@ -33,6 +35,29 @@ fn styles_name_colours_by_token_only() {
     for line in rules.lines().chain(PANELS.lines()).chain(LESSONS.lines()) {
         assert!(!line.contains('#'), "{line}");
     }
+}
+
+/// Classes that a sheet gives a look wherever they stand.
+fn classes(sheet: &str) -> BTreeSet<&str> {
+    let selectors = sheet.split('}').filter_map(|rule| rule.rsplit_once('{'));
+    // Behind a comment that stands before them.
+    let selectors = selectors.map(|(before, _)| before.rsplit("*/").next().unwrap_or(before));
+    let selectors = selectors.flat_map(|selectors| selectors.split(','));
+    let is_class = |selector: &&str| {
+        let name = selector.strip_prefix('.');
+        name.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '-'))
+    };
+    selectors.map(str::trim).filter(is_class).collect()
+}
+
+#[test]
+fn what_panels_and_lessons_call_by_one_name_is_one_thing() {
+    let both: Vec<&str> = classes(PANELS)
+        .intersection(&classes(LESSONS))
+        .copied()
+        .collect();
+    assert!(both.is_empty(), "{both:?}");
+    assert!(classes(PANELS).contains(".banner") && classes(LESSONS).contains(".moment"));
 }
 
 #[test]
