@@ -95,9 +95,15 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
         .send_keys("known: the demo does it" + Key::Enter)
         .await?;
     tab.has(&item, 0).await?;
+    // Reloaded, the page has the findings open, since the address names them.
+    eventually("the address names the panel", LONG, async || {
+        let address = driver.current_url().await?;
+        ensure!(address.as_str().contains("panel=findings"), "{address}");
+        Ok(())
+    })
+    .await?;
     driver.refresh().await?;
     tab.is_live().await?;
-    tab.press("i").await?;
     tab.has("[data-part=muted] .finding", 1).await?;
     tab.has(&item, 0).await?;
     let muted = tab.text("[data-part=muted]").await?;
