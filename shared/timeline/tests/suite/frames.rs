@@ -90,15 +90,15 @@ fn runs_come_in_their_order_and_a_stretch_without_records_has_no_frames() {
 
 #[test]
 fn what_this_build_does_not_know_is_told_as_left_out_where_the_log_is_encoded_anew() {
-    let mut log = Log::steady("a", 0.0, 40);
+    let mut log = Log::steady("a", 0.0, 400);
     let later = Note {
         author: Author::Person,
         text: "LATER".into(),
         watch: None,
         over: None,
     };
-    let seq = log.push(41.0, later);
-    log.bookmark(42.0, "shop/pods", 1, 900);
+    let seq = log.push(401.0, later);
+    log.bookmark(402.0, "shop/pods", 1, 900);
     let mut store = Store::new(128 << 10);
     let (mut writer, head) =
         ChapterWriter::open("log".into(), log.epoch.clone(), &log.state_after(0));
@@ -108,7 +108,7 @@ fn what_this_build_does_not_know_is_told_as_left_out_where_the_log_is_encoded_an
         let frame = with_unknown_kinds(&writer.seal().expect("records"));
         store.segment(&frame).expect("a segment");
     }
-    let found = records(&store, at(41.0), at(42.0));
+    let found = records(&store, at(401.0), at(402.0));
     let Event::Loss(loss) = &found[&("a".to_owned(), seq)].event else {
         panic!("{found:?}");
     };
