@@ -206,8 +206,7 @@ impl Drawer<'_> {
         let mut drawn = -SPILL;
         for list in within(&trace.lists, |list| list.moment.at, self.left, self.right) {
             let x = self.x(list.moment.at).floor();
-            let is_told = list.relist || list.over_seam().is_some();
-            if !is_told || x < drawn {
+            if !list.is_shown() || x < drawn {
                 continue;
             }
             for offset in [0, 4] {
@@ -294,8 +293,7 @@ impl Drawer<'_> {
             self.right,
         );
         let y = self.label_y(row);
-        let is_told = |list: &&ListMark| list.relist || list.over_seam().is_some();
-        for list in lists.iter().filter(is_told) {
+        for list in lists.iter().filter(|list| list.is_shown()) {
             let xs = (self.x(list.moment.at) + Px::whole(10), self.end_x);
             let look = TextLook::plain(Token::Text1).over(Token::StreamFill);
             let words = [list_words(list)];

@@ -3,7 +3,7 @@
 
 use watchscope_model::event::ListComplete;
 use watchscope_model::fold::Objects;
-use watchscope_model::{Seq, State};
+use watchscope_model::{Seq, State, WatchName};
 
 use super::parts::{Compared, OverSeam};
 use super::{Epoch, Store};
@@ -26,18 +26,10 @@ impl Store {
             };
             for (watch, seq) in lists {
                 let name = self.names.watch_name(watch);
-                let held = |state: &State| {
-                    let watch = state
-                        .watches
-                        .get(name)
-                        .filter(|watch| watch.counts.of(ListComplete::KIND) > 0);
-                    Some(watch?.objects.clone())
-                };
-                let then = held(&end);
-                let listed = after.state_at(seq).as_ref().and_then(held);
-                let found = then
-                    .zip(listed)
-                    .map(|(then, listed)| differ(&then, &listed));
+                let state = after.state_at(seq);
+                let listed = state.as_ref().and_then(|state| held(state, name));
+                let both = held(&end, name).zip(listed);
+                let found = both.map(|(then, listed)| differ(then, listed));
                 after.set_compared(watch, (before.number, found));
             }
         }
@@ -70,8 +62,11 @@ impl Epoch {
     fn end(&self) -> Option<State> {
         let last = self.chapters.last()?;
         let listed = self.catalogue.last().map(|entry| entry.summary.last);
-        let is_end = listed.is_none_or(|listed| listed <= last.last);
-        let (state, _) = last.fold_while(|_| true).filter(|_| is_end)?;
+        // Only then is it read: the answer is asked for with each segment until it is there.
+        if listed.is_some_and(|listed| listed > last.last) {
+            return None;
+        }
+        let (state, _) = last.fold_while(|_| true)?;
         Some(state)
     }
 
@@ -82,6 +77,12 @@ impl Epoch {
         let (state, _) = chapter.fold_while(|entry| entry.seq() <= seq)?;
         Some(state)
     }
+}
+
+/// What a watch held, if it had listed.
+fn held<'a>(state: &'a State, watch: &WatchName) -> Option<&'a Objects> {
+    let watch = state.watches.get(watch)?;
+    (watch.counts.of(ListComplete::KIND) > 0).then_some(&watch.objects)
 }
 
 fn differ(then: &Objects, listed: &Objects) -> OverSeam {

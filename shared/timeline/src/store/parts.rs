@@ -164,6 +164,11 @@ pub(crate) struct OverSeam {
 pub(crate) type Compared = (u32, Option<OverSeam>);
 
 impl ListMark {
+    /// Whether it says what changed while nobody listened.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.relist || self.over_seam().is_some()
+    }
+
     /// What differs from the run before.
     pub(crate) fn over_seam(&self) -> Option<OverSeam> {
         self.compared.and_then(|(_, found)| found)
