@@ -19,7 +19,8 @@ const MOST_NAME = 120;
 const around = parent === self ? undefined : parent.watchscopeOpening;
 
 const find = (selector) => document.querySelector(selector);
-const nameOf = ({ name }) => (name.length > MOST_NAME ? `${name.slice(0, MOST_NAME)}…` : name);
+const inAddress = ({ name }) => name.slice(0, MOST_NAME);
+const nameOf = (file) => (file.name.length > MOST_NAME ? `${inAddress(file)}…` : file.name);
 const sizeOf = (bytes) => {
   const [unit, of] = bytes < 1e6 ? ["kB", 1e3] : bytes < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
   return bytes < 1e3 ? `${bytes} bytes` : `${(bytes / of).toFixed(bytes < 10 * of ? 1 : 0)} ${unit}`;
@@ -60,7 +61,7 @@ const ask = (question, words, yes) =>
         button(["Cancel ", make("kbd", {}, "Esc")], () => dialog.close("")),
       ),
     );
-    document.querySelector(".ask")?.close("");
+    find(".ask")?.close("");
     document.body.append(dialog);
     dialog.showModal();
   });
@@ -79,11 +80,11 @@ const isLesson = () => globalThis.watchscopeLesson !== undefined;
 const isReplay = () => find("[data-part='replay']") !== null;
 
 // `#open=NAME&PLACE`
-const address = ({ name }, fragment) => `#open=${encodeURIComponent(name.slice(0, MOST_NAME))}${fragment && `&${fragment}`}`;
+const address = (file, fragment) => `#open=${encodeURIComponent(inAddress(file))}${fragment && `&${fragment}`}`;
 const linkOf = (url) => {
   const [, name, fragment] = /#open=([^&]*)&?(.*)$/s.exec(url) ?? [];
   try {
-    return name !== undefined && { name: decodeURIComponent(name).slice(0, MOST_NAME), fragment };
+    return name !== undefined && { name: inAddress({ name: decodeURIComponent(name) }), fragment };
   } catch {
     return { name: "the recording", fragment };
   }
@@ -111,6 +112,11 @@ const open = async (files, tell, { fragment = "", isAsked = false } = {}) => {
   else show(file, worker, about, fragment);
 };
 
+const namePlace = (file, fragment, isNew) => {
+  depth += isNew ? 1 : 0;
+  history[isNew ? "pushState" : "replaceState"]({ opened: depth }, "", address(file, fragment));
+};
+
 const show = (file, worker, about, fragment) => {
   shown?.frame.remove();
   shown?.worker.end();
@@ -126,15 +132,10 @@ const show = (file, worker, about, fragment) => {
     counts: (told) => {
       count = told;
     },
-    // The frame has no address bar: this page's names its places.
-    place(fragment, isNew) {
-      if (depth === 0) return;
-      depth += isNew ? 1 : 0;
-      history[isNew ? "pushState" : "replaceState"]({ opened: depth }, "", address(file, fragment));
-    },
+    // The frame has no address bar: this page's names its places, until the file is closed.
+    place: (fragment, isNew) => depth > 0 && namePlace(file, fragment, isNew),
   };
-  if (depth > 0) history.replaceState({ opened: depth }, "", address(file, fragment));
-  else history.pushState({ opened: (depth = 1) }, "", address(file, fragment));
+  namePlace(file, fragment, depth === 0);
   // An address of its own: browsers do not show a page within itself.
   const frame = make("iframe", { class: "opened", title: nameOf(file), src: `./?opened#${fragment}` });
   frame.addEventListener("load", () => frame.contentWindow.focus());
@@ -194,7 +195,7 @@ const traverse = (event) => {
   event.stopImmediatePropagation();
   if (!link) {
     hide();
-  } else if (shown?.file && link.name === shown.file.name.slice(0, MOST_NAME)) {
+  } else if (shown && link.name === inAddress(shown.file)) {
     // A link that was pasted has no number yet.
     depth = event.state?.opened ?? depth + 1;
     history.replaceState({ opened: depth }, "", location.href);
@@ -203,7 +204,7 @@ const traverse = (event) => {
     contentWindow.dispatchEvent(new contentWindow.PopStateEvent("popstate"));
   } else {
     if (shown) hide();
-    if (event.state?.opened && last && link.name === last.name.slice(0, MOST_NAME)) {
+    if (event.state?.opened && last && link.name === inAddress(last)) {
       depth = event.state.opened;
       open([last], notify, { fragment: link.fragment, isAsked: true });
     } else {

@@ -20,7 +20,7 @@ pub(super) fn save(model: &Model, from: Time, to: Time) {
                 chapters.push(&Uint8Array::from(&*frames));
             }
             Err(error) => {
-                done(Person::NotSaved(error.to_string().into()));
+                act(Person::NotSaved(error.to_string().into()));
                 return;
             }
         }
@@ -43,11 +43,6 @@ pub(super) fn save(model: &Model, from: Time, to: Time) {
             Err(error) => Person::NotSaved(words(&error).into()),
         });
     });
-}
-
-/// The page takes it in once the message that asks for the file is handled.
-fn done(person: Person) {
-    spawn_local(async move { act(person) });
 }
 
 /// The error that JavaScript threw, as a sentence.

@@ -102,13 +102,18 @@ impl Model {
 
     /// Writes what is in the marked range.
     pub(super) fn publish_range(&mut self, now: Time) {
-        self.go_on_saving(now);
-        let saving = self.saving();
-        self.shown.range = self.marked.range.map(|(from, to)| RangeShown {
+        self.link.also_loads = None;
+        let Some((from, to)) = self.marked.range else {
+            self.shown.range = None;
+            return;
+        };
+        let words = words::range_words(&self.store, (from, to), now);
+        self.go_on_saving((from, to), words.is_loading);
+        self.shown.range = Some(RangeShown {
             from: format::clock_ms(from),
             to: format::clock_ms(to),
-            words: words::range_words(&self.store, (from, to), now),
-            saving,
+            words,
+            saving: self.saving(),
         });
     }
 }

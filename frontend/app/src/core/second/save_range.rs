@@ -2,7 +2,6 @@
 
 use watchscope_model::Time;
 use watchscope_timeline::format;
-use watchscope_timeline::store::Coverage;
 
 use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
@@ -27,20 +26,11 @@ impl Model {
         saving.map_or(SavingRange::Idle, |(_, saving)| saving)
     }
 
-    /// Saves the range if it was asked for and all of it is loaded; else has the rest loaded.
-    pub(super) fn go_on_saving(&mut self, now: Time) {
-        self.link.also_loads = None;
-        let range = self
-            .marked
-            .range
-            .filter(|_| self.saving() == SavingRange::Loading);
-        let Some((from, to)) = range else {
+    /// Saves the marked range if it was asked for and all of it is loaded; else has the rest loaded.
+    pub(super) fn go_on_saving(&mut self, (from, to): (Time, Time), is_loading: bool) {
+        if self.saving() != SavingRange::Loading {
             return;
-        };
-        let stretches = self.store.coverage(now);
-        let is_loading = stretches.iter().any(|stretch| {
-            stretch.coverage == Coverage::NotLoaded && stretch.from < to && stretch.to > from
-        });
+        }
         if !is_loading {
             self.panels.saving = Some(((from, to), SavingRange::Making));
             self.want(Effect::Panel(PanelEffect::SaveRange { from, to }));
