@@ -129,13 +129,7 @@ impl Comparing {
         let at = new.judgement.at;
         let is_same =
             |other: &Waiting| other.side != new.side && other.judgement.is_same(&new.judgement);
-        let nearest = self
-            .waiting
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| is_same(other))
-            .min_by_key(|(_, other)| distance_us(other.judgement.at, at));
-        if let Some((place, _)) = nearest {
+        if let Some(place) = self.nearest(at, is_same) {
             self.waiting.remove(place);
             self.comparison.same += 1;
             return;
@@ -144,6 +138,14 @@ impl Comparing {
             self.decide_first();
         }
         self.waiting.push_back(new);
+    }
+
+    /// The place of the waiting one that is wanted and nearest to a time.
+    fn nearest(&self, at: Time, is_wanted: impl Fn(&Waiting) -> bool) -> Option<usize> {
+        let waiting = self.waiting.iter().enumerate();
+        let wanted = waiting.filter(|(_, other)| is_wanted(other));
+        let nearest = wanted.min_by_key(|(_, other)| distance_us(other.judgement.at, at));
+        nearest.map(|(place, _)| place)
     }
 
     /// Decides what has waited for long enough.
@@ -179,13 +181,7 @@ impl Comparing {
             let was = &other.judgement;
             other.side != first.side && was.about == *about && is_within(was.at, *at, NEAR_US)
         };
-        let nearest = self
-            .waiting
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| is_other(other))
-            .min_by_key(|(_, other)| distance_us(other.judgement.at, *at));
-        let nearest = nearest.map(|(place, _)| place);
+        let nearest = self.nearest(*at, is_other);
         let other = nearest.and_then(|place| self.waiting.remove(place));
         let (recorded, again) = match first.side {
             Side::Recorded => (Some(first), other),

@@ -49,8 +49,8 @@ use self::numbers::Numbers;
 
 /// Most recorded judgements in a row that are compared at once; more in a row are taken in parts.
 const MAX_ROW: usize = 4_096;
-/// Most times that diagnosis is asked before one record. A record that claims to be of the end of all times would else hold
-/// up the rest for ever; what is due then is asked for before the next record.
+/// Most times that diagnosis is asked before one record. Without this bound a record that claims the latest time there is
+/// would hold up all records behind it. What is still due is asked for before the next record.
 const MAX_ASKED: usize = 100_000;
 
 /// A recorded judgement.
