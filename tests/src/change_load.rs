@@ -352,17 +352,7 @@ fn first_lists(cluster: &mut Cluster, log: &mut Log, take: &mut impl FnMut(Seale
         },
     ) in KINDS.iter().enumerate()
     {
-        let started = WatchStarted {
-            watch: watch(kind),
-            group: (*group).into(),
-            version: "v1".into(),
-            resource: (*resource).into(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            server: None,
-            aggregated: None,
-        };
+        let started = WatchStarted::plain(watch(kind), group, resource);
         push(log, take, started.into(), at);
         let mut places: Vec<usize> = (0..LIVING)
             .filter(|&place| cluster.living[place].kind == kind)

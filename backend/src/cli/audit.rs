@@ -336,17 +336,7 @@ mod tests {
         events: impl IntoIterator<Item = impl Into<Event>>,
         late: Option<Duration>,
     ) -> String {
-        let started = Event::from(WatchStarted {
-            watch: "*/configmaps".into(),
-            group: "".into(),
-            version: "v1".into(),
-            resource: "configmaps".into(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            server: None,
-            aggregated: None,
-        });
+        let started = Event::from(WatchStarted::plain("*/configmaps".into(), "", "configmaps"));
         let mut found = Found::default();
         for (seq, event) in std::iter::once(started)
             .chain(events.into_iter().map(Into::into))

@@ -90,16 +90,7 @@ impl<W: Write> Form for Jsonl<W> {
     }
 
     fn hole(&mut self, from: Seq, to: Seq) -> std::io::Result<()> {
-        let loss = Loss {
-            place: LossPlace::File,
-            count: to.0 - from.0 + 1,
-            from_seq: Some(from),
-            to_seq: Some(to),
-            watch: None,
-            bytes: None,
-            reason: None,
-            what: None,
-        };
+        let loss = Loss::of_run(LossPlace::File, from, to);
         let mut lines = Vec::new();
         push_line(&Event::from(loss), &mut lines);
         self.0.write_all(&lines)

@@ -162,14 +162,8 @@ impl KeptLines {
     fn lost(&mut self, last: Seq, reason: Option<String>, lines: &mut Vec<u8>) {
         if self.next <= last {
             let loss = Loss {
-                place: LossPlace::File,
-                count: last.0 - self.next.0 + 1,
-                from_seq: Some(self.next),
-                to_seq: Some(last),
-                watch: None,
-                bytes: None,
                 reason,
-                what: None,
+                ..Loss::of_run(LossPlace::File, self.next, last)
             };
             push_line(&Event::from(loss), lines);
             self.next = last.next();

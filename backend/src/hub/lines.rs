@@ -160,16 +160,7 @@ async fn next_lines(mut reader: Box<LogReader>) -> Option<(Bytes, Box<LogReader>
             }
         }
         Read::Loss { from, to } => {
-            let loss = Loss {
-                place: LossPlace::Ring,
-                count: to.0 - from.0 + 1,
-                from_seq: Some(from),
-                to_seq: Some(to),
-                watch: None,
-                bytes: None,
-                reason: None,
-                what: None,
-            };
+            let loss = Loss::of_run(LossPlace::Ring, from, to);
             push_line(&Event::from(loss), &mut lines);
         }
     }

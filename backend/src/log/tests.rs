@@ -225,17 +225,7 @@ async fn a_reader_starts_in_the_middle_of_a_chapter_or_at_the_next_record() {
 #[tokio::test(start_paused = true)]
 async fn the_fold_at_the_head_goes_on_with_the_reader_that_comes_with_it() {
     let log = open(RING_BYTES, BODY_BYTES);
-    let started = WatchStarted {
-        watch: "shop/pods".into(),
-        group: "".into(),
-        version: "v1".into(),
-        resource: "pods".into(),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        server: None,
-        aggregated: None,
-    };
+    let started = WatchStarted::plain("shop/pods".into(), "", "pods");
     log.append(Event::from(started)).await.unwrap();
     log.append(modified("a")).await.unwrap();
     let (mut state, mut reader) = log.head().await;
@@ -426,17 +416,7 @@ async fn every_run_has_an_epoch_of_its_own_without_a_dot() {
 /// A watch whose stream opened and ended.
 fn ended_by(cause: Cause) -> Vec<Event> {
     let watch = watchscope_model::WatchName::from("shop/pods");
-    let started = WatchStarted {
-        watch: watch.clone(),
-        group: "".into(),
-        version: "v1".into(),
-        resource: "pods".into(),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        server: None,
-        aggregated: None,
-    };
+    let started = WatchStarted::plain(watch.clone(), "", "pods");
     let opened = StreamOpened {
         watch: watch.clone(),
         stream: StreamId(1),

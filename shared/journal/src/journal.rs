@@ -214,18 +214,7 @@ mod tests {
     /// A journal whose one stream has ended by itself at 0 ms: why is judged at 250 ms.
     fn ended() -> (Journal, Lines) {
         let events: [Event; 3] = [
-            WatchStarted {
-                watch: "shop/pods".into(),
-                group: "".into(),
-                version: "v1".into(),
-                resource: "pods".into(),
-                namespace: None,
-                label_selector: None,
-                field_selector: None,
-                server: None,
-                aggregated: None,
-            }
-            .into(),
+            WatchStarted::plain("shop/pods".into(), "", "pods").into(),
             StreamOpened {
                 watch: "shop/pods".into(),
                 stream: StreamId(1),

@@ -217,19 +217,8 @@ mod tests {
     #[test]
     fn definitions_count_as_bytes_of_a_segment() {
         let (mut sealer, _) = sealer();
-        let started = |name: &str| {
-            Event::from(WatchStarted {
-                watch: WatchName(name.into()),
-                group: "".into(),
-                version: "v1".into(),
-                resource: "pods".into(),
-                namespace: None,
-                label_selector: None,
-                field_selector: None,
-                server: None,
-                aggregated: None,
-            })
-        };
+        let started =
+            |name: &str| Event::from(WatchStarted::plain(WatchName(name.into()), "", "pods"));
         let sealed = (0..200)
             .find_map(|number| {
                 let name = format!("{number}{}", "n".repeat(1_000));

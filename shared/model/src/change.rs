@@ -6,7 +6,7 @@
 use crate::codec::pattern::{Pattern, PatternParts};
 use crate::codec::{Reader, Writer};
 use crate::event::Change;
-use crate::field::{Field, read_field};
+use crate::field::{Field, read_field, write_last};
 
 /// Writes the fields, those that are absent at the end left out.
 pub(crate) fn write_change(change: &Change, writer: &mut Writer<'_>) {
@@ -26,14 +26,6 @@ pub(crate) fn write_change(change: &Change, writer: &mut Writer<'_>) {
     write_last(&change.stray, &mut end, writer);
     write_last(&change.owner, &mut end, writer);
     writer.cut(end);
-}
-
-/// Writes a field that need not be written if those behind it are absent too; `end` is where the last one ends that is not.
-fn write_last<T: Field>(field: &T, end: &mut usize, writer: &mut Writer<'_>) {
-    field.write(writer);
-    if !field.is_absent(writer) {
-        *end = writer.position();
-    }
 }
 
 /// Reads what [`write_change`] wrote.

@@ -545,6 +545,41 @@ impl Event {
     }
 }
 
+impl WatchStarted {
+    /// A watch of a type's `v1` in all namespaces, without selectors.
+    #[must_use]
+    pub fn plain(watch: WatchName, group: &str, resource: &str) -> Self {
+        Self {
+            watch,
+            group: group.into(),
+            version: "v1".into(),
+            resource: resource.into(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            server: None,
+            aggregated: None,
+        }
+    }
+}
+
+impl Loss {
+    /// All records from one to another, both included.
+    #[must_use]
+    pub fn of_run(place: LossPlace, first: Seq, last: Seq) -> Self {
+        Self {
+            place,
+            count: last.0 - first.0 + 1,
+            from_seq: Some(first),
+            to_seq: Some(last),
+            watch: None,
+            bytes: None,
+            reason: None,
+            what: None,
+        }
+    }
+}
+
 impl ConnectionClosed {
     /// One whose server was not asked whether it lives.
     #[must_use]

@@ -125,10 +125,7 @@ macro_rules! fields {
             fn write_present(&self, writer: &mut $crate::codec::Writer<'_>) {
                 let mut end = writer.position();
                 $(
-                    $crate::field::Field::write(&self.$field, writer);
-                    if !$crate::field::Field::is_absent(&self.$field, writer) {
-                        end = writer.position();
-                    }
+                    $crate::field::write_last(&self.$field, &mut end, writer);
                 )*
                 writer.cut(end);
             }
@@ -206,6 +203,14 @@ fn entry<M: SerializeMap, T: serde::Serialize>(
     map: &mut M,
 ) -> Result<(), M::Error> {
     map.serialize_entry(name, value)
+}
+
+/// Writes a field that need not be written if those behind it are absent too; `end` is where the last one ends that is not.
+pub(crate) fn write_last<T: Field>(field: &T, end: &mut usize, writer: &mut Writer<'_>) {
+    field.write(writer);
+    if !field.is_absent(writer) {
+        *end = writer.position();
+    }
 }
 
 macro_rules! leaf {

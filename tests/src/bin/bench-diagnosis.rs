@@ -168,21 +168,7 @@ fn hold(mut auditor: Option<Auditor>) -> Result<()> {
         state.apply(&record);
     };
     let begin = Time(1_795_000_000_000_000);
-    show(
-        WatchStarted {
-            watch: watch(),
-            group: "".into(),
-            version: "v1".into(),
-            resource: "pods".into(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            server: None,
-            aggregated: None,
-        }
-        .into(),
-        begin,
-    );
+    show(WatchStarted::plain(watch(), "", "pods").into(), begin);
     for number in 0..LISTED {
         show(
             change(number, number + 1, ChangeType::Added, Origin::List),

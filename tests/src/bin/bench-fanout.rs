@@ -247,17 +247,7 @@ async fn run_server(token_file: &Path, rate: u64) -> Result<()> {
 }
 
 async fn fill(log: &LogHandle) -> Result<Vec<Arc<Object>>> {
-    let started = WatchStarted {
-        watch: "*/pods".into(),
-        group: "".into(),
-        version: "v1".into(),
-        resource: "pods".into(),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        server: None,
-        aggregated: None,
-    };
+    let started = WatchStarted::plain("*/pods".into(), "", "pods");
     log.append(Event::from(started)).await?;
     let objects: Vec<Arc<Object>> = (0..OBJECTS)
         .map(|number| {

@@ -87,17 +87,7 @@ mod tests {
             state.apply(&record);
         };
         for &(name, phase) in phases {
-            let started = WatchStarted {
-                watch: name.into(),
-                group: "".into(),
-                version: "v1".into(),
-                resource: "pods".into(),
-                namespace: None,
-                label_selector: None,
-                field_selector: None,
-                server: None,
-                aggregated: None,
-            };
+            let started = WatchStarted::plain(name.into(), "", "pods");
             let phase = WatchPhase {
                 watch: name.into(),
                 from: None,

@@ -304,17 +304,7 @@ mod tests {
                 history: History::default(),
                 name,
             };
-            let started = WatchStarted {
-                watch: stage.name.clone(),
-                group: "".into(),
-                version: "v1".into(),
-                resource: "pods".into(),
-                namespace: None,
-                label_selector: None,
-                field_selector: None,
-                server: None,
-                aggregated: None,
-            };
+            let started = WatchStarted::plain(stage.name.clone(), "", "pods");
             stage.take(started.into(), 0);
             stage
         }

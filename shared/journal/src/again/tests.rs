@@ -69,18 +69,7 @@ fn ended(stream: u64) -> Event {
 }
 
 fn started() -> Event {
-    WatchStarted {
-        watch: "shop/pods".into(),
-        group: "".into(),
-        version: "v1".into(),
-        resource: "pods".into(),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        server: None,
-        aggregated: None,
-    }
-    .into()
+    WatchStarted::plain("shop/pods".into(), "", "pods").into()
 }
 
 /// The log of a host that settles before each event, or of one that is 40 ms late and settles behind the last event of each

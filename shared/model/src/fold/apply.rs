@@ -407,18 +407,7 @@ mod tests {
     }
 
     fn started() -> Event {
-        WatchStarted {
-            watch: watch_of_pods(),
-            group: "".into(),
-            version: "v1".into(),
-            resource: "pods".into(),
-            namespace: None,
-            label_selector: None,
-            field_selector: None,
-            server: None,
-            aggregated: None,
-        }
-        .into()
+        WatchStarted::plain(watch_of_pods(), "", "pods").into()
     }
 
     fn added(origin: Origin) -> Event {

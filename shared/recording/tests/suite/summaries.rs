@@ -54,18 +54,7 @@ fn described(summary: &Summary) -> String {
 
 fn started(watch: &str) -> Event {
     use watchscope_model::event::WatchStarted;
-    WatchStarted {
-        watch: watch.into(),
-        group: "".into(),
-        version: "v1".into(),
-        resource: "pods".into(),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-        server: None,
-        aggregated: None,
-    }
-    .into()
+    WatchStarted::plain(watch.into(), "", "pods").into()
 }
 
 fn ended(watch: &str) -> Event {

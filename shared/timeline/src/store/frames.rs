@@ -63,14 +63,8 @@ impl Chapter {
 /// What stands for a record of a kind that this build does not know.
 fn unknown(seq: Seq, at: Time) -> Record {
     let loss = Loss {
-        place: LossPlace::Withheld,
-        count: 1,
-        from_seq: Some(seq),
-        to_seq: Some(seq),
-        watch: None,
-        bytes: None,
         reason: Some("It is of a later version of watchscope.".to_owned()),
-        what: None,
+        ..Loss::of_run(LossPlace::Withheld, seq, seq)
     };
     Record {
         seq,
