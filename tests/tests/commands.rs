@@ -423,6 +423,17 @@ async fn watch_for_a_while_ends_with_zero_and_writes_the_log_and_nothing_else() 
         .collect::<Result<_, _>>()?;
     assert_eq!(records[0]["type"], "log");
     crate::records::numbered_without_holes(&records)?;
+    let connected = records
+        .iter()
+        .find(|record| record["type"] == "cluster.connected");
+    let uid = connected.and_then(|record| record["uid"].as_str());
+    let system = "/api/v1/namespaces/kube-system";
+    let system = http::get(&simulated.origin, system, &[]).await?.json()?;
+    assert_eq!(uid, system["metadata"]["uid"].as_str());
+    assert!(
+        uid.is_some(),
+        "the namespace is there, and the log has its uid"
+    );
     let last: Vec<&str> = records
         .iter()
         .rev()

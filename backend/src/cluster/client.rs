@@ -60,6 +60,17 @@ pub struct ServerVersion {
     pub platform: String,
 }
 
+/// A Namespace, as far as it is used.
+#[derive(Deserialize)]
+struct Namespace {
+    metadata: NamespaceMetadata,
+}
+
+#[derive(Deserialize)]
+struct NamespaceMetadata {
+    uid: String,
+}
+
 /// Why a request has no (good) answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -124,6 +135,19 @@ impl Client {
         const MAX_BYTES: usize = 64 * 1024;
         self.get_json("/version", "application/json", MAX_BYTES)
             .await
+    }
+
+    /// The uid of the namespace `kube-system`: it lasts as long as the cluster's etcd does, a restored one has it too.
+    pub async fn cluster_uid(&self) -> Result<String, ClientError> {
+        const MAX_BYTES: usize = 1 << 20;
+        let namespace: Namespace = self
+            .get_json(
+                "/api/v1/namespaces/kube-system",
+                "application/json",
+                MAX_BYTES,
+            )
+            .await?;
+        Ok(namespace.metadata.uid)
     }
 
     /// Gets a path and reads the answer, which must be 200 and JSON, of at most `limit` bytes.

@@ -68,6 +68,7 @@ fn begun() -> Vec<Event> {
             cluster: "test".into(),
             server: "https://test".into(),
             version: "v1.30.3".into(),
+            uid: None,
         }
         .into(),
         opened(ConnectionId(1)),

@@ -257,6 +257,7 @@ fn a_reset_and_a_relist() -> Story {
             cluster: "canary-cluster".into(),
             server: "https://canary-server".into(),
             version: "v1.36.3".into(),
+            uid: None,
         })
         .watch(PODS, "", "pods")
         .phase(Phase::Listing, PhaseReason::FirstList)

@@ -76,6 +76,8 @@ pub(crate) struct WatchManager {
     /// Names, as typed, that stood for nothing yet: each is watched as "not found yet" until it does, as this.
     waiting: BTreeMap<String, Planned>,
     version: Option<String>,
+    /// The uid of the cluster's namespace `kube-system`, once it could be read.
+    uid: Option<String>,
     is_discovered: bool,
     stopped: watch::Receiver<bool>,
 }
@@ -108,6 +110,7 @@ impl WatchManager {
             started: BTreeMap::new(),
             waiting: BTreeMap::new(),
             version: None,
+            uid: None,
             is_discovered: false,
             stopped,
         }
@@ -168,22 +171,34 @@ impl WatchManager {
         }
     }
 
-    /// Asks the cluster for its version, and logs it when that is news.
+    /// Asks the cluster for its version and for the uid by which it is told from another, and logs them when one is news.
     async fn greet(&mut self) {
-        match self.client.version().await {
-            Ok(version) if self.version.as_ref() != Some(&version.git_version) => {
-                let endpoint = self.cluster.config().endpoint.to_string();
-                let event = ClusterConnected {
-                    cluster: self.name.clone(),
-                    server: endpoint.as_str().into(),
-                    version: version.git_version.as_str().into(),
-                };
-                self.version = Some(version.git_version);
-                let _ = self.log.append(Event::from(event)).await;
+        let version = match self.client.version().await {
+            Ok(version) => version.git_version,
+            Err(error) => {
+                tracing::info!("the cluster does not say its version: {error}");
+                return;
             }
-            Ok(_) => {}
-            Err(error) => tracing::info!("the cluster does not say its version: {error}"),
+        };
+        let uid = match self.client.cluster_uid().await {
+            Ok(uid) => Some(uid),
+            Err(error) => {
+                tracing::debug!("the uid of namespace kube-system is not known: {error}");
+                self.uid.clone()
+            }
+        };
+        if self.version.as_ref() == Some(&version) && self.uid == uid {
+            return;
         }
+        let endpoint = self.cluster.config().endpoint.to_string();
+        let event = ClusterConnected {
+            cluster: self.name.clone(),
+            server: endpoint.as_str().into(),
+            version: version.as_str().into(),
+            uid: uid.as_deref().map(Text::from),
+        };
+        (self.version, self.uid) = (Some(version), uid);
+        let _ = self.log.append(Event::from(event)).await;
     }
 
     /// Finds out which apiservers are wanted now; whether that has changed.

@@ -94,6 +94,9 @@ events! {
         server "server": Text,
         /// The server's `gitVersion`.
         version "version": Text,
+        /// The uid of the namespace `kube-system`, by which one cluster is told from another; absent where it may not be
+        /// read.
+        uid "uid": Option<Text>,
     }
     /// A connection to an apiserver is ready for requests.
     2 "connection.opened" ConnectionOpened {

@@ -181,7 +181,7 @@ fn event() -> impl Strategy<Value = Event> {
     let small = any::<u16>().prop_map(u64::from).boxed();
     prop_oneof![
         8 => change,
-        1 => (text(), text(), text()).prop_map(|(cluster, server, version)| ClusterConnected { cluster, server, version }.into()),
+        1 => (text(), text(), text(), prop::option::of(text())).prop_map(|(cluster, server, version, uid)| ClusterConnected { cluster, server, version, uid }.into()),
         1 => (small.clone(), text(), text(), prop::option::of(text()), prop::option::of(text())).prop_map(|(id, server, remote, alpn, version)| {
             ConnectionOpened { connection: ConnectionId(id % 4), server, remote, alpn, tls: None, version }.into()
         }),

@@ -46,6 +46,9 @@ pub struct ClusterName {
     pub server: String,
     /// The server's version.
     pub version: String,
+    /// The uid of its namespace `kube-system`; empty if that could not be read.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub uid: String,
 }
 
 /// A watch and what it is of.
@@ -107,6 +110,7 @@ impl FileBlock {
             name: text(&cluster.cluster),
             server: text(&cluster.server),
             version: text(&cluster.version),
+            uid: cluster.uid.as_ref().map(text).unwrap_or_default(),
         });
         let watches = state.watches.iter().filter(|(name, _)| !name.is_aside());
         let watches = watches.map(|(name, watch)| Watched {
@@ -164,6 +168,7 @@ mod tests {
                 name: "prod".into(),
                 server: "https://10.0.0.1:6443".into(),
                 version: "v1.33.1".into(),
+                uid: "5c1f".into(),
             }),
             watches: vec![Watched {
                 watch: "shop/pods?app=web".into(),
@@ -182,7 +187,7 @@ mod tests {
     #[test]
     fn it_is_json_that_reads_back() {
         let bytes = block().encode();
-        insta::assert_snapshot!(String::from_utf8(bytes.clone()).unwrap(), @r#"{"watchscope":"0.1.0","redaction":1,"log":"demo","epoch":"e1","cluster":{"name":"prod","server":"https://10.0.0.1:6443","version":"v1.33.1"},"watches":[{"watch":"shop/pods?app=web","group":"","version":"v1","resource":"pods","namespace":"shop","labelSelector":"app=web"}],"form":"extract","withheld":["1 of 2 watches"]}"#);
+        insta::assert_snapshot!(String::from_utf8(bytes.clone()).unwrap(), @r#"{"watchscope":"0.1.0","redaction":1,"log":"demo","epoch":"e1","cluster":{"name":"prod","server":"https://10.0.0.1:6443","version":"v1.33.1","uid":"5c1f"},"watches":[{"watch":"shop/pods?app=web","group":"","version":"v1","resource":"pods","namespace":"shop","labelSelector":"app=web"}],"form":"extract","withheld":["1 of 2 watches"]}"#);
         assert_eq!(FileBlock::decode(&bytes), Ok(block()));
     }
 
@@ -206,6 +211,7 @@ mod tests {
             cluster: "prod".into(),
             server: "https://10.0.0.1:6443".into(),
             version: "v1.33.1".into(),
+            uid: Some("5c1f".into()),
         };
         let events: [Event; 3] = [
             connected.into(),

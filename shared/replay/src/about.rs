@@ -62,6 +62,7 @@ impl About {
                 name: short(&cluster.name),
                 server: short(&cluster.server),
                 version: short(&cluster.version),
+                uid: short(&cluster.uid),
             }),
             form: of.form,
             withheld: withheld(&contents.files),

@@ -160,6 +160,7 @@ impl Run {
                 cluster: "simulated".into(),
                 server: "https://simulated:6443".into(),
                 version: version.to_string().as_str().into(),
+                uid: None,
             };
             self.recorder.record(event.into(), self.now());
         }

@@ -116,6 +116,7 @@ impl Stage {
             cluster: "test".into(),
             server: "https://test".into(),
             version: format!("v1.{minor}.3").as_str().into(),
+            uid: None,
         });
         stage
     }
@@ -2457,6 +2458,7 @@ fn where_any_server_may_answer_the_newest_that_was_seen_decides_what_a_list_may_
                 cluster: "test".into(),
                 server: "https://test".into(),
                 version: said.into(),
+                uid: None,
             });
         }
         stage.after_s(1);

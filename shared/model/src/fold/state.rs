@@ -47,6 +47,8 @@ fields! {
         version "version": Text,
         /// Since when.
         since "since": Moment,
+        /// The uid of its namespace `kube-system`, if that may be read.
+        uid "uid": Option<Text>,
     }
 
     /// An open connection.
@@ -308,12 +310,14 @@ impl Cluster {
             cluster,
             server,
             version,
+            uid,
         } = event.clone();
         Self {
             cluster,
             server,
             version,
             since,
+            uid,
         }
     }
 }

@@ -222,6 +222,7 @@ fn notes(epoch: &str, count: u64) -> Vec<u8> {
         cluster: "prod".into(),
         server: "https://10.0.0.1:6443".into(),
         version: "v1.33.1".into(),
+        uid: None,
     };
     let note = |number: u64| Note {
         author: Author::Story,

@@ -14,6 +14,8 @@ const LEAST: Px = Px::whole(4);
 const MARGIN: Px = Px::whole(8);
 /// A page has room for words beside a seam where it is this wide.
 const PLATE_FROM: Px = Px::whole(600);
+/// What a seam says where the namespace `kube-system` has another uid behind it.
+const ANOTHER_CLUSTER: &str = "another cluster";
 /// From line to line.
 const LINE_HEIGHT: i32 = 16;
 /// The dots in which something ends that was open: where each is, and how strong it is in percent.
@@ -40,16 +42,21 @@ impl Drawer<'_> {
     fn seam_words(&mut self, (start, end): (Px, Px), from: Time, to: Time) {
         let times = (clock(from), clock(to));
         let lasted = duration(to.micros_since(from));
+        let facts = self.picture.store.seam_at(from);
+        let other = facts.is_another_cluster.then_some(ANOTHER_CLUSTER);
+        let plate = |words: String| match other {
+            Some(other) => format!("{words}, {other}"),
+            None => words,
+        };
         if from >= to {
-            let back_us = self.picture.store.clock_back_us(to);
-            let words = match back_us {
+            let words = match facts.clock_back_us {
                 0 => "restarted".to_owned(),
-                _ => format!("restarted, clock {} back", duration(back_us)),
+                back_us => format!("restarted, clock {} back", duration(back_us)),
             };
-            self.plate(end, &words);
+            self.plate(end, &plate(words));
             return;
         }
-        let forms = [
+        let mut forms = [
             vec![
                 "watchscope restarted".to_owned(),
                 format!("{} – {}", times.0, times.1),
@@ -62,6 +69,9 @@ impl Drawer<'_> {
                 lasted.clone(),
             ],
         ];
+        for lines in &mut forms {
+            lines.extend(other.map(str::to_owned));
+        }
         for lines in forms {
             let widest = widest(&lines);
             if end - start >= widest + MARGIN + MARGIN {
@@ -70,7 +80,7 @@ impl Drawer<'_> {
                 return;
             }
         }
-        self.plate(end, &format!("restarted {} – {}", times.0, times.1));
+        self.plate(end, &plate(format!("restarted {} – {}", times.0, times.1)));
     }
 
     /// Words on a plate behind a seam.

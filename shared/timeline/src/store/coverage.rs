@@ -45,6 +45,15 @@ pub struct Stretch {
     pub coverage: Coverage,
 }
 
+/// What there is to say of a seam, besides how long it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SeamFacts {
+    /// By how much the run behind it begins before the end of those before it, in microseconds.
+    pub(crate) clock_back_us: i64,
+    /// Whether the run behind it watched another cluster than the run before it.
+    pub(crate) is_another_cluster: bool,
+}
+
 /// A run of records that have one coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
@@ -112,17 +121,23 @@ impl Store {
         None
     }
 
-    /// By how much a run begins before the end of the runs before it, where a seam without length stands, in microseconds.
-    pub(crate) fn clock_back_us(&self, seam: Time) -> i64 {
+    /// What there is to say of the seam that begins at a time, besides how long it is.
+    pub(crate) fn seam_at(&self, from: Time) -> SeamFacts {
         let mut ended = Time(0);
-        for (place, epoch) in self.epochs.iter().enumerate() {
-            let begins = epoch.begins().filter(|_| place > 0 && ended == seam);
-            if let Some(begins) = begins {
-                return ended.micros_since(begins).max(0);
+        let mut before: Option<&Epoch> = None;
+        for epoch in &self.epochs {
+            if let (Some(before), Some(begins)) = (before, epoch.begins())
+                && ended == from
+            {
+                return SeamFacts {
+                    clock_back_us: ended.micros_since(begins).max(0),
+                    is_another_cluster: before.is_of_another_cluster(epoch),
+                };
             }
             ended = epoch.ends().map_or(ended, |ends| ended.max(ends));
+            before = Some(epoch);
         }
-        0
+        SeamFacts::default()
     }
 
     /// Encoded bytes of the chapters that reach into a stretch of time.

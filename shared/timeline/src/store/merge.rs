@@ -17,6 +17,7 @@ impl Trace {
         merge_sorted(&mut self.pauses, other.pauses, |pause| pause.0.seq);
         merge_sorted(&mut self.asides, other.asides, |aside| aside.moment.seq);
         merge_sorted(&mut self.notes, other.notes, |note| note.0.seq);
+        self.cluster_uid = self.cluster_uid.take().or(other.cluster_uid);
         self.story_over = self.story_over.max(other.story_over);
         for (place, watch) in other.watches.into_iter().enumerate() {
             if let Some(watch) = watch {

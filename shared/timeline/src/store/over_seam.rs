@@ -17,6 +17,11 @@ impl Store {
             let (Some(before), Some(after)) = (earlier.last(), later.first_mut()) else {
                 continue;
             };
+            if before.is_of_another_cluster(after) {
+                // What the one holds says nothing of the other.
+                after.forget_compared();
+                continue;
+            }
             let lists = after.uncompared_lists(before.number);
             if lists.is_empty() {
                 continue;
@@ -37,6 +42,21 @@ impl Store {
 }
 
 impl Epoch {
+    /// Whether two runs watched different clusters, as far as both are known.
+    pub(super) fn is_of_another_cluster(&self, other: &Self) -> bool {
+        let uids = self.trace.cluster_uid.as_ref();
+        uids.zip(other.trace.cluster_uid.as_ref())
+            .is_some_and(|(uid, other)| uid != other)
+    }
+
+    fn forget_compared(&mut self) {
+        for watch in self.trace.watches.iter_mut().flatten() {
+            if let Some(list) = watch.lists.first_mut() {
+                list.compared = None;
+            }
+        }
+    }
+
     /// The first list of each watch that is loaded from the begin of the run on, and not compared with this run.
     fn uncompared_lists(&self, before: u32) -> Vec<(WatchId, Seq)> {
         let watches = (0..).map(WatchId).zip(&self.trace.watches);

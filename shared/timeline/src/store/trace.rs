@@ -75,6 +75,8 @@ pub(crate) struct Trace {
     pub(crate) asides: Vec<AsideMark>,
     /// Lines of narrators and people.
     pub(crate) notes: Vec<(Moment, String)>,
+    /// The uid of the cluster, if it is known.
+    pub(crate) cluster_uid: Option<Text>,
     /// When the last story was over.
     pub(crate) story_over: Option<Moment>,
     /// Until when what opens here is known to last: the end of the chapter, or the live head.
@@ -165,6 +167,7 @@ impl Trace {
             seq: state.seq,
             at: state.at,
         };
+        self.take_cluster(state);
         for open in state.findings.values() {
             self.open_finding(open, until, told);
         }
@@ -248,6 +251,7 @@ impl Trace {
         }
         state.apply(record);
         match event {
+            Event::ClusterConnected(_) => self.take_cluster(state),
             Event::ConnectionOpened(opened) => {
                 names.server(&opened.remote);
                 let what = ConnectionSpan {
@@ -312,6 +316,13 @@ impl Trace {
                 trace.started = Some(now);
                 trace.server.clone_from(&watch.server);
             }
+        }
+    }
+
+    fn take_cluster(&mut self, state: &State) {
+        let cluster = state.cluster.as_ref();
+        if let Some(uid) = cluster.and_then(|cluster| cluster.uid.as_ref()) {
+            self.cluster_uid = Some(uid.clone());
         }
     }
 

@@ -1,5 +1,6 @@
 //! The past that is not here: what is known of it, what is asked for, and how each kind of nothing looks.
 
+use watchscope_model::event::ClusterConnected;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{Seq, Time};
@@ -366,6 +367,52 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
     list(&mut store, &old, 7, listed);
     store.chapter(&old.chapter(0, count - 1)).unwrap();
     assert!(!says(&store, at(80.0)).contains("over the seam"));
+}
+
+#[test]
+fn a_seam_between_two_clusters_says_so_and_nothing_is_compared_over_it() {
+    let connected = |uid: Option<&str>| ClusterConnected {
+        cluster: "prod".into(),
+        server: "https://10.0.0.1:6443".into(),
+        version: "v1.33.1".into(),
+        uid: uid.map(Into::into),
+    };
+    let drawn = |before: Option<&str>, after: Option<&str>, is_known_late: bool| {
+        let (old, new) = runs_that_differ();
+        let (mut first, mut second) = (Log::new("a"), Log::new("b"));
+        first.push(-1.0, connected(before));
+        for record in &old.records {
+            first.push_at(record.at, record.event.clone());
+        }
+        if !is_known_late {
+            second.push(59.0, connected(after));
+        }
+        for record in &new.records {
+            second.push_at(record.at, record.event.clone());
+        }
+        if is_known_late {
+            second.push(70.0, connected(after));
+        }
+        let mut store = Store::default();
+        first.send_all(&mut store);
+        second.send_all(&mut store);
+        says(&store, at(80.0))
+    };
+    for is_known_late in [false, true] {
+        let other = drawn(Some("5c1f"), Some("77aa"), is_known_late);
+        assert!(other.contains("another cluster"), "{other}");
+        assert!(!other.contains("over the seam"), "{other}");
+        for (before, after) in [
+            (Some("5c1f"), Some("5c1f")),
+            (None, Some("5c1f")),
+            (Some("5c1f"), None),
+            (None, None),
+        ] {
+            let same = drawn(before, after, is_known_late);
+            assert!(!same.contains("another cluster"), "{same}");
+            assert!(same.contains("over the seam"), "{same}");
+        }
+    }
 }
 
 #[test]

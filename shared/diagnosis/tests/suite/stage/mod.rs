@@ -874,6 +874,7 @@ impl Stage {
             cluster: "test".into(),
             server: "https://10.0.0.1:6443".into(),
             version: version.into(),
+            uid: None,
         });
         self
     }
