@@ -51,7 +51,7 @@ pub(crate) fn demo(
 /// Builds the binary around the page that lies in dist/.
 pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> Result<PathBuf> {
     let mut command = project.cargo("build");
-    command.args(["--package", "watchscope", "--bin", "watchscope"]);
+    command.args(["--package", "watchscope-binary", "--bin", "watchscope"]);
     if release {
         command.arg("--release");
     }
@@ -64,6 +64,16 @@ pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> 
     folder.push(if release { "release" } else { "debug" });
     let name = format!("watchscope{}", std::env::consts::EXE_SUFFIX);
     Ok(folder.join(name))
+}
+
+/// The same for tests: with what they are compiled with, so that nothing is compiled twice. Cargo gives a crate the features
+/// that all selected packages want of it, and their tests.
+pub(crate) fn binary_of_tests(project: &Project) -> Result<PathBuf> {
+    let mut command = project.cargo("build");
+    command.args(["--tests", "--bins"]);
+    shell::step("building watchscope", || shell::run(&mut command))?;
+    let name = format!("watchscope{}", std::env::consts::EXE_SUFFIX);
+    Ok(project.target().join("debug").join(name))
 }
 
 /// Replaces this process, so that signals and the exit code are the command's own.

@@ -28,14 +28,19 @@ const LONG_CASES: &str = "10000";
 /// Runs all tests; the last line of all is `N passed, N failed, N skipped`, also when they fail.
 pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<ExitCode> {
     let start = Instant::now();
-    // Go's compiler and linker use the core that the page's last steps leave idle.
-    let (programs, page) = thread::scope(|scope| {
+    // The page is compiled by one core for most of the time, and no test needs it to be compiled.
+    let (programs, digests, tests) = thread::scope(|scope| {
         let programs = scope.spawn(|| programs(project));
-        let page = page_and_binary(project, installs, long);
-        (programs.join(), page)
+        let page = scope.spawn(|| page_and_digests(project, installs, long));
+        let tests = shell::step("building the tests", || {
+            shell::run(project.cargo("build").arg("--tests"))
+        });
+        (programs.join(), page.join(), tests)
     });
     let programs = programs.map_err(|_| anyhow!("building the programs panicked"))??;
-    let (digests, binary) = page?;
+    let digests = digests.map_err(|_| anyhow!("building the page panicked"))??;
+    tests?;
+    let binary = build::binary_of_tests(project)?;
     let browser = browser::ensure(installs)?;
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
@@ -53,17 +58,14 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         // Such machines are shared and slow; patience costs time only where a test fails.
         variables.push(("WATCHSCOPE_TEST_PATIENCE", "4".into()));
     }
-    let mut command = project.cargo("test");
-    command.arg("--no-fail-fast");
-    eprintln!("» running the tests");
-    let mut counts = Counts::default();
     if long {
         variables.push(("PROPTEST_CASES", LONG_CASES.into()));
-        counts = side_by_side::run(project, &variables)?;
-        command.arg("--doc");
     }
-    command.envs(variables);
-    counts.add(counted(&mut command)?);
+    eprintln!("» running the tests");
+    let mut counts = side_by_side::run(project, &variables, long)?;
+    let mut examples = project.cargo("test");
+    examples.arg("--doc").envs(variables);
+    counts.add(counted(&mut examples)?);
     let mut counts = counts.settled();
     let mut mutants = mutate::list(project)?;
     if !long {
@@ -128,20 +130,14 @@ fn programs(project: &Project) -> Result<Vec<(&'static str, OsString)>> {
     Ok(found)
 }
 
-/// The page, and with it the folder of digests and the binary.
-fn page_and_binary(
-    project: &Project,
-    installs: Installs,
-    long: bool,
-) -> Result<(PathBuf, PathBuf)> {
+/// The page, and with it the folder of digests, which is returned.
+fn page_and_digests(project: &Project, installs: Installs, long: bool) -> Result<PathBuf> {
     if long {
         // Nothing else builds it, and the cut into parts depends on how it is compiled.
         page::build(project, installs, PageProfile::Dev)?;
     }
     page::build(project, installs, PageProfile::Release)?;
-    let digests = page::build_digests(project, installs)?;
-    let binary = build::binary(project, false, None)?;
-    Ok((digests, binary))
+    page::build_digests(project, installs)
 }
 
 /// Runs a command of tests, passing on what it writes, and counts.

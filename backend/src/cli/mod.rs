@@ -29,9 +29,10 @@ use self::args::{Command, TokenArgs};
 use self::exit::Failure;
 use self::file::Refused;
 use crate::control::{Folders, TokenRequest, token};
+use crate::web::EmbeddedPage;
 
-/// Runs the command line of this process. Must be called inside a tokio runtime.
-pub async fn run() -> ExitCode {
+/// Runs the command line of this process, with the page that its binary carries. Must be called inside a tokio runtime.
+pub async fn run(page: EmbeddedPage) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = match file::parse(&arguments) {
         Ok(cli) => cli,
@@ -52,11 +53,11 @@ pub async fn run() -> ExitCode {
     };
     log_to_stderr();
     let ended = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
-        Command::Serve(args) => serve::serve(args).await,
-        Command::Demo(args) => serve::demo(args).await,
+        Command::Serve(args) => serve::serve(args, page).await,
+        Command::Demo(args) => serve::demo(args, page).await,
         Command::Watch(args) => watch::watch(args).await,
         Command::Record(args) => record::record(args).await,
-        Command::Replay(args) => replay::replay(args).await,
+        Command::Replay(args) => replay::replay(args, page).await,
         Command::Audit(args) => audit::audit(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Lessons(args) => lessons::lessons(&args),

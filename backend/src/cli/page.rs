@@ -18,13 +18,16 @@ use crate::scrape::Scraper;
 use crate::session::{BROWSER_LINK_LIFETIME, Base, LINK_LIFETIME, Link, Sessions, TokenFile};
 use crate::stop::stopped;
 use crate::web::listen::{Listen, link_base};
-use crate::web::{self, Limits, Policy, Refusals, Traffic, WebConfig, health};
+use crate::web::{
+    self, EmbeddedPage, Limits, PageSource, Policy, Refusals, Traffic, WebConfig, health,
+};
 
 /// What was asked of the page, judged before anything is tried: wrong usage is told before what fails.
 pub(super) struct Plan {
     listen: Listen,
     hosts: AllowedHosts,
     args: ListenArgs,
+    embedded: EmbeddedPage,
 }
 
 /// A page that listens and has not been announced yet.
@@ -37,6 +40,7 @@ pub(super) struct Page {
     base: Base,
     control: Option<ControlSocket>,
     args: ListenArgs,
+    embedded: EmbeddedPage,
 }
 
 impl Plan {
@@ -44,7 +48,7 @@ impl Plan {
     ///
     /// # Errors
     /// With exit code 2.
-    pub(super) fn of(args: ListenArgs) -> Result<Self, Failure> {
+    pub(super) fn of(args: ListenArgs, embedded: EmbeddedPage) -> Result<Self, Failure> {
         let hosts = AllowedHosts::new(&args.allow_host).map_err(Failure::usage)?;
         let listen = args.listen.map_or(Listen::Default, Listen::At);
         listen.check(&hosts).map_err(Failure::usage)?;
@@ -52,6 +56,7 @@ impl Plan {
             listen,
             hosts,
             args,
+            embedded,
         })
     }
 
@@ -64,6 +69,7 @@ impl Plan {
             listen,
             hosts,
             args,
+            embedded,
         } = self;
         let token_file = match &args.token_file {
             None => None,
@@ -94,6 +100,7 @@ impl Plan {
             control,
             hosts,
             args,
+            embedded,
         })
     }
 }
@@ -125,7 +132,10 @@ impl Page {
                     sessions: self.sessions.clone(),
                     token_file: self.token_file.clone(),
                 },
-                ui_dir: self.args.ui_dir.clone(),
+                page: match &self.args.ui_dir {
+                    Some(folder) => PageSource::Folder(folder.clone()),
+                    None => PageSource::Embedded(self.embedded),
+                },
                 refusals: Arc::clone(&refusals),
             },
         );
@@ -210,7 +220,7 @@ impl Page {
                 tracing::info!("no browser was opened ({error}); open the link above");
             }
         }
-        if web::IS_STUB {
+        if self.embedded.is_stub {
             tracing::warn!(
                 "this binary was built without the page; `cargo xtask build --release` builds it whole"
             );

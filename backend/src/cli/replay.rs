@@ -11,13 +11,14 @@ use crate::hub::LogHub;
 use crate::recordings::{JoinError, Joined};
 use crate::replay::{Replay, name_of};
 use crate::stop::stopped;
+use crate::web::EmbeddedPage;
 
 /// Serves the page over recordings of one log.
 ///
 /// # Errors
 /// Exit code 1 if they cannot be read, 2 if they are of several logs.
-pub(super) async fn replay(args: ReplayArgs) -> Result<(), Failure> {
-    let plan = Plan::of(args.listen)?;
+pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), Failure> {
+    let plan = Plan::of(args.listen, page)?;
     let opened = tokio::task::block_in_place(|| {
         let joined = Joined::open(&args.files, args.log.as_deref()).map_err(joining)?;
         for file in joined.files() {

@@ -29,6 +29,7 @@ use crate::recordings::HostDisk;
 use crate::stop::stopped;
 use crate::transport::Protocols;
 use crate::upstream::Servers;
+use crate::web::EmbeddedPage;
 
 /// How long watches and viewers may take to end in order.
 const GOODBYE: Duration = Duration::from_secs(5);
@@ -36,8 +37,8 @@ const GOODBYE: Duration = Duration::from_secs(5);
 const LAST_WRITES: Duration = Duration::from_secs(8);
 
 /// Watches a cluster and serves the page.
-pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
-    let plan = Plan::of(args.listen)?;
+pub(super) async fn serve(args: ServeArgs, page: EmbeddedPage) -> Result<(), Failure> {
+    let plan = Plan::of(args.listen, page)?;
     limits_are_errors().map_err(Failure::failed)?;
     let source = lookup(&args.cluster);
     let settings = Settings {
@@ -81,8 +82,8 @@ pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
 }
 
 /// The same on a simulated cluster.
-pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
-    let plan = Plan::of(args.listen)?;
+pub(super) async fn demo(args: DemoArgs, page: EmbeddedPage) -> Result<(), Failure> {
+    let plan = Plan::of(args.listen, page)?;
     limits_are_errors().map_err(Failure::failed)?;
     let seed = args.cluster.seed;
     let script = script(args.cluster)?;

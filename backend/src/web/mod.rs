@@ -24,7 +24,7 @@ mod stream;
 mod upgrade;
 
 pub use checks::Policy;
-pub use page::IS_STUB;
+pub use page::{EmbeddedPage, PageSource};
 pub use refusals::{Refusal, Refusals};
 pub use routes::{MAX_OPENING_SOCKETS, WebConfig, router};
 pub use server::{Limits, Traffic, serve};

@@ -13,7 +13,7 @@ use http::header::{
     HeaderMap, HeaderValue, IF_NONE_MATCH, VARY,
 };
 use http::{StatusCode, Uri};
-use rust_embed::{EmbeddedFile, RustEmbed};
+use rust_embed::EmbeddedFile;
 use tower::ServiceBuilder;
 use tower_http::services::ServeDir;
 
@@ -27,20 +27,39 @@ const HASH_DIGITS: usize = 16;
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const ASK_EACH_TIME: HeaderValue = HeaderValue::from_static("no-cache");
 
-#[derive(RustEmbed)]
-#[folder = "$OUT_DIR/ui"]
-struct Embedded;
+/// The files of the page that a binary carries.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddedPage {
+    /// Finds a file by its name.
+    pub get: fn(&str) -> Option<EmbeddedFile>,
+    /// Whether the binary was built without the page, and this is a stub in its place.
+    pub is_stub: bool,
+}
 
-/// Whether this binary was built without the page and serves a stub in its place.
-pub const IS_STUB: bool = cfg!(ui_stub);
+impl EmbeddedPage {
+    /// No page: none of its files is found.
+    pub const NONE: Self = Self {
+        get: |_| None,
+        is_stub: true,
+    };
+}
+
+/// Where the files of the page come from.
+#[derive(Clone, Debug)]
+pub enum PageSource {
+    /// The binary.
+    Embedded(EmbeddedPage),
+    /// A folder.
+    Folder(PathBuf),
+}
 
 /// The routes of the page: everything that no other route takes.
-pub(super) fn router<S>(ui_dir: Option<PathBuf>) -> Router<S>
+pub(super) fn router<S>(source: PageSource) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
-    match ui_dir {
-        Some(folder) => {
+    match source {
+        PageSource::Folder(folder) => {
             let files = ServeDir::new(&folder)
                 .precompressed_br()
                 .precompressed_gzip();
@@ -64,7 +83,11 @@ where
                 .fallback_service(get_service(service.service(files)))
                 .layer(from_fn(policy))
         }
-        None => Router::new().fallback_service(get(embedded)),
+        PageSource::Embedded(page) => {
+            let answer =
+                move |uri: Uri, headers: HeaderMap| async move { embedded(page, &uri, &headers) };
+            Router::new().fallback_service(get(answer))
+        }
     }
 }
 
@@ -88,19 +111,23 @@ fn allow(response: &mut Response, policy: Option<HeaderValue>) {
     }
 }
 
-async fn embedded(uri: Uri, headers: HeaderMap) -> Response {
-    let name = name_of(&uri);
+fn embedded(page: EmbeddedPage, uri: &Uri, headers: &HeaderMap) -> Response {
+    let name = name_of(uri);
     // The compressed twins are answers to Accept-Encoding, not files of their own.
     let plain = (!name.ends_with(".br") && !name.ends_with(".gz"))
-        .then(|| Embedded::get(name))
+        .then(|| (page.get)(name))
         .flatten();
     match plain {
         Some(plain) => {
             let policy = (name == INDEX)
                 .then(|| policy_of(&String::from_utf8_lossy(&plain.data)))
                 .flatten();
-            let mut response = file(name, plain, &headers, Embedded::get);
+            let mut response = file(name, plain, headers, page.get);
             allow(&mut response, policy);
+            if page.is_stub {
+                let mark = HeaderValue::from_static("1");
+                response.headers_mut().insert("x-ui-stub", mark);
+            }
             response
         }
         None => (StatusCode::NOT_FOUND, "there is no such page\n").into_response(),
@@ -157,9 +184,6 @@ fn file(
     if let Some(encoding) = encoding {
         answer.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
-    if IS_STUB {
-        answer.insert("x-ui-stub", HeaderValue::from_static("1"));
-    }
     response
 }
 
@@ -213,7 +237,7 @@ fn accepts(headers: &HeaderMap, coding: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use axum::body::{Body, to_bytes};
     use http::Request;
     use rust_embed::Metadata;
@@ -276,6 +300,12 @@ mod tests {
         }
     }
 
+    /// A page of one short file.
+    pub(crate) const SHORT: EmbeddedPage = EmbeddedPage {
+        get: |name| (name == INDEX).then(|| embedded_file("<!doctype html>", 1)),
+        is_stub: false,
+    };
+
     #[tokio::test]
     async fn the_smallest_twin_that_is_accepted_is_served_under_the_plain_type() {
         let twins = |name: &str| match name {
@@ -337,13 +367,9 @@ mod tests {
 
     #[tokio::test]
     async fn the_embedded_page_answers_at_the_root_and_nothing_else_is_found() {
-        let router: Router = router(None);
+        let router: Router = router(PageSource::Embedded(SHORT));
         let (status, body) = ask(&router, "/").await;
-        assert_eq!(status, StatusCode::OK);
-        assert!(
-            body.starts_with("<!doctype html>") || body.starts_with("<!DOCTYPE html>"),
-            "{body}"
-        );
+        assert_eq!((status, body.as_str()), (StatusCode::OK, "<!doctype html>"));
         for absent in [
             "/nothing.js",
             "//index.html.br",

@@ -1,6 +1,5 @@
 //! The routes behind the checks: session, records, state, objects, and the socket's upgrade.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -20,6 +19,7 @@ use tokio::sync::Semaphore;
 use watchscope_model::wire::PROTOCOL_VERSION;
 
 use super::checks::{Pass, Policy, all_cookies, bearer, page_scheme};
+use super::page::PageSource;
 use super::refusals::{Refusal, Refusals, Refused};
 use super::server::Connection;
 use super::upgrade::Upgrade;
@@ -40,15 +40,15 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub struct WebConfig {
     /// Names, sessions and the token file.
     pub policy: Policy,
-    /// Serves the page from this folder instead of the binary.
-    pub ui_dir: Option<PathBuf>,
+    /// Where the page's files come from.
+    pub page: PageSource,
     /// Where refusals are counted.
     pub refusals: Arc<Refusals>,
 }
 
 /// The router of the data port. Every route, the page included, stands behind the checks.
 pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
-    let ui_dir = config.ui_dir.clone();
+    let page_source = config.page.clone();
     let web = Arc::new(Web {
         hub,
         config,
@@ -63,10 +63,12 @@ pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
         .route("/api/records", get(records::<H>))
         .route("/api/state", get(state::<H>))
         .route("/api/objects/{position}", get(object::<H>))
-        .merge(page::router(ui_dir).layer(middleware::from_fn_with_state(
-            Arc::clone(&web),
-            bring_session::<H>,
-        )))
+        .merge(
+            page::router(page_source).layer(middleware::from_fn_with_state(
+                Arc::clone(&web),
+                bring_session::<H>,
+            )),
+        )
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::<H>))
         .layer(middleware::map_response(headers::secure))
         .with_state(web)

@@ -35,7 +35,7 @@ use watchscope::hub::LogHub;
 use watchscope::log::{LogConfig, LogHandle};
 use watchscope::origin::AllowedHosts;
 use watchscope::session::{Sessions, TokenFile};
-use watchscope::web::{Limits, Policy, WebConfig, router, serve};
+use watchscope::web::{EmbeddedPage, Limits, PageSource, Policy, WebConfig, router, serve};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::event::{Change, WatchStarted};
 use watchscope_model::vocabulary::{ChangeType, Origin};
@@ -225,7 +225,7 @@ async fn run_server(token_file: &Path, rate: u64) -> Result<()> {
             sessions: Sessions::new(),
             token_file: Some(TokenFile::open(token_file)?),
         },
-        ui_dir: None,
+        page: PageSource::Embedded(EmbeddedPage::NONE),
         refusals: Arc::default(),
     };
     tokio::spawn(produce(log, objects, rate));

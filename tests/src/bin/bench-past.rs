@@ -44,10 +44,10 @@ const SIZE_PX: (u32, u32) = (1_600, 1_000);
 const WATCH: &str = "
     const wall = () => performance.timeOrigin + performance.now();
     let overview = 0, looked = 0;
-    const fill = CanvasRenderingContext2D.prototype.fillRect;
-    CanvasRenderingContext2D.prototype.fillRect = function (...area) {
+    const put = CanvasRenderingContext2D.prototype.putImageData;
+    CanvasRenderingContext2D.prototype.putImageData = function (...image) {
         if (this.canvas.id === 'overview-strip') overview = wall();
-        return fill.apply(this, area);
+        return put.apply(this, image);
     };
     window.isWhole = ({coverage}) => {
         const kept = coverage.filter(of => of.is === 'Loaded' || of.is === 'NotLoaded');

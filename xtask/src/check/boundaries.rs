@@ -63,6 +63,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("watchscope", SHARED),
+    ("watchscope-binary", &["watchscope"]),
     (
         "watchscope-app",
         &["watchscope-log", "watchscope-model", "watchscope-timeline"],

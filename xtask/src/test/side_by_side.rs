@@ -1,7 +1,7 @@
-//! Runs test programs side by side, one a core: under `--long` each spends most of its time in a single property.
+//! Runs test programs side by side, one a core, so that none waits for the last test of another.
 //!
-//! cargo runs one program after the other. What a program says goes to a file in target/long-tests/, to be looked at
-//! while it runs, and is passed on whole when it ends.
+//! cargo would run one program after the other. What a program says goes to a file in target/test-logs/, to be looked at
+//! while it runs, and is passed on whole when it ends. The stories come last, each line of theirs as it is said.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -16,14 +16,16 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 
 use super::counts::Counts;
-use super::pass_on;
+use super::{counted, pass_on};
 use crate::project::Project;
 use crate::test_programs::{self, TestProgram};
 
 /// Programs that take longest, in that order, so that none is left to run alone at the end; others follow as they come.
-const LONGEST_FIRST: &[&str] = &["world", "codec", "healthy", "clients", "schedules", "demo"];
+const LONGEST_FIRST: &[&str] = &["suite", "world", "codec", "clients", "schedules"];
 /// The package whose tests start servers and browsers and wait for them by the clock: they run when all else has ended.
 const BY_THE_CLOCK: &str = "watchscope-tests";
+/// So many of its tests run at once for each core, since they wait most of the time.
+const WAITING_PER_CORE: usize = 2;
 
 /// One executable of tests.
 struct Program {
@@ -37,23 +39,26 @@ struct Program {
     executable: PathBuf,
 }
 
-/// Builds all test programs and runs all their tests, the long ones too, with these variables.
-pub(super) fn run(project: &Project, variables: &[(&str, OsString)]) -> Result<Counts> {
+/// Builds all test programs and runs their tests with these variables; the long ones too if they are asked for.
+pub(super) fn run(project: &Project, variables: &[(&str, OsString)], long: bool) -> Result<Counts> {
     let mut programs = programs(project, variables)?;
     programs.sort_by_key(|program| program.turn);
     let (last, first): (Vec<_>, Vec<_>) = programs
         .into_iter()
         .partition(|program| program.by_the_clock);
-    let logs = project.target().join("long-tests");
+    let logs = project.target().join("test-logs");
     fs::create_dir_all(&logs).with_context(|| format!("making {}", logs.display()))?;
     let job = Job {
         variables,
+        long,
         logs: &logs,
         counts: Mutex::default(),
     };
     let cores = thread::available_parallelism()?.get();
     job.run_all(first, cores)?;
-    job.run_all(last, 1)?;
+    for program in last {
+        job.run_aloud(&program, cores * WAITING_PER_CORE)?;
+    }
     Ok(job
         .counts
         .into_inner()
@@ -63,6 +68,7 @@ pub(super) fn run(project: &Project, variables: &[(&str, OsString)]) -> Result<C
 /// What the programs run with, and what they counted so far.
 struct Job<'a> {
     variables: &'a [(&'a str, OsString)],
+    long: bool,
     logs: &'a Path,
     counts: Mutex<Counts>,
 }
@@ -92,6 +98,7 @@ impl Job<'_> {
         })
     }
 
+    /// Runs a program, and passes on what it said when it has ended.
     fn run_one(&self, program: &Program) -> Result<()> {
         let name = &program.name;
         eprintln!("  {name}: begun");
@@ -100,27 +107,51 @@ impl Job<'_> {
             .logs
             .join(format!("{}.log", name.replace(['/', ' '], "-")));
         let log = File::create(&path).with_context(|| format!("making {}", path.display()))?;
-        let status = Command::new(&program.executable)
-            .arg("--include-ignored")
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .env("CARGO_MANIFEST_DIR", &program.folder)
-            .current_dir(&program.folder)
-            .stdin(Stdio::null())
+        let status = self
+            .command(program)
             .stdout(log.try_clone()?)
             .stderr(log)
             .status()
             .with_context(|| format!("starting {}", program.executable.display()))?;
-        let seconds = start.elapsed().as_secs();
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock, so that what programs said is not mixed.
-        println!(
-            "\n     Ran {name} in {} min {:02} s",
-            seconds / 60,
-            seconds % 60
-        );
+        say_that_it_ran(name, start);
         counts.add(pass_on(File::open(&path)?, io::stdout())?.ended(status));
         Ok(())
     }
+
+    /// Runs a program with so many tests at once, and passes on each line as it is said.
+    fn run_aloud(&self, program: &Program, at_once: usize) -> Result<()> {
+        let start = Instant::now();
+        let mut command = self.command(program);
+        let counted = counted(command.arg(format!("--test-threads={at_once}")))?;
+        say_that_it_ran(&program.name, start);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.add(counted);
+        Ok(())
+    }
+
+    fn command(&self, program: &Program) -> Command {
+        let mut command = Command::new(&program.executable);
+        if self.long {
+            command.arg("--include-ignored");
+        }
+        command
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .env("CARGO_MANIFEST_DIR", &program.folder)
+            .current_dir(&program.folder)
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+fn say_that_it_ran(name: &str, start: Instant) {
+    let seconds = start.elapsed().as_secs();
+    println!(
+        "\n     Ran {name} in {} min {:02} s",
+        seconds / 60,
+        seconds % 60
+    );
 }
 
 /// Builds and names all test programs of the default members.

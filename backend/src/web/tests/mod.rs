@@ -19,7 +19,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
-use super::{Limits, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
+use super::page::tests::SHORT;
+use super::{Limits, PageSource, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
 use crate::hub::api::{BadPosition, Close, Hub, JsonLines, ObjectError, Outgoing, Viewer};
 use crate::origin::{AllowedHosts, Scheme};
 use crate::session::{LINK_LIFETIME, Sessions, TokenFile};
@@ -170,7 +171,7 @@ impl World {
         };
         let config = WebConfig {
             policy,
-            ui_dir: None,
+            page: PageSource::Embedded(SHORT),
             refusals: Arc::clone(&refusals),
         };
         let (stop, stopped) = oneshot::channel();

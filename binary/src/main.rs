@@ -1,0 +1,29 @@
+//! The program watchscope: the backend, with the page in it.
+//!
+//! It is a package of its own, so that a new page makes cargo build nothing else anew.
+
+use std::process::ExitCode;
+
+use rust_embed::RustEmbed;
+use watchscope::web::EmbeddedPage;
+
+/// The files of dist/, or a stub (`build.rs`).
+#[derive(RustEmbed)]
+#[folder = "$OUT_DIR/ui"]
+struct Files;
+
+const PAGE: EmbeddedPage = EmbeddedPage {
+    get: <Files as RustEmbed>::get,
+    is_stub: cfg!(ui_stub),
+};
+
+fn main() -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("the system lets a process have threads and timers");
+    let code = runtime.block_on(watchscope::cli::run(PAGE));
+    // A read of standard input that never ends must not hold the process.
+    runtime.shutdown_background();
+    code
+}
