@@ -392,7 +392,7 @@ pub(super) mod tests {
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("index.html"), "from the folder").unwrap();
         std::fs::write(parent.path().join("outside"), "secret").unwrap();
-        let router: Router = router(Some(folder));
+        let router: Router = router(PageSource::Folder(folder));
         assert_eq!(
             ask(&router, "/").await,
             (StatusCode::OK, "from the folder".to_owned())
@@ -420,7 +420,7 @@ pub(super) mod tests {
             "<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'sha256-x'\">";
         std::fs::write(folder.path().join(INDEX), carries).unwrap();
         std::fs::write(folder.path().join("other.html"), carries).unwrap();
-        let router: Router = router(Some(folder.path().to_owned()));
+        let router: Router = router(PageSource::Folder(folder.path().to_owned()));
         for (path, policy) in [
             ("/", Some("script-src 'sha256-x'; frame-ancestors 'self'")),
             (
