@@ -171,7 +171,7 @@ impl WatchManager {
         }
     }
 
-    /// Asks the cluster for its version and for the uid by which it is told from another, and logs them when one is news.
+    /// Asks the cluster for its version and for the uid by which it differs from another, and logs them when one is news.
     async fn greet(&mut self) {
         let version = match self.client.version().await {
             Ok(version) => version.git_version,

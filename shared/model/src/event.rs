@@ -94,7 +94,7 @@ events! {
         server "server": Text,
         /// The server's `gitVersion`.
         version "version": Text,
-        /// The uid of the namespace `kube-system`, by which one cluster is told from another; absent where it may not be
+        /// The uid of the namespace `kube-system`, by which one cluster differs from another; absent where it may not be
         /// read.
         uid "uid": Option<Text>,
     }

@@ -262,6 +262,7 @@ fn a_live_log_of_many_mebibytes_is_cut_into_chapters() {
         name: "prod".into(),
         server: "https://10.0.0.1:6443".into(),
         version: "v1.33.1".into(),
+        ..ClusterName::default()
     };
     assert_eq!(contents.files[0].cluster, Some(cluster));
 }
