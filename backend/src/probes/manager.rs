@@ -182,10 +182,8 @@ impl WatchManager {
         };
         let uid = match self.client.cluster_uid().await {
             Ok(uid) => Some(uid),
-            Err(error) => {
-                tracing::debug!("the uid of namespace kube-system is not known: {error}");
-                self.uid.clone()
-            }
+            // Many may not read it; what a refusal says stands in no log.
+            Err(_) => self.uid.clone(),
         };
         if self.version.as_ref() == Some(&version) && self.uid == uid {
             return;
