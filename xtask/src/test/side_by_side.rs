@@ -22,8 +22,9 @@ use crate::test_programs::{self, TestProgram};
 
 /// Programs that take longest, in that order, so that none is left to run alone at the end; others follow as they come.
 const LONGEST_FIRST: &[&str] = &["suite", "world", "codec", "clients", "schedules"];
-/// The package whose tests start servers and browsers and wait for them by the clock: they run when all else has ended.
-const BY_THE_CLOCK: &str = "watchscope-tests";
+/// The packages whose tests use sockets, servers and browsers, and wait for them by the clock: they run when all else has
+/// ended.
+const BY_THE_CLOCK: [&str; 2] = ["watchscope", "watchscope-tests"];
 /// So many of its tests run at once for each core, since they wait most of the time.
 const WAITING_PER_CORE: usize = 2;
 
@@ -176,7 +177,7 @@ fn program(project: &Project, built: TestProgram) -> Program {
             .iter()
             .position(|slow| *slow == target.name)
             .unwrap_or(LONGEST_FIRST.len()),
-        by_the_clock: package.name.as_str() == BY_THE_CLOCK,
+        by_the_clock: BY_THE_CLOCK.contains(&package.name.as_str()),
         folder: built.folder,
         executable: built.executable,
         name: format!("{}/{kind} {}", package.name, target.name),

@@ -316,6 +316,22 @@ fn finalizers_hold_an_object_until_they_are_gone() {
 }
 
 #[test]
+fn a_terminating_namespace_that_is_deleted_again_stays_as_it_is() {
+    let mut rig = rig();
+    rig.create("/api/v1/namespaces", &json!({"metadata": {"name": "team"}}));
+    rig.create(
+        "/api/v1/namespaces/team/configmaps",
+        &json!({"metadata": {"name": "a", "finalizers": ["example.com/hold"]}}),
+    );
+    rig.delete("/api/v1/namespaces/team");
+    rig.run_secs(3);
+    let held = rig.get("/api/v1/namespaces/team").1;
+    assert_eq!(held["status"]["phase"], "Terminating");
+    rig.run_secs(3);
+    assert_eq!(rig.delete("/api/v1/namespaces/team"), held);
+}
+
+#[test]
 fn a_collection_is_deleted_by_selector() {
     let mut rig = rig();
     for (name, tier) in [("a", "x"), ("b", "y"), ("c", "x")] {
