@@ -616,6 +616,7 @@ async fn after_a_restart_the_tab_says_so_and_goes_on_once_any_tab_has_a_new_link
 }
 
 #[tokio::test]
+#[ignore = "a minute: cargo xtask test --long"]
 async fn a_slow_tab_does_not_hold_back_a_fast_one_and_comes_to_the_same_head() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;

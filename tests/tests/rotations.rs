@@ -86,6 +86,7 @@ async fn a_renewed_certificate_is_taken_and_another_authoritys_is_refused_in_wor
 }
 
 #[tokio::test]
+#[ignore = "a minute: cargo xtask test --long"]
 async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -273,6 +274,7 @@ async fn a_plugins_certificate_that_is_replaced_before_it_runs_out_is_no_news() 
 }
 
 #[tokio::test]
+#[ignore = "a minute: cargo xtask test --long"]
 async fn a_certificate_that_runs_out_with_no_successor_is_found() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());

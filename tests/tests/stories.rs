@@ -90,6 +90,7 @@ fn digests_folder() -> Result<PathBuf, Missing> {
 
 /// Those of the lessons are compared in the module that lessons have, by `a_lesson_has_the_same_records_…`.
 #[tokio::test]
+#[ignore = "its module takes a minute to compile: cargo xtask test --long"]
 async fn each_story_has_the_same_records_in_the_browser_as_on_the_host() -> Result<()> {
     let folder = or_skip!(digests_folder());
     let tools = or_skip!(BrowserTools::find());

@@ -70,7 +70,10 @@ pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> 
 /// that all selected packages want of it, and their tests.
 pub(crate) fn binary_of_tests(project: &Project) -> Result<PathBuf> {
     let mut command = project.cargo("build");
-    command.args(["--tests", "--bins"]);
+    command.args(["--tests", "--bin", "watchscope"]);
+    for package in project.host_packages() {
+        command.args(["--package", package]);
+    }
     shell::step("building watchscope", || shell::run(&mut command))?;
     let name = format!("watchscope{}", std::env::consts::EXE_SUFFIX);
     Ok(project.target().join("debug").join(name))

@@ -65,32 +65,6 @@ pub(crate) fn list(project: &Project) -> Result<Vec<Mutant>> {
     Ok(list.mutant)
 }
 
-/// Three of them, one of each crate among them, drawn by the commit: every commit has the same, and in time all come.
-pub(crate) fn drawn(project: &Project, all: Vec<Mutant>) -> Result<Vec<Mutant>> {
-    let mut git = Command::new("git");
-    let commit = shell::read(git.args(["rev-parse", "HEAD"]).current_dir(&project.root))?;
-    let digits = commit.get(..12).context("a commit has 40 digits")?;
-    let number = u64::from_str_radix(digits, 16).context("a commit is a number")?;
-    Ok(three_of(all, number))
-}
-
-fn three_of(all: Vec<Mutant>, number: u64) -> Vec<Mutant> {
-    let (mut probe, mut other): (Vec<_>, Vec<_>) = all
-        .into_iter()
-        .partition(|mutant| mutant.id.starts_with("probe"));
-    let mut drawn = Vec::new();
-    let mut draw = |from: &mut Vec<Mutant>, number: u64| {
-        if let Some(place) = number.checked_rem(from.len() as u64) {
-            drawn.push(from.remove(place as usize));
-        }
-    };
-    draw(&mut probe, number);
-    draw(&mut other, number / 10);
-    probe.append(&mut other);
-    draw(&mut probe, number / 100);
-    drawn
-}
-
 /// Bugs that cannot be planted as they are written.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let mut violations = Vec::new();
@@ -339,19 +313,6 @@ mod tests {
         assert_eq!(planted("if a < b {").unwrap(), "if a <= b {");
         insta::assert_snapshot!(planted("if b < a {").unwrap_err(), @"its text is not in shared/probe/src/lib.rs");
         insta::assert_snapshot!(planted("a < b || a < b").unwrap_err(), @"its text is 2 times in shared/probe/src/lib.rs");
-    }
-
-    #[test]
-    fn three_are_drawn_one_of_each_crate_and_none_twice() {
-        let all = || ["probe-01", "probe-02", "diagnosis-01", "diagnosis-02"].map(mutant);
-        for number in 0..2_000 {
-            let drawn = three_of(all().into(), number);
-            let ids: BTreeSet<_> = drawn.iter().map(|mutant| mutant.id.as_str()).collect();
-            assert_eq!(ids.len(), 3, "{number}");
-            for crates in ["probe", "diagnosis"] {
-                assert!(ids.iter().any(|id| id.starts_with(crates)), "{number}");
-            }
-        }
     }
 
     #[test]

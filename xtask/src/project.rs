@@ -6,6 +6,12 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
 
+/// The package of this program. It is no default member: tests of other packages would make cargo build what it uses a second
+/// time, with features that they want.
+pub(crate) const TASKS: &str = "xtask";
+/// The package of the page.
+pub(crate) const PAGE: &str = "watchscope-app";
+
 /// The checkout the tasks work on.
 pub(crate) struct Project {
     /// The workspace's root folder.
@@ -38,7 +44,7 @@ impl Project {
         self.root.join("dist")
     }
 
-    /// The packages built for wasm32: those that are not among the workspace's default members.
+    /// The packages built for wasm32: those that are neither among the workspace's default members nor this program.
     pub(crate) fn wasm_packages(&self) -> Vec<&str> {
         let host = self.metadata.workspace_default_packages();
         self.metadata
@@ -46,7 +52,15 @@ impl Project {
             .iter()
             .filter(|package| !host.contains(package))
             .map(|package| package.name.as_str())
+            .filter(|name| *name != TASKS)
             .collect()
+    }
+
+    /// The packages that are tested on the host: the default members, and the page, whose core needs no browser.
+    pub(crate) fn host_packages(&self) -> Vec<&str> {
+        let host = self.metadata.workspace_default_packages();
+        let names = host.iter().map(|package| package.name.as_str());
+        names.chain([PAGE]).collect()
     }
 
     /// A cargo command that runs in the workspace's root.

@@ -1,4 +1,5 @@
-//! `test`: build the page and the binary, run every test, plant bugs, and sum up what all runners counted.
+//! `test`: build the page and the binary, run every test, and sum up what all runners counted. Under `--long` it
+//! plants bugs too.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
 //! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `CHROME`, `CHROMEDRIVER`. A test that cannot have what it needs says
@@ -33,7 +34,12 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         let programs = scope.spawn(|| programs(project));
         let page = scope.spawn(|| page_and_digests(project, installs, long));
         let tests = shell::step("building the tests", || {
-            shell::run(project.cargo("build").arg("--tests"))
+            let mut command = project.cargo("build");
+            command.arg("--tests");
+            for package in project.host_packages() {
+                command.args(["--package", package]);
+            }
+            shell::run(&mut command)
         });
         (programs.join(), page.join(), tests)
     });
@@ -45,10 +51,8 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
     }
-    let mut variables: Vec<(&str, OsString)> = vec![
-        ("WATCHSCOPE_TEST_BINARY", binary.into()),
-        ("WATCHSCOPE_TEST_DIGESTS", digests.into()),
-    ];
+    let mut variables: Vec<(&str, OsString)> = vec![("WATCHSCOPE_TEST_BINARY", binary.into())];
+    variables.extend(digests.map(|folder| ("WATCHSCOPE_TEST_DIGESTS", folder.into())));
     variables.extend(programs);
     if let Some(browser) = browser {
         variables.push(("CHROME", browser.chrome.into()));
@@ -67,13 +71,11 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     examples.arg("--doc").envs(variables);
     counts.add(counted(&mut examples)?);
     let mut counts = counts.settled();
-    let mut mutants = mutate::list(project)?;
-    if !long {
-        mutants = mutate::drawn(project, mutants)?;
+    if long {
+        let planted = mutate::run(project, &mutate::list(project)?)?;
+        counts.passed += planted.caught;
+        counts.failed += planted.survived;
     }
-    let planted = mutate::run(project, &mutants)?;
-    counts.passed += planted.caught;
-    counts.failed += planted.survived;
 
     let seconds = start.elapsed().as_secs();
     eprintln!(
@@ -130,14 +132,17 @@ fn programs(project: &Project) -> Result<Vec<(&'static str, OsString)>> {
     Ok(found)
 }
 
-/// The page, and with it the folder of digests, which is returned.
-fn page_and_digests(project: &Project, installs: Installs, long: bool) -> Result<PathBuf> {
+/// The page; under `--long` also what a browser digests all stories with, in the folder that is returned.
+fn page_and_digests(project: &Project, installs: Installs, long: bool) -> Result<Option<PathBuf>> {
     if long {
         // Nothing else builds it, and the cut into parts depends on how it is compiled.
         page::build(project, installs, PageProfile::Dev)?;
     }
     page::build(project, installs, PageProfile::Release)?;
-    page::build_digests(project, installs)
+    if long {
+        return Ok(Some(page::build_digests(project, installs)?));
+    }
+    Ok(None)
 }
 
 /// Runs a command of tests, passing on what it writes, and counts.

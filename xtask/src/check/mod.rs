@@ -16,7 +16,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::project::Project;
+use crate::project::{Project, TASKS};
 use crate::setup::{Installs, targets};
 use crate::violation::Violation;
 use crate::{bench, mutate, shell};
@@ -56,6 +56,9 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     rule("clippy for the host", &mut || {
         let mut command = project.cargo("clippy");
         command.args(["--features", bench::FEATURE]);
+        for package in project.host_packages().into_iter().chain([TASKS]) {
+            command.args(["--package", package]);
+        }
         shell::run(command.args(["--keep-going", "--all-targets", "--", "--deny", "warnings"]))
     });
     rule("clippy for wasm32", &mut || {

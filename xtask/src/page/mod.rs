@@ -29,11 +29,10 @@ use wasm_bindgen_cli_support::Bindgen;
 
 pub(crate) use self::names::hex;
 
-use crate::project::Project;
+use crate::project::{PAGE as APP, Project};
 use crate::setup::{Installs, targets};
 use crate::shell;
 
-const APP: &str = "watchscope-app";
 /// The workers: their packages, and what the files of each are called.
 const WORKERS: [(&str, &str); 2] = [
     ("watchscope-lesson-worker", "lesson"),

@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result};
 
 use super::counts::Counts;
 use super::{counted, pass_on};
-use crate::project::Project;
+use crate::project::{Project, TASKS};
 use crate::test_programs::{self, TestProgram};
 
 /// Programs that take longest, in that order, so that none is left to run alone at the end; others follow as they come.
@@ -155,15 +155,19 @@ fn say_that_it_ran(name: &str, start: Instant) {
     );
 }
 
-/// Builds and names all test programs of the default members.
+/// Builds and names all test programs: those of the host's packages, and this one's, which is built apart.
 fn programs(project: &Project, variables: &[(&str, OsString)]) -> Result<Vec<Program>> {
-    let mut command = project.cargo("test");
-    command.envs(variables.iter().map(|(name, value)| (name, value)));
-    let built = test_programs::build(&mut command)?;
-    Ok(built
-        .into_iter()
-        .map(|built| program(project, built))
-        .collect())
+    let mut all = Vec::new();
+    for packages in [project.host_packages(), vec![TASKS]] {
+        let mut command = project.cargo("test");
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        for package in packages {
+            command.args(["--package", package]);
+        }
+        let built = test_programs::build(&mut command)?;
+        all.extend(built.into_iter().map(|built| program(project, built)));
+    }
+    Ok(all)
 }
 
 fn program(project: &Project, built: TestProgram) -> Program {

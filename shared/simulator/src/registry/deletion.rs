@@ -102,8 +102,9 @@ impl Registry<'_> {
             return Ok(Deleted::Gone(self.erase(place.resource, &key, &old)));
         }
         let until = self.wall.seconds(self.now + Duration::from_secs(grace));
+        // What ends by its own rules has no grace period: deleted again, it stays as it is.
         let held_longer = number(&new, &["metadata", "deletionGracePeriodSeconds"])
-            .is_none_or(|held| held > i64::try_from(grace).unwrap_or(i64::MAX));
+            .is_some_and(|held| held > i64::try_from(grace).unwrap_or(i64::MAX));
         if !old.is_terminating() || held_longer {
             set(&mut new, &["metadata", "deletionTimestamp"], json!(until));
             if is_namespace || kind.kind == "CustomResourceDefinition" {
