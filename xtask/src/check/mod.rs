@@ -56,9 +56,7 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     rule("clippy for the host", &mut || {
         let mut command = project.cargo("clippy");
         command.args(["--features", bench::FEATURE]);
-        for package in project.host_packages().into_iter().chain([TASKS]) {
-            command.args(["--package", package]);
-        }
+        let command = for_host(project, &mut command);
         shell::run(command.args(["--keep-going", "--all-targets", "--", "--deny", "warnings"]))
     });
     rule("clippy for wasm32", &mut || {
@@ -69,7 +67,7 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
         shell::run(command.args(["--keep-going", "--", "--deny", "warnings"]))
     });
     rule("documentation for the host", &mut || {
-        document(&mut project.cargo("doc"))
+        document(for_host(project, &mut project.cargo("doc")))
     });
     rule("documentation for wasm32", &mut || {
         document(&mut for_wasm(project, "doc"))
@@ -98,6 +96,15 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
         return Ok(());
     }
     bail!("broken: {}", broken.join(", "))
+}
+
+/// Selects what is built for the host. The same for each command, so that none gives what others have checked other
+/// features.
+fn for_host<'a>(project: &Project, command: &'a mut Command) -> &'a mut Command {
+    for package in project.host_packages().into_iter().chain([TASKS]) {
+        command.args(["--package", package]);
+    }
+    command
 }
 
 /// A cargo command for wasm32 and what is only built for it.
