@@ -71,12 +71,14 @@ impl Model {
                 if let Err(error) = taken {
                     self.trouble = Some(format!("A chapter of the past is unreadable: {error}"));
                 }
+                self.ask_for_past();
             }
             Delivery::Catalogue(header, entries) => match self.second {
                 Some(second) => {
                     if let Err(error) = (second.catalogue)(self, &header, &entries) {
                         return undecodable(&error);
                     }
+                    self.ask_for_past();
                 }
                 None => self.link.listed.push((header, entries)),
             },

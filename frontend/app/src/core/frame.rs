@@ -139,6 +139,7 @@ impl Model {
             }
         }
         self.input(Input::TakenIn);
+        self.ask_for_past();
         self.redraw();
     }
 
@@ -218,8 +219,9 @@ impl Model {
         }
     }
 
-    /// Asks for the chapter that the view, and half a screen before it, lacks.
-    fn ask_for_past(&mut self) {
+    /// Asks for the chapter that the view, and half a screen before it, lacks: in each frame, and as soon as it is known which
+    /// there are or the last one came, so that the next is read and sent while this one is drawn.
+    pub(super) fn ask_for_past(&mut self) {
         let reach = self
             .view
             .left()
