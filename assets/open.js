@@ -144,7 +144,8 @@ const show = (file, worker, about, fragment) => {
   document.body.append(frame);
 };
 
-// The page goes on behind the frame. What it would write into the address bar waits. Returns what ends that.
+// The page takes in on behind the frame what its server sends. What it would draw or write into the address bar waits.
+// Returns what ends that.
 const cover = () => {
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   globalThis.watchscopeLesson?.pause();
@@ -154,6 +155,8 @@ const cover = () => {
   way.place = (latest) => {
     fragment = latest;
   };
+  const { requestAnimationFrame } = globalThis, steps = [];
+  globalThis.requestAnimationFrame = (step) => steps.push(step);
   const head = () => JSON.parse(globalThis.watchscope.summary()).head;
   let known = head(), came = 0;
   const timer = setInterval(() => {
@@ -166,6 +169,8 @@ const cover = () => {
   return () => {
     clearInterval(timer);
     page.inert = false;
+    globalThis.requestAnimationFrame = requestAnimationFrame;
+    for (const step of steps) requestAnimationFrame(step);
     document.title = title;
     way.place = place;
     if (fragment !== undefined) way.place(fragment, false);
