@@ -160,19 +160,29 @@ async fn a_range_is_saved_and_its_file_opens_over_the_page_which_stays_as_it_was
     })
     .await?;
     driver.enter_default_frame().await?;
+    tab.script(COUNT_PICTURES).await?;
+    let covered = tab.summary().await?;
     eventually("the page goes on behind it", LONG, async || {
         let summary = tab.summary().await?;
         ensure!(
-            summary["head"].as_u64() > before["head"].as_u64(),
+            summary["head"].as_u64() > covered["head"].as_u64(),
             "{summary}"
         );
         Ok(())
     })
     .await?;
+    let painted = "return window.painted";
+    ensure!(tab.script(painted).await? == 0, "and paints nothing");
     shows_file(driver, "shop.wscope").await?;
     says(&tab, "back", " new").await?;
     click(driver, "[data-part=back]").await?;
     shows_page(driver).await?;
+    eventually("it paints again", LONG, async || {
+        let painted = tab.script(painted).await?;
+        ensure!(painted.as_u64() > Some(0), "{painted}");
+        Ok(())
+    })
+    .await?;
     let after = tab.summary().await?;
     for name in ["leftUs", "usPerPx", "following"] {
         ensure!(after[name] == before[name], "{before}\n{after}");
@@ -207,6 +217,15 @@ async fn a_range_is_saved_and_its_file_opens_over_the_page_which_stays_as_it_was
     ensure!(shown == count, "{shown} of {count}");
     visit.browser.console_is_quiet().await
 }
+
+/// Counts from now on how often anything is painted.
+const COUNT_PICTURES: &str = "
+    window.painted = 0;
+    const put = CanvasRenderingContext2D.prototype.putImageData;
+    CanvasRenderingContext2D.prototype.putImageData = function (...image) {
+        window.painted += 1;
+        return put.apply(this, image);
+    };";
 
 #[tokio::test]
 async fn a_file_that_cannot_be_read_says_why_and_leaves_the_page_alone() -> Result<()> {
