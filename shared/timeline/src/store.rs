@@ -313,10 +313,11 @@ impl Store {
         let (head, mut rest) = split_frame(bytes)?;
         let (mut reader, opening) = ChapterReader::open(head.bytes)?;
         let mut layers = reader.layers(&opening.state, &opening.layers)?;
-        let mut entries = Vec::new();
+        // A list for each frame: one of all would be copied as it grows.
+        let mut frames = Vec::new();
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest)?;
-            entries.extend(reader.entries(frame.bytes)?);
+            frames.push(reader.entries(frame.bytes)?);
             rest = after;
         }
         let epoch = self
@@ -339,10 +340,12 @@ impl Store {
             return Ok(0);
         }
         self.version += 1;
-        let to = entries.iter().flatten().rfind(|entry| entry.seq() <= last);
+        let entries = frames.iter().flatten();
+        let mut known = entries.clone().flatten();
+        let to = known.rfind(|entry| entry.seq() <= last);
         let to = to.map_or(state.at, Entry::at);
         let (mut from, mut run) = (None, None);
-        for (seq, entry) in (state.seq.next().0..).map(Seq).zip(&entries) {
+        for (seq, entry) in (state.seq.next().0..).map(Seq).zip(entries) {
             let is_new = first <= seq
                 && seq <= last
                 && !held.iter().any(|held| held.0 <= seq && seq <= held.1);

@@ -103,7 +103,7 @@ impl Before {
     fn of(watch: &Watch, event: &Event) -> Self {
         let mut before = Self {
             phase: watch.phase.as_ref().map(|phase| phase.since.seq),
-            stream: watch.stream.clone(),
+            stream: ends_or_opens(event).then(|| watch.stream.clone()).flatten(),
             gap: watch.gap.as_ref().map(|gap| gap.since),
             life: None,
             verdict: None,
@@ -136,6 +136,11 @@ impl Before {
         }
         before
     }
+}
+
+/// Whether an event can end or open a phase, a stream or a gap. Most events are changes, which cannot.
+fn ends_or_opens(event: &Event) -> bool {
+    !matches!(event, Event::Change(_) | Event::Bookmark(_))
 }
 
 fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
@@ -399,7 +404,9 @@ impl WatchTrace {
         names: &mut Names,
     ) {
         let now = Moment::from(record);
-        self.absorb_open(record, before, watch, horizon);
+        if ends_or_opens(&record.event) {
+            self.absorb_open(record, before, watch, horizon);
+        }
         match &record.event {
             Event::WatchStarted(event) => {
                 self.started = Some(now);
