@@ -3,7 +3,7 @@
 use watchscope_model::Seq;
 use watchscope_model::codec::checksum;
 
-use crate::error::{DamageKind, ReadError, WriteError};
+use crate::error::{Damage, DamageKind, ReadError, WriteError};
 use crate::format::{
     BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FORMAT_VERSION, MAGIC, MAX_RAW_BYTES, MAX_STORED_BYTES,
     Tag,
@@ -72,6 +72,15 @@ pub struct BlockPlace {
 }
 
 impl BlockPlace {
+    /// What is wrong with it.
+    pub(crate) fn damage(self, kind: DamageKind) -> Damage {
+        Damage {
+            block: self.number,
+            offset: self.offset,
+            kind,
+        }
+    }
+
     /// Bytes of header and payload.
     #[must_use]
     pub fn len(&self) -> u64 {

@@ -85,7 +85,8 @@ pub(crate) struct Grouped {
 }
 
 /// Puts the blocks of each chapter together; `read` is what each `F` block says, `None` if it is damaged. Notes in
-/// `damaged` where there are more chapters than are read.
+/// `damaged` where there are more chapters than are read, and blocks that name a chapter which is not theirs: what a block
+/// names is read before its checksum is.
 pub(crate) fn group(
     found: Vec<Found>,
     read: impl IntoIterator<Item = Option<FileBlock>>,
@@ -96,10 +97,13 @@ pub(crate) fn group(
     let mut blocks = Vec::new();
     let mut read = read.into_iter();
     let (mut files, mut file, mut part) = (Vec::new(), None, 0);
+    // The chapter whose opening came last.
+    let mut open = None;
     for Found { place, summary } in found {
         blocks.push(place);
         if place.header.tag == Tag::File {
             part += 1;
+            open = None;
             file = read.next().flatten().map(|block| {
                 files.push(block);
                 files.len() - 1
@@ -107,11 +111,7 @@ pub(crate) fn group(
         }
         let Some(first) = place.first else { continue };
         if drafts.len() == MAX_CHAPTERS && !places.contains_key(&(part, first)) {
-            damaged.push(Damage {
-                block: place.number,
-                offset: place.offset,
-                kind: DamageKind::TooManyChapters,
-            });
+            damaged.push(place.damage(DamageKind::TooManyChapters));
             break;
         }
         let draft = *places.entry((part, first)).or_insert_with(|| {
@@ -123,7 +123,25 @@ pub(crate) fn group(
             });
             drafts.len() - 1
         });
-        drafts[draft].take(place, summary);
+        let draft = &mut drafts[draft];
+        match place.header.tag {
+            Tag::Opening => open = Some(first),
+            // Without any opening that is said when the chapter is summed up.
+            Tag::Segments if open != Some(first) && draft.is_begun() => {
+                damaged.push(place.damage(DamageKind::WrongChapter { first }));
+                continue;
+            }
+            _ => {}
+        }
+        draft.take(place, summary);
+    }
+    // One says it of all: a hostile file may have a great many.
+    let mut strays = drafts.iter().filter(|draft| draft.has_only_bodies());
+    if let Some(draft) = strays.next()
+        && let Some(place) = draft.bodies.first()
+    {
+        let first = draft.first;
+        damaged.push(place.damage(DamageKind::NoChapter { first }));
     }
     // A chapter may be closed after the next one was opened.
     drafts.sort_by_key(|draft| (draft.part, draft.first));
@@ -135,6 +153,15 @@ pub(crate) fn group(
 }
 
 impl Draft {
+    /// Whether its opening or its closed block is there.
+    fn is_begun(&self) -> bool {
+        self.opening.is_some() || self.closed.is_some()
+    }
+
+    fn has_only_bodies(&self) -> bool {
+        !self.is_begun() && self.segments.is_empty()
+    }
+
     fn take(&mut self, place: BlockPlace, summary: Option<Summary>) {
         match place.header.tag {
             Tag::Chapter if self.closed.is_none() && summary.is_some() => {

@@ -100,6 +100,18 @@ pub enum DamageKind {
         /// The chapter's first record.
         first: Seq,
     },
+    /// It says that it is of one chapter and stands behind the opening of another.
+    #[error("it stands in another chapter than it says, the one from record {first}")]
+    WrongChapter {
+        /// The first record of the chapter that it names.
+        first: Seq,
+    },
+    /// It says that it is of a chapter that has no other block.
+    #[error("the chapter that it says it is of, from record {first}, is not in the file")]
+    NoChapter {
+        /// The first record of the chapter that it names.
+        first: Seq,
+    },
 }
 
 /// Why something cannot be written.

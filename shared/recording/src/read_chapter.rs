@@ -84,7 +84,7 @@ impl ReadChapter {
 
     /// The closed chapter is damaged: what was written while it was open may still be there.
     fn fall_back(&mut self, place: BlockPlace, kind: DamageKind) -> Result<Step<Chapter>, Damage> {
-        let damage = damage(place, kind);
+        let damage = place.damage(kind);
         self.closed = None;
         if self.opening.is_none() {
             return Err(damage);
@@ -140,9 +140,9 @@ impl ReadChapter {
                 });
             match frames {
                 Ok(frames) => self.bytes.extend_from_slice(frames),
-                Err(kind) if number == 0 => return Err(damage(place, kind)),
+                Err(kind) if number == 0 => return Err(place.damage(kind)),
                 Err(kind) => {
-                    self.damaged.push(damage(place, kind));
+                    self.damaged.push(place.damage(kind));
                     self.segments.truncate(number - 1);
                     break;
                 }
@@ -172,11 +172,11 @@ impl ReadChapter {
                 .find_map(|(number, segment)| Some((number, reader.skip(segment).err()?)));
             Ok((frames, broken))
         });
-        let (mut frames, broken) = read.map_err(|kind| damage(opening, kind))?;
+        let (mut frames, broken) = read.map_err(|kind| opening.damage(kind))?;
         // A block between was lost: what follows the hole cannot be read from this opening.
         if let Some((number, error)) = broken {
             frames.keep_segments(number);
-            self.damaged.push(damage(opening, error.into()));
+            self.damaged.push(opening.damage(error.into()));
         }
         Ok(self.done(frames))
     }
@@ -199,12 +199,4 @@ fn read<T>(offset: u64, len: u64) -> Step<T> {
 fn deflated(place: BlockPlace, block: &[u8]) -> Result<Vec<u8>, DamageKind> {
     let (_, _, deflated) = split_summary(place.payload(block)?)?;
     Ok(deflated.to_vec())
-}
-
-fn damage(place: BlockPlace, kind: DamageKind) -> Damage {
-    Damage {
-        block: place.number,
-        offset: place.offset,
-        kind,
-    }
 }

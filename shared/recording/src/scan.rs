@@ -232,7 +232,7 @@ impl Files {
                     let block = window.get(place.offset, place.len() as usize)?;
                     place.payload(block).and_then(FileBlock::decode)
                 };
-                let file = read.map_err(|kind| damaged.push(damage(place, kind))).ok();
+                let file = read.map_err(|kind| damaged.push(place.damage(kind))).ok();
                 self.files.push(file);
             }
             self.next += 1;
@@ -268,7 +268,7 @@ fn sum_up(
             let Some(place) = draft.opening else {
                 if let Some(&place) = draft.segments.first() {
                     let first = draft.first;
-                    damaged.push(damage(place, DamageKind::NoOpening { first }));
+                    damaged.push(place.damage(DamageKind::NoOpening { first }));
                 }
                 return Ok(());
             };
@@ -276,7 +276,7 @@ fn sum_up(
             match begin(place, block, draft.first) {
                 Ok(summarizer) => open.insert((summarizer, 0)),
                 Err(kind) => {
-                    damaged.push(damage(place, kind));
+                    damaged.push(place.damage(kind));
                     return Ok(());
                 }
             }
@@ -285,7 +285,7 @@ fn sum_up(
     while let Some(&place) = draft.segments.get(*next) {
         let block = window.get(place.offset, place.len() as usize)?;
         if let Err(kind) = go_on(place, block, summarizer) {
-            damaged.push(damage(place, kind));
+            damaged.push(place.damage(kind));
             draft.segments.truncate(*next);
             break;
         }
@@ -317,12 +317,4 @@ fn go_on(
         rest = after;
     }
     Ok(())
-}
-
-fn damage(place: BlockPlace, kind: DamageKind) -> Damage {
-    Damage {
-        block: place.number,
-        offset: place.offset,
-        kind,
-    }
 }

@@ -89,6 +89,25 @@ proptest! {
     }
 
     #[test]
+    fn a_block_that_names_another_chapter_is_reported((log, acts, with_bodies) in plan()) {
+        let written = write(&log, &acts, with_bodies, false);
+        let contents = host::open(&written.bytes).unwrap();
+        let chapters = contents.chapters.iter().map(|chapter| chapter.summary.first);
+        let names: Vec<u64> = chapters.map(|first| first.0).chain([u64::MAX]).collect();
+        for block in contents.blocks.iter().filter(|block| matches!(block.header.tag, Tag::Segments | Tag::Bodies)) {
+            let key_at = block.offset as usize + BLOCK_HEADER_BYTES;
+            let key = key_at..key_at + 8;
+            for name in names.iter().map(|name| name.to_le_bytes()) {
+                let mut bytes = written.bytes.clone();
+                if bytes[key.clone()] != name {
+                    bytes[key.clone()].copy_from_slice(&name);
+                    prop_assert_eq!(read_or_reported(&bytes, &log), None, "block {}", block.number);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_file_cut_at_any_byte_is_written_on((log, acts, with_bodies) in plan(), finishes: bool, cut in any::<prop::sample::Index>()) {
         let written = write(&log, &acts, with_bodies, finishes);
         let begins = written.moments[0].0;
