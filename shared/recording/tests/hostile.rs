@@ -12,6 +12,7 @@ mod world;
 use allocations::peak_of;
 use cases::cases;
 use proptest::prelude::*;
+use watchscope_model::Seq;
 use watchscope_model::codec::checksum;
 use watchscope_recording::{
     BLOCK_HEADER_BYTES, DamageKind, FILE_HEADER_BYTES, Header, Input, MAX_BLOCKS, MAX_CHAPTERS,
