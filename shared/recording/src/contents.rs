@@ -97,8 +97,9 @@ pub(crate) fn group(
     let mut blocks = Vec::new();
     let mut read = read.into_iter();
     let (mut files, mut file, mut part) = (Vec::new(), None, 0);
-    // The chapter whose opening came last.
+    // The chapter whose opening came last, and the first segments of each other one that are found in it.
     let mut open = None;
+    let mut strays: BTreeMap<(usize, Seq), BlockPlace> = BTreeMap::new();
     for Found { place, summary } in found {
         blocks.push(place);
         if place.header.tag == Tag::File {
@@ -110,6 +111,15 @@ pub(crate) fn group(
             });
         }
         let Some(first) = place.first else { continue };
+        if place.header.tag == Tag::Segments && open != Some(first) {
+            if strays.len() < MAX_CHAPTERS {
+                strays.entry((part, first)).or_insert(place);
+            }
+            continue;
+        }
+        if place.header.tag == Tag::Opening {
+            open = Some(first);
+        }
         if drafts.len() == MAX_CHAPTERS && !places.contains_key(&(part, first)) {
             damaged.push(place.damage(DamageKind::TooManyChapters));
             break;
@@ -123,21 +133,19 @@ pub(crate) fn group(
             });
             drafts.len() - 1
         });
-        let draft = &mut drafts[draft];
-        match place.header.tag {
-            Tag::Opening => open = Some(first),
-            // Without any opening that is said when the chapter is summed up.
-            Tag::Segments if open != Some(first) && draft.is_begun() => {
-                damaged.push(place.damage(DamageKind::WrongChapter { first }));
-                continue;
-            }
-            _ => {}
-        }
-        draft.take(place, summary);
+        drafts[draft].take(place, summary);
+    }
+    for (of, place) in strays {
+        let (_, first) = of;
+        let draft = places.get(&of).map(|&draft| &drafts[draft]);
+        damaged.push(place.damage(match draft {
+            Some(draft) if draft.is_begun() => DamageKind::WrongChapter { first },
+            _ => DamageKind::NoOpening { first },
+        }));
     }
     // One says it of all: a hostile file may have a great many.
-    let mut strays = drafts.iter().filter(|draft| draft.has_only_bodies());
-    if let Some(draft) = strays.next()
+    let mut bodies = drafts.iter().filter(|draft| !draft.is_begun());
+    if let Some(draft) = bodies.next()
         && let Some(place) = draft.bodies.first()
     {
         let first = draft.first;
@@ -156,10 +164,6 @@ impl Draft {
     /// Whether its opening or its closed block is there.
     fn is_begun(&self) -> bool {
         self.opening.is_some() || self.closed.is_some()
-    }
-
-    fn has_only_bodies(&self) -> bool {
-        !self.is_begun() && self.segments.is_empty()
     }
 
     fn take(&mut self, place: BlockPlace, summary: Option<Summary>) {

@@ -266,10 +266,6 @@ fn sum_up(
         Some(open) => open,
         None => {
             let Some(place) = draft.opening else {
-                if let Some(&place) = draft.segments.first() {
-                    let first = draft.first;
-                    damaged.push(place.damage(DamageKind::NoOpening { first }));
-                }
                 return Ok(());
             };
             let block = window.get(place.offset, place.len() as usize)?;
