@@ -154,8 +154,9 @@ fn the_past_is_asked_for_once_the_second_part_can_take_it() {
         "{done:?}"
     );
     host.send(Msg::Loaded(UNPUBLISHED));
-    let done = host.frame(200.0);
+    let done = host.done();
     assert!(done.contains(&"ask before 41".into()), "{done:?}");
+    host.frame(200.0);
     let done = host.frame(300.0);
     assert!(
         !done.iter().any(|words| words.starts_with("ask")),
