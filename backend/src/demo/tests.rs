@@ -457,12 +457,31 @@ async fn same_everywhere(tale: Tale, lasts: u64) -> Vec<String> {
     for protocols in [Protocols::Http1, Protocols::Http2] {
         let sockets = over_sockets(&tale, lasts, protocols).await;
         assert_eq!(
-            sockets.join("\n"),
-            world.join("\n"),
+            without_early_tries(&sockets).join("\n"),
+            without_early_tries(&world).join("\n"),
             "on the left over {protocols:?}, on the right in the world"
         );
     }
     world
+}
+
+/// What was told, without the tries that came before a cache was ready: whether one does is a matter of milliseconds, which
+/// each request before it shifts.
+fn without_early_tries(told: &[String]) -> Vec<&str> {
+    let (mut lines, mut rest) = (Vec::new(), told);
+    while let [line, after @ ..] = rest {
+        // Request, answer, wait, and its end.
+        let is_early = after.len() >= 3
+            && after[0].ends_with("storage is (re)initializing")
+            && after[2].ends_with(": retry-due");
+        rest = if is_early {
+            &after[3..]
+        } else {
+            lines.push(line.as_str());
+            after
+        };
+    }
+    lines
 }
 
 /// Faults that others' stories use as a means, which may show without them.
