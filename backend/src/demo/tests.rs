@@ -465,7 +465,7 @@ async fn same_everywhere(tale: Tale, lasts: u64) -> Vec<String> {
     world
 }
 
-/// What was told, without the tries that came before a cache was ready: whether one does is a matter of milliseconds, which
+/// All lines without the tries that came before a cache was ready: whether one does is a matter of milliseconds, which
 /// each request before it shifts.
 fn without_early_tries(told: &[String]) -> Vec<&str> {
     let (mut lines, mut rest) = (Vec::new(), told);
