@@ -135,20 +135,17 @@ pub(crate) fn group(
         });
         drafts[draft].take(place, summary);
     }
-    for (of, place) in strays {
-        let (_, first) = of;
-        let draft = places.get(&of).map(|&draft| &drafts[draft]);
+    for ((part, first), place) in strays {
+        let draft = places.get(&(part, first)).map(|&draft| &drafts[draft]);
         damaged.push(place.damage(match draft {
             Some(draft) if draft.is_begun() => DamageKind::WrongChapter { first },
             _ => DamageKind::NoOpening { first },
         }));
     }
     // One says it of all: a hostile file may have a great many.
-    let mut bodies = drafts.iter().filter(|draft| !draft.is_begun());
-    if let Some(draft) = bodies.next()
-        && let Some(place) = draft.bodies.first()
-    {
-        let first = draft.first;
+    let alone = drafts.iter().filter(|draft| !draft.is_begun());
+    let mut bodies = alone.filter_map(|draft| Some((draft.first, draft.bodies.first()?)));
+    if let Some((first, place)) = bodies.next() {
         damaged.push(place.damage(DamageKind::NoChapter { first }));
     }
     // A chapter may be closed after the next one was opened.
