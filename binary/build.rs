@@ -1,5 +1,5 @@
-//! Copies the built page from `dist/` to `$OUT_DIR/ui`, where it is embedded; without one, writes a stub that says how
-//! to build it (cfg `ui_stub`), so that the program builds without one.
+//! Copies the built page from `dist/` to `$OUT_DIR/ui`, where it is embedded. If there is none, it writes a stub that says
+//! how to build it (cfg `ui_stub`), so that the program builds all the same.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

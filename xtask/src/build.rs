@@ -62,21 +62,21 @@ pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> 
     }
     shell::step("building watchscope", || shell::run(&mut command))?;
     folder.push(if release { "release" } else { "debug" });
-    let name = format!("watchscope{}", std::env::consts::EXE_SUFFIX);
-    Ok(folder.join(name))
+    Ok(program_in(folder))
 }
 
-/// The same for tests: with what they are compiled with, so that nothing is compiled twice. Cargo gives a crate the features
-/// that all selected packages want of it, and their tests.
+/// The same for the tests. Cargo compiles a crate with the features that all selected packages and their tests want of it, so
+/// the packages are those of the tests: nothing is compiled twice.
 pub(crate) fn binary_of_tests(project: &Project) -> Result<PathBuf> {
-    let mut command = project.cargo("build");
+    let mut command = project.cargo_on("build", project.host_packages());
     command.args(["--tests", "--bin", "watchscope"]);
-    for package in project.host_packages() {
-        command.args(["--package", package]);
-    }
     shell::step("building watchscope", || shell::run(&mut command))?;
-    let name = format!("watchscope{}", std::env::consts::EXE_SUFFIX);
-    Ok(project.target().join("debug").join(name))
+    Ok(program_in(project.target().join("debug")))
+}
+
+/// Where cargo puts the program.
+fn program_in(folder: PathBuf) -> PathBuf {
+    folder.join(format!("watchscope{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// Replaces this process, so that signals and the exit code are the command's own.

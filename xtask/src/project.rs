@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
 
-/// The package of this program. It is no default member: tests of other packages would make cargo build what it uses a second
-/// time, with features that they want.
+/// The package of this program. It is no default member: built together with others, what it uses would be compiled a second
+/// time, with the features that they want.
 pub(crate) const TASKS: &str = "xtask";
 /// The package of the page.
 pub(crate) const PAGE: &str = "watchscope-app";
@@ -66,6 +66,19 @@ impl Project {
     /// A cargo command that runs in the workspace's root.
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         cargo(&self.root, subcommand)
+    }
+
+    /// The same for these packages.
+    pub(crate) fn cargo_on<'a>(
+        &self,
+        subcommand: &str,
+        packages: impl IntoIterator<Item = &'a str>,
+    ) -> Command {
+        let mut command = self.cargo(subcommand);
+        for package in packages {
+            command.args(["--package", package]);
+        }
+        command
     }
 }
 

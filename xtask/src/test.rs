@@ -34,12 +34,8 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         let programs = scope.spawn(|| programs(project));
         let page = scope.spawn(|| page_and_digests(project, installs, long));
         let tests = shell::step("building the tests", || {
-            let mut command = project.cargo("build");
-            command.arg("--tests");
-            for package in project.host_packages() {
-                command.args(["--package", package]);
-            }
-            shell::run(&mut command)
+            let mut command = project.cargo_on("build", project.host_packages());
+            shell::run(command.arg("--tests"))
         });
         (programs.join(), page.join(), tests)
     });

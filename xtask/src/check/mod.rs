@@ -54,9 +54,8 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     });
     // Without a package named, cargo takes the default members, which are those for the host.
     rule("clippy for the host", &mut || {
-        let mut command = project.cargo("clippy");
+        let mut command = for_host(project, "clippy");
         command.args(["--features", bench::FEATURE]);
-        let command = for_host(project, &mut command);
         shell::run(command.args(["--keep-going", "--all-targets", "--", "--deny", "warnings"]))
     });
     rule("clippy for wasm32", &mut || {
@@ -67,7 +66,7 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
         shell::run(command.args(["--keep-going", "--", "--deny", "warnings"]))
     });
     rule("documentation for the host", &mut || {
-        document(for_host(project, &mut project.cargo("doc")))
+        document(&mut for_host(project, "doc"))
     });
     rule("documentation for wasm32", &mut || {
         document(&mut for_wasm(project, "doc"))
@@ -98,22 +97,17 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     bail!("broken: {}", broken.join(", "))
 }
 
-/// Selects what is built for the host. The same for each command, so that none gives what others have checked other
-/// features.
-fn for_host<'a>(project: &Project, command: &'a mut Command) -> &'a mut Command {
-    for package in project.host_packages().into_iter().chain([TASKS]) {
-        command.args(["--package", package]);
-    }
-    command
+/// A cargo command for all that is built for the host. Lints and documentation select the same packages: with others cargo
+/// would check what they use once more, with other features.
+fn for_host(project: &Project, subcommand: &str) -> Command {
+    let packages = project.host_packages().into_iter();
+    project.cargo_on(subcommand, packages.chain([TASKS]))
 }
 
 /// A cargo command for wasm32 and what is only built for it.
 fn for_wasm(project: &Project, subcommand: &str) -> Command {
-    let mut command = project.cargo(subcommand);
+    let mut command = project.cargo_on(subcommand, project.wasm_packages());
     command.args(["--target", targets::WASM]);
-    for package in project.wasm_packages() {
-        command.args(["--package", package]);
-    }
     command
 }
 

@@ -1,7 +1,8 @@
-//! Runs test programs side by side, one a core, so that none waits for the last test of another.
+//! Runs test programs side by side, one a core. cargo would run one after the other, and a core would wait for the last test
+//! of each.
 //!
-//! cargo would run one program after the other. What a program says goes to a file in target/test-logs/, to be looked at
-//! while it runs, and is passed on whole when it ends. The stories come last, each line of theirs as it is said.
+//! What a program writes goes to a file in target/test-logs/, which can be read while it runs. It is passed on when the
+//! program ends. Programs whose tests wait by the clock run last, alone; each line of theirs is passed on when it is written.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -25,7 +26,7 @@ const LONGEST_FIRST: &[&str] = &["suite", "world", "codec", "clients", "schedule
 /// The packages whose tests use sockets, servers and browsers, and wait for them by the clock: they run when all else has
 /// ended.
 const BY_THE_CLOCK: [&str; 2] = ["watchscope", "watchscope-tests"];
-/// So many of its tests run at once for each core, since they wait most of the time.
+/// How many tests of such a package run at once on each core. They wait most of the time.
 const WAITING_PER_CORE: usize = 2;
 
 /// One executable of tests.
@@ -99,7 +100,7 @@ impl Job<'_> {
         })
     }
 
-    /// Runs a program, and passes on what it said when it has ended.
+    /// Runs a program, and passes on what it wrote when it has ended.
     fn run_one(&self, program: &Program) -> Result<()> {
         let name = &program.name;
         eprintln!("  {name}: begun");
@@ -121,7 +122,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Runs a program with so many tests at once, and passes on each line as it is said.
+    /// Runs a program, `at_once` of its tests at a time, and passes on each line when it is written.
     fn run_aloud(&self, program: &Program, at_once: usize) -> Result<()> {
         let start = Instant::now();
         let mut command = self.command(program);
@@ -159,11 +160,8 @@ fn say_that_it_ran(name: &str, start: Instant) {
 fn programs(project: &Project, variables: &[(&str, OsString)]) -> Result<Vec<Program>> {
     let mut all = Vec::new();
     for packages in [project.host_packages(), vec![TASKS]] {
-        let mut command = project.cargo("test");
+        let mut command = project.cargo_on("test", packages);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        for package in packages {
-            command.args(["--package", package]);
-        }
         let built = test_programs::build(&mut command)?;
         all.extend(built.into_iter().map(|built| program(project, built)));
     }
