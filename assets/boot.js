@@ -124,6 +124,8 @@ globalThis.watchscopeWay = {
     const headers = { "Content-Type": "application/wasm" };
     return answer.headers.get("Content-Type") === headers["Content-Type"] ? answer : new Response(answer.body, { headers });
   },
+  // Whether it does as the page opens.
+  names: () => /[#&]v=/.test(location.hash),
   // Has the address bar name a place. A browser that refuses more of them shows an older one.
   place(fragment, isNew) {
     try {

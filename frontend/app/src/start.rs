@@ -17,5 +17,6 @@ pub fn start() {
         theme: theme::remembered(elements),
         surroundings: theme::surroundings(elements),
         link: bridge::link(),
+        is_led: bridge::names(),
     });
 }

@@ -9,7 +9,7 @@ mod host;
 use std::cell::RefCell;
 
 use common::Log;
-use host::{Host, SIZE, UNPUBLISHED, log, now};
+use host::{Host, SIZE, UNPUBLISHED, log, now, welcome};
 use watchscope_app::core::effect::{Effect, PanelEffect};
 use watchscope_app::core::model::Model;
 use watchscope_app::core::msg::Msg;
@@ -18,6 +18,7 @@ use watchscope_app::core::queue::Queue;
 use watchscope_app::core::screen::{Size, Surroundings, ThemeChoice};
 use watchscope_app::core::update::update;
 use watchscope_app::input::keys::Action;
+use watchscope_app::source::connection::Input;
 use watchscope_model::Seq;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{Moved, Segment, encode_server};
@@ -132,8 +133,8 @@ fn a_page_that_fell_behind_says_so() {
     assert!(said.contains("3 records are loaded again"), "{said}");
 }
 
-#[test]
-fn the_past_is_asked_for_once_the_second_part_can_take_it() {
+/// 59 changes in 10 s.
+fn changes() -> Log {
     let mut log = Log::new("a");
     log.watch(0.0, "shop/pods");
     for second in 1..60_u32 {
@@ -147,21 +148,53 @@ fn the_past_is_asked_for_once_the_second_part_can_take_it() {
             version,
         );
     }
+    log
+}
+
+fn asked(done: &[String]) -> Vec<&String> {
+    let asked = done.iter().filter(|words| words.starts_with("ask before"));
+    asked.collect()
+}
+
+#[test]
+fn the_newest_chapter_comes_while_the_second_part_is_loaded_which_takes_it_in() {
+    let log = changes();
     let (host, _) = Host::shows(&log, 40);
-    let done = host.frame(100.0);
-    assert!(
-        !done.iter().any(|words| words.starts_with("ask")),
-        "{done:?}"
-    );
+    assert_eq!(asked(&host.done()), ["ask before 41"]);
+    assert!(asked(&host.frame(100.0)).is_empty(), "it is on its way");
+    let records = |host: &Host| host.model.borrow().store.records();
+    host.chapter(&log, 40);
+    assert_eq!(records(&host), 0, "nothing can read it yet");
     host.send(Msg::Loaded(UNPUBLISHED));
-    let done = host.done();
-    assert!(done.contains(&"ask before 41".into()), "{done:?}");
+    assert_eq!(records(&host), 40);
+    assert!(asked(&host.done()).is_empty(), "all is here");
+}
+
+#[test]
+fn an_address_that_names_a_place_has_the_past_asked_for_by_what_is_shown() {
+    let log = changes();
+    let host = Host::opened(true);
+    host.joins(&welcome(), &log, 40);
+    host.frame(100.0);
+    assert!(asked(&host.done()).is_empty());
+    host.send(Msg::Loaded(UNPUBLISHED));
+    assert_eq!(asked(&host.done()), ["ask before 41"]);
     host.frame(200.0);
-    let done = host.frame(300.0);
-    assert!(
-        !done.iter().any(|words| words.starts_with("ask")),
-        "it is on its way: {done:?}"
-    );
+    assert!(asked(&host.frame(300.0)).is_empty(), "it is on its way");
+}
+
+#[test]
+fn a_connection_that_is_lost_loses_what_waits_for_the_second_part() {
+    let log = changes();
+    let (host, _) = Host::shows(&log, 40);
+    host.chapter(&log, 40);
+    host.send(Msg::Link(Input::Closed));
+    host.send(Msg::Link(Input::TryNow));
+    host.done();
+    host.joins(&welcome(), &log, 40);
+    assert_eq!(asked(&host.done()), ["ask before 41"]);
+    host.send(Msg::Loaded(UNPUBLISHED));
+    assert_eq!(host.model.borrow().store.records(), 0);
 }
 
 // Frames.

@@ -298,6 +298,14 @@ impl ChapterReader {
     /// If the frame is damaged or no head frame.
     pub fn open(frame: &[u8]) -> Result<(Self, Opening), DecodeError> {
         let (frame, _) = split_frame(frame)?;
+        Self::open_frame(frame)
+    }
+
+    /// The same of a frame that was split off.
+    ///
+    /// # Errors
+    /// If it is damaged or no head frame.
+    pub fn open_frame(frame: Frame<'_>) -> Result<(Self, Opening), DecodeError> {
         if frame.kind != FrameKind::Head {
             return Err(DecodeError::Tag(b'S'));
         }
@@ -365,7 +373,26 @@ impl ChapterReader {
     /// As [`Self::segment`].
     pub fn entries(&mut self, frame: &[u8]) -> Result<Vec<Option<Entry>>, DecodeError> {
         let (frame, _) = split_frame(frame)?;
+        self.frame_entries(frame)
+    }
+
+    /// The same of a frame that was split off.
+    ///
+    /// # Errors
+    /// As [`Self::segment`].
+    pub fn frame_entries(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Entry>>, DecodeError> {
         self.read_segment(frame)
+    }
+
+    /// The seq behind a segment's last record, by the segment alone.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn end_of(segment: Frame<'_>) -> Result<Seq, DecodeError> {
+        let mut reader = payload_of(segment);
+        let first = reader.varint();
+        let count = reader.count(3, 0) as u64;
+        reader.finish(Seq(first.saturating_add(count)))
     }
 
     /// Takes in the next segment's definitions without decoding its records.

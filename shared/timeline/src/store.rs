@@ -311,22 +311,23 @@ impl Store {
 
     fn take_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let (head, mut rest) = split_frame(bytes)?;
-        let (mut reader, opening) = ChapterReader::open(head.bytes)?;
+        let (mut reader, opening) = ChapterReader::open_frame(head)?;
         let mut layers = reader.layers(&opening.state, &opening.layers)?;
-        // A list for each frame: one of all would be copied as it grows.
         let mut frames = Vec::new();
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest)?;
-            frames.push(reader.entries(frame.bytes)?);
+            frames.push(frame);
             rest = after;
         }
+        let last_frame = frames.last().copied();
+        let end = last_frame.map_or(Ok(reader.next_seq()), ChapterReader::end_of)?;
         let epoch = self
             .epochs
             .iter_mut()
             .find(|epoch| epoch.id == opening.epoch)
             .ok_or_else(|| StoreError::UnknownEpoch(opening.epoch.clone()))?;
         let mut state = opening.state;
-        let (first, last) = epoch.room_for(state.seq.next(), Seq(reader.next_seq().0 - 1));
+        let (first, last) = epoch.room_for(state.seq.next(), Seq(end.0.saturating_sub(1)));
         // What is held of it stays as it is, and is only folded.
         let held: Vec<(Seq, Seq)> = epoch
             .chapters
@@ -336,55 +337,65 @@ impl Store {
             .collect();
         let held_count: u64 = held.iter().map(|held| held.1.0 + 1 - held.0.0).sum();
         let new = (last.0 + 1).saturating_sub(first.0) - held_count;
+        let (mut from, mut to, mut unknown) = (None, state.at, 0);
+        // Folded as it is decoded: all of a chapter at once takes 20 MB.
+        let (mut runs, mut run) = (Vec::new(), None);
+        let mut seq = state.seq;
+        for frame in frames {
+            for entry in reader.frame_entries(frame)? {
+                seq = seq.next();
+                let is_new = first <= seq
+                    && seq <= last
+                    && !held.iter().any(|held| held.0 <= seq && seq <= held.1);
+                let Some(entry) = entry else {
+                    unknown += u64::from(is_new);
+                    continue;
+                };
+                if from.is_none() && seq >= first {
+                    from = Some(if state.seq == Seq(0) {
+                        entry.at()
+                    } else {
+                        state.at
+                    });
+                }
+                if seq <= last {
+                    to = entry.at();
+                }
+                if !is_new {
+                    runs.extend(run.take());
+                    layers.apply(&entry);
+                    match entry {
+                        Entry::Record(record) => state.apply(&record),
+                        Entry::Inside(record) => state.pass(record.seq, record.at),
+                    }
+                    continue;
+                }
+                let (trace, layer_trace) = run.get_or_insert_with(|| {
+                    let mut layer_trace = LayerTrace::default();
+                    let now = Moment {
+                        seq: state.seq,
+                        at: state.at,
+                    };
+                    layer_trace.seed(&layers, now, &mut self.layer_names);
+                    (Trace::seeded(&state, &mut self.names), layer_trace)
+                });
+                layer_trace.absorb(&entry, &mut layers, &mut self.layer_names);
+                match entry {
+                    Entry::Record(record) => trace.absorb(&record, &mut state, &mut self.names),
+                    Entry::Inside(record) => state.pass(record.seq, record.at),
+                }
+            }
+        }
         if new == 0 {
             return Ok(0);
         }
         self.version += 1;
-        let entries = frames.iter().flatten();
-        let mut known = entries.clone().flatten();
-        let to = known.rfind(|entry| entry.seq() <= last);
-        let to = to.map_or(state.at, Entry::at);
-        let (mut from, mut run) = (None, None);
-        for (seq, entry) in (state.seq.next().0..).map(Seq).zip(entries) {
-            let is_new = first <= seq
-                && seq <= last
-                && !held.iter().any(|held| held.0 <= seq && seq <= held.1);
-            let Some(entry) = entry else {
-                epoch.unknown += u64::from(is_new);
-                continue;
-            };
-            if from.is_none() && seq >= first {
-                from = Some(if state.seq == Seq(0) {
-                    entry.at()
-                } else {
-                    state.at
-                });
-            }
-            if !is_new {
-                run.take().into_iter().for_each(|run| epoch.merge(run));
-                layers.apply(entry);
-                match entry {
-                    Entry::Record(record) => state.apply(record),
-                    Entry::Inside(record) => state.pass(record.seq, record.at),
-                }
-                continue;
-            }
-            let (trace, layer_trace) = run.get_or_insert_with(|| {
-                let mut layer_trace = LayerTrace::default();
-                let now = Moment {
-                    seq: state.seq,
-                    at: state.at,
-                };
-                layer_trace.seed(&layers, now, &mut self.layer_names);
-                (Trace::seeded(&state, to, &mut self.names), layer_trace)
-            });
-            layer_trace.absorb(entry, &mut layers, &mut self.layer_names);
-            match entry {
-                Entry::Record(record) => trace.absorb(record, &mut state, &mut self.names),
-                Entry::Inside(record) => state.pass(record.seq, record.at),
-            }
+        epoch.unknown += unknown;
+        runs.extend(run);
+        for (mut trace, layer_trace) in runs {
+            trace.freeze(to);
+            epoch.merge((trace, layer_trace));
         }
-        run.into_iter().for_each(|run| epoch.merge(run));
         epoch
             .chapters
             .retain(|chapter| !held.contains(&(chapter.first, chapter.last)));

@@ -13,6 +13,10 @@ impl Model {
         let undecodable =
             |error: &dyn std::fmt::Display| Some(Input::Undecodable(error.to_string()));
         let local = self.now.local;
+        if self.second.is_none() && needs_second(&delivery) {
+            self.link.held.push(delivery);
+            return None;
+        }
         match delivery {
             Delivery::Welcome(welcome) => {
                 self.link.clock.reset();
@@ -32,7 +36,8 @@ impl Model {
                 self.link.welcome = Some(welcome);
             }
             Delivery::Head(frame) => {
-                self.link.held.clear();
+                let is_segment = |held: &Delivery| matches!(held, Delivery::Segment(_));
+                self.link.held.retain(|held| !is_segment(held));
                 if std::mem::take(&mut self.link.starts_over)
                     && let Some(second) = self.second
                 {
@@ -52,13 +57,10 @@ impl Model {
                         self.view = self.recorded_view().unwrap_or(opened);
                     }
                 }
+                self.ask_for_newest();
             }
-            Delivery::Segment(frame) => match self.second {
-                Some(second) => return (second.segment)(self, &frame),
-                None => self.link.held.push(frame),
-            },
+            Delivery::Segment(frame) => return (self.second?.segment)(self, &frame),
             Delivery::Chapter(frames) => {
-                // Not asked for without the second part; see `ask_for_past`.
                 let second = self.second?;
                 let taken = (second.chapter)(&mut self.store, &frames);
                 let asked = self.link.backfill.answered(*taken.as_ref().unwrap_or(&0));
@@ -73,15 +75,12 @@ impl Model {
                 }
                 self.ask_for_past();
             }
-            Delivery::Catalogue(header, entries) => match self.second {
-                Some(second) => {
-                    if let Err(error) = (second.catalogue)(self, &header, &entries) {
-                        return undecodable(&error);
-                    }
-                    self.ask_for_past();
+            Delivery::Catalogue(header, entries) => {
+                if let Err(error) = (self.second?.catalogue)(self, &header, &entries) {
+                    return undecodable(&error);
                 }
-                None => self.link.listed.push((header, entries)),
-            },
+                self.ask_for_past();
+            }
             Delivery::NotRead(not_read) => {
                 let last = Seq(not_read.before.0.saturating_sub(1));
                 self.store.not_read(&not_read.epoch, last);
@@ -135,4 +134,12 @@ impl Model {
             self.view.width_px,
         ))
     }
+}
+
+/// Whether the second part takes it in.
+fn needs_second(delivery: &Delivery) -> bool {
+    matches!(
+        delivery,
+        Delivery::Segment(_) | Delivery::Chapter(_) | Delivery::Catalogue(..)
+    )
 }

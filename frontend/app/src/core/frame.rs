@@ -1,11 +1,13 @@
 //! When a picture is drawn: what is stale, when the next frame is wanted, and which past to ask for.
 
+use watchscope_model::Seq;
 use watchscope_timeline::format;
 
 use super::effect::{Effect, PanelEffect};
 use super::model::{Model, Second};
 use super::msg::Painted;
 use super::screen::{Size, Window};
+use crate::source::backfill::Wanted;
 use crate::source::connection::{Input, Status};
 
 /// Waits up to this are left to the animation frames, in milliseconds.
@@ -126,15 +128,9 @@ impl Model {
     pub(super) fn join(&mut self, second: Second) {
         self.second = Some(second);
         self.effects.push(Effect::Panel(PanelEffect::Mount));
-        for frame in std::mem::take(&mut self.link.held) {
-            if let Some(input) = (second.segment)(self, &frame) {
+        for delivery in std::mem::take(&mut self.link.held) {
+            if let Some(input) = self.deliver(delivery) {
                 self.input(input);
-                break;
-            }
-        }
-        for (header, entries) in std::mem::take(&mut self.link.listed) {
-            if let Err(error) = (second.catalogue)(self, &header, &entries) {
-                self.input(Input::Undecodable(error.to_string()));
                 break;
             }
         }
@@ -235,6 +231,22 @@ impl Model {
         }
         let wanted = self.store.backfill(reach, right);
         let wanted = wanted.or_else(|| self.store.backfill(also?.0, also?.1));
+        self.ask(wanted);
+    }
+
+    /// Asks for the newest chapter before it is known which there are: nearly always it is wanted first, so it is read and
+    /// sent while the second part is loaded, which takes it in.
+    pub(super) fn ask_for_newest(&mut self) {
+        if self.second.is_none()
+            && !self.link.is_led
+            && let Some((log, epoch, last)) = self.store.resume_point()
+            && last != Seq(0)
+        {
+            self.ask(Some((log, epoch, last.next())));
+        }
+    }
+
+    fn ask(&mut self, wanted: Option<Wanted>) {
         if let Some(wanted) = self.link.backfill.ask(wanted)
             && let Some(ask) = self.link.connection.backfill(wanted)
         {

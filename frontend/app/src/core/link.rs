@@ -50,7 +50,6 @@ impl Model {
             connection::Effect::OpenSocket => {
                 // The store goes on from what it has taken in.
                 self.link.held.clear();
-                self.link.listed.clear();
                 self.effects.push(Effect::Link(effect));
                 if self.frame.is_unpainted() {
                     self.effects.push(Effect::WarmUp);

@@ -16,6 +16,7 @@ use super::shown::Shown;
 use crate::source::backfill::Backfill;
 use crate::source::clock::ServerClock;
 use crate::source::connection::{Connection, Input};
+use crate::source::feed::Delivery;
 
 /// What the picture spans before anything is known of the log, in microseconds.
 const UNKNOWN_SPAN_US: i64 = 300_000_000;
@@ -78,11 +79,11 @@ pub struct Link {
     pub(super) backfill: Backfill,
     /// What is loaded beside what the view shows.
     pub(super) also_loads: Option<(Time, Time)>,
-    /// Live segments that came before the second part, which takes them in. The server sends no more than 1 MiB of
-    /// them: they are not acknowledged.
-    pub(super) held: Vec<Vec<u8>>,
-    /// Messages of the catalogue that came before the second part, which takes them in: at most one catalogue.
-    pub(super) listed: Vec<(Catalogue, Vec<u8>)>,
+    /// What came before the second part, which takes it in: live segments, of which the server sends no more than 1 MiB
+    /// since they are not acknowledged; one catalogue; one chapter.
+    pub(super) held: Vec<Delivery>,
+    /// The page was opened by an address that names a place: what it shows need not be the newest.
+    pub(super) is_led: bool,
     /// The next snapshot is of a log that has begun again: what is held goes when it is here, not before.
     pub starts_over: bool,
     /// The next snapshot is the first: the view is chosen by it.
@@ -228,9 +229,9 @@ impl Model {
                 backfill: Backfill::default(),
                 also_loads: None,
                 held: Vec::new(),
-                listed: Vec::new(),
                 starts_over: false,
                 is_first_view: false,
+                is_led: false,
                 heartbeat: None,
                 done: None,
                 welcome: None,

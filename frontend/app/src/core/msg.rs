@@ -15,6 +15,8 @@ pub enum Msg {
         surroundings: Surroundings,
         /// The secret of the link.
         link: Option<String>,
+        /// Whether the address names a place.
+        is_led: bool,
     },
     /// The browser is about to paint.
     Frame {

@@ -14,7 +14,9 @@ pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
             theme,
             surroundings,
             link,
+            is_led,
         } => {
+            model.link.is_led = is_led;
             model.screen.theme = theme;
             model.surrounded(surroundings);
             model.input(Input::Link(link));

@@ -32,6 +32,9 @@ mod boot {
         /// known to be watchscope: then it is told.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn link() -> Option<String>;
+        /// Whether the address names a place.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(crate) fn names() -> bool;
         /// Asks `GET session`.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn ask();
@@ -71,7 +74,9 @@ mod boot {
     }
 }
 
-pub(crate) use self::boot::{ask, close, exchange, link, object, offer, open, place, save, send};
+pub(crate) use self::boot::{
+    ask, close, exchange, link, names, object, offer, open, place, save, send,
+};
 
 /// Puts into the connection whatever boot.js tells.
 pub(crate) fn listen(send: fn(Msg)) {

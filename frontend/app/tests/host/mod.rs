@@ -16,7 +16,8 @@ use watchscope_app::source::connection::{self, Input, SessionStatus};
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{
-    ClientMessage, PROTOCOL_VERSION, Segment, Snapshot, Welcome, decode_client, encode_server,
+    Chapter, ClientMessage, PROTOCOL_VERSION, Segment, Snapshot, Welcome, decode_client,
+    encode_server,
 };
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::Store;
@@ -69,6 +70,11 @@ pub(crate) struct Host {
 impl Host {
     /// A page that has started. The clock says 10 s after the log's begin.
     pub(crate) fn new() -> Self {
+        Self::opened(false)
+    }
+
+    /// The same; whether its address names a place.
+    pub(crate) fn opened(is_led: bool) -> Self {
         let now = now(10.0);
         let host = Self {
             model: RefCell::new(Model::new(now)),
@@ -80,6 +86,7 @@ impl Host {
             theme: ThemeChoice::System,
             surroundings: Surroundings::default(),
             link: None,
+            is_led,
         });
         host
     }
@@ -92,7 +99,13 @@ impl Host {
     /// The same after another welcome.
     pub(crate) fn shows_after(welcome: &[u8], log: &Log, records: usize) -> (Self, ChapterWriter) {
         let host = Self::new();
-        host.send(Msg::Message(welcome.to_vec()));
+        let writer = host.joins(welcome, log, records);
+        (host, writer)
+    }
+
+    /// The server greets, and says how its log stands after `records` of its records.
+    pub(crate) fn joins(&self, welcome: &[u8], log: &Log, records: usize) -> ChapterWriter {
+        self.send(Msg::Message(welcome.to_vec()));
         let (writer, head) =
             ChapterWriter::open("log".into(), log.epoch.clone(), &log.state_after(records));
         let seq = Seq(records as u64);
@@ -100,8 +113,24 @@ impl Host {
             log: "log".into(),
             seq,
         };
-        host.send(Msg::Message(encode_server(&snapshot.into(), &[&head])));
-        (host, writer)
+        self.send(Msg::Message(encode_server(&snapshot.into(), &[&head])));
+        writer
+    }
+
+    /// A chapter from the server: the first `records` of a log.
+    pub(crate) fn chapter(&self, log: &Log, records: usize) {
+        let (mut writer, head) =
+            ChapterWriter::open("log".into(), log.epoch.clone(), &log.state_after(0));
+        log.records[..records]
+            .iter()
+            .for_each(|record| writer.push(record));
+        let chapter = Chapter {
+            log: "log".into(),
+            first: Seq(1),
+            before: Seq(records as u64 + 1),
+        };
+        let frames = [&*head, &*writer.seal().unwrap()];
+        self.send(Msg::Message(encode_server(&chapter.into(), &frames)));
     }
 
     /// The second part comes and then the records from `from` on, live; two frames show them.

@@ -150,6 +150,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn wide(&mut self) -> u128 {
+        if let Some(value) = self.short() {
+            return value.into();
+        }
         let at = self.position;
         let mut value = 0;
         for shift in (0..70).step_by(7) {
@@ -161,6 +164,24 @@ impl<'a> Reader<'a> {
         }
         self.fail(DecodeError::NumberTooLarge { at });
         0
+    }
+
+    /// A number of at most nine bytes: it has 63 bits. Nearly all are so short, and wasm32 calls a function for each shift of
+    /// 128 bits.
+    fn short(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for (place, &byte) in self.bytes[self.position..self.end]
+            .iter()
+            .take(9)
+            .enumerate()
+        {
+            value |= u64::from(byte & 0x7f) << (7 * place);
+            if byte < 0x80 {
+                self.position += place + 1;
+                return Some(value);
+            }
+        }
+        None
     }
 
     pub(crate) fn varint(&mut self) -> u64 {

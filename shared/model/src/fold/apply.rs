@@ -123,18 +123,6 @@ impl State {
 }
 
 impl Watch {
-    /// Whether `change` touched status only: `generation` is known and unchanged, and `subresource` is `status`.
-    #[must_use]
-    pub fn is_status_only(&self, change: &Change) -> bool {
-        change.change == ChangeType::Modified
-            && change.subresource.as_deref() == Some("status")
-            && change.generation.is_some()
-            && self
-                .objects
-                .get(&change.object)
-                .is_some_and(|held| held.generation == change.generation)
-    }
-
     fn apply(&mut self, event: &Event, now: Moment) {
         self.counts.add(event.kind());
         self.count(event, now);

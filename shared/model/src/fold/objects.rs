@@ -11,7 +11,7 @@ use crate::codec::{Reader, Writer};
 use crate::event::Change;
 use crate::field::{Field, fields};
 use crate::id::{Object, Place, ResourceVersion};
-use crate::vocabulary::Origin;
+use crate::vocabulary::{ChangeType, Origin};
 
 fields! {
     /// An object a watch holds.
@@ -30,6 +30,15 @@ fields! {
 }
 
 impl Held {
+    /// Whether `change` of it touches status only: `generation` is known and unchanged, and `subresource` is `status`.
+    #[must_use]
+    pub fn is_status_only(&self, change: &Change) -> bool {
+        change.change == ChangeType::Modified
+            && change.subresource.as_deref() == Some("status")
+            && change.generation.is_some()
+            && self.generation == change.generation
+    }
+
     /// Whether `change` is from the past: a replay or a step back (F21, F23, F29, F30), which a correct client passes
     /// over because it knows a later version of what lives in that place.
     fn is_newer_than(&self, change: &Change) -> bool {
@@ -174,7 +183,6 @@ impl Field for Objects {
 mod tests {
     use super::*;
     use crate::id::Uid;
-    use crate::vocabulary::ChangeType;
 
     fn change(change: ChangeType, uid: &str, version: u64) -> Change {
         Change {

@@ -67,12 +67,12 @@ impl<T: Clone> Spans<T> {
         Some(&mut self.0[place])
     }
 
-    /// Opens one, unless it is known.
-    pub(crate) fn open(&mut self, start: Moment, until: Time, told: Seq, what: T) {
+    /// Opens one, unless it is known. It goes on until it is closed or [frozen](Self::freeze).
+    pub(crate) fn open(&mut self, start: Moment, told: Seq, what: T) {
         self.add(Span {
             start,
             end: None,
-            until,
+            until: LIVE,
             told,
             what,
         });
@@ -156,12 +156,13 @@ mod tests {
         };
         let mut spans = Spans::default();
         for (start, end) in [(1, 9), (2, 10), (3, 11)] {
-            spans.open(moment(start, 0), LIVE, Seq(start), ());
+            spans.open(moment(start, 0), Seq(start), ());
             spans.close(Seq(start), moment(end, 50));
         }
         // Begun in that moment, and not known for longer.
-        spans.open(moment(10, 50), Time(50), Seq(10), ());
-        spans.open(moment(12, 50), Time(50), Seq(12), ());
+        spans.open(moment(10, 50), Seq(10), ());
+        spans.open(moment(12, 50), Seq(12), ());
+        spans.freeze(Time(50));
         spans.forget_before(Seq(10), Time(50));
         let kept: Vec<u64> = spans.all().iter().map(|span| span.start.seq.0).collect();
         assert_eq!(kept, [3, 12]);

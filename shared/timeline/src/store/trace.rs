@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use watchscope_model::event::{Change, Event, Finding, ListComplete, Record, Verdict};
 use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep, Watch};
 use watchscope_model::row::Attributed;
-use watchscope_model::vocabulary::{Cause, Origin, Standing};
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Standing};
 use watchscope_model::{RequestId, ResourceVersion, Row, Seq, StreamId, Text, Time};
 
 use super::marks::{MarkKind, Marks, NO_VERSION, push};
@@ -79,8 +79,6 @@ pub(crate) struct Trace {
     pub(crate) cluster_uid: Option<Text>,
     /// When the last story was over.
     pub(crate) story_over: Option<Moment>,
-    /// Until when what opens here is known to last: the end of the chapter, or the live head.
-    horizon: Time,
 }
 
 /// What the state said of a watch before a record.
@@ -89,6 +87,8 @@ struct Before {
     stream: Option<OpenStream>,
     gap: Option<Moment>,
     life: Option<Seq>,
+    /// Whether a change leaves the object's life as it is.
+    lives_on: bool,
     verdict: Option<Seq>,
     listed: bool,
     /// A list that is older than progress: it changes nothing.
@@ -106,6 +106,7 @@ impl Before {
             stream: ends_or_opens(event).then(|| watch.stream.clone()).flatten(),
             gap: watch.gap.as_ref().map(|gap| gap.since),
             life: None,
+            lives_on: false,
             verdict: None,
             listed: watch.counts.of(ListComplete::KIND) > 0,
             older_list: false,
@@ -115,8 +116,11 @@ impl Before {
         };
         match event {
             Event::Change(change) => {
-                before.life = watch.held(&change.object).map(|held| held.since.seq);
-                before.status_only = watch.is_status_only(change);
+                let held = watch.held(&change.object);
+                before.life = held.map(|held| held.since.seq);
+                before.lives_on = change.change != ChangeType::Deleted
+                    && held.is_some_and(|held| held.object.uid == change.object.uid);
+                before.status_only = held.is_some_and(|held| held.is_status_only(change));
                 if change.origin == Origin::Live {
                     before.step = watch.move_to(&change.resource_version);
                 }
@@ -155,26 +159,24 @@ fn open_finding(state: &State, finding: &Finding) -> Option<(Moment, Moment)> {
 }
 
 impl Trace {
-    /// An empty trace of a chapter or of the live log, with what is open at its beginning.
-    pub(crate) fn seeded(state: &State, horizon: Time, names: &mut Names) -> Self {
-        let mut trace = Self {
-            horizon,
-            ..Self::default()
-        };
+    /// An empty trace with what is open at its beginning. All that opens in it goes on until it is
+    /// [frozen](Self::freeze), as that of a chapter is at its end.
+    pub(crate) fn seeded(state: &State, names: &mut Names) -> Self {
+        let mut trace = Self::default();
         trace.seed(state, names);
         trace
     }
 
     /// Takes in what a snapshot says is open.
     pub(crate) fn seed(&mut self, state: &State, names: &mut Names) {
-        let (told, until) = (state.seq, self.horizon);
+        let told = state.seq;
         let now = Moment {
             seq: state.seq,
             at: state.at,
         };
         self.take_cluster(state);
         for open in state.findings.values() {
-            self.open_finding(open, until, told);
+            self.open_finding(open, told);
         }
         for (&id, connection) in &state.connections {
             names.server(&connection.remote);
@@ -185,26 +187,22 @@ impl Trace {
                 tls: connection.tls.clone(),
                 cause: None,
             };
-            self.connections.open(connection.since, until, told, what);
+            self.connections.open(connection.since, told, what);
         }
         for (name, watch) in &state.watches {
             let id = names.watch(name);
             let trace = self.watch_mut(id);
             trace.started = Some(watch.since);
             if let Some(phase) = &watch.phase {
-                trace
-                    .phases
-                    .open(phase.since, until, told, PhaseSpan::of(phase));
+                trace.phases.open(phase.since, told, PhaseSpan::of(phase));
             }
             if let Some(stream) = &watch.stream {
-                trace
-                    .streams
-                    .open(stream.since, until, told, StreamSpan::of(stream));
+                let what = StreamSpan::of(stream);
+                trace.streams.open(stream.since, told, what);
             }
             if let Some(gap) = &watch.gap {
                 trace.gaps.open(
                     gap.since,
-                    until,
                     told,
                     GapSpan {
                         cause: gap.reason,
@@ -217,21 +215,13 @@ impl Trace {
             trace.openings.push(OpeningPoint { moment: now, seen });
             for held in watch.objects.iter() {
                 let object = names.object(id, &held.object);
-                trace.object_mut(object).lives.open(
-                    held.since,
-                    until,
-                    told,
-                    LifeSpan { doubt: None },
-                );
+                let lives = &mut trace.object_mut(object).lives;
+                lives.open(held.since, told, LifeSpan { doubt: None });
             }
             for open in watch.verdicts.values() {
                 let object = names.object(id, &open.verdict.object);
-                trace.object_mut(object).verdicts.open(
-                    open.since,
-                    until,
-                    told,
-                    VerdictSpan::of(&open.verdict),
-                );
+                let verdicts = &mut trace.object_mut(object).verdicts;
+                verdicts.open(open.since, told, VerdictSpan::of(&open.verdict));
             }
         }
     }
@@ -266,7 +256,7 @@ impl Trace {
                     tls: opened.tls.clone(),
                     cause: None,
                 };
-                self.connections.open(now, self.horizon, now.seq, what);
+                self.connections.open(now, now.seq, what);
             }
             Event::Finding(event) => self.absorb_finding(event, now, finding, state),
             Event::RequestSent(sent) if sent.watch.is_aside() => self.asides.push(AsideMark {
@@ -313,10 +303,9 @@ impl Trace {
             return;
         };
         let id = names.watch(name);
-        let horizon = self.horizon;
         let trace = self.watch_mut(id);
         match before {
-            Some(before) => trace.absorb(record, &before, watch, horizon, id, names),
+            Some(before) => trace.absorb(record, &before, watch, id, names),
             None => {
                 trace.started = Some(now);
                 trace.server.clone_from(&watch.server);
@@ -348,7 +337,7 @@ impl Trace {
             }
         }
         if let Some(open) = open {
-            self.open_finding(open, self.horizon, now.seq);
+            self.open_finding(open, now.seq);
             if event.state == Standing::Raised {
                 self.raised.push(now);
             }
@@ -356,11 +345,11 @@ impl Trace {
     }
 
     /// Takes in what the fold knows of a finding that stands, and of its last occurrence.
-    fn open_finding(&mut self, open: &OpenFinding, until: Time, told: Seq) {
+    fn open_finding(&mut self, open: &OpenFinding, told: Seq) {
         let what = FindingSpan::of(open);
-        self.findings.open(open.since, until, told, what);
+        self.findings.open(open.since, told, what);
         let what = Occurrence::of(open);
-        self.occurrences.open(open.raised(), until, told, what);
+        self.occurrences.open(open.raised(), told, what);
     }
 
     /// A watch's trace, made if there is none.
@@ -399,13 +388,12 @@ impl WatchTrace {
         record: &Record,
         before: &Before,
         watch: &Watch,
-        horizon: Time,
         id: WatchId,
         names: &mut Names,
     ) {
         let now = Moment::from(record);
         if ends_or_opens(&record.event) {
-            self.absorb_open(record, before, watch, horizon);
+            self.absorb_open(record, before, watch);
         }
         match &record.event {
             Event::WatchStarted(event) => {
@@ -417,7 +405,7 @@ impl WatchTrace {
             Event::RequestSent(sent) => self.requests.push((sent.request, now.seq)),
             Event::Change(change) => {
                 let object = names.object(id, &change.object);
-                self.absorb_change(change, now, before, watch, object, horizon);
+                self.absorb_change(change, now, before, watch, object);
             }
             Event::Bookmark(bookmark) => {
                 let kind = if bookmark.initial_events_end == Some(true) {
@@ -469,7 +457,7 @@ impl WatchTrace {
                 let verdicts = &mut self.object_mut(object).verdicts;
                 match (open_verdict(watch, verdict), before.verdict) {
                     (Some((_, since)), _) => {
-                        verdicts.open(since, horizon, now.seq, VerdictSpan::of(verdict))
+                        verdicts.open(since, now.seq, VerdictSpan::of(verdict))
                     }
                     (None, Some(since)) => {
                         verdicts.close(since, now);
@@ -497,7 +485,7 @@ impl WatchTrace {
     }
 
     /// Phases, streams, gaps and connections: whatever the fold says opened or closed with this record.
-    fn absorb_open(&mut self, record: &Record, before: &Before, watch: &Watch, horizon: Time) {
+    fn absorb_open(&mut self, record: &Record, before: &Before, watch: &Watch) {
         let now = Moment::from(record);
         let phase = watch.phase.as_ref();
         if before.phase != phase.map(|phase| phase.since.seq) {
@@ -505,8 +493,8 @@ impl WatchTrace {
                 self.phases.close(since, now);
             }
             if let Some(phase) = phase {
-                self.phases
-                    .open(phase.since, horizon, now.seq, PhaseSpan::of(phase));
+                let what = PhaseSpan::of(phase);
+                self.phases.open(phase.since, now.seq, what);
             }
         }
         let stream = watch.stream.as_ref();
@@ -518,8 +506,8 @@ impl WatchTrace {
                 }
             }
             if let Some(stream) = stream {
-                self.streams
-                    .open(stream.since, horizon, now.seq, StreamSpan::of(stream));
+                let what = StreamSpan::of(stream);
+                self.streams.open(stream.since, now.seq, what);
             }
         }
         let gap = watch.gap.as_ref();
@@ -536,7 +524,6 @@ impl WatchTrace {
             if let Some(gap) = gap {
                 self.gaps.open(
                     gap.since,
-                    horizon,
                     now.seq,
                     GapSpan {
                         cause: gap.reason,
@@ -554,15 +541,17 @@ impl WatchTrace {
         before: &Before,
         watch: &Watch,
         object: ObjectId,
-        horizon: Time,
     ) {
         let kind = MarkKind::of(change, before.status_only);
         let place = self.marks.len() as u32;
         self.push_mark(now, kind, &change.resource_version);
-        let held = watch.held(&change.object).map(|held| held.since);
         let trace = self.object_mut(object);
         push(&mut trace.marks, place);
         trace.listed += u32::from(kind.is_by_list());
+        if before.lives_on {
+            return;
+        }
+        let held = watch.held(&change.object).map(|held| held.since);
         if before.life != held.map(|since| since.seq) {
             if let Some(since) = before.life
                 && let Some(life) = trace.lives.close(since, now)
@@ -571,9 +560,8 @@ impl WatchTrace {
                 life.doubt = before.gap.map(|gap| gap.at);
             }
             if let Some(since) = held {
-                trace
-                    .lives
-                    .open(since, horizon, now.seq, LifeSpan { doubt: None });
+                let what = LifeSpan { doubt: None };
+                trace.lives.open(since, now.seq, what);
             }
         }
     }
@@ -688,7 +676,6 @@ fn fall_of(event: &Event, stream: &OpenStream) -> (Fall, Cause) {
 impl Trace {
     /// Takes in a head snapshot: what is open in it is open live.
     pub(crate) fn go_live(&mut self, state: &State, names: &mut Names) {
-        self.horizon = super::spans::LIVE;
         self.seed(state, names);
     }
 }
