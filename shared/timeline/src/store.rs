@@ -42,8 +42,8 @@ pub(crate) use self::marks::MarkKind;
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    AsideMark, AsideStep, AuditMark, ConnectionSpan, Fall, GapOutcome, GapSpan, LifeSpan, ListMark,
-    Occurrence, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,
+    AsideMark, AsideStep, AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan,
+    ListMark, Occurrence, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};

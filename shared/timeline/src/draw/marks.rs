@@ -6,11 +6,12 @@
 
 use watchscope_model::Time;
 
+use super::object::ListOverSeam;
 use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, record};
 use crate::format::text_width;
 use crate::lanes::Row;
 use crate::scene::{Area, Hit, Primitive, Px, Target};
-use crate::store::WatchTrace;
+use crate::store::{MarkKind, WatchTrace};
 
 /// Marks nearer than this, centre to centre, are merged.
 const APART: Px = Px::whole(6);
@@ -25,6 +26,7 @@ const PLATE_HEIGHT: Px = Px::whole(13);
 #[derive(Clone, Copy)]
 struct Placed {
     place: usize,
+    kind: MarkKind,
     at: Time,
     x: Px,
 }
@@ -37,7 +39,12 @@ impl Drawer<'_> {
         epoch: EpochView<'_>,
         trace: &WatchTrace,
         places: &[u32],
+        seam: Option<ListOverSeam>,
     ) {
+        let kind_of = |place: usize| match seam {
+            Some(seam) => seam.kind(trace, place),
+            None => Some(trace.marks.kind(place)),
+        };
         let marks = &trace.marks;
         let view = *self.picture.view;
         let cell_us = view.aligned_us(CELL_PX);
@@ -60,6 +67,9 @@ impl Drawer<'_> {
             if at > self.right {
                 break;
             }
+            let Some(kind) = kind_of(place as usize) else {
+                continue;
+            };
             let own = cell_of(at);
             let follows = || {
                 let near = |before: Time| at.micros_since(before) < apart_us;
@@ -74,6 +84,7 @@ impl Drawer<'_> {
             }
             group.push(Placed {
                 place: place as usize,
+                kind,
                 at,
                 x: self.x(at),
             });
@@ -125,7 +136,7 @@ impl Drawer<'_> {
         };
         if placed.len() == 1 {
             if first.x >= -SPILL {
-                let glyph = marks.kind(first.place).glyph();
+                let glyph = first.kind.glyph();
                 let mark = GlyphMark::new(glyph, first.x, mid, row.glyph_size, self.ground(row));
                 self.glyph(Layer::Change, mark, row.id, Target::Record(id(first)));
             }
@@ -136,7 +147,7 @@ impl Drawer<'_> {
         }
         let mut counts = [0_i32; 3];
         for placed in placed {
-            if let Some(class) = marks.kind(placed.place).class() {
+            if let Some(class) = placed.kind.class() {
                 counts[class] += 1;
             }
         }

@@ -1,16 +1,18 @@
 //! An object's row: its life as far as it is known, its marks, and where the watch and the truth part.
 
 use watchscope_model::Time;
+use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::Divergence;
 
 use super::labels::{Label, Rank};
 use super::watch::REACH;
 use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record};
 use crate::format::{duration, version};
-use crate::id::LaneId;
+use crate::glyph::Glyph;
+use crate::id::{LaneId, ObjectId};
 use crate::lanes::{Row, divergence_glyph};
 use crate::scene::{Area, Hatch, Primitive, Px, Step, StretchKind, Stroke, Target};
-use crate::store::{ObjectTrace, Span, VerdictSpan, WatchTrace};
+use crate::store::{Differs, Epoch, MarkKind, ObjectTrace, Span, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 
 /// Where a circle's quarter has its control points: (4/3)(√2 - 1) of the radius, in 64ths.
@@ -22,6 +24,10 @@ impl Drawer<'_> {
             return;
         };
         for (epoch, trace) in self.watch_traces(watch) {
+            let seam = ListOverSeam::of(trace, object);
+            if let Some(seam) = seam {
+                self.over_seam(row, epoch, trace, object, seam);
+            }
             let Some(object) = trace.objects.get(object.0 as usize) else {
                 continue;
             };
@@ -29,8 +35,59 @@ impl Drawer<'_> {
             for span in object.verdicts.all() {
                 self.divergence(row, epoch, span);
             }
-            self.marks(row, epoch, trace, &object.marks);
+            self.marks(row, epoch, trace, &object.marks, seam);
         }
+    }
+
+    /// What a run's first list says of an object that the run before held: until then it is not known, and one that is not
+    /// in the list was deleted while nobody watched.
+    fn over_seam(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        object: ObjectId,
+        seam: ListOverSeam,
+    ) {
+        let was_held = match seam.differs {
+            Some(Differs::Added) => false,
+            Some(Differs::Changed | Differs::Removed) => true,
+            // The same, if it was listed at all.
+            None => trace.objects.get(object.0 as usize).is_some_and(|object| {
+                let first = object.marks.first();
+                first.is_some_and(|&first| seam.is_part(trace, first as usize))
+            }),
+        };
+        if !was_held {
+            return;
+        }
+        let mid = self.y(row) + row.height.half();
+        let x = self.x(seam.list.at);
+        let run = self.picture.store.epoch(epoch.number);
+        let from = run.and_then(Epoch::begins).unwrap_or(seam.list.at);
+        self.dots(self.x(from), x, mid);
+        if seam.differs != Some(Differs::Removed) || x > self.width + SPILL || x < -SPILL {
+            return;
+        }
+        let mark = GlyphMark::new(
+            Glyph::DeletedInferred,
+            x,
+            mid,
+            row.glyph_size,
+            self.ground(row),
+        );
+        let target = Target::Record(record(epoch, seam.list.seq));
+        self.glyph(Layer::Change, mark, row.id, target);
+        let forms = [
+            "not in LIST: deleted while nobody watched".to_owned(),
+            "deleted while nobody watched".to_owned(),
+            "deleted".to_owned(),
+        ];
+        let look = TextLook::plain(Token::Text3).over(self.ground(row));
+        let xs = (x + Px::whole(10), self.end_x);
+        let y = mid + Px::whole(4);
+        let label = Label::new(Rank::List, Layer::Change, forms, look, y, xs);
+        self.label(label.reaching(REACH));
     }
 
     fn lives(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, object: &ObjectTrace) {
@@ -244,6 +301,39 @@ impl Drawer<'_> {
             Step::Line(x1, y1),
         ];
         self.scene.path(&steps)
+    }
+}
+
+/// The first list of a run, and how an object in it differs from the run before.
+#[derive(Clone, Copy)]
+pub(super) struct ListOverSeam {
+    list: Moment,
+    differs: Option<Differs>,
+}
+
+impl ListOverSeam {
+    fn of(trace: &WatchTrace, object: ObjectId) -> Option<Self> {
+        let (list, found) = trace.list_over_seam()?;
+        Some(Self {
+            list: list.moment,
+            differs: found.of(object),
+        })
+    }
+
+    /// Whether a mark is an item of the list.
+    fn is_part(self, trace: &WatchTrace, place: usize) -> bool {
+        trace.marks.seq(place) < self.list.seq && trace.marks.kind(place).is_by_list()
+    }
+
+    /// What a mark is, as seen over the seam: nothing if it is the object as it was.
+    pub(super) fn kind(self, trace: &WatchTrace, place: usize) -> Option<MarkKind> {
+        let kind = trace.marks.kind(place);
+        match self.differs {
+            _ if !self.is_part(trace, place) => Some(kind),
+            Some(Differs::Changed) => Some(MarkKind::ModifiedByList),
+            Some(_) => Some(kind),
+            None => None,
+        }
     }
 }
 

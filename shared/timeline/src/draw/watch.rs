@@ -356,7 +356,7 @@ impl Drawer<'_> {
             0 if list.items == 0 && known.last_change.is_none() => {
                 "empty: the list had no items".to_owned()
             }
-            objects if known.last_change.is_none() => {
+            objects if known.last_change.is_none() && !trace.differs_over_seam() => {
                 format!("{}, none changed", count(objects, "object"))
             }
             objects => count(objects, "object"),

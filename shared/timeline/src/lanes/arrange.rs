@@ -212,6 +212,10 @@ impl Arrangement {
             if let Some(moment) = known.and_then(|known| known.last_change) {
                 kept.news = kept.news.max(moment.seq);
             }
+            let last = traces.last().filter(|trace| trace.differs_over_seam());
+            if let Some((list, _)) = last.and_then(|trace| trace.list_over_seam()) {
+                kept.news = kept.news.max(list.moment.seq);
+            }
         }
         for open in state.findings.values() {
             for &watch in names.watches_by_name() {
@@ -441,7 +445,7 @@ impl Kept {
     }
 
     /// Chooses the objects that have rows: those that the watch and the truth see differently, then those that changed,
-    /// the last first; at most [`OBJECTS_MOST`]. They are sorted again only when an object enters.
+    /// the last first, and those that differ over a seam; at most [`OBJECTS_MOST`]. They are sorted again only when an object enters.
     fn choose(
         &mut self,
         store: &Store,
@@ -459,6 +463,8 @@ impl Kept {
             return;
         }
         self.chosen_by = by;
+        let over_seam = traces.last().and_then(|trace| trace.list_over_seam());
+        let over_seam = over_seam.filter(|(list, _)| (left..=right).contains(&list.moment.at));
         let mut top: Vec<((u64, Seq), ObjectId)> = Vec::new();
         let mut all = 0;
         for &object in names.objects_by_name(watch) {
@@ -481,7 +487,10 @@ impl Kept {
                     let version = held.resource_version.number().unwrap_or(0);
                     Some((version, held.since.seq))
                 }
-                _ => mark(),
+                _ => mark().or_else(|| {
+                    let (list, found) = over_seam?;
+                    found.of(object).map(|_| (0, list.moment.seq))
+                }),
             };
             all += usize::from(held.is_some() || is_doubted || changed.is_some());
             let key = if is_doubted {

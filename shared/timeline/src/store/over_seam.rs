@@ -3,11 +3,13 @@
 
 use watchscope_model::event::ListComplete;
 use watchscope_model::fold::Objects;
-use watchscope_model::{Seq, State, WatchName};
+use watchscope_model::{Object, Seq, State, WatchName};
 
-use super::parts::{Compared, OverSeam};
+use std::sync::Arc;
+
+use super::parts::{Compared, Differs, OverSeam};
 use super::{Epoch, Store};
-use crate::id::WatchId;
+use crate::id::{ObjectId, WatchId};
 
 impl Store {
     /// Compares first lists with the ends of the runs before them, as far as both are loaded and it was not done.
@@ -30,11 +32,12 @@ impl Store {
                 continue;
             };
             for (watch, seq) in lists {
-                let name = self.names.watch_name(watch);
+                let name = self.names.watch_name(watch).clone();
                 let state = after.state_at(seq);
-                let listed = state.as_ref().and_then(|state| held(state, name));
-                let both = held(&end, name).zip(listed);
-                let found = both.map(|(then, listed)| differ(then, listed));
+                let listed = state.as_ref().and_then(|state| held(state, &name));
+                let both = held(&end, &name).zip(listed);
+                let number = |object: &_| self.names.object(watch, object);
+                let found = both.map(|(then, listed)| differ(then, listed, number));
                 after.set_compared(watch, (before.number, found));
             }
         }
@@ -62,7 +65,10 @@ impl Epoch {
         let watches = (0..).map(WatchId).zip(&self.trace.watches);
         let first = watches.filter_map(|(id, watch)| {
             let list = watch.as_ref()?.lists.first()?;
-            let is_new = list.compared.is_none_or(|(with, _)| with != before);
+            let is_new = list
+                .compared
+                .as_ref()
+                .is_none_or(|(with, _)| *with != before);
             (is_new && !list.relist).then_some((id, list.moment.seq))
         });
         first
@@ -105,19 +111,39 @@ fn held<'a>(state: &'a State, watch: &WatchName) -> Option<&'a Objects> {
     (watch.counts.of(ListComplete::KIND) > 0).then_some(&watch.objects)
 }
 
-fn differ(then: &Objects, listed: &Objects) -> OverSeam {
+fn differ(
+    then: &Objects,
+    listed: &Objects,
+    mut number: impl FnMut(&Arc<Object>) -> ObjectId,
+) -> OverSeam {
     let mut found = OverSeam::default();
     for now in listed.iter() {
-        match then.get(&now.object) {
-            None => found.added += 1,
-            Some(held) => {
-                let is_same = held.object.uid == now.object.uid
-                    && held.resource_version == now.resource_version;
-                found.changed += u64::from(!is_same);
+        let differs = match then.get(&now.object) {
+            None => Differs::Added,
+            Some(held)
+                if held.object.uid == now.object.uid
+                    && held.resource_version == now.resource_version =>
+            {
+                continue;
             }
-        }
+            Some(_) => Differs::Changed,
+        };
+        found.objects.push((number(&now.object), differs));
     }
-    let still = listed.len() as u64 - found.added;
-    found.removed = then.len() as u64 - still;
+    let gone = then
+        .iter()
+        .filter(|held| listed.get(&held.object).is_none());
+    for held in gone {
+        let object = number(&held.object);
+        found.objects.push((object, Differs::Removed));
+    }
+    found.objects.sort_unstable_by_key(|(object, _)| *object);
+    for (_, differs) in &found.objects {
+        *match differs {
+            Differs::Added => &mut found.added,
+            Differs::Changed => &mut found.changed,
+            Differs::Removed => &mut found.removed,
+        } += 1;
+    }
     found
 }

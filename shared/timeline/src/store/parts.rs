@@ -152,11 +152,29 @@ pub(crate) struct ListMark {
 }
 
 /// What differs over a seam, by the places of objects: one that was deleted and created again has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OverSeam {
     pub(crate) added: u64,
     pub(crate) changed: u64,
     pub(crate) removed: u64,
+    /// The objects that differ, by number.
+    pub(crate) objects: Vec<(ObjectId, Differs)>,
+}
+
+/// How an object differs from before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Differs {
+    Added,
+    Changed,
+    Removed,
+}
+
+impl OverSeam {
+    /// How an object differs, if it does.
+    pub(crate) fn of(&self, object: ObjectId) -> Option<Differs> {
+        let place = self.objects.binary_search_by_key(&object, |(id, _)| *id);
+        place.ok().map(|place| self.objects[place].1)
+    }
 }
 
 /// The comparison of a first list: the number of the run before, and what differs; nothing if that run did not have the
@@ -170,8 +188,8 @@ impl ListMark {
     }
 
     /// What differs from the run before.
-    pub(crate) fn over_seam(&self) -> Option<OverSeam> {
-        self.compared.and_then(|(_, found)| found)
+    pub(crate) fn over_seam(&self) -> Option<&OverSeam> {
+        self.compared.as_ref()?.1.as_ref()
     }
 }
 

@@ -15,7 +15,7 @@ use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
     AsideMark, AsideStep, AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome,
-    GapSpan, LifeSpan, ListMark, LossMark, Occurrence, OpeningPoint, PhaseSpan, StepMark,
+    GapSpan, LifeSpan, ListMark, LossMark, Occurrence, OpeningPoint, OverSeam, PhaseSpan, StepMark,
     StreamAttribution, StreamSpan, VerdictSpan,
 };
 use super::spans::{Span, Spans};
@@ -587,6 +587,18 @@ impl WatchTrace {
                 object.verdicts.close(start, now);
             }
         }
+    }
+
+    /// The first list of the run and what differs in it from the run before, if that is known.
+    pub(crate) fn list_over_seam(&self) -> Option<(&ListMark, &OverSeam)> {
+        let list = self.lists.first()?;
+        list.over_seam().map(|found| (list, found))
+    }
+
+    /// Whether objects are known to differ from the run before.
+    pub(crate) fn differs_over_seam(&self) -> bool {
+        let over_seam = self.list_over_seam();
+        over_seam.is_some_and(|(_, found)| !found.objects.is_empty())
     }
 
     /// Why a stream ended, if it did and that was said since.

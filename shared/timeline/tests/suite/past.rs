@@ -1,10 +1,12 @@
 //! The past that is not here: what is known of it, what is asked for, and how each kind of nothing looks.
 
+use insta::assert_snapshot;
 use watchscope_model::event::ClusterConnected;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::draw::ruler;
+use watchscope_timeline::lanes::{Row, RowKind};
 use watchscope_timeline::store::Coverage;
 use watchscope_timeline::{Lanes, RecordId, Store, View};
 
@@ -367,6 +369,71 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
     list(&mut store, &old, 7, listed);
     store.chapter(&old.chapter(0, count - 1)).unwrap();
     assert!(!says(&store, at(80.0)).contains("over the seam"));
+}
+
+#[test]
+fn behind_a_seam_only_objects_that_differ_have_a_mark_and_a_deleted_one_says_so() {
+    let (mut old, mut new) = (Log::new("a"), Log::new("b"));
+    let names = ["as-before", "changed", "deleted"];
+    old.opened(0.0, "shop/pods", 1, &names, 100);
+    old.change(
+        5.0,
+        "shop/pods",
+        ChangeType::Modified,
+        Origin::Live,
+        "changed",
+        110,
+    );
+    let names = ["as-before", "changed", "new"];
+    new.opened(60.0, "shop/pods", 1, &names, 100);
+    let mut store = Store::default();
+    old.send_all(&mut store);
+    new.send_all(&mut store);
+    let view = View::between(at(-5.0), at(85.0), 1_600.0);
+    let now = at(80.0);
+    let drawn = |store: &Store| {
+        let (rows, scene) = picture(store, &mut Lanes::showing_all(), &view, now);
+        let x = view.x(at(60.0)).to_f64();
+        let dump = scene.dump();
+        let objects = rows.rows.iter().filter(|row| row.kind == RowKind::Object);
+        let of = |row: &Row| {
+            let y = (row.y + row.height.half()).to_f64();
+            let here = |line: &&str| {
+                let mut words = line.split([' ', ',']);
+                let is_mark = matches!(words.next(), Some("glyph" | "text"));
+                let words: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+                let [left, top, ..] = words[..] else {
+                    return false;
+                };
+                is_mark && left > x - 5.0 && (top - y).abs() < 6.0
+            };
+            let words = dump
+                .lines()
+                .filter(here)
+                .map(|line| match line.split_once('"') {
+                    Some((_, text)) => text.trim_end_matches('"').to_owned(),
+                    None => line.split(' ').nth(1).unwrap().to_owned(),
+                });
+            let mut words: Vec<String> = words.collect();
+            words.insert(0, format!("{}:", row.name));
+            words.join(" ")
+        };
+        objects.map(of).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(drawn(&store), @r"
+    as-before:
+    changed: modified-by-list
+    deleted: deleted-inferred not in LIST: deleted while nobody watched
+    new: added-by-list
+    ");
+    // Where the run before is not loaded, its objects are not known: all that are listed are new.
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    assert_snapshot!(drawn(&store), @r"
+    as-before: added-by-list
+    changed: added-by-list
+    new: added-by-list
+    ");
 }
 
 #[test]
