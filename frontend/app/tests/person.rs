@@ -488,6 +488,30 @@ fn a_jump_is_a_new_place_and_the_button_back_returns_to_the_one_before() {
 }
 
 #[test]
+fn the_browsers_back_comes_back_from_all_of_the_log_its_beginning_and_now() {
+    for action in [Action::Fit, Action::Oldest, Action::Follow] {
+        let host = page();
+        host.person(Person::Act(Action::TogglePause));
+        host.person(Person::Act(Action::ZoomIn));
+        host.frame(3_000.0);
+        let is_new = |done: &[String]| {
+            let written = addresses(done);
+            written
+                .iter()
+                .any(|address| address.contains("is_new: true"))
+        };
+        let done = host.person(Person::Act(action));
+        assert!(!is_new(&done), "the place that is left keeps its own");
+        assert!(is_new(&host.frame(6_000.0)), "{action:?}");
+        // What follows now already is no other place.
+        host.person(Person::Act(Action::Follow));
+        host.frame(9_000.0);
+        host.person(Person::Act(Action::Follow));
+        assert!(!is_new(&host.frame(12_000.0)));
+    }
+}
+
+#[test]
 fn a_link_to_what_is_gone_says_so_after_a_while() {
     let host = page();
     let (from, to) = (at(-90_000.0).0, at(-80_000.0).0);

@@ -16,6 +16,14 @@ impl Model {
     /// Does what a key or button asks for, while `focused` has the focus.
     pub(super) fn act(&mut self, action: Action, focused: Option<FocusedPanel>) {
         let middle = self.view.width_px / 2.0;
+        let leads_away = match action {
+            Action::Fit | Action::Oldest => true,
+            Action::Follow => !self.view.following && !self.is_replay(),
+            _ => false,
+        };
+        if leads_away {
+            self.leave_place();
+        }
         match action {
             Action::ZoomIn => self.zoom(middle, KEY_ZOOM),
             Action::ZoomOut => self.zoom(middle, 1.0 / KEY_ZOOM),
