@@ -160,7 +160,7 @@ const NEAREST_MOST: usize = 3;
 
 /// The names that take the fewest letters changed, added or left out to reach, whole or by one of their words.
 fn nearest(asked: &str) -> Vec<&'static str> {
-    let asked = asked.to_lowercase();
+    let asked = asked.to_ascii_lowercase();
     let distance = |name: &str| {
         let words = name.split('-').chain([name]);
         let distances = words.map(|word| strsim::levenshtein(&asked, word));

@@ -119,7 +119,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             set_default(
                 value,
                 &["spec", "names", "singular"],
-                json!(kind.to_lowercase()),
+                json!(kind.to_ascii_lowercase()),
             );
             set_default(
                 value,

@@ -273,7 +273,7 @@ fn built_in_cells(value: &Value, kind: &str, clock: Clock) -> Vec<Value> {
                 let mut times = keys.iter().map(|key| text(value, &[key]));
                 clock.age(times.find(|t| !t.is_empty()).unwrap_or(""))
             };
-            let kind = text(value, &["involvedObject", "kind"]).to_lowercase();
+            let kind = text(value, &["involvedObject", "kind"]).to_ascii_lowercase();
             let object = match text(value, &["involvedObject", "name"]) {
                 "" => kind,
                 name => format!("{kind}/{name}"),
