@@ -184,6 +184,18 @@ fn an_address_that_names_a_place_has_the_past_asked_for_by_what_is_shown() {
 }
 
 #[test]
+fn over_a_slow_link_the_second_part_comes_before_the_past() {
+    let log = changes();
+    let host = Host::new();
+    host.send(Msg::Message(welcome()));
+    host.now.set(now(10.2));
+    host.knows(&log, 40);
+    assert!(asked(&host.done()).is_empty());
+    host.send(Msg::Loaded(UNPUBLISHED));
+    assert_eq!(asked(&host.done()), ["ask before 41"]);
+}
+
+#[test]
 fn a_connection_that_is_lost_loses_what_waits_for_the_second_part() {
     let log = changes();
     let (host, _) = Host::shows(&log, 40);

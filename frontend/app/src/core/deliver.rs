@@ -33,6 +33,7 @@ impl Model {
                 self.store
                     .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
                 self.link.is_first_view = self.link.welcome.is_none();
+                self.link.welcomed_ms = self.now.ms;
                 self.link.welcome = Some(welcome);
             }
             Delivery::Head(frame) => {

@@ -26,6 +26,10 @@ const OVERVIEW_MS: f64 = 100.0;
 /// after it.
 const PATIENCE_MS: f64 = 1_500.0;
 
+/// A link is slow whose snapshot of the head takes longer than this, in milliseconds: 1.2 MB, as a chapter may have, would
+/// hold up the second part. It is some 20 to 50 where server and browser are on one machine.
+const NEAR_MS: u64 = 150;
+
 impl Model {
     /// Marks the panels stale and asks for a frame.
     pub fn changed(&mut self) {
@@ -235,10 +239,11 @@ impl Model {
     }
 
     /// Asks for the newest chapter before it is known which there are: nearly always it is wanted first, so it is read and
-    /// sent while the second part is loaded, which takes it in.
+    /// sent while the second part is loaded, which takes it in. Not over a slow link: there the second part comes first.
     pub(super) fn ask_for_newest(&mut self) {
         if self.second.is_none()
             && !self.link.is_led
+            && self.now.ms.saturating_sub(self.link.welcomed_ms) < NEAR_MS
             && let Some((log, epoch, last)) = self.store.resume_point()
             && last != Seq(0)
         {

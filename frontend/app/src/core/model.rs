@@ -82,6 +82,8 @@ pub struct Link {
     /// What came before the second part, which takes it in: live segments, of which the server sends no more than 1 MiB
     /// since they are not acknowledged; one catalogue; one chapter.
     pub(super) held: Vec<Delivery>,
+    /// When the server greeted, in the browser's milliseconds.
+    pub(super) welcomed_ms: u64,
     /// The page was opened by an address that names a place: what it shows need not be the newest.
     pub(super) is_led: bool,
     /// The next snapshot is of a log that has begun again: what is held goes when it is here, not before.
@@ -231,6 +233,7 @@ impl Model {
                 held: Vec::new(),
                 starts_over: false,
                 is_first_view: false,
+                welcomed_ms: 0,
                 is_led: false,
                 heartbeat: None,
                 done: None,

@@ -106,6 +106,11 @@ impl Host {
     /// The server greets, and says how its log stands after `records` of its records.
     pub(crate) fn joins(&self, welcome: &[u8], log: &Log, records: usize) -> ChapterWriter {
         self.send(Msg::Message(welcome.to_vec()));
+        self.knows(log, records)
+    }
+
+    /// How the log stands after `records` of its records comes from the server.
+    pub(crate) fn knows(&self, log: &Log, records: usize) -> ChapterWriter {
         let (writer, head) =
             ChapterWriter::open("log".into(), log.epoch.clone(), &log.state_after(records));
         let seq = Seq(records as u64);

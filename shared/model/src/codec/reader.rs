@@ -185,6 +185,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn varint(&mut self) -> u64 {
+        if let Some(value) = self.short() {
+            return value;
+        }
         let at = self.position;
         let value = self.wide();
         self.fitting(at, u64::try_from(value))

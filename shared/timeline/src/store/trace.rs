@@ -296,20 +296,17 @@ impl Trace {
             }
             _ => {}
         }
-        let Some((name, watch)) = event
-            .watch()
-            .and_then(|name| Some((name, state.watches.get(name)?)))
-        else {
+        let Some(name) = event.watch() else {
             return;
         };
-        let id = names.watch(name);
-        let trace = self.watch_mut(id);
-        match before {
-            Some(before) => trace.absorb(record, &before, watch, id, names),
-            None => {
-                trace.started = Some(now);
-                trace.server.clone_from(&watch.server);
-            }
+        if let Some(before) = before {
+            let id = names.watch(name);
+            let trace = self.watch_mut(id);
+            trace.absorb(record, &before, || state.watches.get(name), id, names);
+        } else if let Some(watch) = state.watches.get(name) {
+            let trace = self.watch_mut(names.watch(name));
+            trace.started = Some(now);
+            trace.server.clone_from(&watch.server);
         }
     }
 
@@ -383,16 +380,19 @@ impl WatchTrace {
         &mut self.objects[place]
     }
 
-    fn absorb(
+    /// Takes in a record; `after` is the watch behind it, which most changes need not know.
+    fn absorb<'a>(
         &mut self,
         record: &Record,
         before: &Before,
-        watch: &Watch,
+        after: impl Fn() -> Option<&'a Watch>,
         id: WatchId,
         names: &mut Names,
     ) {
         let now = Moment::from(record);
-        if ends_or_opens(&record.event) {
+        if ends_or_opens(&record.event)
+            && let Some(watch) = after()
+        {
             self.absorb_open(record, before, watch);
         }
         match &record.event {
@@ -405,7 +405,7 @@ impl WatchTrace {
             Event::RequestSent(sent) => self.requests.push((sent.request, now.seq)),
             Event::Change(change) => {
                 let object = names.object(id, &change.object);
-                self.absorb_change(change, now, before, watch, object);
+                self.absorb_change(change, now, before, after, object);
             }
             Event::Bookmark(bookmark) => {
                 let kind = if bookmark.initial_events_end == Some(true) {
@@ -455,7 +455,8 @@ impl WatchTrace {
             Event::Verdict(verdict) => {
                 let object = names.object(id, &verdict.object);
                 let verdicts = &mut self.object_mut(object).verdicts;
-                match (open_verdict(watch, verdict), before.verdict) {
+                let open = after().and_then(|watch| open_verdict(watch, verdict));
+                match (open, before.verdict) {
                     (Some((_, since)), _) => {
                         verdicts.open(since, now.seq, VerdictSpan::of(verdict))
                     }
@@ -534,12 +535,12 @@ impl WatchTrace {
         }
     }
 
-    fn absorb_change(
+    fn absorb_change<'a>(
         &mut self,
         change: &Change,
         now: Moment,
         before: &Before,
-        watch: &Watch,
+        after: impl Fn() -> Option<&'a Watch>,
         object: ObjectId,
     ) {
         let kind = MarkKind::of(change, before.status_only);
@@ -551,7 +552,8 @@ impl WatchTrace {
         if before.lives_on {
             return;
         }
-        let held = watch.held(&change.object).map(|held| held.since);
+        let held = after().and_then(|watch| watch.held(&change.object));
+        let held = held.map(|held| held.since);
         if before.life != held.map(|since| since.seq) {
             if let Some(since) = before.life
                 && let Some(life) = trace.lives.close(since, now)
