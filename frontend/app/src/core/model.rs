@@ -79,8 +79,8 @@ pub struct Link {
     pub(super) backfill: Backfill,
     /// What is loaded beside what the view shows.
     pub(super) also_loads: Option<(Time, Time)>,
-    /// What came before the second part, which takes it in: live segments, of which the server sends no more than 1 MiB
-    /// since they are not acknowledged; one catalogue; one chapter.
+    /// What came before the second part, which takes it in: live segments (the server sends at most 1 MiB of them: they are
+    /// not acknowledged), one catalogue and one chapter.
     pub(super) held: Vec<Delivery>,
     /// When the server greeted, in the browser's milliseconds.
     pub(super) welcomed_ms: u64,

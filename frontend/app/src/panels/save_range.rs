@@ -51,7 +51,7 @@ fn words(error: &JsValue) -> String {
     let message = String::from(message);
     let mut letters = message.chars();
     match letters.next() {
-        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        Some(first) => format!("{}{}.", first.to_ascii_uppercase(), letters.as_str()),
         None => "The browser does not say why.".to_owned(),
     }
 }
