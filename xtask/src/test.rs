@@ -31,7 +31,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     let start = Instant::now();
     // The page is compiled by one core for most of the time, and no test needs it to be compiled.
     let (programs, digests, tests) = thread::scope(|scope| {
-        let programs = scope.spawn(|| programs(project));
+        let programs = scope.spawn(|| programs(project, long));
         let page = scope.spawn(|| page_and_digests(project, installs, long));
         let tests = shell::step("building the tests", || {
             let mut command = project.cargo_on("build", project.host_packages());
@@ -99,18 +99,13 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
 }
 
 /// The programs that are built from Go modules, each with the variable by which tests find it. One that cannot be built is
-/// told, and left out.
-fn programs(project: &Project) -> Result<Vec<(&'static str, OsString)>> {
-    let programs = [
+/// told, and left out. Only long tests have controllers, which take longest to build.
+fn programs(project: &Project, long: bool) -> Result<Vec<(&'static str, OsString)>> {
+    let mut programs = vec![
         (
             "KUBEBUILDER_ASSETS",
             "kube-apiserver; its tests are",
             kube::ensure_assets(project)?,
-        ),
-        (
-            "WATCHSCOPE_TEST_CONTROLLERS",
-            "kube-controller-manager; its test is",
-            kube::ensure_controllers(project)?,
         ),
         (
             "WATCHSCOPE_TEST_INFORMER",
@@ -118,6 +113,13 @@ fn programs(project: &Project) -> Result<Vec<(&'static str, OsString)>> {
             kube::ensure_informer(project)?,
         ),
     ];
+    if long {
+        programs.push((
+            "WATCHSCOPE_TEST_CONTROLLERS",
+            "kube-controller-manager; its test is",
+            kube::ensure_controllers(project)?,
+        ));
+    }
     let mut found = Vec::new();
     for (variable, what, program) in programs {
         match program {
