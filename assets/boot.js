@@ -124,7 +124,7 @@ globalThis.watchscopeWay = {
     const headers = { "Content-Type": "application/wasm" };
     return answer.headers.get("Content-Type") === headers["Content-Type"] ? answer : new Response(answer.body, { headers });
   },
-  // Whether it does as the page opens.
+  // Whether the address bar names a place.
   names: () => /[#&]v=/.test(location.hash),
   // Has the address bar name a place. A browser that refuses more of them shows an older one.
   place(fragment, isNew) {

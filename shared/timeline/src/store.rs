@@ -299,7 +299,8 @@ impl Store {
     /// one snapshot and the next.
     ///
     /// # Errors
-    /// If it cannot be read, or is of an epoch the store does not have; the store is then as before.
+    /// If it cannot be read, or is of an epoch the store does not have; the store then shows the same as before, and may
+    /// have numbers for names that it met.
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let new = self.take_chapter(bytes)?;
         if new > 0 {

@@ -18,7 +18,7 @@ pub struct ControllerTools {
 }
 
 impl ControllerTools {
-    /// Looks into `WATCHSCOPE_TEST_CONTROLLERS` and `KUBEBUILDER_ASSETS`, then where `cargo xtask test` builds them.
+    /// Looks into `WATCHSCOPE_TEST_CONTROLLERS` and `KUBEBUILDER_ASSETS`, then where `cargo xtask test --long` builds them.
     pub fn find() -> Result<Self, Missing> {
         let set = ["WATCHSCOPE_TEST_CONTROLLERS", "KUBEBUILDER_ASSETS"];
         let set = set.into_iter().filter_map(std::env::var_os);
@@ -33,7 +33,7 @@ impl ControllerTools {
             .map(|folder| Self { folder })
             .ok_or_else(|| Missing {
                 what: MANAGER.to_owned(),
-                install: "Go 1.26 or newer and run `cargo xtask test`, or set WATCHSCOPE_TEST_CONTROLLERS to a folder with kube-controller-manager and kube-scheduler".to_owned(),
+                install: "Go 1.26 or newer and run `cargo xtask test --long`, or set WATCHSCOPE_TEST_CONTROLLERS to a folder with kube-controller-manager and kube-scheduler".to_owned(),
             })
     }
 }

@@ -52,7 +52,6 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     rule("planted bugs follow the code", &mut || {
         report(mutate::violations(project)?)
     });
-    // Without a package named, cargo takes the default members, which are those for the host.
     rule("clippy for the host", &mut || {
         let mut command = for_host(project, "clippy");
         command.args(["--features", bench::FEATURE]);

@@ -37,8 +37,8 @@ impl Model {
                 self.link.welcome = Some(welcome);
             }
             Delivery::Head(frame) => {
-                let is_segment = |held: &Delivery| matches!(held, Delivery::Segment(_));
-                self.link.held.retain(|held| !is_segment(held));
+                let is_past = |held: &Delivery| !matches!(held, Delivery::Segment(_));
+                self.link.held.retain(is_past);
                 if std::mem::take(&mut self.link.starts_over)
                     && let Some(second) = self.second
                 {

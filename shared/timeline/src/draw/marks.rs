@@ -32,7 +32,8 @@ struct Placed {
 }
 
 impl Drawer<'_> {
-    /// Draws the marks of one object; `places` are theirs in the watch's marks.
+    /// Draws the marks of one object; `places` are theirs in the watch's marks. `seam` says which of them differ from the
+    /// run before.
     pub(super) fn marks(
         &mut self,
         row: &Row,

@@ -212,8 +212,10 @@ impl Arrangement {
             if let Some(moment) = known.and_then(|known| known.last_change) {
                 kept.news = kept.news.max(moment.seq);
             }
-            let last = traces.last().filter(|trace| trace.differs_over_seam());
-            if let Some((list, _)) = last.and_then(|trace| trace.list_over_seam()) {
+            let over_seam = traces.last().and_then(|trace| trace.list_over_seam());
+            if let Some((list, found)) = over_seam
+                && !found.objects.is_empty()
+            {
                 kept.news = kept.news.max(list.moment.seq);
             }
         }

@@ -1,11 +1,11 @@
 //! What changed while nobody watched: the first list of a watch in a run, against what the watch held at the end of the run
 //! before. The log of a run knows nothing before it, so the page compares.
 
+use std::sync::Arc;
+
 use watchscope_model::event::ListComplete;
 use watchscope_model::fold::Objects;
 use watchscope_model::{Object, Seq, State, WatchName};
-
-use std::sync::Arc;
 
 use super::parts::{Compared, Differs, OverSeam};
 use super::{Epoch, Store};

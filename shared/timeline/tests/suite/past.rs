@@ -309,19 +309,24 @@ fn a_view_of_any_time_is_drawn() {
     }
 }
 
-/// Two runs of a watch: between them one object came, one changed, one was created anew and two went.
-fn runs_that_differ() -> (Log, Log) {
-    let mut old = Log::new("a");
-    let names = ["a-0", "b-0", "c-0", "d-0", "e-0"];
-    old.opened(0.0, "shop/pods", 1, &names, 100);
-    old.change(
+/// A run of a watch that lists these Pods and sees one of them change.
+fn run_with_a_change(names: &[&str], changed: &str) -> Log {
+    let mut log = Log::new("a");
+    log.opened(0.0, "shop/pods", 1, names, 100);
+    log.change(
         5.0,
         "shop/pods",
         ChangeType::Modified,
         Origin::Live,
-        "a-0",
+        changed,
         110,
     );
+    log
+}
+
+/// Two runs of a watch: between them one object came, one changed, one was created anew and two went.
+fn runs_that_differ() -> (Log, Log) {
+    let old = run_with_a_change(&["a-0", "b-0", "c-0", "d-0", "e-0"], "a-0");
     let mut new = Log::new("b");
     new.opened(60.0, "shop/pods", 1, &["b-0", "c-0", "f-0"], 102);
     (old, new)
@@ -373,17 +378,8 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
 
 #[test]
 fn behind_a_seam_only_objects_that_differ_have_a_mark_and_a_deleted_one_says_so() {
-    let (mut old, mut new) = (Log::new("a"), Log::new("b"));
-    let names = ["as-before", "changed", "deleted"];
-    old.opened(0.0, "shop/pods", 1, &names, 100);
-    old.change(
-        5.0,
-        "shop/pods",
-        ChangeType::Modified,
-        Origin::Live,
-        "changed",
-        110,
-    );
+    let old = run_with_a_change(&["as-before", "changed", "deleted"], "changed");
+    let mut new = Log::new("b");
     let names = ["as-before", "changed", "new"];
     new.opened(60.0, "shop/pods", 1, &names, 100);
     let mut store = Store::default();

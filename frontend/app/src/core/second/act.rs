@@ -16,20 +16,13 @@ impl Model {
     /// Does what a key or button asks for, while `focused` has the focus.
     pub(super) fn act(&mut self, action: Action, focused: Option<FocusedPanel>) {
         let middle = self.view.width_px / 2.0;
-        let leads_away = match action {
-            Action::Fit | Action::Oldest => true,
-            Action::Follow => !self.view.following && !self.is_replay(),
-            _ => false,
-        };
-        if leads_away {
-            self.leave_place();
-        }
         match action {
             Action::ZoomIn => self.zoom(middle, KEY_ZOOM),
             Action::ZoomOut => self.zoom(middle, 1.0 / KEY_ZOOM),
             Action::PanEarlier => self.set_view(self.view.pan(-self.view.width_px * KEY_PAN)),
             Action::PanLater => self.set_view(self.view.pan(self.view.width_px * KEY_PAN)),
             Action::Fit => {
+                self.leave_place();
                 let now = self.now();
                 let oldest = self.store.oldest_shown_at_once();
                 let from = oldest.unwrap_or(self.view.left());
@@ -37,6 +30,7 @@ impl Model {
                 self.set_view(View::following(now, span, self.view.width_px));
             }
             Action::Oldest => {
+                self.leave_place();
                 if let Some(oldest) = self.store.oldest_kept() {
                     let margin = self.view.us_per_px * self.view.width_px * 0.05;
                     let left_us = oldest.0 as f64 - margin;
@@ -47,7 +41,12 @@ impl Model {
                 }
             }
             Action::Follow if self.is_replay() => self.seek_share(1.0),
-            Action::Follow => self.set_view(self.view.follow(self.now())),
+            Action::Follow => {
+                if !self.view.following {
+                    self.leave_place();
+                }
+                self.set_view(self.view.follow(self.now()));
+            }
             Action::TogglePause if self.is_replay() => self.toggle_play(),
             Action::Faster => self.step_speed(true),
             Action::Slower => self.step_speed(false),
