@@ -1,10 +1,14 @@
 //! Recordings served like a log: the newest chapter from memory, all others from their files.
+//!
+//! Recordings that are judged again are served from files with the new judgements; bodies come from the recorded ones.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use thiserror::Error;
+use watchscope_journal::again::Numbers;
 use watchscope_log::{Fetched, Recording, Ring};
 use watchscope_model::{EpochId, Seq};
 use watchscope_replay::{clock_start, first_body, first_chapter};
@@ -45,15 +49,64 @@ impl Replay {
     ///
     /// # Errors
     /// If no chapter can be read.
-    pub fn open(mut joined: Joined, name: &str) -> Result<Self, ReplayError> {
+    pub fn open(joined: Joined, name: &str) -> Result<Self, ReplayError> {
+        Self::of(joined, name, |joined| Arc::new(joined))
+    }
+
+    /// The same of recordings that were judged again: `recorded` has the bodies of their records, under other numbers.
+    ///
+    /// # Errors
+    /// If no chapter can be read.
+    pub fn judged_again(
+        judged: Joined,
+        recorded: Joined,
+        numbers: Vec<(EpochId, Numbers)>,
+        name: &str,
+    ) -> Result<Self, ReplayError> {
+        Self::of(judged, name, |judged| {
+            Arc::new(JudgedAgain {
+                judged,
+                recorded,
+                numbers: numbers.into_iter().collect(),
+            })
+        })
+    }
+
+    fn of(
+        mut joined: Joined,
+        name: &str,
+        past: impl FnOnce(Joined) -> Arc<dyn Past>,
+    ) -> Result<Self, ReplayError> {
         let ring = newest_chapter(&mut joined)?;
         let recording = joined.recording(name).ok_or(ReplayError::Empty)?;
         let clock = Arc::new(SystemClock::start_at(clock_start(recording.to)));
         Ok(Self {
             log: LogHandle::recorded(ring, clock),
-            past: Arc::new(joined),
+            past: past(joined),
             recording,
         })
+    }
+}
+
+/// Recordings that were judged again, and those with the bodies of their records.
+#[derive(Debug)]
+struct JudgedAgain {
+    judged: Joined,
+    recorded: Joined,
+    numbers: BTreeMap<EpochId, Numbers>,
+}
+
+impl Past for JudgedAgain {
+    fn chapter(&self, epoch: &EpochId, seq: Seq) -> Fetched {
+        self.judged.chapter(epoch, seq)
+    }
+
+    fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
+        let numbers = self.numbers.get(epoch);
+        match numbers.and_then(|numbers| numbers.recorded(seq)) {
+            Some(recorded) => self.recorded.body(epoch, recorded),
+            None => Ok(None),
+        }
     }
 }
 

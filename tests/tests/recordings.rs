@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use watchscope_tests::{Finished, Watchscope, WatchscopeBinary, eventually, or_skip};
+use watchscope_tests::{Finished, Served, Watchscope, WatchscopeBinary, eventually, or_skip};
 
 use crate::simulated::Simulated;
 
@@ -192,6 +192,14 @@ async fn a_recording_is_judged_again_as_it_was_judged() -> Result<()> {
     let text = binary.with(&[&again[..], &["text"]].concat());
     let text = text.run(LONG).await?;
     ensure!(text.code() == Some(0) && is_same(&text.stdout), "{text:?}");
+
+    let replay = ["replay", name, "--judge", "again"];
+    let served = Served::start(binary.with(&replay)).await?;
+    let mut shown = served.records().await?;
+    for line in recorded.stdout.lines() {
+        let line: Value = serde_json::from_str(line)?;
+        ensure!(shown.next().await? == line, "{line}");
+    }
 
     let alone = binary.with(&["watch", "pods", "--judge", "again"]);
     let alone = alone.run(LONG).await?;

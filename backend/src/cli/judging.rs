@@ -1,9 +1,11 @@
-//! Whose judgements `watchscope watch --from` writes, and how those made anew compare with the recorded ones.
+//! Whose judgements of recordings are written or served, and how those made anew compare with the recorded ones.
 
 use std::fmt::Write as _;
 
-use watchscope_journal::again::{About, Again, Comparison, Difference, Judgement, Missing, Says};
-use watchscope_model::{Entry, Seq, State};
+use watchscope_journal::again::{
+    About, Again, Comparison, Difference, Judgement, Missing, Numbers, Says,
+};
+use watchscope_model::{Entry, EpochId, Seq, State};
 
 use super::args::Judge;
 use super::terminal::plain;
@@ -16,9 +18,11 @@ pub(super) enum Judging {
     /// Diagnosis runs anew.
     Again {
         /// The run whose records are taken.
-        run: Option<Box<Again>>,
+        run: Option<(EpochId, Box<Again>)>,
         /// The runs before it.
         runs: Vec<Comparison>,
+        /// The numbers of their records.
+        numbers: Vec<(EpochId, Numbers)>,
     },
 }
 
@@ -39,23 +43,27 @@ impl Judging {
             Judge::Again => Self::Again {
                 run: None,
                 runs: Vec::new(),
+                numbers: Vec::new(),
             },
         }
     }
 
     /// A run begins, with the fold of all records before its first one that is recorded.
-    pub(super) fn begin(&mut self, opening: State) {
+    pub(super) fn begin(&mut self, epoch: &EpochId, opening: &State) {
         if let Self::Again { run, .. } = self {
-            *run = Some(Box::new(Again::new(opening)));
+            *run = Some((epoch.clone(), Box::new(Again::new(opening.clone()))));
         }
     }
 
     /// The run goes on behind a hole that begins with the recorded `next`.
-    pub(super) fn go_on(&mut self, next: Seq, opening: State) -> Hole {
+    pub(super) fn go_on(&mut self, next: Seq, opening: &State) -> Hole {
         let mut before = Vec::new();
         let last = opening.seq;
         let (from, to) = match self {
-            Self::Again { run: Some(run), .. } => run.go_on(opening, &mut before),
+            Self::Again {
+                run: Some((_, run)),
+                ..
+            } => run.go_on(opening.clone(), &mut before),
             _ => (next, last),
         };
         Hole { before, from, to }
@@ -63,7 +71,11 @@ impl Judging {
 
     /// Takes the next recorded entries; returns those that are to be written.
     pub(super) fn take(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
-        let Self::Again { run: Some(run), .. } = self else {
+        let Self::Again {
+            run: Some((_, run)),
+            ..
+        } = self
+        else {
             return entries;
         };
         let mut judged = Vec::with_capacity(entries.len());
@@ -76,12 +88,21 @@ impl Judging {
     /// The run is over; returns what is still to be written.
     pub(super) fn end(&mut self) -> Vec<Entry> {
         let mut last = Vec::new();
-        if let Self::Again { run, runs } = self
-            && let Some(run) = run.take()
+        if let Self::Again { run, runs, numbers } = self
+            && let Some((epoch, run)) = run.take()
         {
+            numbers.push((epoch, run.numbers().clone()));
             runs.push(run.end(&mut last));
         }
         last
+    }
+
+    /// Which numbers the records of each run have that came out; none where nothing is judged again.
+    pub(super) fn into_numbers(self) -> Vec<(EpochId, Numbers)> {
+        match self {
+            Self::Recorded => Vec::new(),
+            Self::Again { numbers, .. } => numbers,
+        }
     }
 
     /// How the judgements of all runs compare, in lines; none where nothing is judged again.

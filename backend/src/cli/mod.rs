@@ -6,6 +6,7 @@ mod begin;
 mod exit;
 mod explain;
 mod file;
+mod judged;
 mod judging;
 mod lessons;
 mod page;

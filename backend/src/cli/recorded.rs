@@ -1,14 +1,14 @@
-//! `watchscope watch --from`: what recordings hold, on standard output.
+//! What recordings hold, record by record: `watchscope watch --from` writes it on standard output.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use watchscope_model::chapter::ChapterReader;
+use watchscope_model::chapter::{ChapterReader, Opening};
 use watchscope_model::event::Loss;
 use watchscope_model::json::{LogLine, push_line};
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Entry, Event, Seq};
-use watchscope_recording::Chapter;
+use watchscope_recording::{Chapter, FileBlock};
 use watchscope_replay::Run;
 
 use super::args::{Judge, Output};
@@ -35,13 +35,27 @@ pub(super) fn write(
     }
 }
 
-/// A form of the log, and where it goes. A reader that has gone has what it wanted.
-trait Form {
-    /// The chapters of a run of a log begin.
-    fn log(&mut self, line: &LogLine) -> std::io::Result<()>;
+/// A form of the log, and where it goes.
+pub(super) trait Form {
+    /// The chapters of a run of a log begin with this one.
+    fn log(&mut self, line: &LogLine, opened: &Opened<'_>) -> std::io::Result<()>;
     fn entries(&mut self, entries: &[Entry]) -> std::io::Result<()>;
-    /// Records that the file does not hold.
-    fn hole(&mut self, from: Seq, to: Seq) -> std::io::Result<()>;
+    /// Records that the file does not hold, before this chapter.
+    fn hole(&mut self, from: Seq, to: Seq, opened: &Opened<'_>) -> std::io::Result<()>;
+    /// All records of a run are written.
+    fn end(&mut self) -> std::io::Result<()>;
+}
+
+/// A chapter that was opened.
+pub(super) struct Opened<'a> {
+    pub(super) reader: &'a ChapterReader,
+    pub(super) opening: &'a Opening,
+    /// What its file says that it is of.
+    pub(super) of: Option<&'a FileBlock>,
+}
+
+/// A form for people or programs that read along. A reader that has gone has what it wanted.
+trait Stream: Form {
     /// How the judgements made anew compare with the recorded ones.
     fn comparison(&mut self, lines: &[String]) -> std::io::Result<()>;
     fn flush(&mut self) -> std::io::Result<()>;
@@ -50,7 +64,7 @@ trait Form {
 struct Text<W>(W);
 
 impl<W: Write> Form for Text<W> {
-    fn log(&mut self, _: &LogLine) -> std::io::Result<()> {
+    fn log(&mut self, _: &LogLine, _: &Opened<'_>) -> std::io::Result<()> {
         Ok(())
     }
 
@@ -59,10 +73,16 @@ impl<W: Write> Form for Text<W> {
         records.try_for_each(|record| writeln!(self.0, "{}", terminal::line(record)))
     }
 
-    fn hole(&mut self, from: Seq, to: Seq) -> std::io::Result<()> {
+    fn hole(&mut self, from: Seq, to: Seq, _: &Opened<'_>) -> std::io::Result<()> {
         writeln!(self.0, "{}", terminal::hole_line(from.0, to.0))
     }
 
+    fn end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<W: Write> Stream for Text<W> {
     fn comparison(&mut self, lines: &[String]) -> std::io::Result<()> {
         lines.iter().try_for_each(|line| writeln!(self.0, "{line}"))
     }
@@ -75,7 +95,7 @@ impl<W: Write> Form for Text<W> {
 struct Jsonl<W>(W);
 
 impl<W: Write> Form for Jsonl<W> {
-    fn log(&mut self, line: &LogLine) -> std::io::Result<()> {
+    fn log(&mut self, line: &LogLine, _: &Opened<'_>) -> std::io::Result<()> {
         let mut lines = Vec::new();
         push_line(line, &mut lines);
         self.0.write_all(&lines)
@@ -89,13 +109,19 @@ impl<W: Write> Form for Jsonl<W> {
         self.0.write_all(&lines)
     }
 
-    fn hole(&mut self, from: Seq, to: Seq) -> std::io::Result<()> {
+    fn hole(&mut self, from: Seq, to: Seq, _: &Opened<'_>) -> std::io::Result<()> {
         let loss = Loss::of_run(LossPlace::File, from, to);
         let mut lines = Vec::new();
         push_line(&Event::from(loss), &mut lines);
         self.0.write_all(&lines)
     }
 
+    fn end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<W: Write> Stream for Jsonl<W> {
     /// On standard error: each line of standard output is an object of the log.
     fn comparison(&mut self, lines: &[String]) -> std::io::Result<()> {
         let mut error = std::io::stderr();
@@ -110,16 +136,24 @@ impl<W: Write> Form for Jsonl<W> {
 }
 
 /// How far the files are written.
-struct Written {
+pub(super) struct Written {
     /// Whose judgements are written.
-    judging: Judging,
+    pub(super) judging: Judging,
     /// Records whose kind this build does not know.
     unknown: u64,
     /// What could not be read, each with its file.
-    damaged: Vec<String>,
+    pub(super) damaged: Vec<String>,
 }
 
-fn write_to(joined: &Joined, judge: Judge, form: &mut impl Form) -> Result<(), Failure> {
+/// Writes all runs of recordings; within: whether all of it could be written.
+///
+/// # Errors
+/// Exit code 1 if a file cannot be read.
+pub(super) fn write_runs(
+    joined: &Joined,
+    judge: Judge,
+    form: &mut impl Form,
+) -> Result<std::io::Result<Written>, Failure> {
     let mut written = Written {
         judging: Judging::new(judge),
         unknown: 0,
@@ -130,20 +164,29 @@ fn write_to(joined: &Joined, judge: Judge, form: &mut impl Form) -> Result<(), F
         damaged.iter().for_each(|damage| written.note(file, damage));
     }
     for run in joined.runs() {
-        if write_run(joined, run, &mut written, form)?.is_err() {
-            // A reader that has gone has what it wanted.
-            return Ok(());
+        if let Err(error) = write_run(joined, run, &mut written, form)? {
+            return Ok(Err(error));
         }
     }
-    let comparison = written.judging.lines();
-    if form.comparison(&comparison).is_err() || form.flush().is_err() {
-        return Ok(());
-    }
+    written.damaged.sort();
+    written.damaged.dedup();
     if written.unknown > 0 {
         tracing::warn!(
             "{} records are of kinds that this watchscope does not know; a later one wrote them",
             written.unknown
         );
+    }
+    Ok(Ok(written))
+}
+
+fn write_to(joined: &Joined, judge: Judge, form: &mut impl Stream) -> Result<(), Failure> {
+    // A reader that has gone has what it wanted.
+    let Ok(written) = write_runs(joined, judge, form)? else {
+        return Ok(());
+    };
+    let comparison = written.judging.lines();
+    if form.comparison(&comparison).is_err() || form.flush().is_err() {
+        return Ok(());
     }
     if joined.runs().is_empty() && written.damaged.is_empty() {
         tracing::warn!("no records are recorded yet");
@@ -151,8 +194,6 @@ fn write_to(joined: &Joined, judge: Judge, form: &mut impl Form) -> Result<(), F
     if written.damaged.is_empty() {
         return Ok(());
     }
-    written.damaged.sort();
-    written.damaged.dedup();
     Err(Failure::failed(format!(
         "a part could not be read; the rest is written.\n{}",
         written.damaged.join("\n")
@@ -181,9 +222,10 @@ fn write_run(
         };
         let damaged = &chapter.damaged;
         damaged.iter().for_each(|damage| written.note(file, damage));
+        let of = file.contents().file_of(entry);
         let told = write_chapter(
             &chapter,
-            file,
+            (file, of),
             || joined.last(run),
             &mut next,
             written,
@@ -193,7 +235,8 @@ fn write_run(
             return Ok(told);
         }
     }
-    Ok(form.entries(&written.judging.end()))
+    let ended = form.entries(&written.judging.end());
+    Ok(ended.and_then(|()| form.end()))
 }
 
 impl Written {
@@ -206,7 +249,7 @@ impl Written {
 /// Writes a chapter's records from `next` on, which is the record after the last that was written of its run.
 fn write_chapter(
     chapter: &Chapter,
-    file: &OpenFile,
+    (file, of): (&OpenFile, Option<&FileBlock>),
     last: impl FnOnce() -> Seq,
     next: &mut Option<Seq>,
     written: &mut Written,
@@ -220,23 +263,29 @@ fn write_chapter(
         }
     };
     let first = opening.state.seq.next();
+    let opened = Opened {
+        reader: &reader,
+        opening: &opening,
+        of,
+    };
     let mut at = match *next {
         Some(next) => {
             if next < first {
-                let hole = written.judging.go_on(next, opening.state);
+                let hole = written.judging.go_on(next, &opening.state);
                 form.entries(&hole.before)?;
-                form.hole(hole.from, hole.to)?;
+                form.hole(hole.from, hole.to, &opened)?;
             }
             next
         }
         None => {
-            form.log(&LogLine {
-                log: opening.log,
-                epoch: opening.epoch,
+            let line = LogLine {
+                log: opening.log.clone(),
+                epoch: opening.epoch.clone(),
                 first,
                 head: last().max(opening.state.seq),
-            })?;
-            written.judging.begin(opening.state);
+            };
+            form.log(&line, &opened)?;
+            written.judging.begin(&opening.epoch, &opening.state);
             first
         }
     };

@@ -3,8 +3,9 @@
 use tokio::sync::watch;
 use watchscope_replay::NO_CLUSTER;
 
-use super::args::ReplayArgs;
+use super::args::{Judge, ReplayArgs};
 use super::exit::Failure;
+use super::judged::judged_again;
 use super::page::Plan;
 use super::signals::stop_flag;
 use crate::hub::LogHub;
@@ -27,7 +28,18 @@ pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), F
             }
         }
         let name = name_of(&args.files);
-        Replay::open(joined, &name).map_err(|error| Failure::failed(format!("{name}: {error}")))
+        let opened = match args.judge {
+            Judge::Recorded => Replay::open(joined, &name),
+            Judge::Again => {
+                let judged = judged_again(&joined)?;
+                for line in &judged.comparison {
+                    eprintln!("{line}");
+                }
+                let name = format!("{name}, judged again");
+                Replay::judged_again(judged.joined, joined, judged.numbers, &name)
+            }
+        };
+        opened.map_err(|error| Failure::failed(format!("{name}: {error}")))
     });
     let Replay {
         log,

@@ -48,10 +48,22 @@ impl Sealer {
             at,
             ..State::default()
         };
-        let (writer, opening) = ChapterWriter::open(log.clone(), epoch, &state);
+        Self::after(log, epoch, state, Layers::default())
+    }
+
+    /// Goes on behind what is folded, of records and of the inside; returns the first chapter.
+    #[must_use]
+    pub fn after(log: LogId, epoch: EpochId, state: State, layers: Layers) -> (Self, NextChapter) {
+        let (first, at) = (state.seq.next(), state.at);
+        let fold = if layers.is_empty() {
+            (&state).into()
+        } else {
+            Fold::new(&state, &layers)
+        };
+        let (writer, opening) = ChapterWriter::open(log.clone(), epoch, fold);
         let sealer = Self {
             log,
-            layers: Layers::default(),
+            layers,
             writer,
             summing: Summing::new(state),
             opening_bytes: opening.len(),
@@ -61,10 +73,16 @@ impl Sealer {
         };
         let next = NextChapter {
             opening: opening.into(),
-            first: Seq(1),
+            first,
             at,
         };
         (sealer, next)
+    }
+
+    /// The fold of the inside.
+    #[must_use]
+    pub fn layers(&self) -> &Layers {
+        &self.layers
     }
 
     /// Takes in the next record; `after` is the fold with it. Returns what was sealed if the record filled the segment.

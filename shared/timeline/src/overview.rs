@@ -20,7 +20,8 @@ mod troubles;
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
 
-pub use self::paint::overview;
+pub use self::density::Counted;
+pub use self::paint::{overview, overview_again};
 pub use self::scale::{Grip, Moments, Overview, REACH_US, grip_at};
 pub use self::troubles::{TroubleMark, next_trouble, previous_trouble, troubles};
 use crate::format::duration;
@@ -34,7 +35,7 @@ pub fn words(store: &Store, scale: &Overview, now: Time) -> (String, String) {
     let coverage = store.coverage(now);
     let is_kept = |stretch: &&Stretch| stretch.coverage.is_kept();
     let begins = coverage.iter().find(is_kept).map(|first| first.from);
-    let Some(begins) = begins.filter(|&begins| begins < scale.left()) else {
+    let Some(begins) = begins.filter(|&begins| begins < scale.begin()) else {
         return (reach, "all that is kept".to_owned());
     };
     let kept = lasted(now.micros_since(begins));

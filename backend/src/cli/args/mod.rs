@@ -104,9 +104,12 @@ pub(super) enum Command {
     #[command(after_help = format!(
         "Examples:\n\
          \x20 watchscope replay incident.wscope\n\
+         \x20 watchscope replay incident.wscope --judge again\n\
          \x20 watchscope replay /var/lib/watchscope   all that a history holds\n\n\
          The time on the page is that of the recording's last record. Standard output carries one line, the link to \
          the page.\n\n\
+         With --judge again diagnosis runs anew over the records, as `watchscope watch --help` says. How its judgements \
+         compare with the recorded ones is listed on standard error.\n\n\
          {PLACES}"
     ))]
     Replay(ReplayArgs),
@@ -158,6 +161,16 @@ pub(super) struct ReplayArgs {
     /// Of recordings of several logs, the one to show
     #[arg(long, env = "WATCHSCOPE_LOG", value_name = "NAME")]
     pub(super) log: Option<String>,
+    /// Whose findings to show: those recorded, or those of a diagnosis that runs anew
+    #[arg(
+        long,
+        env = "WATCHSCOPE_JUDGE",
+        value_name = "recorded|again",
+        value_enum,
+        default_value_t = Judge::Recorded,
+        hide_possible_values = true
+    )]
+    pub(super) judge: Judge,
     #[command(flatten)]
     pub(super) listen: ListenArgs,
 }

@@ -3,6 +3,7 @@
 use watchscope_model::Time;
 use watchscope_model::id::LogId;
 use watchscope_timeline::health::Order;
+use watchscope_timeline::overview::Counted;
 use watchscope_timeline::scene::{StretchKind, Target};
 use watchscope_timeline::store::{AsOf, Unknown};
 use watchscope_timeline::words::{Footing, Spot};
@@ -144,6 +145,8 @@ pub struct Address {
 pub struct OverviewState {
     /// What was drawn last: its scale, and the picture.
     pub drawn: Option<(Overview, Scene)>,
+    /// What was counted for it.
+    pub counted: Option<Counted>,
     /// Its label: how far back it reaches, and of how much.
     pub words: (String, String),
     /// How far back a person widened it, in microseconds.

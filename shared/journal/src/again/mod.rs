@@ -45,7 +45,7 @@ use self::judgement::Reach;
 pub use self::judgement::{About, Judgement, LATE_US, Says};
 pub use self::kept::Missing;
 use self::kept::{Kept, Why};
-use self::numbers::Numbers;
+pub use self::numbers::Numbers;
 
 /// Most recorded judgements in a row that are compared at once; more in a row are taken in parts.
 const MAX_ROW: usize = 4_096;
@@ -196,6 +196,12 @@ impl Again {
     pub fn end(mut self, out: &mut Vec<Entry>) -> Comparison {
         self.judge_last_row(out);
         self.comparing.finish()
+    }
+
+    /// Which number each recorded record has among those that came out.
+    #[must_use]
+    pub fn numbers(&self) -> &Numbers {
+        &self.numbers
     }
 
     /// The number of the next record that comes out, if no judgement comes before it.

@@ -19,7 +19,7 @@ struct Shift {
 /// The distance between recorded and new seqs, place by place. It changes only where fewer or more judgements are made
 /// anew than are recorded. Bounded by [`MAX_SHIFTS`]; the oldest is forgotten, and what is older counts as it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Numbers(VecDeque<Shift>);
+pub struct Numbers(VecDeque<Shift>);
 
 impl Numbers {
     /// A recorded seq has this new one.
@@ -43,6 +43,20 @@ impl Numbers {
             None => self.0.front().filter(|_| is_oldest_forgotten),
         };
         Seq(recorded.0.wrapping_add(shift.map_or(0, |shift| shift.by)))
+    }
+
+    /// The recorded seq that has this new one; `None` of a judgement that was made anew.
+    #[must_use]
+    pub fn recorded(&self, new: Seq) -> Option<Seq> {
+        let begins = |shift: &Shift| Seq(shift.from.0.wrapping_add(shift.by));
+        let place = self.0.partition_point(|shift| begins(shift) <= new);
+        let by = match place.checked_sub(1) {
+            Some(place) => self.0[place].by,
+            None if self.0.len() == MAX_SHIFTS => self.0[0].by,
+            None => 0,
+        };
+        let recorded = Seq(new.0.wrapping_sub(by));
+        (self.of(recorded) == new).then_some(recorded)
     }
 
     /// Puts new seqs in place of the recorded ones that an event names.
@@ -79,6 +93,19 @@ mod tests {
         }
         let new = [1, 4, 5, 7, 8, 9, 11, 12, 40].map(|recorded| numbers.of(Seq(recorded)).0);
         assert_eq!(new, [1, 4, 6, 8, 9, 8, 10, 12, 40]);
+    }
+
+    #[test]
+    fn a_new_seq_leads_back_to_its_recorded_one_and_that_of_a_new_judgement_to_none() {
+        let mut numbers = Numbers::default();
+        for (recorded, new) in [(1, 1), (5, 6), (7, 9), (12, 13)] {
+            numbers.note(Seq(recorded), Seq(new));
+        }
+        let recorded = [1, 4, 5, 6, 7, 8, 9, 10, 12, 13].map(|new| {
+            let recorded = numbers.recorded(Seq(new));
+            recorded.map_or(0, |recorded| recorded.0)
+        });
+        assert_eq!(recorded, [1, 4, 0, 5, 6, 0, 7, 8, 0, 12]);
     }
 
     #[test]

@@ -12,9 +12,6 @@ const SEAM_PX: i64 = 6;
 /// What watchscope lost is at least this wide, in px.
 const LOST_PX: i64 = 3;
 
-/// Width of the break in the axis, in px.
-pub(super) const BREAK_PX: usize = 12;
-
 /// What is known of the stretch of time that a strip shows.
 pub(super) struct Known {
     /// Of each px; absent: it is before all that is known, or after now.
@@ -23,8 +20,16 @@ pub(super) struct Known {
     pub(super) seams: Vec<Seam>,
     /// Until when records have expired, if the oldest ones have.
     pub(super) expired_before: Option<Time>,
-    /// Whether something is known that is older than the strip: its axis has a break on the left.
-    pub(super) has_more: bool,
+    /// What is kept and older than the axis of the strip reaches, if something is.
+    pub(super) older: Option<Older>,
+}
+
+/// What is kept of the time before the axis.
+#[derive(Clone, Copy)]
+pub(super) struct Older {
+    pub(super) from: Time,
+    /// Whether all of it is loaded.
+    pub(super) is_loaded: bool,
 }
 
 /// A time in which nobody watched.
@@ -44,7 +49,7 @@ impl Known {
             pixels: vec![None; scale.pixels()],
             seams: Vec::new(),
             expired_before: expired.map(|first| first.to),
-            has_more: false,
+            older: older(coverage, scale),
         };
         let (mut seams, mut lost) = (Vec::new(), Vec::new());
         for stretch in coverage {
@@ -66,11 +71,8 @@ impl Known {
         for pxs in lost {
             known.fill(&pxs, Coverage::Lost);
         }
-        if first.is_some_and(|first| begins(first) < scale.left()) {
-            known.has_more = true;
-            let width = BREAK_PX.min(scale.pixels());
-            known.pixels[..width].fill(None);
-        }
+        let before = (scale.before_px() as usize).min(scale.pixels());
+        known.pixels[..before].fill(None);
         known
     }
 
@@ -107,13 +109,14 @@ pub(super) fn is_gone(coverage: Coverage) -> bool {
     matches!(coverage, Coverage::Expired | Coverage::Dropped)
 }
 
-/// Where a first stretch begins, or where it ends if nobody knows how old it is.
-fn begins(first: &Stretch) -> Time {
-    if first.from > Time(0) {
-        first.from
-    } else {
-        first.to
-    }
+/// What is kept and begins before the axis does.
+fn older(coverage: &[Stretch], scale: &Overview) -> Option<Older> {
+    let begin = scale.begin();
+    let is_older = |stretch: &&Stretch| stretch.coverage.is_kept() && stretch.from < begin;
+    let mut older = coverage.iter().filter(is_older).peekable();
+    let from = older.peek()?.from;
+    let is_loaded = older.all(|stretch| stretch.coverage == Coverage::Loaded);
+    Some(Older { from, is_loaded })
 }
 
 /// A run widened to the right to `least` px, and kept inside the strip.

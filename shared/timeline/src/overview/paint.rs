@@ -5,10 +5,11 @@ use std::ops::Range;
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
 
-use super::density::{Density, Heights};
-use super::known::{BREAK_PX, Known, is_gone, runs};
+use super::density::{Counted, Density, Heights};
+use super::known::{Known, is_gone, runs};
+use super::lasted;
 use super::problems::{Overlaps, Problems, TICK_INKS};
-use super::scale::{Moments, Overview};
+use super::scale::{BREAK_PX, EXPIRED_PX, Moments, Overview, STUB_PX};
 use crate::format::{date, text_width, tick};
 use crate::scene::{
     Align, Area, Column, Hatch, Primitive, Px, STRIP_COLUMN_PX, Scene, Step, Stroke, TextLine,
@@ -75,6 +76,19 @@ pub fn overview(
     moments: Moments,
     height: Px,
 ) -> Scene {
+    overview_again(store, scale, view, moments, height, &mut None)
+}
+
+/// The same, with what was counted for it before, if that still holds.
+#[must_use]
+pub fn overview_again(
+    store: &Store,
+    scale: &Overview,
+    view: &View,
+    moments: Moments,
+    height: Px,
+    counted: &mut Option<Counted>,
+) -> Scene {
     let now = moments.now;
     let height = i64::from(height.0 / 64).max(LEAST_HEIGHT_PX);
     let mut painter = Painter {
@@ -91,11 +105,10 @@ pub fn overview(
     };
     painter.ground();
     painter.hours();
-    painter.density(store);
+    painter.density(Counted::of(counted, store, scale));
     painter.shade();
     painter.seams();
     painter.own_losses();
-    painter.axis_break();
     let problems = Problems::read(store, scale, now);
     painter.lost_gaps(&problems.gaps);
     painter.words();
@@ -103,6 +116,7 @@ pub fn overview(
     for (place, ink) in (1..).zip(TICK_INKS) {
         painter.ticks(&problems.worst, place, ink);
     }
+    painter.stub();
     painter.window(view, moments);
     painter.place_labels();
     painter.scene
@@ -110,6 +124,12 @@ pub fn overview(
 
 const fn px(whole: i64) -> Px {
     Px::whole(whole as i32)
+}
+
+/// Before which time records have expired.
+fn before_words(before: Time) -> String {
+    let day = date(before);
+    format!("before {} {}", &day[5..], tick(before, 60 * SECOND_US))
 }
 
 /// A label of the first row, which is drawn if its place is free.
@@ -219,16 +239,15 @@ impl Painter<'_> {
         }
     }
 
-    fn density(&mut self, store: &Store) {
+    fn density(&mut self, density: &Density) {
         let base = self.rows.density.end;
         let is_watched = |of| !is_gone(of) && of != Coverage::Seam;
         for xs in self.known.runs(is_watched) {
             self.rect(xs, base..base + 1, Token::Line2);
         }
-        let density = Density::count(store, self.scale);
         let limit = (base - self.rows.density.start).clamp(0, 255) as u8;
         let heights = Heights::new(limit, density.most());
-        self.steps(&density, &heights);
+        self.steps(density, &heights);
         self.columns(&density.narrow, &heights, Some(Coverage::NotLoaded), 30);
         self.columns(&density.loaded, &heights, None, 62);
     }
@@ -306,14 +325,46 @@ impl Painter<'_> {
         }
     }
 
-    /// Two slanted lines where the axis goes on to the left with what is older.
-    fn axis_break(&mut self) {
-        if !self.known.has_more {
+    /// What stands for all that is older than the axis: what has expired, what is kept, and two slanted lines where the
+    /// axis goes on to the left.
+    fn stub(&mut self) {
+        let end = self.scale.before_px();
+        if end == 0 {
             return;
         }
+        self.labels.retain(|label| label.x >= end);
+        self.rect(0..end, self.rows.all(), Token::Ground1);
+        let kept = (end - BREAK_PX - STUB_PX).max(0)..end - BREAK_PX;
+        let y = self.rows.density.start + 9;
+        let lines = |first: String, second: &str| [(y - 12, first), (y + 2, second.to_owned())];
+        if let Some(before) = self.known.expired_before
+            && kept.start == EXPIRED_PX
+        {
+            let expired = 0..kept.start;
+            self.rect(expired.clone(), self.rows.all(), Token::Expired);
+            let x = px(expired.end) - px(1).half();
+            self.dashes(x, Stroke::dashed(Token::Line3, px(1), 3, 3));
+            for (y, words) in lines("expired".to_owned(), &before_words(before)) {
+                self.words_in(expired.clone(), y, &words, Token::Text3, Align::End);
+            }
+        }
+        if let Some(older) = self.known.older
+            && !kept.is_empty()
+        {
+            let ys = LABELS_PX..self.rows.density.end;
+            let held = if older.is_loaded {
+                "loaded"
+            } else {
+                self.hatch(kept.clone(), ys, Hatch::NotLoaded);
+                "not loaded"
+            };
+            let earlier = lasted(self.scale.begin().micros_since(older.from));
+            for (y, words) in lines(format!("{earlier} earlier"), held) {
+                self.words_in(kept.clone(), y, &words, Token::Text2, Align::Start);
+            }
+        }
         let bottom = self.rows.height;
-        self.rect(0..BREAK_PX as i64, self.rows.all(), Token::Ground1);
-        for x in [2, 7] {
+        for x in [end - BREAK_PX + 2, end - BREAK_PX + 7] {
             let line = [
                 Step::Move(px(x), px(bottom)),
                 Step::Line(px(x + 4), Px::ZERO),
@@ -347,10 +398,7 @@ impl Painter<'_> {
         let before = before.filter(|&before| self.scale.px_of(before) == xs.end);
         let room = self.beside_window(xs);
         let (ink, align) = (Token::Text3, Align::End);
-        let second = before.map(|before| {
-            let day = date(before);
-            format!("before {} {}", &day[5..], tick(before, 60 * SECOND_US))
-        });
+        let second = before.map(before_words);
         if let Some(second) = second
             && self.words_in(room.clone(), y + 2, &second, ink, align)
         {

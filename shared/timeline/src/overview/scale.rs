@@ -2,6 +2,7 @@
 
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
+use watchscope_model::wire::Availability;
 
 use crate::scene::{Px, STRIP_COLUMN_PX};
 use crate::store::{Epoch, Store};
@@ -26,6 +27,15 @@ const HANDLE_REACH_PX: f64 = 8.0;
 
 const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 
+/// Width of the break in the axis, in px: behind it is what is older than the strip reaches.
+pub(super) const BREAK_PX: i64 = 12;
+/// Width of the stub before the break that stands for all that is kept and older, in px.
+pub(super) const STUB_PX: i64 = 96;
+/// Width of what stands before the stub for what has expired, in px.
+pub(super) const EXPIRED_PX: i64 = 124;
+/// A strip has a stub from this width on, in px; a narrower one has the break alone.
+const STUB_FROM_PX: i64 = 640;
+
 /// The scale of an overview: which stretch of time the strip shows, and its width.
 ///
 /// The left edge is a multiple of the duration of a density column, and that duration grows in steps of 1 to 2 %. So
@@ -36,6 +46,8 @@ pub struct Overview {
     column_us: i64,
     width_px: i64,
     reach_us: i64,
+    /// Width of what stands before the axis, in px: stub and break, or nothing.
+    before_px: i64,
 }
 
 impl Overview {
@@ -57,17 +69,29 @@ impl Overview {
         } else {
             0
         };
+        let oldest = first.and_then(|epoch| epoch.catalogue().first());
+        let has_expired = has_lost_its_begin
+            || oldest.is_some_and(|entry| entry.availability == Availability::Expired);
+        let before_px = match (known < begin, width_px >= STUB_FROM_PX) {
+            (false, _) => 0,
+            (true, false) => BREAK_PX,
+            (true, true) if has_expired => EXPIRED_PX + STUB_PX + BREAK_PX,
+            (true, true) => STUB_PX + BREAK_PX,
+        };
         let begin = begin.plus_micros(-more_us);
         let end = now.max(view.right()).max(begin.plus_micros(LEAST_US));
         // Snapping the left edge to a column takes up to one of them.
-        let room_px = (width_px - LEAD_PX - COLUMN_PX).max(width_px / 2);
+        let room_px = (width_px - LEAD_PX - COLUMN_PX - before_px).max(width_px / 2);
         let span_us = end.micros_since(begin);
         let column_us = in_steps(span_us.saturating_mul(COLUMN_PX) / room_px + 1);
+        let before = before_px / COLUMN_PX;
+        let left = begin.0.div_euclid(column_us).saturating_sub(before);
         Self {
-            left: Time(begin.0.div_euclid(column_us).saturating_mul(column_us)),
+            left: Time(left.saturating_mul(column_us)),
             column_us,
             width_px,
             reach_us,
+            before_px,
         }
     }
 
@@ -85,10 +109,21 @@ impl Overview {
         self.left.plus_micros(us.round_ties_even() as i64)
     }
 
-    /// The time at the left edge.
+    /// The time at the left edge, also where a stub covers it.
     #[must_use]
     pub fn left(&self) -> Time {
         self.left
+    }
+
+    /// The time that the axis begins with, behind a stub and its break.
+    #[must_use]
+    pub fn begin(&self) -> Time {
+        self.time_from_x(self.before_px as f64)
+    }
+
+    /// Width of what stands before the axis, in px: 0 if nothing older is known than the strip shows.
+    pub(super) fn before_px(&self) -> i64 {
+        self.before_px
     }
 
     /// The time at the right edge, which is after now.

@@ -495,6 +495,60 @@ fn a_label_says_how_much_of_what_is_kept_is_shown() {
     );
 }
 
+/// Words of a strip from its left edge up to its axis.
+fn words_before_the_axis(strip: &Strip) -> Vec<String> {
+    let begin = strip.scale.x_from_time(strip.scale.begin());
+    let words = strip
+        .scene
+        .primitives
+        .iter()
+        .filter_map(|primitive| match primitive {
+            Primitive::Text(line) if line.x < begin => Some(line.text.clone()),
+            _ => None,
+        });
+    words.collect()
+}
+
+#[test]
+fn what_is_kept_and_older_than_the_strip_stands_before_a_break_in_the_axis() {
+    let (old, new) = (
+        Log::steady("a", -164_400.0, 60),
+        Log::steady("b", -30_000.0, 29_999),
+    );
+    let now = at(0.0);
+    let shown = |width: f64, oldest: Availability| {
+        let mut store = Store::default();
+        new.send_all(&mut store);
+        let mut entries = chapters(&old, 20, old.records.len(), Availability::Kept);
+        entries[0].availability = oldest;
+        list(&mut store, &old, 1, entries);
+        strip(store, now, View::following(now, 60_000_000, width))
+    };
+    let wide = shown(1_300.0, Availability::Kept);
+    assert_eq!(
+        words_before_the_axis(&wide),
+        ["1 d 11 h earlier", "not loaded"]
+    );
+    let begin = wide.scale.begin();
+    assert!(
+        (now.micros_since(begin) - REACH_US).abs() < 60_000_000,
+        "10 h: {begin}"
+    );
+    // Nothing of the axis lies in it.
+    let axis_px = wide.scale.x_from_time(begin).to_f64();
+    let step = wide.scale.x_from_time(at(0.0)).to_f64() - axis_px;
+    assert!(step > 1_100.0, "{axis_px} {step}");
+    let expired = shown(1_300.0, Availability::Expired);
+    let told = words_before_the_axis(&expired);
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert_eq!(told[0], "expired");
+    assert!(told[1].starts_with("before 11-"), "{told:?}");
+    // No room for words: the break alone.
+    let narrow = shown(420.0, Availability::Kept);
+    assert_eq!(words_before_the_axis(&narrow), [""; 0]);
+    assert!(narrow.scale.begin() > narrow.scale.left());
+}
+
 #[test]
 fn handles_are_gripped_from_8_px_outside_and_a_narrow_frame_can_still_be_moved() {
     let mut store = Store::default();

@@ -3,7 +3,8 @@
 use watchscope_model::Time;
 use watchscope_timeline::View;
 use watchscope_timeline::overview::{
-    Grip, Moments, Overview, REACH_US, grip_at, next_trouble, overview, previous_trouble, words,
+    Grip, Moments, Overview, REACH_US, grip_at, next_trouble, overview_again, previous_trouble,
+    words,
 };
 use watchscope_timeline::scene::Px;
 
@@ -55,7 +56,8 @@ impl Model {
             is_end: self.is_replay(),
             as_of: self.moment(),
         };
-        let scene = overview(&self.store, &scale, &self.view, moments, height);
+        let counted = &mut self.panels.overview.counted;
+        let scene = overview_again(&self.store, &scale, &self.view, moments, height, counted);
         self.panels.overview.drawn = Some((scale, scene));
         self.want(Effect::Panel(PanelEffect::PaintOverview));
     }

@@ -1,0 +1,358 @@
+//! Recordings judged again for `watchscope replay`: written anew into files of their own, which are served.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use watchscope_journal::again::Numbers;
+use watchscope_log::{NextChapter, Sealed, Sealer};
+use watchscope_model::json::LogLine;
+use watchscope_model::{Entry, EpochId, Layers, LogId, Seq, State};
+use watchscope_recording::Writer;
+
+use super::args::Judge;
+use super::exit::Failure;
+use super::recorded::{Form, Opened, write_runs};
+use super::replay::joining;
+use crate::recordings::{Disk, DiskFile, HostDisk, Joined, deflated, file_block};
+
+/// Recordings with judgements made anew.
+pub(super) struct Judged {
+    /// They. Their files have no names any more, so that none is left, however watchscope ends.
+    pub(super) joined: Joined,
+    /// Which numbers the records of each run have in them.
+    pub(super) numbers: Vec<(EpochId, Numbers)>,
+    /// How the judgements compare with the recorded ones, in lines.
+    pub(super) comparison: Vec<String>,
+}
+
+/// Judges all runs of recordings again, into the folder for temporary files. What cannot be read is left out, and said on
+/// standard error.
+///
+/// # Errors
+/// Exit code 1 if a recording cannot be read, or there is no room for what is written.
+pub(super) fn judged_again(joined: &Joined) -> Result<Judged, Failure> {
+    let unwritten = |error: io::Error| {
+        let folder = std::env::temp_dir();
+        Failure::failed(format!(
+            "cannot write what is judged again into {}: {error}\nTMPDIR names another folder.",
+            folder.display()
+        ))
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("watchscope-")
+        .tempdir()
+        .map_err(unwritten)?;
+    let mut files = Files::new(&folder);
+    let written = write_runs(joined, Judge::Again, &mut files)?.map_err(unwritten)?;
+    for damage in &written.damaged {
+        tracing::warn!("{damage}");
+    }
+    let comparison = written.judging.lines();
+    Ok(Judged {
+        joined: Joined::open(&files.paths, None).map_err(joining)?,
+        numbers: written.judging.into_numbers(),
+        comparison,
+    })
+}
+
+/// Writes each run into a file of its own.
+struct Files<'a> {
+    folder: &'a Path,
+    paths: Vec<PathBuf>,
+    open: Option<OpenRun>,
+}
+
+impl<'a> Files<'a> {
+    fn new(folder: &'a TempDir) -> Self {
+        Self {
+            folder: folder.path(),
+            paths: Vec::new(),
+            open: None,
+        }
+    }
+}
+
+impl Form for Files<'_> {
+    fn log(&mut self, line: &LogLine, opened: &Opened<'_>) -> io::Result<()> {
+        let of = opened.of.cloned();
+        let of = of.unwrap_or_else(|| file_block(&line.log, &line.epoch));
+        let (writer, bytes) = Writer::begin(&of).map_err(io::Error::other)?;
+        // By its number, not the run's name: that is a stranger's.
+        let path = self.folder.join(format!("{}.wscope", self.paths.len()));
+        let mut file = HostDisk.create(&path)?;
+        file.append(&bytes)?;
+        self.paths.push(path);
+        self.open = Some(OpenRun {
+            file,
+            writer,
+            chapters: Chapters::open(opened, opened.opening.state.seq)?,
+        });
+        Ok(())
+    }
+
+    fn entries(&mut self, entries: &[Entry]) -> io::Result<()> {
+        match &mut self.open {
+            Some(run) => entries.iter().try_for_each(|entry| run.take(entry)),
+            None => Ok(()),
+        }
+    }
+
+    fn hole(&mut self, _: Seq, to: Seq, opened: &Opened<'_>) -> io::Result<()> {
+        let Some(run) = &mut self.open else {
+            return Ok(());
+        };
+        run.close()?;
+        run.chapters = Chapters::open(opened, to)?;
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let Some(mut run) = self.open.take() else {
+            return Ok(());
+        };
+        run.close()?;
+        let bytes = run.writer.finish().map_err(io::Error::other)?;
+        run.file.append(&bytes)
+    }
+}
+
+/// A run that is being written.
+struct OpenRun {
+    file: Box<dyn DiskFile>,
+    writer: Writer,
+    chapters: Chapters,
+}
+
+/// The chapters of a run that are being made, up to a hole.
+///
+/// Bounded as [`Sealer`]: it holds the open chapter's frames.
+struct Chapters {
+    log: LogId,
+    epoch: EpochId,
+    sealer: Sealer,
+    /// The fold of what was taken.
+    state: State,
+    head: Vec<u8>,
+    segments: Vec<Vec<u8>>,
+}
+
+impl Chapters {
+    /// Goes on with a chapter that was opened, behind a record of this number.
+    fn open(opened: &Opened<'_>, last: Seq) -> io::Result<Self> {
+        let opening = opened.opening;
+        let layers = opened.reader.layers(&opening.state, &opening.layers);
+        let layers = layers.map_err(io::Error::other)?;
+        let mut state = opening.state.clone();
+        state.seq = last;
+        let (log, epoch) = (opening.log.clone(), opening.epoch.clone());
+        Ok(Self::begin(log, epoch, state, layers))
+    }
+
+    fn begin(log: LogId, epoch: EpochId, state: State, layers: Layers) -> Self {
+        let (sealer, first) = Sealer::after(log.clone(), epoch.clone(), state.clone(), layers);
+        Self {
+            log,
+            epoch,
+            sealer,
+            state,
+            head: first.opening.to_vec(),
+            segments: Vec::new(),
+        }
+    }
+
+    /// Goes on with the record of this number: those before it are of kinds that this build does not know.
+    fn skip_to(&mut self, next: Seq) {
+        let mut state = std::mem::take(&mut self.state);
+        state.pass(Seq(next.0.saturating_sub(1)), state.at);
+        let (log, epoch) = (self.log.clone(), self.epoch.clone());
+        *self = Self::begin(log, epoch, state, self.sealer.layers().clone());
+    }
+
+    fn take(&mut self, entry: &Entry) -> Option<Sealed> {
+        match entry {
+            Entry::Record(record) => {
+                self.state.apply(record);
+                self.sealer.take(record, &self.state)
+            }
+            Entry::Inside(record) => {
+                self.state.pass(record.seq, record.at);
+                self.sealer.take_inside(record.clone(), &self.state)
+            }
+        }
+    }
+}
+
+impl OpenRun {
+    fn take(&mut self, entry: &Entry) -> io::Result<()> {
+        if entry.seq() != self.chapters.state.seq.next() {
+            self.close()?;
+            self.chapters.skip_to(entry.seq());
+        }
+        match self.chapters.take(entry) {
+            Some(sealed) => self.sealed(sealed),
+            None => Ok(()),
+        }
+    }
+
+    fn sealed(&mut self, Sealed { segment, closed }: Sealed) -> io::Result<()> {
+        self.chapters.segments.push(segment.frame().to_vec());
+        if let Some((_, NextChapter { opening, .. })) = closed {
+            self.write_chapter()?;
+            self.chapters.head = opening.to_vec();
+        }
+        Ok(())
+    }
+
+    /// Closes the open chapter, if there is something in it.
+    fn close(&mut self) -> io::Result<()> {
+        let at = self.chapters.state.at;
+        if let Some(sealed) = self.chapters.sealer.seal(at, &self.chapters.state) {
+            self.sealed(sealed)?;
+        }
+        self.write_chapter()
+    }
+
+    fn write_chapter(&mut self) -> io::Result<()> {
+        let segments = std::mem::take(&mut self.chapters.segments);
+        if segments.is_empty() {
+            return Ok(());
+        }
+        let frames = segments.iter().map(Vec::as_slice);
+        let packing =
+            Writer::whole_chapter(&self.chapters.head, frames).map_err(io::Error::other)?;
+        let packed = self.writer.packed(&packing, &deflated(packing.raw()));
+        self.file.append(&packed.map_err(io::Error::other)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use watchscope_model::chapter::ChapterReader;
+    use watchscope_model::{Event, Record};
+    use watchscope_scenarios::{Run, story};
+
+    use super::*;
+    use crate::replay::Replay;
+
+    /// Two minutes of a story whose stream ends with a 410, with what happens inside of the cluster.
+    fn told() -> Vec<Entry> {
+        let mut run = Run::watched(story("F11").unwrap(), 1);
+        let begin = run.records().iter().cloned().map(Entry::Record);
+        let mut told: Vec<Entry> = begin.collect();
+        run.tell_one_log();
+        run.run_for(Duration::from_secs(120));
+        told.extend(run.take_log());
+        told
+    }
+
+    fn renumbered(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
+        let mut seq = Seq(0);
+        let mut entries: Vec<Entry> = entries.collect();
+        for entry in &mut entries {
+            seq = seq.next();
+            match entry {
+                Entry::Record(record) => record.seq = seq,
+                Entry::Inside(record) => record.seq = seq,
+            }
+        }
+        entries
+    }
+
+    /// Writes entries into a file, with a body of each change: its number.
+    fn written(path: &Path, entries: &[Entry]) {
+        let (log, epoch): (LogId, EpochId) = ("simulated".into(), "e1".into());
+        let (writer, bytes) = Writer::begin(&file_block(&log, &epoch)).unwrap();
+        let mut file = HostDisk.create(path).unwrap();
+        file.append(&bytes).unwrap();
+        let chapters = Chapters::begin(log, epoch, State::default(), Layers::default());
+        let mut run = OpenRun {
+            file,
+            writer,
+            chapters,
+        };
+        entries.iter().for_each(|entry| run.take(entry).unwrap());
+        run.close().unwrap();
+        let numbers: Vec<(Seq, String)> =
+            changes(entries).map(|seq| (seq, seq.to_string())).collect();
+        let bodies = numbers.iter().map(|(seq, text)| (*seq, text.as_bytes()));
+        let first = run.writer.contents().chapters[0].summary.first;
+        let packing = Writer::bodies(first, bodies).unwrap().unwrap();
+        let block = run.writer.packed(&packing, &deflated(packing.raw()));
+        run.file.append(&block.unwrap()).unwrap();
+        let end = run.writer.finish().unwrap();
+        run.file.append(&end).unwrap();
+    }
+
+    fn changes(entries: &[Entry]) -> impl Iterator<Item = Seq> {
+        let is_change = |record: &&Record| matches!(record.event, Event::Change(_));
+        let changes = entries.iter().filter_map(Entry::record).filter(is_change);
+        changes.map(|record| record.seq)
+    }
+
+    fn entries(joined: &Joined) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for run in joined.runs() {
+            for (file, entry) in joined.chapters(run) {
+                let chapter = file.chapter(entry).unwrap().unwrap();
+                let (mut reader, _) = ChapterReader::open(chapter.frames.head()).unwrap();
+                for segment in chapter.frames.segments() {
+                    entries.extend(reader.entries(segment).unwrap().into_iter().flatten());
+                }
+            }
+        }
+        entries
+    }
+
+    fn is_judgement(entry: &Entry) -> bool {
+        let record = entry.record();
+        record.is_some_and(|of| matches!(of.event, Event::Attribution(_) | Event::Finding(_)))
+    }
+
+    /// A recording of these entries, and it judged again.
+    fn again(recorded: &[Entry]) -> (Joined, Judged) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wscope");
+        written(&path, recorded);
+        let joined = Joined::open(&[path], None).unwrap();
+        let judged = judged_again(&joined).unwrap();
+        (joined, judged)
+    }
+
+    #[test]
+    fn a_recording_that_is_judged_as_it_was_comes_out_as_it_is() {
+        let told = told();
+        assert!(told.iter().any(is_judgement));
+        let (recorded, judged) = again(&told);
+        let (recorded, anew) = (entries(&recorded), entries(&judged.joined));
+        let differs = std::iter::zip(&recorded, &anew).find(|(recorded, anew)| recorded != anew);
+        assert_eq!(differs, None);
+        assert_eq!(anew.len(), told.len());
+        let [line] = &judged.comparison[..] else {
+            panic!("{:?}", judged.comparison);
+        };
+        assert!(line.contains(" 0 that differ"), "{line}");
+    }
+
+    #[test]
+    fn what_is_judged_anew_is_served_with_the_recorded_bodies() {
+        let told = told();
+        let without = renumbered(told.iter().filter(|entry| !is_judgement(entry)).cloned());
+        let (recorded, judged) = again(&without);
+        let anew = entries(&judged.joined);
+        assert!(anew.iter().filter(|entry| is_judgement(entry)).count() > 0);
+        let recorded_changes: Vec<Seq> = changes(&without).collect();
+        let changes: Vec<Seq> = changes(&anew).collect();
+        assert_ne!(changes, recorded_changes, "judgements come before some");
+        let Judged {
+            joined, numbers, ..
+        } = judged;
+        let replay = Replay::judged_again(joined, recorded, numbers, "a").unwrap();
+        for (seq, recorded) in changes.into_iter().zip(recorded_changes) {
+            let body = replay.past.body(&"e1".into(), seq).unwrap();
+            assert_eq!(body.unwrap(), recorded.to_string(), "{seq}");
+        }
+    }
+}
