@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use super::terminal::plain;
+use crate::recordings::JoinError;
 
 /// A failure the process ends with.
 #[derive(Debug)]
@@ -45,6 +46,16 @@ impl Failure {
     /// Something was asked wrongly.
     pub(super) fn usage(message: impl fmt::Display) -> Self {
         Self::new(2, message)
+    }
+}
+
+/// Which of several logs is meant is a matter of usage.
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Self {
+        match error {
+            JoinError::Log(_) => Self::usage(error),
+            _ => Self::failed(error),
+        }
     }
 }
 

@@ -13,7 +13,6 @@ use watchscope_recording::Writer;
 use super::args::Judge;
 use super::exit::Failure;
 use super::recorded::{Form, Opened, write_runs};
-use super::replay::joining;
 use crate::recordings::{Disk, DiskFile, HostDisk, Joined, deflated, file_block};
 
 /// Recordings with judgements made anew.
@@ -50,7 +49,7 @@ pub(super) fn judged_again(joined: &Joined) -> Result<Judged, Failure> {
     }
     let comparison = written.judging.lines();
     Ok(Judged {
-        joined: Joined::open(&files.paths, None).map_err(joining)?,
+        joined: Joined::open(&files.paths, None).map_err(Failure::from)?,
         numbers: written.judging.into_numbers(),
         comparison,
     })
@@ -131,7 +130,7 @@ struct Chapters {
     log: LogId,
     epoch: EpochId,
     sealer: Sealer,
-    /// The fold of what was taken.
+    /// The fold of all entries taken.
     state: State,
     head: Vec<u8>,
     segments: Vec<Vec<u8>>,

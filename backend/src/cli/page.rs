@@ -242,7 +242,8 @@ async fn links_on_enter(sessions: &Sessions, base: &Base, is_in_cluster: bool) {
     std::future::pending().await
 }
 
-fn eprint_line(line: &str) {
+/// Writes a line to standard error.
+pub(super) fn eprint_line(line: &str) {
     // Nobody to read it is no failure.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -14,7 +14,6 @@ use watchscope_replay::Run;
 use super::args::{Judge, Output};
 use super::exit::Failure;
 use super::judging::Judging;
-use super::replay::joining;
 use super::terminal;
 use crate::recordings::{Joined, OpenFile};
 
@@ -28,7 +27,7 @@ pub(super) fn write(
     output: Output,
     judge: Judge,
 ) -> Result<(), Failure> {
-    let joined = Joined::open(paths, log).map_err(joining)?;
+    let joined = Joined::open(paths, log).map_err(Failure::from)?;
     match output {
         Output::Text => write_to(&joined, judge, &mut Text(anstream::stdout())),
         Output::Jsonl => write_to(&joined, judge, &mut Jsonl(std::io::stdout().lock())),

@@ -6,10 +6,10 @@ use watchscope_replay::NO_CLUSTER;
 use super::args::{Judge, ReplayArgs};
 use super::exit::Failure;
 use super::judged::judged_again;
-use super::page::Plan;
+use super::page::{Plan, eprint_line};
 use super::signals::stop_flag;
 use crate::hub::LogHub;
-use crate::recordings::{JoinError, Joined};
+use crate::recordings::Joined;
 use crate::replay::{Replay, name_of};
 use crate::stop::stopped;
 use crate::web::EmbeddedPage;
@@ -21,7 +21,7 @@ use crate::web::EmbeddedPage;
 pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), Failure> {
     let plan = Plan::of(args.listen, page)?;
     let opened = tokio::task::block_in_place(|| {
-        let joined = Joined::open(&args.files, args.log.as_deref()).map_err(joining)?;
+        let joined = Joined::open(&args.files, args.log.as_deref()).map_err(Failure::from)?;
         for file in joined.files() {
             for damage in &file.contents().damaged {
                 tracing::warn!("{}: {damage}", file.path().display());
@@ -33,7 +33,7 @@ pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), F
             Judge::Again => {
                 let judged = judged_again(&joined)?;
                 for line in &judged.comparison {
-                    eprintln!("{line}");
+                    eprint_line(line);
                 }
                 let name = format!("{name}, judged again");
                 Replay::judged_again(judged.joined, joined, judged.numbers, &name)
@@ -69,12 +69,4 @@ pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), F
     let serving = page.run(hub, log, history, false, stopping, ending);
     let (served, ()) = tokio::join!(serving, refusing);
     served
-}
-
-/// What several logs are is a matter of usage.
-pub(super) fn joining(error: JoinError) -> Failure {
-    match error {
-        JoinError::Log(_) => Failure::usage(error),
-        _ => Failure::failed(error),
-    }
 }

@@ -31,7 +31,7 @@ const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 pub(super) const BREAK_PX: i64 = 12;
 /// Width of the stub before the break that stands for all that is kept and older, in px.
 pub(super) const STUB_PX: i64 = 96;
-/// Width of what stands before the stub for what has expired, in px.
+/// Width of the words before the stub that say which records have expired, in px.
 pub(super) const EXPIRED_PX: i64 = 124;
 /// A strip has a stub from this width on, in px; a narrower one has the break alone.
 const STUB_FROM_PX: i64 = 640;
@@ -46,7 +46,7 @@ pub struct Overview {
     column_us: i64,
     width_px: i64,
     reach_us: i64,
-    /// Width of what stands before the axis, in px: stub and break, or nothing.
+    /// Where the axis begins, in px: behind stub and break, or at the left edge.
     before_px: i64,
 }
 
@@ -121,7 +121,7 @@ impl Overview {
         self.time_from_x(self.before_px as f64)
     }
 
-    /// Width of what stands before the axis, in px: 0 if nothing older is known than the strip shows.
+    /// Where the axis begins, in px from the left edge: 0 if nothing older is known than the strip shows.
     pub(super) fn before_px(&self) -> i64 {
         self.before_px
     }
