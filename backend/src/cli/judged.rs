@@ -1,7 +1,7 @@
 //! Recordings judged again for `watchscope replay`: written anew into files of their own, which are served.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 use watchscope_journal::again::Numbers;
@@ -26,11 +26,11 @@ pub(super) struct Judged {
 }
 
 /// Judges all runs of recordings again, into the folder for temporary files. What cannot be read is left out, and said on
-/// standard error.
+/// standard error. `None` if nothing can be read.
 ///
 /// # Errors
 /// Exit code 1 if a recording cannot be read, or there is no room for what is written.
-pub(super) fn judged_again(joined: &Joined) -> Result<Judged, Failure> {
+pub(super) fn judged_again(joined: &Joined) -> Result<Option<Judged>, Failure> {
     let unwritten = |error: io::Error| {
         let folder = std::env::temp_dir();
         Failure::failed(format!(
@@ -47,18 +47,23 @@ pub(super) fn judged_again(joined: &Joined) -> Result<Judged, Failure> {
     for damage in &written.damaged {
         tracing::warn!("{damage}");
     }
+    if files.begun == 0 {
+        return Ok(None);
+    }
     let comparison = written.judging.lines();
-    Ok(Judged {
-        joined: Joined::open(&files.paths, None).map_err(Failure::from)?,
+    // In the order in which they were written, which is that of the runs.
+    let joined = Joined::open(&[folder.path().to_owned()], None)?;
+    Ok(Some(Judged {
+        joined,
         numbers: written.judging.into_numbers(),
         comparison,
-    })
+    }))
 }
 
 /// Writes each run into a file of its own.
 struct Files<'a> {
     folder: &'a Path,
-    paths: Vec<PathBuf>,
+    begun: u32,
     open: Option<OpenRun>,
 }
 
@@ -66,7 +71,7 @@ impl<'a> Files<'a> {
     fn new(folder: &'a TempDir) -> Self {
         Self {
             folder: folder.path(),
-            paths: Vec::new(),
+            begun: 0,
             open: None,
         }
     }
@@ -78,10 +83,10 @@ impl Form for Files<'_> {
         let of = of.unwrap_or_else(|| file_block(&line.log, &line.epoch));
         let (writer, bytes) = Writer::begin(&of).map_err(io::Error::other)?;
         // By its number, not the run's name: that is a stranger's.
-        let path = self.folder.join(format!("{}.wscope", self.paths.len()));
+        let path = self.folder.join(format!("{:010}.wscope", self.begun));
         let mut file = HostDisk.create(&path)?;
         file.append(&bytes)?;
-        self.paths.push(path);
+        self.begun += 1;
         self.open = Some(OpenRun {
             file,
             writer,
@@ -261,8 +266,8 @@ mod tests {
     }
 
     /// Writes entries into a file, with a body of each change: its number.
-    fn written(path: &Path, entries: &[Entry]) {
-        let (log, epoch): (LogId, EpochId) = ("simulated".into(), "e1".into());
+    fn written(path: &Path, epoch: &str, entries: &[Entry]) {
+        let (log, epoch): (LogId, EpochId) = ("simulated".into(), epoch.into());
         let (writer, bytes) = Writer::begin(&file_block(&log, &epoch)).unwrap();
         let mut file = HostDisk.create(path).unwrap();
         file.append(&bytes).unwrap();
@@ -314,9 +319,9 @@ mod tests {
     fn again(recorded: &[Entry]) -> (Joined, Judged) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wscope");
-        written(&path, recorded);
+        written(&path, "e1", recorded);
         let joined = Joined::open(&[path], None).unwrap();
-        let judged = judged_again(&joined).unwrap();
+        let judged = judged_again(&joined).unwrap().unwrap();
         (joined, judged)
     }
 
@@ -333,6 +338,39 @@ mod tests {
             panic!("{:?}", judged.comparison);
         };
         assert!(line.contains(" 0 that differ"), "{line}");
+    }
+
+    #[test]
+    fn runs_stay_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = told();
+        // Twelve: as text, 10 is before 2.
+        for number in 0..12 {
+            let path = folder.path().join(format!("{number:02}.wscope"));
+            written(&path, &format!("run {}", 12 - number), &told);
+        }
+        let joined = Joined::open(&[folder.path().to_owned()], None).unwrap();
+        let judged = judged_again(&joined).unwrap().unwrap();
+        let epochs = |joined: &Joined| {
+            let runs = joined.runs().iter();
+            let firsts = runs.map(|run| joined.chapters(run).next().unwrap());
+            let epochs = firsts.map(|(file, _)| file.contents().files[0].epoch.clone());
+            epochs.collect::<Vec<_>>()
+        };
+        assert_eq!(epochs(&joined)[0], "run 12");
+        assert_eq!(epochs(&judged.joined), epochs(&joined));
+    }
+
+    #[test]
+    fn of_a_recording_without_a_run_nothing_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wscope");
+        let of = file_block(&"simulated".into(), &"e1".into());
+        let (mut writer, mut bytes) = Writer::begin(&of).unwrap();
+        bytes.extend(writer.finish().unwrap());
+        std::fs::write(&path, bytes).unwrap();
+        let joined = Joined::open(&[path], None).unwrap();
+        assert!(judged_again(&joined).unwrap().is_none());
     }
 
     #[test]

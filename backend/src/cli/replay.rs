@@ -22,16 +22,21 @@ pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), F
     let plan = Plan::of(args.listen, page)?;
     let opened = tokio::task::block_in_place(|| {
         let joined = Joined::open(&args.files, args.log.as_deref()).map_err(Failure::from)?;
-        for file in joined.files() {
-            for damage in &file.contents().damaged {
-                tracing::warn!("{}: {damage}", file.path().display());
-            }
-        }
         let name = name_of(&args.files);
-        let opened = match args.judge {
-            Judge::Recorded => Replay::open(joined, &name),
-            Judge::Again => {
-                let judged = judged_again(&joined)?;
+        let judged = match args.judge {
+            Judge::Recorded => {
+                for file in joined.files() {
+                    for damage in &file.contents().damaged {
+                        tracing::warn!("{}: {damage}", file.path().display());
+                    }
+                }
+                None
+            }
+            Judge::Again => judged_again(&joined)?,
+        };
+        let opened = match judged {
+            None => Replay::open(joined, &name),
+            Some(judged) => {
                 for line in &judged.comparison {
                     eprint_line(line);
                 }

@@ -105,7 +105,7 @@ mod tests {
             let recorded = numbers.recorded(Seq(new));
             recorded.map_or(0, |recorded| recorded.0)
         });
-        assert_eq!(recorded, [1, 4, 0, 5, 6, 0, 7, 8, 0, 12]);
+        assert_eq!(recorded, [1, 4, 0, 5, 6, 0, 7, 8, 10, 12]);
     }
 
     #[test]
