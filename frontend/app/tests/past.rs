@@ -228,8 +228,7 @@ impl World {
 
     /// Asks for the past down to `left`; says whether there was something to ask for.
     fn ask(&mut self, left: Time) -> bool {
-        let (right, asked) = (Time(i64::MAX), self.backfill.asked());
-        let wanted = self.store.backfill_besides(left, right, asked);
+        let wanted = self.store.backfill(left, Time(i64::MAX));
         if self.is_live()
             && let Some(wanted) = self.backfill.ask(wanted)
             && let Some(Effect::Send(bytes)) = self.connection.backfill(wanted)
@@ -298,8 +297,6 @@ impl World {
         self.settle();
         assert!(self.is_live());
         while self.ask(Time(0)) {
-            // Another may be on its way with it.
-            self.ask(Time(0));
             self.settle();
         }
     }

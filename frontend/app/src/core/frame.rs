@@ -223,8 +223,8 @@ impl Model {
         }
     }
 
-    /// Asks for the chapters that the view, and half a screen before it, lacks: in each frame, and as soon as it is known which
-    /// there are or one came.
+    /// Asks for the chapter that the view, and half a screen before it, lacks: in each frame, and as soon as it is known which
+    /// there are or the last one came, so that the next is read and sent while this one is drawn.
     pub(super) fn ask_for_past(&mut self) {
         let reach = self
             .view
@@ -234,14 +234,12 @@ impl Model {
         let also = self.link.also_loads;
         let (from, to) = also.unwrap_or((reach, right));
         self.store.look_at(reach.min(from), right.max(to));
-        while self.is_connected() && self.second.is_some() {
-            let asked = self.link.backfill.asked();
-            let wanted = self.store.backfill_besides(reach, right, asked);
-            let wanted = wanted.or_else(|| self.store.backfill_besides(also?.0, also?.1, asked));
-            if !self.ask(wanted) {
-                return;
-            }
+        if !self.is_connected() || self.second.is_none() {
+            return;
         }
+        let wanted = self.store.backfill(reach, right);
+        let wanted = wanted.or_else(|| self.store.backfill(also?.0, also?.1));
+        self.ask(wanted);
     }
 
     /// Asks for the newest chapter before it is known which there are: nearly always it is wanted first, so it is read and
@@ -257,13 +255,11 @@ impl Model {
         }
     }
 
-    /// Asks for a chapter; returns whether it does.
-    fn ask(&mut self, wanted: Option<Wanted>) -> bool {
-        let Some(wanted) = self.link.backfill.ask(wanted) else {
-            return false;
-        };
-        let ask = self.link.connection.backfill(wanted);
-        self.effects.extend(ask.map(Effect::Link));
-        true
+    fn ask(&mut self, wanted: Option<Wanted>) {
+        if let Some(wanted) = self.link.backfill.ask(wanted)
+            && let Some(ask) = self.link.connection.backfill(wanted)
+        {
+            self.effects.push(Effect::Link(ask));
+        }
     }
 }

@@ -96,17 +96,6 @@ impl Store {
     /// memory, the newest are loaded.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
-        self.backfill_besides(left, right, &[])
-    }
-
-    /// The same, besides what is asked for already.
-    #[must_use]
-    pub fn backfill_besides(
-        &self,
-        left: Time,
-        right: Time,
-        asked: &[(LogId, EpochId, Seq)],
-    ) -> Option<(LogId, EpochId, Seq)> {
         if self.shown_bytes(left, right) > self.budget_bytes / SHOWN_SHARE {
             return None;
         }
@@ -119,11 +108,7 @@ impl Store {
                 if !is_shown || !piece.coverage.is_kept() {
                     continue;
                 }
-                // Which of several chapters as one is asked for is not known, so the next waits for it.
-                let is_asked = asked.iter().any(|(_, of, before)| {
-                    *of == epoch.id && piece.first < *before && *before <= piece.last.next()
-                });
-                if piece.coverage == Coverage::NotLoaded && is_in_reach && !is_asked {
+                if piece.coverage == Coverage::NotLoaded && is_in_reach {
                     let wanted = (epoch.log.clone(), epoch.id.clone(), piece.last.next());
                     return Some(wanted);
                 }
