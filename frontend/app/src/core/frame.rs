@@ -79,10 +79,7 @@ impl Model {
             (second.overview)(self);
         }
         self.ask_for_past();
-        // All that was loaded with the second part is seen a frame before the panels have their words for it.
-        let is_whole =
-            self.second.is_none() || std::mem::replace(&mut self.frame.is_drawn_whole, true);
-        if self.frame.is_unpublished && is_whole && now_ms - self.frame.published_ms >= PUBLISH_MS {
+        if self.frame.is_unpublished && now_ms - self.frame.published_ms >= PUBLISH_MS {
             self.frame.published_ms = now_ms;
             self.frame.is_unpublished = false;
             let date = format::date(self.view.right().min(now));

@@ -139,8 +139,6 @@ pub struct FramePolicy {
     pub(super) is_overview_stale: bool,
     pub(super) is_unpublished: bool,
     pub(super) moved_ms: f64,
-    /// Whether a picture was drawn with what the second part takes in.
-    pub(super) is_drawn_whole: bool,
     pub(super) is_second_asked: bool,
     /// What a frame takes, smoothed.
     pub frame_ms: f64,
@@ -165,7 +163,6 @@ impl Default for FramePolicy {
             is_overview_stale: true,
             is_unpublished: true,
             moved_ms: 0.0,
-            is_drawn_whole: false,
             is_second_asked: false,
             frame_ms: 0.0,
             scene_ms: 0.0,

@@ -147,8 +147,6 @@ impl Host {
             is_lesson: false,
             opened: None,
         });
-        // The panels have it a frame behind the picture.
-        self.frame(1_000.0);
         self.frame(1_000.0);
     }
 
