@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use tempfile::TempDir;
 use watchscope_journal::again::Numbers;
 use watchscope_log::{NextChapter, Sealed, Sealer};
 use watchscope_model::json::LogLine;
@@ -42,7 +41,11 @@ pub(super) fn judged_again(joined: &Joined) -> Result<Option<Judged>, Failure> {
         .prefix("watchscope-")
         .tempdir()
         .map_err(unwritten)?;
-    let mut files = Files::new(&folder);
+    let mut files = Files {
+        folder: folder.path(),
+        begun: 0,
+        open: None,
+    };
     let written = write_runs(joined, Judge::Again, &mut files)?.map_err(unwritten)?;
     for damage in &written.damaged {
         tracing::warn!("{damage}");
@@ -65,16 +68,6 @@ struct Files<'a> {
     folder: &'a Path,
     begun: u32,
     open: Option<OpenRun>,
-}
-
-impl<'a> Files<'a> {
-    fn new(folder: &'a TempDir) -> Self {
-        Self {
-            folder: folder.path(),
-            begun: 0,
-            open: None,
-        }
-    }
 }
 
 impl Form for Files<'_> {

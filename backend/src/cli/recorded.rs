@@ -27,7 +27,7 @@ pub(super) fn write(
     output: Output,
     judge: Judge,
 ) -> Result<(), Failure> {
-    let joined = Joined::open(paths, log).map_err(Failure::from)?;
+    let joined = Joined::open(paths, log)?;
     match output {
         Output::Text => write_to(&joined, judge, &mut Text(anstream::stdout())),
         Output::Jsonl => write_to(&joined, judge, &mut Jsonl(std::io::stdout().lock())),

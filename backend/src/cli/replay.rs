@@ -21,7 +21,7 @@ use crate::web::EmbeddedPage;
 pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), Failure> {
     let plan = Plan::of(args.listen, page)?;
     let opened = tokio::task::block_in_place(|| {
-        let joined = Joined::open(&args.files, args.log.as_deref()).map_err(Failure::from)?;
+        let joined = Joined::open(&args.files, args.log.as_deref())?;
         let name = name_of(&args.files);
         let judged = match args.judge {
             Judge::Recorded => {

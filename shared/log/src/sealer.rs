@@ -55,11 +55,7 @@ impl Sealer {
     #[must_use]
     pub fn after(log: LogId, epoch: EpochId, state: State, layers: Layers) -> (Self, NextChapter) {
         let (first, at) = (state.seq.next(), state.at);
-        let fold = if layers.is_empty() {
-            (&state).into()
-        } else {
-            Fold::new(&state, &layers)
-        };
+        let fold = Fold::new(&state, &layers);
         let (writer, opening) = ChapterWriter::open(log.clone(), epoch, fold);
         let sealer = Self {
             log,

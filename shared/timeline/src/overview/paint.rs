@@ -202,15 +202,20 @@ impl Painter<'_> {
         let width = self.scale.pixels() as i64;
         self.rect(0..width, self.rows.all(), Token::Ground1);
         for xs in self.known.runs(is_gone) {
-            let edge = xs.end;
-            self.rect(xs, self.rows.all(), Token::Expired);
-            if edge < width {
-                let x = px(edge) - px(1).half();
-                self.dashes(x, Stroke::dashed(Token::Line3, px(1), 3, 3));
-            }
+            self.expired(xs);
         }
         for xs in self.known.runs(|of| of == Coverage::NotLoaded) {
             self.hatch(xs, LABELS_PX..self.rows.density.end, Hatch::NotLoaded);
+        }
+    }
+
+    /// The ground where records have expired, with a dashed edge to the stretch behind it.
+    fn expired(&mut self, xs: Range<i64>) {
+        let edge = xs.end;
+        self.rect(xs, self.rows.all(), Token::Expired);
+        if edge < self.scale.pixels() as i64 {
+            let x = px(edge) - px(1).half();
+            self.dashes(x, Stroke::dashed(Token::Line3, px(1), 3, 3));
         }
     }
 
@@ -341,9 +346,7 @@ impl Painter<'_> {
             && kept.start == EXPIRED_PX
         {
             let expired = 0..kept.start;
-            self.rect(expired.clone(), self.rows.all(), Token::Expired);
-            let x = px(expired.end) - px(1).half();
-            self.dashes(x, Stroke::dashed(Token::Line3, px(1), 3, 3));
+            self.expired(expired.clone());
             for (y, words) in lines("expired".to_owned(), &before_words(before)) {
                 self.words_in(expired.clone(), y, &words, Token::Text3, Align::End);
             }
