@@ -3,6 +3,7 @@
 //! Only the encoding is kept, as a watch frame that holds the JSON on the same bytes; the JSON as a tree is read from it
 //! when somebody asks and kept then. So a version nobody looks into costs little more than its bytes.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -112,12 +113,19 @@ impl Object {
         self.value.get_or_init(|| Box::new(self.decode()))
     }
 
+    /// The object as JSON, read once more unless that is kept with it. It is not kept by this.
+    pub(crate) fn tree(&self) -> Cow<'_, Value> {
+        match self.value.get() {
+            Some(value) => Cow::Borrowed(value),
+            None => Cow::Owned(
+                json::read(&self.json()).expect("what was encoded from JSON reads as JSON"),
+            ),
+        }
+    }
+
     /// The object as JSON of one's own, to be changed.
     pub(crate) fn decode(&self) -> Value {
-        match self.value.get() {
-            Some(value) => (**value).clone(),
-            None => json::read(&self.json()).expect("what was encoded from JSON reads as JSON"),
-        }
+        self.tree().into_owned()
     }
 
     /// The object encoded.

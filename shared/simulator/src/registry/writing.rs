@@ -272,9 +272,13 @@ impl Registry<'_> {
         change: impl FnOnce(&mut Value),
     ) -> Result<Arc<Object>, ApiError> {
         let old = Arc::clone(self.get(place)?);
-        let before = old.decode();
-        let mut new = before.clone();
+        let before = old.tree();
+        let mut new = before.clone().into_owned();
         change(&mut new);
+        if new == *before {
+            // Most looks of a controller find all as it is to be.
+            return Ok(Arc::clone(&old));
+        }
         self.replace(place, &old, &before, new, manager)
     }
 
@@ -312,7 +316,7 @@ impl Registry<'_> {
     ) -> Result<Arc<Object>, ApiError> {
         let kind = self.kinds.get(place.resource);
         let mut new = if manager.subresource == "status" {
-            with_status(before.clone(), remove(&mut new, &["status"]))
+            with_status(without_status(before), remove(&mut new, &["status"]))
         } else if kind.has_status {
             with_status(new, before.get("status").cloned())
         } else {
@@ -341,6 +345,7 @@ impl Registry<'_> {
             "generateName",
         ] {
             match before["metadata"].get(key) {
+                Some(kept) if new["metadata"].get(key) == Some(kept) => {}
                 Some(kept) => set(&mut new, &["metadata", key], kept.clone()),
                 None => {
                     remove(&mut new, &["metadata", key]);
@@ -469,6 +474,16 @@ fn refuse_stale(
         place.name,
         MODIFIED_MEANWHILE,
     ))
+}
+
+/// A copy of `object` that has no status.
+fn without_status(object: &Value) -> Value {
+    let Value::Object(fields) = object else {
+        return object.clone();
+    };
+    let kept = fields.iter().filter(|(key, _)| *key != "status");
+    kept.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 /// `object` with another status.

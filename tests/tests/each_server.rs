@@ -1,4 +1,7 @@
 //! Two real kube-apiservers over one etcd, each watched on its own.
+//!
+//! The first test waits over a minute. Tests begin in the order of their names, so this file's name keeps it from being last,
+//! alone.
 
 use std::net::SocketAddr;
 
