@@ -276,7 +276,7 @@ impl Registry<'_> {
         let mut new = before.clone().into_owned();
         change(&mut new);
         if new == *before {
-            // Most looks of a controller find all as it is to be.
+            // A controller often finds all as it is to be.
             return Ok(Arc::clone(&old));
         }
         self.replace(place, &old, &before, new, manager)
