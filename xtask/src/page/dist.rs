@@ -15,7 +15,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::names::INDEX;
-use crate::shell;
 
 /// Git keeps the folder itself through this file: cargo would rebuild the backend each time
 /// if a path it watches did not exist.
@@ -23,11 +22,6 @@ const KEPT: &str = ".gitignore";
 
 /// How often gzip looks again for something smaller.
 const ROUNDS: NonZeroU64 = NonZeroU64::new(5).expect("five is not zero");
-
-/// What brotli may spend: as much as it can, where the page is built to be sent. On a continuous-integration machine the page is
-/// only tested: the last bytes would take 40 s of a core.
-const BEST: i32 = 11;
-const QUICK: i32 = 5;
 
 /// Longer files are modules that were not optimised: whoever works on the page would wait minutes for their last bytes.
 const LONG_BYTES: usize = 4 << 20;
@@ -89,13 +83,8 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn brotli(bytes: &[u8]) -> Result<Vec<u8>> {
-    let quality = match bytes.len() {
-        LONG_BYTES.. => 1,
-        _ if shell::on_ci() => QUICK,
-        _ => BEST,
-    };
     let parameters = BrotliEncoderParams {
-        quality,
+        quality: if bytes.len() > LONG_BYTES { 1 } else { 11 },
         size_hint: bytes.len(),
         ..BrotliEncoderParams::default()
     };
