@@ -50,7 +50,7 @@ impl Replay {
     /// # Errors
     /// If no chapter can be read.
     pub fn open(joined: Joined, name: &str) -> Result<Self, ReplayError> {
-        Self::of(joined, name, |joined| Arc::new(joined))
+        Self::of(joined, name, false, |joined| Arc::new(joined))
     }
 
     /// The same of recordings that were judged again: `recorded` has the bodies of their records, under other numbers.
@@ -63,7 +63,7 @@ impl Replay {
         numbers: Vec<(EpochId, Numbers)>,
         name: &str,
     ) -> Result<Self, ReplayError> {
-        Self::of(judged, name, |judged| {
+        Self::of(judged, name, true, |judged| {
             Arc::new(JudgedAgain {
                 judged,
                 recorded,
@@ -75,10 +75,15 @@ impl Replay {
     fn of(
         mut joined: Joined,
         name: &str,
+        is_judged_again: bool,
         past: impl FnOnce(Joined) -> Arc<dyn Past>,
     ) -> Result<Self, ReplayError> {
         let ring = newest_chapter(&mut joined)?;
         let recording = joined.recording(name).ok_or(ReplayError::Empty)?;
+        let recording = Recording {
+            is_judged_again,
+            ..recording
+        };
         let clock = Arc::new(SystemClock::start_at(clock_start(recording.to)));
         Ok(Self {
             log: LogHandle::recorded(ring, clock),

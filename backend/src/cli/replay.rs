@@ -40,7 +40,6 @@ pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), F
                 for line in &judged.comparison {
                     eprint_line(line);
                 }
-                let name = format!("{name}, judged again");
                 Replay::judged_again(judged.joined, joined, judged.numbers, &name)
             }
         };

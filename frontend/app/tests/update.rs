@@ -21,7 +21,9 @@ use watchscope_app::input::keys::Action;
 use watchscope_app::source::connection::Input;
 use watchscope_model::Seq;
 use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_model::wire::{Moved, Segment, encode_server};
+use watchscope_model::wire::{
+    Availability, Catalogue, Moved, Segment, encode_server, push_catalogue_entry,
+};
 use watchscope_timeline::Theme;
 
 // Order: each message is handled whole, in the order in which they came up.
@@ -193,6 +195,34 @@ fn over_a_slow_link_the_second_part_comes_before_the_past() {
     assert!(asked(&host.done()).is_empty());
     host.send(Msg::Loaded(UNPUBLISHED));
     assert_eq!(asked(&host.done()), ["ask before 41"]);
+}
+
+#[test]
+fn behind_a_restart_the_end_of_the_run_before_is_asked_for_and_once() {
+    let (old, new) = (Log::steady("old", -60.0, 20), Log::steady("a", 5.0, 3));
+    let (host, mut writer) = Host::shows(&new, 0);
+    host.gets_panels(&new, &mut writer, 0);
+    let count = old.records.len();
+    let mut entries = Vec::new();
+    let entry = old.listed(0, count, Availability::Kept);
+    push_catalogue_entry(&entry, &mut entries);
+    let catalogue = Catalogue {
+        log: "log".into(),
+        epoch: "old".into(),
+        order: 7,
+    };
+    host.send(Msg::Message(encode_server(&catalogue.into(), &[&entries])));
+    let wanted = format!("ask before {}", count + 1);
+    let mut asked = 0;
+    for at_ms in [1_100.0, 1_400.0, 1_500.0, 1_800.0] {
+        let done = host.frame(at_ms);
+        asked += done.iter().filter(|words| **words == wanted).count();
+    }
+    assert_eq!(asked, 1);
+    assert!(
+        host.model.borrow().view.left() > common::at(-39.0),
+        "it is not in view"
+    );
 }
 
 #[test]

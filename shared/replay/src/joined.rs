@@ -195,6 +195,7 @@ impl<F: Recorded> JoinedFiles<F> {
     pub fn recording(&self, name: &str) -> Option<Recording> {
         let (from, to) = self.times()?;
         Some(Recording {
+            is_judged_again: false,
             name: name.into(),
             from,
             to,

@@ -500,7 +500,7 @@ impl Store {
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
         let mut chapters = self.epoch(id.epoch)?.chapters.iter();
         let chapter = chapters.find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
-        chapter.fold_while(|entry| entry.seq() <= id.seq)
+        chapter.fold_while(|entry, _| entry.seq() <= id.seq)
     }
 
     /// The same at the head of the live log.
@@ -865,22 +865,20 @@ impl Store {
         }
     }
 
-    /// Drops the oldest chapter; returns whether there was one beside the newest.
+    /// Drops the oldest chapter that may go; returns whether there was one beside the newest.
     fn drop_oldest(&mut self) -> bool {
-        let looks_at = self.looks_at;
-        let shown = looks_at.map_or(0, |(from, to)| self.shown_bytes(from, to));
-        let mut epochs = self.epochs.iter_mut();
-        let Some(epoch) = epochs.find(|epoch| !epoch.chapters.is_empty()) else {
+        // What a person looks at stays, as long as it is a small part.
+        let stays = self
+            .looks_at
+            .filter(|&(from, to)| self.shown_bytes(from, to) <= self.budget_bytes / SHOWN_SHARE);
+        let can_go = |epoch: &&mut Epoch| {
+            let is_newest = epoch.live.is_some() && epoch.chapters.len() == 1;
+            let oldest = epoch.chapters.first().filter(|_| !is_newest);
+            oldest.is_some_and(|chapter| !stays.is_some_and(|at| chapter.is_within(at)))
+        };
+        let Some(epoch) = self.epochs.iter_mut().find(can_go) else {
             return false;
         };
-        if epoch.live.is_some() && epoch.chapters.len() == 1 {
-            return false;
-        }
-        // What a person looks at stays, as long as it is a small part.
-        let is_seen = looks_at.is_some_and(|at| epoch.chapters[0].is_within(at));
-        if is_seen && epoch.live.is_some() && shown <= self.budget_bytes / SHOWN_SHARE {
-            return false;
-        }
         let oldest = epoch.chapters.remove(0);
         epoch.trace.forget(oldest.last, oldest.to);
         epoch.layer_trace.forget(oldest.last);
@@ -893,8 +891,12 @@ impl Store {
 }
 
 impl Chapter {
-    /// The folds of all records before it, and of its own as long as they are `wanted`. Reads it up to there.
-    fn fold_while(&self, wanted: impl Fn(&Entry) -> bool) -> Option<(State, Layers)> {
+    /// The folds of all records before it, and of its own as long as they are `wanted`, which gets the fold before each. Reads
+    /// it up to there.
+    fn fold_while(
+        &self,
+        mut wanted: impl FnMut(&Entry, &State) -> bool,
+    ) -> Option<(State, Layers)> {
         let (mut reader, mut state, mut layers, mut rest) = match &self.cut {
             Some(cut) => {
                 let LiveCut {
@@ -914,7 +916,7 @@ impl Chapter {
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest).ok()?;
             for entry in reader.entries(frame.bytes).ok()?.iter().flatten() {
-                if !wanted(entry) {
+                if !wanted(entry, &state) {
                     return Some((state, layers));
                 }
                 layers.apply(entry);

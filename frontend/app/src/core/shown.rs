@@ -39,6 +39,8 @@ pub struct Shown {
     pub beside: Option<Beside>,
     /// The marked range.
     pub range: Option<RangeShown>,
+    /// Where it begins in the lanes, in px: its words stand there if they have room.
+    pub range_x_px: i32,
     /// The controls of a recording.
     pub replay: Option<ReplayShown>,
     /// What became of the comparison that was asked for last.

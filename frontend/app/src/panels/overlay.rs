@@ -27,7 +27,7 @@ pub(super) fn Overlay(panels: Signals) -> impl IntoView {
                 {tooltip.keys.map(|keys| view! { <p class="keys">{keys}</p> })}
             </div>
         })}
-        {move || panels.range.get().map(|range| view! { <RangeRow range/> })}
+        {move || panels.range.get().map(|range| view! { <RangeRow range x_px=panels.range_x_px/> })}
         {move || panels.pill.get().map(|count| view! {
             <button class="pill" on:click=|_| act(Person::Act(Action::Follow))>
                 {format!("{} new", watchscope_timeline::format::number(count))}
@@ -40,7 +40,7 @@ pub(super) fn Overlay(panels: Signals) -> impl IntoView {
 
 /// The row under the ruler: what is in the marked range, and what can be done with it.
 #[component]
-fn RangeRow(range: RangeShown) -> impl IntoView {
+fn RangeRow(range: RangeShown, x_px: RwSignal<i32>) -> impl IntoView {
     let RangeShown {
         from,
         to,
@@ -57,6 +57,7 @@ fn RangeRow(range: RangeShown) -> impl IntoView {
     view! {
         <section class="range-row" data-part="range" aria-label="Marked range">
             <span class="range-name"><b>"Range"</b><span class="quiet">"Esc clears it"</span></span>
+            <span class="range-lead" style:flex-basis=move || format!("{}px", x_px.get())></span>
             <span class="range-words">
                 <b>{words.lasted}</b>
                 {words.parts.into_iter().map(|(part, ink)| view! {

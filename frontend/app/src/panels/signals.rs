@@ -43,6 +43,8 @@ pub(super) struct Signals {
     pub(super) beside: RwSignal<Option<Beside>>,
     /// The marked range.
     pub(super) range: RwSignal<Option<RangeShown>>,
+    /// Where it begins in the lanes, in px.
+    pub(super) range_x_px: RwSignal<i32>,
     /// The controls of a recording.
     pub(super) replay: RwSignal<Option<ReplayShown>>,
     pub(super) checking: RwSignal<Checking>,
@@ -111,6 +113,7 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.as_of, &shown.as_of);
     mirror(signals.beside, &shown.beside);
     mirror(signals.range, &shown.range);
+    mirror(signals.range_x_px, &shown.range_x_px);
     mirror(signals.replay, &shown.replay);
     mirror(signals.checking, &shown.checking);
     mirror(signals.lit, &model.pick.lit);
@@ -180,6 +183,7 @@ impl Signals {
             as_of: RwSignal::new(None),
             beside: RwSignal::new(None),
             range: RwSignal::new(None),
+            range_x_px: RwSignal::new(0),
             replay: RwSignal::new(None),
             checking: RwSignal::new(Checking::default()),
             lit: RwSignal::new(None),

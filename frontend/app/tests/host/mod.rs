@@ -265,6 +265,7 @@ pub(crate) fn welcome_recorded(from: Time, to: Time) -> Vec<u8> {
         recording: Some("night.wscope".into()),
         recorded_from: Some(from),
         recorded_to: Some(to),
+        judged_again: Some(false),
         ..greeting("log")
     };
     encode_server(&welcome.into(), &[])
@@ -284,6 +285,7 @@ fn greeting(log: &str) -> Welcome {
         recording: None,
         recorded_from: None,
         recorded_to: None,
+        judged_again: None,
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Recording {
     pub from: Time,
     /// The time of its last record.
     pub to: Time,
+    /// Whether diagnosis was done anew for it.
+    pub is_judged_again: bool,
 }
 
 /// What became of a viewer so far, for whoever counts.
@@ -408,6 +410,7 @@ impl Reader {
             recording: recording.map(|recording| recording.name.clone()),
             recorded_from: recording.map(|recording| recording.from),
             recorded_to: recording.map(|recording| recording.to),
+            judged_again: recording.map(|recording| recording.is_judged_again),
         });
         if let Some(next) = held.filter(|&next| next < ring.first()) {
             self.tell(Expired {

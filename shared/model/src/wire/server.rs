@@ -36,6 +36,8 @@ messages! {
             recorded_from: Option<Time>,
             /// The time of its last record: it is always then.
             recorded_to: Option<Time>,
+            /// Whether diagnosis was done anew for it, and is not the one that was recorded.
+            judged_again: Option<bool>,
         }
         /// A head frame: the fold up to `seq`, and the open chapter's dictionary. The frame follows.
         1 Snapshot {

@@ -17,6 +17,18 @@ use crate::tokens::Token;
 
 /// Where a circle's quarter has its control points: (4/3)(√2 - 1) of the radius, in 64ths.
 const CIRCLE: i32 = 35;
+/// What is said of an object that a first list does not have, and of one that it has under another uid: the longest form
+/// that has room.
+const REMOVED_WORDS: [&str; 3] = [
+    "not in LIST: deleted while nobody watched",
+    "deleted while nobody watched",
+    "deleted",
+];
+const REPLACED_WORDS: [&str; 3] = [
+    "another uid: deleted and created while nobody watched",
+    "deleted and created",
+    "another uid",
+];
 
 impl Drawer<'_> {
     pub(super) fn object_row(&mut self, row: &Row) {
@@ -51,7 +63,7 @@ impl Drawer<'_> {
     ) {
         let was_held = match seam.differs {
             Some(Differs::Added) => false,
-            Some(Differs::Changed | Differs::Removed) => true,
+            Some(Differs::Changed | Differs::Replaced | Differs::Removed) => true,
             // The same, if it was listed at all.
             None => trace.objects.get(object.0 as usize).is_some_and(|object| {
                 let first = object.marks.first();
@@ -66,23 +78,21 @@ impl Drawer<'_> {
         let run = self.picture.store.epoch(epoch.number);
         let from = run.and_then(Epoch::begins).unwrap_or(seam.list.at);
         self.dots(self.x(from), x, mid);
-        if seam.differs != Some(Differs::Removed) || x > self.width + SPILL || x < -SPILL {
+        let forms = match seam.differs {
+            Some(Differs::Removed) => REMOVED_WORDS,
+            Some(Differs::Replaced) => REPLACED_WORDS,
+            _ => return,
+        };
+        if x > self.width + SPILL || x < -SPILL {
             return;
         }
-        let mark = GlyphMark::new(
-            Glyph::DeletedInferred,
-            x,
-            mid,
-            row.glyph_size,
-            self.ground(row),
-        );
-        let target = Target::Record(record(epoch, seam.list.seq));
-        self.glyph(Layer::Change, mark, row.id, target);
-        let forms = [
-            "not in LIST: deleted while nobody watched".to_owned(),
-            "deleted while nobody watched".to_owned(),
-            "deleted".to_owned(),
-        ];
+        if seam.differs == Some(Differs::Removed) {
+            let ground = self.ground(row);
+            let mark = GlyphMark::new(Glyph::DeletedInferred, x, mid, row.glyph_size, ground);
+            let target = Target::Record(record(epoch, seam.list.seq));
+            self.glyph(Layer::Change, mark, row.id, target);
+        }
+        let forms = forms.map(str::to_owned);
         let look = TextLook::plain(Token::Text3).over(self.ground(row));
         let xs = (x + Px::whole(10), self.end_x);
         let y = mid + Px::whole(4);

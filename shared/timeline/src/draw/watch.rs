@@ -14,7 +14,7 @@ use crate::glyph::Glyph;
 use crate::id::{LaneId, WatchId};
 use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Drawn, Hatch, Px, Sign, Step, StretchKind, Stroke, Target};
-use crate::store::{Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
+use crate::store::{Epoch, Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 use crate::words::why_ended;
 
@@ -203,6 +203,7 @@ impl Drawer<'_> {
 
     /// Double rules of relists, over all lanes the watch feeds.
     fn lists(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
+        self.waits_for_before(epoch, trace, ys);
         let mut drawn = -SPILL;
         for list in within(&trace.lists, |list| list.moment.at, self.left, self.right) {
             let x = self.x(list.moment.at).floor();
@@ -223,6 +224,23 @@ impl Drawer<'_> {
                 Target::Record(record(epoch, list.moment.seq)),
             );
             drawn = x + LEAST;
+        }
+    }
+
+    /// As long as the end of the run before is to be loaded, it is not known what the first list changed.
+    fn waits_for_before(&mut self, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
+        let first = trace.lists.first().filter(|list| list.is_to_compare());
+        let Some(list) = first.filter(|_| self.picture.store.is_to_load_before(epoch.number))
+        else {
+            return;
+        };
+        let run = self.picture.store.epoch(epoch.number);
+        let Some(begins) = run.and_then(Epoch::begins) else {
+            return;
+        };
+        let xs = (self.x(begins), self.x(list.moment.at));
+        if xs.1 > -SPILL && xs.0 < self.width {
+            self.hatch(Layer::Gap, xs, ys, Hatch::NotLoaded);
         }
     }
 

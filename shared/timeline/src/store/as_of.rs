@@ -112,7 +112,7 @@ impl Store {
             reaches.then_some((epoch, chapter))
         });
         let (epoch, chapter): (&Epoch, &Chapter) = found.ok_or(Unknown::NotLoaded)?;
-        let fold = chapter.fold_while(|entry| entry.at() <= at);
+        let fold = chapter.fold_while(|entry, _| entry.at() <= at);
         let (state, _) = fold.ok_or(Unknown::NotKept)?;
         Ok(AsOf {
             at,

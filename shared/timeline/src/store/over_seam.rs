@@ -1,13 +1,15 @@
 //! What changed while nobody watched: the first list of a watch in a run, against what the watch held at the end of the run
 //! before. The log of a run knows nothing before it, so the page compares.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use watchscope_model::event::ListComplete;
+use watchscope_model::event::{ListComplete, WatchStopped};
 use watchscope_model::fold::Objects;
-use watchscope_model::{Object, Seq, State, WatchName};
+use watchscope_model::vocabulary::Phase;
+use watchscope_model::{Entry, Event, Object, Seq, State, Time, WatchName};
 
-use super::parts::{Compared, Differs, OverSeam};
+use super::parts::{Compared, Differs, ListMark, OverSeam};
 use super::{Epoch, Store};
 use crate::id::{ObjectId, WatchId};
 
@@ -28,19 +30,51 @@ impl Store {
             if lists.is_empty() {
                 continue;
             }
-            let Some(end) = before.end() else {
+            let Some(end) = before.held_at_end() else {
                 continue;
             };
             for (watch, seq) in lists {
                 let name = self.names.watch_name(watch).clone();
                 let state = after.state_at(seq);
                 let listed = state.as_ref().and_then(|state| held(state, &name));
-                let both = held(&end, &name).zip(listed);
+                let both = end.get(&name).zip(listed);
                 let number = |object: &_| self.names.object(watch, object);
                 let found = both.map(|(then, listed)| differ(then, listed, number));
                 after.set_compared(watch, (before.number, found));
             }
         }
+    }
+
+    /// The stretch of time that is to be loaded so that a first list from `left` to `right` can be compared with the end of the
+    /// run before it.
+    #[must_use]
+    pub fn lacks_before_seam(&self, left: Time, right: Time) -> Option<(Time, Time)> {
+        let mut pairs = self.epochs.windows(2).rev();
+        pairs.find_map(|pair| {
+            let [before, after] = pair else {
+                return None;
+            };
+            let ends = before.end_to_load()?;
+            let is_wanted = after
+                .uncompared_lists(before.number)
+                .into_iter()
+                .any(|(watch, _)| {
+                    let list = after.first_list(watch);
+                    list.is_some_and(|list| (left..=right).contains(&list.moment.at))
+                });
+            let is_same_cluster = !before.is_of_another_cluster(after);
+            (is_wanted && is_same_cluster).then(|| (ends.plus_micros(-1), ends))
+        })
+    }
+
+    /// Whether the end of the run before this one is at the server, and not here yet.
+    pub(crate) fn is_to_load_before(&self, run: u32) -> bool {
+        let mut pairs = self.epochs.windows(2);
+        pairs.any(|pair| {
+            matches!(pair, [before, after] if after.number == run
+                && before.end_to_load().is_some()
+                && !before.is_of_another_cluster(after))
+        })
     }
 }
 
@@ -76,6 +110,18 @@ impl Epoch {
             .collect()
     }
 
+    fn first_list(&self, watch: WatchId) -> Option<&ListMark> {
+        let watch = self.trace.watches.get(watch.0 as usize)?.as_ref()?;
+        watch.lists.first()
+    }
+
+    /// When its last record was taken, if the server has it and it is not here.
+    fn end_to_load(&self) -> Option<Time> {
+        let last = &self.catalogue.last()?.summary;
+        let is_to_load = self.is_kept(last.last) && !self.has_record(last.last);
+        is_to_load.then_some(last.last_at)
+    }
+
     fn set_compared(&mut self, watch: WatchId, compared: Compared) {
         let watch = self.trace.watches.get_mut(watch.0 as usize);
         let list = watch.and_then(|watch| watch.as_mut()?.lists.first_mut());
@@ -84,31 +130,48 @@ impl Epoch {
         }
     }
 
-    /// The fold of all of a run that is over, if its last chapter is here.
-    fn end(&self) -> Option<State> {
+    /// What each watch held at the end of a run that is over, if its last chapter is here: one that was stopped in it, what it
+    /// held then.
+    fn held_at_end(&self) -> Option<BTreeMap<WatchName, Objects>> {
         let last = self.chapters.last()?;
         let listed = self.catalogue.last().map(|entry| entry.summary.last);
         // Only then is it read: the answer is asked for with each segment until it is there.
         if listed.is_some_and(|listed| listed > last.last) {
             return None;
         }
-        let (state, _) = last.fold_while(|_| true)?;
-        Some(state)
+        let mut ended = BTreeMap::new();
+        let (state, _) = last.fold_while(|entry, before| {
+            if let Entry::Record(record) = entry
+                && let Event::WatchStopped(WatchStopped { watch, .. }) = &record.event
+                && let Some(objects) = held(before, watch)
+            {
+                ended.insert(watch.clone(), objects.clone());
+            }
+            true
+        })?;
+        for watch in state.watches.keys() {
+            if let Some(objects) = held(&state, watch) {
+                ended.insert(watch.clone(), objects.clone());
+            }
+        }
+        Some(ended)
     }
 
     /// The fold up to a record that is here.
     fn state_at(&self, seq: Seq) -> Option<State> {
         let mut chapters = self.chapters.iter();
         let chapter = chapters.find(|chapter| chapter.first <= seq && seq <= chapter.last)?;
-        let (state, _) = chapter.fold_while(|entry| entry.seq() <= seq)?;
+        let (state, _) = chapter.fold_while(|entry, _| entry.seq() <= seq)?;
         Some(state)
     }
 }
 
-/// What a watch held, if it had listed.
+/// What a watch holds, if it has listed and was not stopped.
 fn held<'a>(state: &'a State, watch: &WatchName) -> Option<&'a Objects> {
     let watch = state.watches.get(watch)?;
-    (watch.counts.of(ListComplete::KIND) > 0).then_some(&watch.objects)
+    let phase = watch.phase.as_ref().map(|open| open.phase);
+    let has_listed = watch.counts.of(ListComplete::KIND) > 0;
+    (has_listed && phase != Some(Phase::Stopped)).then_some(&watch.objects)
 }
 
 fn differ(
@@ -120,12 +183,8 @@ fn differ(
     for now in listed.iter() {
         let differs = match then.get(&now.object) {
             None => Differs::Added,
-            Some(held)
-                if held.object.uid == now.object.uid
-                    && held.resource_version == now.resource_version =>
-            {
-                continue;
-            }
+            Some(held) if held.object.uid != now.object.uid => Differs::Replaced,
+            Some(held) if held.resource_version == now.resource_version => continue,
             Some(_) => Differs::Changed,
         };
         found.objects.push((number(&now.object), differs));
@@ -141,7 +200,7 @@ fn differ(
     for (_, differs) in &found.objects {
         *match differs {
             Differs::Added => &mut found.added,
-            Differs::Changed => &mut found.changed,
+            Differs::Changed | Differs::Replaced => &mut found.changed,
             Differs::Removed => &mut found.removed,
         } += 1;
     }

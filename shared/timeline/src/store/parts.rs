@@ -166,6 +166,8 @@ pub(crate) struct OverSeam {
 pub(crate) enum Differs {
     Added,
     Changed,
+    /// Deleted, and created again under the same name.
+    Replaced,
     Removed,
 }
 
@@ -185,6 +187,11 @@ impl ListMark {
     /// Whether it says what changed while nobody listened.
     pub(crate) fn is_shown(&self) -> bool {
         self.relist || self.over_seam().is_some()
+    }
+
+    /// Whether it is the first of a run and was not compared with the run before.
+    pub(crate) fn is_to_compare(&self) -> bool {
+        !self.relist && self.compared.is_none()
     }
 
     /// What differs from the run before.

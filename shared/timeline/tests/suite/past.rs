@@ -1,17 +1,17 @@
 //! The past that is not here: what is known of it, what is asked for, and how each kind of nothing looks.
 
 use insta::assert_snapshot;
-use watchscope_model::event::ClusterConnected;
-use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::event::{ClusterConnected, WatchStopped};
+use watchscope_model::vocabulary::{ChangeType, Origin, PhaseReason};
 use watchscope_model::wire::{Availability, CatalogueEntry};
-use watchscope_model::{Seq, Time};
+use watchscope_model::{Event, Seq, Time, WatchName};
 use watchscope_timeline::draw::ruler;
 use watchscope_timeline::lanes::{Row, RowKind};
 use watchscope_timeline::store::Coverage;
 use watchscope_timeline::{Lanes, RecordId, Store, View};
 
 use crate::common::random::random_log;
-use crate::common::{FOREVER, Log, at, picture};
+use crate::common::{FOREVER, Log, at, object, picture};
 
 fn list(store: &mut Store, log: &Log, order: u64, entries: Vec<CatalogueEntry>) {
     store.list(&"log".into(), &log.epoch, order, entries);
@@ -206,6 +206,22 @@ fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later
 }
 
 #[test]
+fn a_run_that_is_looked_at_stays_where_the_live_one_fills_the_memory() {
+    let (mut old, live) = (Log::steady("old", -9_000.0, 50), random_log(4, 4_000));
+    old.epoch = "old".into();
+    let mut store = Store::new(150_000);
+    let end = old.records.len();
+    let entry = old.listed(0, end, Availability::Kept);
+    let (from, to) = (entry.summary.first_at, entry.summary.last_at);
+    live.send(&mut store, 0, 3_000);
+    list(&mut store, &old, 7, vec![entry]);
+    store.look_at(from, to);
+    store.chapter(&old.chapter(0, end)).unwrap();
+    live.send_from(&mut store, 3_000);
+    assert_eq!(store.backfill(from, to), None, "what is looked at is here");
+}
+
+#[test]
 fn of_a_view_of_more_than_can_be_shown_at_once_the_newest_is_loaded() {
     let new = Log::steady("live", 900_000.0, 20);
     let mut store = Store::default();
@@ -356,13 +372,35 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
         says(&store, at(80.0))
     );
 
-    // The end of the run before comes from the history.
+    // The run before ended in order: its watches were stopped, and held what they held until then.
+    let mut stopped = old.clone();
+    let watch = WatchName::from("shop/pods");
+    let reason = PhaseReason::StopRequested;
+    stopped.push(6.0, WatchStopped { watch, reason });
+    let mut store = Store::default();
+    stopped.send_all(&mut store);
+    new.send_all(&mut store);
+    assert!(says(&store, at(80.0)).contains(words));
+
+    // The end of the run before comes from the history: it is asked for once the list is in view.
     let mut store = Store::default();
     new.send_all(&mut store);
     list(&mut store, &old, 7, listed.clone());
-    assert!(!says(&store, at(80.0)).contains("over the seam"));
+    let waits = says(&store, at(80.0));
+    assert!(!waits.contains("over the seam"));
+    // Of the run before, and of the watch from the seam to its list.
+    assert_eq!(waits.matches("hatch NotLoaded").count(), 2, "{waits}");
+    assert_eq!(store.lacks_before_seam(at(70.0), at(80.0)), None);
+    let (from, to) = store.lacks_before_seam(at(50.0), at(80.0)).unwrap();
+    let (_, run, before) = store.backfill(from, to).unwrap();
+    assert_eq!((run, before), (old.epoch.clone(), Seq(count as u64 + 1)));
     store.chapter(&old.chapter(0, count)).unwrap();
-    assert!(says(&store, at(80.0)).contains(words));
+    let came = says(&store, at(80.0));
+    assert!(
+        came.contains(words) && !came.contains("NotLoaded"),
+        "{came}"
+    );
+    assert_eq!(store.lacks_before_seam(at(50.0), at(80.0)), None);
 
     // Its end is not loaded: nothing is said.
     let mut store = Store::default();
@@ -378,10 +416,17 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
 
 #[test]
 fn behind_a_seam_only_objects_that_differ_have_a_mark_and_a_deleted_one_says_so() {
-    let old = run_with_a_change(&["as-before", "changed", "deleted"], "changed");
+    let old = run_with_a_change(&["as-before", "changed", "replaced", "deleted"], "changed");
     let mut new = Log::new("b");
-    let names = ["as-before", "changed", "new"];
+    let names = ["as-before", "changed", "new", "replaced"];
     new.opened(60.0, "shop/pods", 1, &names, 100);
+    for record in &mut new.records {
+        if let Event::Change(change) = &mut record.event
+            && &*change.object.name == "replaced"
+        {
+            change.object = object("replaced", 2);
+        }
+    }
     let mut store = Store::default();
     old.send_all(&mut store);
     new.send_all(&mut store);
@@ -421,6 +466,7 @@ fn behind_a_seam_only_objects_that_differ_have_a_mark_and_a_deleted_one_says_so(
     changed: modified-by-list
     deleted: deleted-inferred not in LIST: deleted while nobody watched
     new: added-by-list
+    replaced: added-by-list another uid: deleted and created while nobody watched
     ");
     // Where the run before is not loaded, its objects are not known: all that are listed are new.
     let mut store = Store::default();
@@ -429,6 +475,7 @@ fn behind_a_seam_only_objects_that_differ_have_a_mark_and_a_deleted_one_says_so(
     as-before: added-by-list
     changed: added-by-list
     new: added-by-list
+    replaced: added-by-list
     ");
 }
 

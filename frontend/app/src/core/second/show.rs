@@ -223,8 +223,13 @@ fn recording_words(welcome: &Welcome) -> HistoryWords {
         })
     };
     let (from, to) = (at(welcome.recorded_from), at(welcome.recorded_to));
+    let name = if welcome.judged_again == Some(true) {
+        "Recording, judged again"
+    } else {
+        "Recording"
+    };
     HistoryWords {
-        text: format!("Recording: {from} to {to}"),
+        text: format!("{name}: {from} to {to}"),
         is_trouble: false,
     }
 }

@@ -54,6 +54,7 @@ fn welcome() -> Vec<u8> {
         recording: None,
         recorded_from: None,
         recorded_to: None,
+        judged_again: None,
     };
     encode_server(&welcome.into(), &[])
 }
