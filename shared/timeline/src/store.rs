@@ -311,6 +311,13 @@ impl Store {
     }
 
     fn take_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
+        self.names.await_many();
+        let taken = self.read_chapter(bytes);
+        self.names.settle();
+        taken
+    }
+
+    fn read_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let (head, mut rest) = split_frame(bytes)?;
         let (mut reader, opening) = ChapterReader::open_frame(head)?;
         let mut layers = reader.layers(&opening.state, &opening.layers)?;
@@ -956,8 +963,13 @@ impl Epoch {
     }
 
     fn merge(&mut self, (trace, layers): (Trace, LayerTrace)) {
-        self.trace.merge(trace);
-        self.layer_trace.merge(layers);
+        // The first one needs no place among others.
+        if self.chapters.is_empty() {
+            (self.trace, self.layer_trace) = (trace, layers);
+        } else {
+            self.trace.merge(trace);
+            self.layer_trace.merge(layers);
+        }
     }
 
     /// The live log stops here: what is open is not known to last.
