@@ -5,6 +5,7 @@ mod audit;
 mod begin;
 mod exit;
 mod explain;
+mod export;
 mod file;
 mod judged;
 mod judging;
@@ -59,6 +60,7 @@ pub async fn run(page: EmbeddedPage) -> ExitCode {
         Command::Watch(args) => watch::watch(args).await,
         Command::Record(args) => record::record(args).await,
         Command::Replay(args) => replay::replay(args, page).await,
+        Command::Export(args) => tokio::task::block_in_place(|| export::export(&args)),
         Command::Audit(args) => audit::audit(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Lessons(args) => lessons::lessons(&args),

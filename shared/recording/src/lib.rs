@@ -22,6 +22,7 @@ mod chapter;
 mod contents;
 mod copy;
 mod error;
+mod excerpt;
 mod extract;
 mod fields;
 mod file_block;
@@ -42,6 +43,7 @@ pub use chapter::Frames;
 pub use contents::{ChapterEntry, Contents, Cut};
 pub use copy::{Piece, Source, compact, copy};
 pub use error::{Damage, DamageKind, ExtractError, ReadError, WriteError};
+pub use excerpt::{Excerpt, ExcerptError, ExcerptRun};
 pub use extract::{Extract, Lanes, Out, Stretch};
 pub use file_block::{ClusterName, FileBlock, Form, MAX_FILE_BLOCK_BYTES, Watched};
 pub use format::{

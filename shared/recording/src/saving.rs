@@ -1,20 +1,17 @@
 //! The machine that saves a range of a page's loaded chapters as a file of its own.
 //!
 //! ```text
-//!   frames of each chapter ─► Extract (one a run) ─► F ─► chapters ─► Deflate ─(deflated)─► C … ─► I ─► Saved
+//!   frames of each chapter ─► Excerpt ─► F of each run ─► chapters ─► Deflate ─(deflated)─► C … ─► I ─► Saved
 //! ```
 
 use std::collections::VecDeque;
 
 use thiserror::Error;
-use watchscope_model::chapter::ChapterReader;
-use watchscope_model::codec::DecodeError;
-use watchscope_model::{EpochId, LogId, Time};
+use watchscope_model::Time;
 
-use crate::chapter::Frames;
-use crate::error::{ExtractError, WriteError};
-use crate::extract::{Extract, Lanes, Out, Stretch};
-use crate::file_block::{FileBlock, Form};
+use crate::error::WriteError;
+use crate::excerpt::{Excerpt, ExcerptError, ExcerptRun};
+use crate::extract::{Lanes, Out, Stretch};
 use crate::write::{Packing, Writer};
 
 /// The most bytes that are saved at once: what a page holds of its logs.
@@ -29,20 +26,9 @@ pub enum SavingError {
     /// No record is in the range.
     #[error("no record is in the range")]
     Empty,
-    /// A frame cannot be read.
-    #[error("chapter {number} of the range cannot be read: {error}")]
-    Frame {
-        /// Which of the chapters, from 1.
-        number: usize,
-        /// Why.
-        error: DecodeError,
-    },
-    /// The chapters are of several logs.
-    #[error("chapter {number} of the range is of another log than those before it")]
-    SeveralLogs {
-        /// Which of the chapters, from 1.
-        number: usize,
-    },
+    /// The chapters cannot be read as those of one log.
+    #[error(transparent)]
+    Excerpt(#[from] ExcerptError),
     /// The chapters, or the file made of them, are too large.
     #[error("the range has {} MiB, and at most {} MiB can be saved at once", bytes.div_ceil(1 << 20), MAX_SAVED_BYTES >> 20)]
     TooLarge {
@@ -94,31 +80,15 @@ pub struct Saved {
 /// the file, which is refused where it outgrows [`MAX_SAVED_BYTES`].
 #[derive(Debug)]
 pub struct Saving {
-    stretch: Stretch,
-    lanes: Lanes,
-    /// What the chapters of each run are of, but for what is known of the run.
-    of: FileBlock,
+    excerpt: Excerpt,
     /// Not read yet.
     chapters: VecDeque<Vec<u8>>,
-    /// How many were read.
-    read: usize,
-    log: Option<LogId>,
-    run: Option<Run>,
     /// Chapters of the file that are not written yet.
     outs: VecDeque<Out>,
     file: Option<(Writer, Vec<u8>)>,
     /// What is being deflated.
     packing: Option<Packing>,
     records: u64,
-}
-
-/// A run of the log's writer whose chapters are being read.
-#[derive(Debug)]
-struct Run {
-    epoch: EpochId,
-    extract: Extract,
-    of: FileBlock,
-    outs: Vec<Out>,
 }
 
 impl Saving {
@@ -135,21 +105,9 @@ impl Saving {
         watchscope: &str,
         redaction: u32,
     ) -> Self {
-        let of = FileBlock {
-            watchscope: watchscope.to_owned(),
-            redaction,
-            form: Form::Extract,
-            withheld: withheld(&lanes),
-            ..FileBlock::default()
-        };
         Self {
-            stretch,
-            lanes,
-            of,
+            excerpt: Excerpt::new(stretch, lanes, watchscope, redaction),
             chapters: chapters.into(),
-            read: 0,
-            log: None,
-            run: None,
             outs: VecDeque::new(),
             file: None,
             packing: None,
@@ -165,7 +123,7 @@ impl Saving {
         if let Err(error) = self.go_on(deflated) {
             // What is left would make a file that lacks a part.
             self.chapters.clear();
-            (self.run, self.file) = (None, None);
+            self.file = None;
             self.outs.clear();
             return Err(error);
         }
@@ -221,66 +179,24 @@ impl Saving {
     /// Reads the chapters of the next run, and writes what they are of; returns whether there was one.
     fn read_run(&mut self) -> Result<bool, SavingError> {
         while let Some(frames) = self.chapters.pop_front() {
-            self.read += 1;
-            if self.read_chapter(frames)? {
-                return Ok(true);
+            if let Some(run) = self.excerpt.chapter(frames)? {
+                return self.begin(run).map(|()| true);
             }
         }
-        match self.run.take() {
-            Some(run) => self.end(run).map(|()| true),
+        match self.excerpt.finish() {
+            Some(run) => self.begin(run).map(|()| true),
             None => Ok(false),
         }
     }
 
-    /// Reads a chapter; returns whether one run ended before it.
-    fn read_chapter(&mut self, bytes: Vec<u8>) -> Result<bool, SavingError> {
-        let number = self.read;
-        let failed = |error| SavingError::Frame { number, error };
-        let frames = Frames::split(bytes).map_err(failed)?;
-        let opened = ChapterReader::open(frames.head()).map_err(failed)?;
-        let (_, opening) = &opened;
-        let epoch = opening.epoch.clone();
-        if *self.log.get_or_insert_with(|| opening.log.clone()) != opening.log {
-            return Err(SavingError::SeveralLogs { number });
-        }
-        let ended = self.run.take_if(|run| run.epoch != epoch);
-        let run = self.run.get_or_insert_with(|| Run {
-            extract: Extract::new(self.stretch, self.lanes.clone()),
-            of: FileBlock {
-                log: opening.log.as_str().to_owned(),
-                epoch: epoch.as_str().to_owned(),
-                ..self.of.clone()
-            },
-            epoch,
-            outs: Vec::new(),
-        });
-        let outs = run.extract.opened(opened, &frames);
-        run.outs.extend(outs.map_err(failed)?);
-        if let Some(state) = run.extract.state() {
-            run.of = std::mem::take(&mut run.of).with_state(state);
-        }
-        match ended {
-            Some(ended) => self.end(ended).map(|()| true),
-            None => Ok(false),
-        }
-    }
-
-    /// Begins the part of the file with the chapters of a run. A run without a record in the stretch has none.
-    fn end(&mut self, run: Run) -> Result<(), SavingError> {
-        let mut outs = run.outs;
-        match run.extract.finish() {
-            Ok(last) => outs.extend(last),
-            // It fails for no other reason.
-            Err(ExtractError::Empty | ExtractError::Frame { .. }) => return Ok(()),
-        }
+    /// Begins the part of the file with the chapters of a run.
+    fn begin(&mut self, run: ExcerptRun) -> Result<(), SavingError> {
         match &mut self.file {
             Some((writer, bytes)) => bytes.extend(writer.file(&run.of)?),
             None => self.file = Some(Writer::begin(&run.of)?),
         }
-        let kept = outs.iter().flat_map(|out| &out.kept);
-        let records: u64 = kept.map(|(first, last)| last.0 - first.0 + 1).sum();
-        self.records += records;
-        self.outs.extend(outs);
+        self.records += run.records();
+        self.outs.extend(run.chapters);
         Ok(())
     }
 }
@@ -302,16 +218,4 @@ fn finished(
         from,
         to,
     })
-}
-
-/// What the lanes leave out, in a few words.
-fn withheld(lanes: &Lanes) -> Vec<String> {
-    match lanes {
-        Lanes::All => Vec::new(),
-        Lanes::Only { watches, clients } => vec![format!(
-            "all but {} watches and {} clients",
-            watches.len(),
-            clients.len()
-        )],
-    }
 }

@@ -3,15 +3,15 @@
 //! A title with cluster and UTC range, what was lost, the tree, ruler and lanes, a legend of what is present and
 //! nothing else, the filters in force, and who made it. Another display list for the same painter.
 
-use watchscope_model::vocabulary::LossPlace;
+use watchscope_model::vocabulary::{LossPlace, Severity};
 use watchscope_model::{Seq, Time};
 
-use crate::draw::{Picture, RULER_HEIGHT, lanes, ruler_of};
+use crate::draw::{Picture, RULER_HEIGHT, lanes, ruler_of, severity_ink};
 use crate::format::{clock, count, date, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Area, Hatch, Primitive, Px, Scene, Stroke, TextLine};
-use crate::store::Coverage;
+use crate::store::{Coverage, Stretch};
 use crate::tokens::Token;
 
 /// How much larger than on the page a saved picture is drawn, so that it survives half its width.
@@ -28,12 +28,22 @@ pub struct Caption<'a> {
     pub version: &'a str,
     /// The viewer's offset from UTC, in minutes.
     pub zone_offset_min: i32,
+    /// It is at least so high.
+    pub least_height: Px,
 }
 
 const EDGE: Px = Px::whole(24);
 const TREE_WIDTH: Px = Px::whole(212);
 const HEAD_HEIGHT: Px = Px::whole(108);
 const FOOT_HEIGHT: Px = Px::whole(56);
+/// The list of findings: its heading, and each of its lines.
+const FINDING_HEADING: Px = Px::whole(28);
+const FINDING_LINE: i32 = 16;
+/// Where the columns of that list begin, from the left edge of the text.
+const FINDING_CODE: Px = Px::whole(152);
+const FINDING_WORDS: Px = Px::whole(192);
+/// The most findings that are listed; how many others there are is said.
+const FINDINGS_MOST: usize = 40;
 const LEGEND_LINE: Px = Px::whole(20);
 /// A legend keeps at least so far from the page's sides.
 const LEGEND_INSET: Px = Px::whole(6);
@@ -41,16 +51,26 @@ const LEGEND_INSET: Px = Px::whole(6);
 /// Width of the tree in a small picture; the lanes are as wide as the view.
 pub const SMALL_TREE_WIDTH: Px = Px::whole(176);
 
+/// How wide the lanes of a picture are that is so wide.
+#[must_use]
+pub fn lanes_width_px(width_px: f64) -> f64 {
+    width_px - (EDGE + EDGE + TREE_WIDTH).to_f64()
+}
+
 /// Draws the picture to save: `picture` is the view on screen.
 #[must_use]
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     let (mut page, lanes) = Page::of(picture, EDGE, TREE_WIDTH);
     let top = HEAD_HEIGHT;
     let legend_end = top + page.height_of(&lanes);
-    page.ground(legend_end + FOOT_HEIGHT);
+    let findings = findings(picture, shown(picture));
+    let findings_end = legend_end + height_of_findings(&findings);
+    let height = (findings_end + FOOT_HEIGHT).max(caption.least_height);
+    page.ground(height);
     page.head(picture, caption, page.scene.width);
     page.lanes(picture, lanes, top, true);
-    page.foot(picture, caption, legend_end, page.scene.width);
+    page.findings(&findings, legend_end, page.scene.width);
+    page.foot(picture, caption, height - FOOT_HEIGHT, page.scene.width);
     page.outline();
     page.scene
 }
@@ -325,7 +345,7 @@ impl Page {
         };
         self.text(EDGE, Px::whole(30), caption.title, title);
         let view = picture.view;
-        let (from, to) = (view.left(), view.right().min(picture.now).max(view.left()));
+        let (from, to) = shown(picture);
         let zone = zone_words(caption.zone_offset_min);
         let range = format!(
             "{}, {} – {} UTC ({}; {zone})",
@@ -377,7 +397,7 @@ impl Page {
             hidden => format!("{} by the filter", count(hidden as u64, "lane")),
         };
         let scale = format!("1 px = {}", duration(view.us_per_px as i64));
-        let facts = [
+        let mut facts = vec![
             ("Gaps", losses.gaps, losses.gaps_ink),
             ("Lost by watchscope", losses.own, Token::Text1),
             ("Not loaded", losses.unknown, Token::Text1),
@@ -385,12 +405,16 @@ impl Page {
             ("Lanes hidden", hidden, Token::Text1),
             ("Scale", scale, Token::Text1),
         ];
+        let unwatched = losses
+            .unwatched
+            .map(|lasted| ("Nobody watched", lasted, Token::Text1));
+        facts.splice(1..1, unwatched);
         // As wide as the longest value needs; a face may be wider than reckoned.
         let value_width = |value: &str| spared(text_width(value, 11, 600));
         let widest = facts.iter().map(|(_, value, _)| value_width(value)).max();
         let values_x = width - EDGE - widest.unwrap_or(Px::ZERO).max(Px::whole(160));
         for (place, (label, value, ink)) in facts.into_iter().enumerate() {
-            let y = Px::whole(20 + 15 * place as i32);
+            let y = Px::whole(18 + 14 * place as i32);
             let labels_x = values_x - Px::whole(12);
             self.text(labels_x, y, label, Look::small(Token::Text3).end());
             self.text(
@@ -527,6 +551,35 @@ impl Page {
         }
     }
 
+    /// All findings of the range, each with its times.
+    fn findings(&mut self, findings: &[Listed], top: Px, width: Px) {
+        if findings.is_empty() {
+            return;
+        }
+        let heading = Look {
+            weight: 600,
+            ..Look::small(Token::Text1)
+        };
+        self.text(EDGE, top + Px::whole(18), "Findings", heading);
+        for (place, finding) in (0..).zip(findings.iter().take(FINDINGS_MOST)) {
+            let y = top + FINDING_HEADING + Px::whole(8 + FINDING_LINE * place);
+            self.text(EDGE, y, &*finding.times, Look::small(Token::Text2));
+            let code = Look {
+                weight: 600,
+                ..Look::small(severity_ink(finding.severity))
+            };
+            self.text(EDGE + FINDING_CODE, y, &*finding.code, code);
+            let room = width - EDGE - EDGE - FINDING_WORDS;
+            let words = cut(&finding.words, room);
+            self.text(EDGE + FINDING_WORDS, y, words, Look::small(Token::Text1));
+        }
+        if let Some(more @ 1..) = findings.len().checked_sub(FINDINGS_MOST) {
+            let y = top + FINDING_HEADING + Px::whole(8 + FINDING_LINE * FINDINGS_MOST as i32);
+            let words = format!("and {} more", count(more as u64, "finding"));
+            self.text(EDGE, y, words, Look::small(Token::Text2));
+        }
+    }
+
     fn foot(&mut self, picture: &Picture<'_>, caption: &Caption<'_>, y: Px, width: Px) {
         self.line(EDGE, width - EDGE, y, Token::Line2);
         let rows = picture.rows;
@@ -549,14 +602,86 @@ impl Page {
                 let Seq(head) = head;
                 format!(" Log epoch {epoch}, up to seq {}.", number(head))
             });
+        let last = picture.store.head_at().unwrap_or(picture.now);
         let made = format!(
-            "watchscope {}, captured {} {} UTC by the clock of its host.{head}",
+            "watchscope {}, last record {} {} UTC by the clock of its host.{head}",
             caption.version,
-            date(picture.now),
-            clock(picture.now)
+            date(last),
+            clock(last)
         );
         self.text(EDGE, y + Px::whole(34), made, Look::small(Token::Text3));
     }
+}
+
+/// From when to when a picture shows what is known.
+fn shown(picture: &Picture<'_>) -> (Time, Time) {
+    let view = picture.view;
+    (view.left(), view.right().min(picture.now).max(view.left()))
+}
+
+/// A line of the list of findings.
+struct Listed {
+    since: Time,
+    times: String,
+    code: String,
+    severity: Severity,
+    words: String,
+}
+
+/// The findings that stood in a stretch of time, in the order in which they began.
+fn findings(picture: &Picture<'_>, (from, to): (Time, Time)) -> Vec<Listed> {
+    let epochs = picture.store.epochs();
+    let mut listed: Vec<Listed> = Vec::new();
+    for (place, epoch) in epochs.iter().enumerate() {
+        let ends = match epochs.get(place + 1) {
+            Some(_) => epoch.ends().unwrap_or(picture.now),
+            None => picture.now,
+        };
+        for span in epoch.trace.findings.all() {
+            let end = span.end_at(ends);
+            if span.start.at > to || end < from {
+                continue;
+            }
+            let until = match span.end {
+                Some(end) => clock(end.at),
+                None => "open".to_owned(),
+            };
+            listed.push(Listed {
+                since: span.start.at,
+                times: format!("{} – {until}", clock(span.start.at)),
+                code: span.what.code.to_string(),
+                severity: span.what.severity,
+                words: format!("{}: {}", span.what.name, span.what.summary),
+            });
+        }
+    }
+    listed.sort_by_key(|finding| finding.since);
+    listed
+}
+
+fn height_of_findings(findings: &[Listed]) -> Px {
+    let lines = match findings.len() {
+        0 => return Px::ZERO,
+        lines if lines > FINDINGS_MOST => FINDINGS_MOST + 1,
+        lines => lines,
+    };
+    FINDING_HEADING + Px::whole(FINDING_LINE * lines as i32 + 4)
+}
+
+/// A sentence cut at its end so that it fits.
+fn cut(text: &str, room: Px) -> String {
+    let fits = |text: &str| spared(text_width(text, 11, 400)) <= room;
+    if fits(text) {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let is_short = |kept: &usize| {
+        let cut: String = letters[..*kept].iter().chain(['…'].iter()).collect();
+        fits(&cut)
+    };
+    let lengths: Vec<usize> = (0..letters.len()).collect();
+    let kept = lengths.partition_point(is_short).saturating_sub(1);
+    letters[..kept].iter().chain(['…'].iter()).collect()
 }
 
 /// A reckoned width with what wide faces need on top.
@@ -604,7 +729,15 @@ struct Losses {
     gaps: String,
     gaps_ink: Token,
     own: String,
+    /// How long nobody watched, if that was so.
+    unwatched: Option<String>,
     unknown: String,
+}
+
+/// How much of a stretch lies within another, in microseconds.
+fn within_us(stretch: &Stretch, (from, to): (Time, Time)) -> i64 {
+    let (begin, end) = (stretch.from.max(from), stretch.to.min(to));
+    end.micros_since(begin).max(0)
 }
 
 fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
@@ -624,18 +757,16 @@ fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
         }
     }
     let gaps = picture.store.gaps(from, to, picture.now);
-    let unknown_us: i64 = picture
-        .store
-        .coverage(picture.now)
+    let coverage = picture.store.coverage(picture.now);
+    let unknown_us: i64 = coverage
         .iter()
-        .filter(|stretch| stretch.coverage != Coverage::Loaded)
-        .map(|stretch| {
-            stretch
-                .to
-                .min(to)
-                .micros_since(stretch.from.max(from))
-                .max(0)
-        })
+        .filter(|stretch| !matches!(stretch.coverage, Coverage::Loaded | Coverage::Seam))
+        .map(|stretch| within_us(stretch, (from, to)))
+        .sum();
+    let seams_us: i64 = coverage
+        .iter()
+        .filter(|stretch| stretch.coverage == Coverage::Seam)
+        .map(|stretch| within_us(stretch, (from, to)))
         .sum();
     Losses {
         gaps: match gaps.total() {
@@ -648,6 +779,7 @@ fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
             Token::Text1
         },
         own: count(own, "record"),
+        unwatched: (seams_us > 0).then(|| duration(seams_us)),
         unknown: match (unknown_us, frames) {
             (0, 0) => "nothing".to_string(),
             (0, _) => format!("{} not read", count(frames, "frame")),

@@ -19,6 +19,19 @@ const SPARE: Px = Px::whole(3);
 /// Writes a scene as a whole SVG document. It has no style of its own, so it is seen under any content security policy.
 #[must_use]
 pub fn svg(scene: &Scene, theme: Theme) -> String {
+    let size = (scene.width.to_f64(), scene.height.to_f64());
+    document(scene, theme, size)
+}
+
+/// The same, so many px wide where it is shown, and as high as that makes it.
+#[must_use]
+pub fn svg_of_width(scene: &Scene, theme: Theme, width_px: u32) -> String {
+    let width = f64::from(width_px);
+    let height = (scene.height.to_f64() * width / scene.width.to_f64()).ceil();
+    document(scene, theme, (width, height))
+}
+
+fn document(scene: &Scene, theme: Theme, (width, height): (f64, f64)) -> String {
     let mut out = Writer {
         theme,
         out: String::new(),
@@ -43,7 +56,7 @@ pub fn svg(scene: &Scene, theme: Theme) -> String {
     }
     let (w, h) = (scene.width, scene.height);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {w} {h}\" \
          font-family=\"{SANS}\"><defs>{}</defs>{}</svg>",
         out.defs, out.out
     )

@@ -16,6 +16,7 @@ use crate::violation::Violation;
 
 const SHARED: &[&str] = &[
     "watchscope-diagnosis",
+    "watchscope-export",
     "watchscope-journal",
     "watchscope-log",
     "watchscope-model",
@@ -44,6 +45,14 @@ const ARROWS: &[(&str, &[&str])] = &[
         "watchscope-replay",
         &[
             "watchscope-log",
+            "watchscope-model",
+            "watchscope-recording",
+            "watchscope-timeline",
+        ],
+    ),
+    (
+        "watchscope-export",
+        &[
             "watchscope-model",
             "watchscope-recording",
             "watchscope-timeline",

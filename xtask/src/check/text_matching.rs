@@ -15,8 +15,9 @@ use crate::project::Project;
 use crate::violation::Violation;
 
 /// The crates in which it is checked.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "shared/diagnosis",
+    "shared/export",
     "shared/journal",
     "shared/log",
     "shared/model",

@@ -1,6 +1,7 @@
 //! The command line: kubectl's habits, every flag also as a `WATCHSCOPE_…` variable.
 
 mod cluster;
+mod export;
 mod history;
 mod listen;
 mod values;
@@ -14,6 +15,7 @@ use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(super) use self::cluster::{
     AuditLevelArgs, ClusterArgs, EVERYTHING, MemoryArgs, Redact, SimulatedArgs, WhatArgs,
 };
+pub(super) use self::export::{ExportArgs, PictureArgs};
 use self::history::HistoryArgs;
 pub(super) use self::listen::ListenArgs;
 use self::values::{duration, port};
@@ -113,6 +115,17 @@ pub(super) enum Command {
          {PLACES}"
     ))]
     Replay(ReplayArgs),
+    /// Write a stretch of recordings as a picture, a timeline, a table or lines
+    #[command(after_help = format!(
+        "Examples:\n\
+         \x20 watchscope export incident.wscope -o incident.svg -o incident.md\n\
+         \x20 watchscope export /var/lib/watchscope --from 03:10 --to 03:20 -o night.wscope\n\
+         \x20 watchscope export incident.wscope --lanes shop/pods,shop/jobs.batch -o pods.csv\n\n\
+         A file of the same name is replaced. The same recording and options give the same bytes. Names of a cluster are \
+         in all of these files; values of Secrets are in none.\n\n\
+         {PLACES}"
+    ))]
+    Export(ExportArgs),
     /// Compare what watches hold with etcd now: exit 0 clean, 3 diverged, 4 cannot tell
     #[command(after_help = format!(
         "Examples:\n\

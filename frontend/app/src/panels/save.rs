@@ -4,7 +4,7 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_timeline::picture::{Caption, saved};
-use watchscope_timeline::{Theme, Token, format};
+use watchscope_timeline::{Px, Theme, Token, format};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
 use crate::core::model::Model;
@@ -45,6 +45,7 @@ fn paint(model: &Model) -> Option<()> {
         filter: model.lanes.filter(),
         version: &version,
         zone_offset_min: -js_sys::Date::new_0().get_timezone_offset() as i32,
+        least_height: Px::ZERO,
     };
     let scene = saved(&model.picture(now), &caption);
     let (width, height) = (scene.width.to_f64(), scene.height.to_f64());

@@ -15,7 +15,8 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use thiserror::Error;
-use watchscope_model::codec::DecodeError;
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::{DecodeError, split_frame};
 use watchscope_model::wire::{
     self, Acknowledge, Backfill, Bye, ClientMessage, Command, Expired, HEARTBEAT_MS, Heartbeat,
     Hello, MAX_MESSAGE_BYTES, Moved, NotRead, PROTOCOL_VERSION, ServerMessage, Welcome,
@@ -612,12 +613,14 @@ impl Reader {
                 last,
                 frames,
             } => {
+                let (bytes, before) =
+                    cut(&frames, backfill.before).unwrap_or((frames.len(), last.next()));
                 let header = wire::Chapter {
                     log: backfill.log.clone(),
                     first,
-                    before: last.next(),
+                    before,
                 };
-                let message = wire::encode_server(&header.into(), &[&frames]);
+                let message = wire::encode_server(&header.into(), &[&frames[..bytes]]);
                 let transfer = Transfer::message(message.into(), self.transfers);
                 self.transfers += 1;
                 self.past = Some(Past::Sent(backfill, transfer));
@@ -706,5 +709,60 @@ fn heartbeat(ring: &Ring, now: Time) -> Heartbeat {
         ring_capacity: ring.capacity_bytes(),
         first: ring.first(),
         first_at: ring.first_at(),
+    }
+}
+
+/// How many bytes of a chapter's frames are sent to a viewer that asked for what is before a record, and the record behind
+/// them: the segment that holds the one before it goes whole. `None` if a frame is damaged, which the viewer will say.
+fn cut(frames: &[u8], before: Seq) -> Option<(usize, Seq)> {
+    let (_, mut rest) = split_frame(frames).ok()?;
+    let mut end = None;
+    while !rest.is_empty() && end.is_none_or(|end| end < before) {
+        let (segment, after) = split_frame(rest).ok()?;
+        end = Some(ChapterReader::end_of(segment).ok()?);
+        rest = after;
+    }
+    Some((frames.len() - rest.len(), end?))
+}
+
+#[cfg(test)]
+mod tests {
+    use watchscope_model::chapter::ChapterWriter;
+    use watchscope_model::event::Note;
+    use watchscope_model::vocabulary::Author;
+    use watchscope_model::{Record, State};
+
+    use super::*;
+
+    #[test]
+    fn of_a_chapter_the_segments_before_a_record_are_sent() {
+        let (mut writer, mut frames) =
+            ChapterWriter::open("log".into(), "a".into(), &State::default());
+        let mut ends = vec![frames.len()];
+        for seq in 1..=12 {
+            writer.push(&Record {
+                seq: Seq(seq),
+                at: Time(seq as i64),
+                event: Note {
+                    author: Author::Story,
+                    text: "n".to_owned(),
+                    watch: None,
+                    over: None,
+                }
+                .into(),
+            });
+            if seq % 4 == 0 {
+                frames.extend(writer.seal().expect("four records"));
+                ends.push(frames.len());
+            }
+        }
+        assert_eq!(cut(&frames, Seq(2)), Some((ends[1], Seq(5))));
+        assert_eq!(cut(&frames, Seq(5)), Some((ends[1], Seq(5))));
+        assert_eq!(cut(&frames, Seq(6)), Some((ends[2], Seq(9))));
+        for all in [Seq(13), Seq(99)] {
+            assert_eq!(cut(&frames, all), Some((ends[3], Seq(13))));
+        }
+        frames[ends[0] + 9] ^= 1;
+        assert_eq!(cut(&frames, Seq(9)), None);
     }
 }

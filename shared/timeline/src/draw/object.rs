@@ -94,9 +94,30 @@ impl Drawer<'_> {
         }
         let forms = forms.map(str::to_owned);
         let look = TextLook::plain(Token::Text3).over(self.ground(row));
-        let xs = (x + Px::whole(10), self.end_x);
+        // Words about what is gone stand on no later life.
+        let lives = trace
+            .objects
+            .get(object.0 as usize)
+            .map(|object| &object.lives);
+        let later = lives.into_iter().flat_map(|lives| lives.all());
+        let next = later
+            .map(|life| life.start.at)
+            .filter(|&at| at > seam.list.at)
+            .min();
+        let is_gone = seam.differs == Some(Differs::Removed);
+        let end = match next.filter(|_| is_gone) {
+            Some(next) => (self.x(next) - Px::whole(8)).min(self.end_x),
+            None => self.end_x,
+        };
         let y = mid + Px::whole(4);
-        let label = Label::new(Rank::List, Layer::Change, forms, look, y, xs);
+        let label = Label::new(
+            Rank::List,
+            Layer::Change,
+            forms,
+            look,
+            y,
+            (x + Px::whole(10), end),
+        );
         self.label(label.reaching(REACH));
     }
 

@@ -92,13 +92,15 @@ impl Store {
     }
 
     /// What to ask for next, so that all from `left` to `right` is loaded: the newest chapter of it that is not, as log, run
-    /// and the record behind it. `None` if all is loaded that can be. Of more than 128 chapters, and of more than fit in the
-    /// memory, the newest are loaded.
+    /// and the record behind it. Of a chapter that goes on behind `right` for longer than that stretch, about as much as is
+    /// needed. `None` if all is loaded that can be. Of more than 128 chapters, and of more than fit in the memory, the newest
+    /// are loaded.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
         if self.shown_bytes(left, right) > self.budget_bytes / SHOWN_SHARE {
             return None;
         }
+        let until = right.plus_micros(right.micros_since(left));
         let mut count = 0;
         for epoch in self.epochs.iter().rev() {
             for piece in epoch.pieces(Time(0), None).iter().rev() {
@@ -109,8 +111,8 @@ impl Store {
                     continue;
                 }
                 if piece.coverage == Coverage::NotLoaded && is_in_reach {
-                    let wanted = (epoch.log.clone(), epoch.id.clone(), piece.last.next());
-                    return Some(wanted);
+                    let before = piece.behind(until);
+                    return Some((epoch.log.clone(), epoch.id.clone(), before));
                 }
                 count += 1;
                 if count == MOST_AT_ONCE {
@@ -207,6 +209,20 @@ fn push(out: &mut Vec<Stretch>, piece: Piece) {
             to: piece.to,
             coverage: piece.coverage,
         }),
+    }
+}
+
+impl Piece {
+    /// The record behind those that are about as old as `until` or older: what is to be read of a chapter for a window early
+    /// in it. In eighths of its records, so that few more are asked for as the window moves on.
+    fn behind(&self, until: Time) -> Seq {
+        let eighth_us = (self.to.micros_since(self.from) / 8).max(1);
+        let eighths = (until.micros_since(self.from).max(0) / eighth_us).unsigned_abs() + 1;
+        let records = self.last.0.saturating_sub(self.first.0) + 1;
+        if eighths >= 8 || records < 8 {
+            return self.last.next();
+        }
+        Seq(self.first.0 + records / 8 * eighths)
     }
 }
 

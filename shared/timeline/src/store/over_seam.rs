@@ -139,22 +139,30 @@ impl Epoch {
         if listed.is_some_and(|listed| listed > last.last) {
             return None;
         }
-        let mut ended = BTreeMap::new();
+        let mut ended: BTreeMap<WatchName, (Seq, Objects)> = BTreeMap::new();
         let (state, _) = last.fold_while(|entry, before| {
             if let Entry::Record(record) = entry
                 && let Event::WatchStopped(WatchStopped { watch, .. }) = &record.event
                 && let Some(objects) = held(before, watch)
             {
-                ended.insert(watch.clone(), objects.clone());
+                let started = before.watches[watch].since.seq;
+                // A second stop would have nothing.
+                if ended.get(watch).is_none_or(|(known, _)| *known != started) {
+                    ended.insert(watch.clone(), (started, objects.clone()));
+                }
             }
             true
         })?;
-        for watch in state.watches.keys() {
-            if let Some(objects) = held(&state, watch) {
-                ended.insert(watch.clone(), objects.clone());
+        for (name, watch) in &state.watches {
+            let is_stopped = matches!(&watch.phase, Some(open) if open.phase == Phase::Stopped);
+            if let Some(objects) = held(&state, name).filter(|_| !is_stopped) {
+                ended.insert(name.clone(), (watch.since.seq, objects.clone()));
             }
         }
-        Some(ended)
+        let objects = ended
+            .into_iter()
+            .map(|(name, (_, objects))| (name, objects));
+        Some(objects.collect())
     }
 
     /// The fold up to a record that is here.
@@ -166,12 +174,10 @@ impl Epoch {
     }
 }
 
-/// What a watch holds, if it has listed and was not stopped.
+/// What a watch holds, if it has listed.
 fn held<'a>(state: &'a State, watch: &WatchName) -> Option<&'a Objects> {
     let watch = state.watches.get(watch)?;
-    let phase = watch.phase.as_ref().map(|open| open.phase);
-    let has_listed = watch.counts.of(ListComplete::KIND) > 0;
-    (has_listed && phase != Some(Phase::Stopped)).then_some(&watch.objects)
+    (watch.counts.of(ListComplete::KIND) > 0).then_some(&watch.objects)
 }
 
 fn differ(

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use watchscope_model::event::{ClusterConnected, WatchStopped};
-use watchscope_model::vocabulary::{ChangeType, Origin, PhaseReason};
+use watchscope_model::vocabulary::{ChangeType, Origin, Phase, PhaseReason};
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{Event, Seq, Time, WatchName};
 use watchscope_timeline::draw::ruler;
@@ -110,6 +110,36 @@ fn only_what_is_looked_at_is_asked_for_in_whichever_run_it_is() {
         (Coverage::Lost, 20),
         "it is there and cannot be read"
     );
+}
+
+#[test]
+fn of_a_chapter_that_goes_on_behind_the_window_a_part_is_asked_for() {
+    let (old, new) = (Log::steady("a", 0.0, 1_600), Log::steady("b", 2_000.0, 20));
+    let mut store = Store::default();
+    new.send_all(&mut store);
+    let end = old.records.len();
+    let entry = old.listed(0, end, Availability::Kept);
+    list(&mut store, &old, 7, vec![entry]);
+    let mut asked = Vec::new();
+    let mut shows = |store: &mut Store, from: f64, to: f64| {
+        while let Some((_, _, before)) = store.backfill(at(from), at(to)) {
+            let before = before.0 as usize;
+            asked.push(before - 1);
+            store.chapter(&old.chapter(0, before - 1)).unwrap();
+        }
+        std::mem::take(&mut asked)
+    };
+    // Of 1,600 s up to 500 s and as much as is shown behind that, to the next eighth.
+    let first = shows(&mut store, 400.0, 500.0);
+    assert!(matches!(first[..], [800..=810]), "{first:?}");
+    assert!(shows(&mut store, 460.0, 560.0).is_empty(), "it is here");
+    let second = shows(&mut store, 1_000.0, 1_100.0);
+    assert!(matches!(second[..], [1_200..=1_400]), "{second:?}");
+    assert_eq!(shows(&mut store, 1_500.0, 1_599.0), [end]);
+    assert!(store.has(RecordId {
+        epoch: 1,
+        seq: Seq(end as u64)
+    }));
 }
 
 #[test]
@@ -376,6 +406,7 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
     let mut stopped = old.clone();
     let watch = WatchName::from("shop/pods");
     let reason = PhaseReason::StopRequested;
+    stopped.phase(6.0, "shop/pods", Phase::Stopped, reason, None);
     stopped.push(6.0, WatchStopped { watch, reason });
     let mut store = Store::default();
     stopped.send_all(&mut store);

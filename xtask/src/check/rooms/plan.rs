@@ -45,7 +45,7 @@ impl Room {
 
 /// All crates whose rooms are planned.
 pub(super) const PLAN: &[Crate] = &[
-    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, RECORDING, REPLAY, SIMULATOR,
+    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, RECORDING, REPLAY, EXPORT, SIMULATOR,
 ];
 
 const BACKEND: Crate = Crate {
@@ -377,7 +377,7 @@ const RECORDING: Crate = Crate {
         ),
         room(
             "writing",
-            &["write", "copy", "extract", "saving"],
+            &["write", "copy", "excerpt", "extract", "saving"],
             &["base", "block", "payloads", "reading"],
         ),
         room(
@@ -409,6 +409,23 @@ const REPLAY: Crate = Crate {
             &["lib"],
             &["about", "fetch", "joined", "opened", "opening", "words"],
         ),
+    ],
+    machines: &[],
+    circles: &[],
+};
+
+const EXPORT: Crate = Crate {
+    name: "watchscope-export",
+    folder: "shared/export",
+    rooms: &[
+        room("form", &["form"], &[]),
+        room("taken", &["taken"], &[]),
+        room(
+            "forms",
+            &["csv", "jsonl", "markdown", "picture", "recording"],
+            &["taken"],
+        ),
+        room("root", &["lib"], &["form", "forms", "taken"]),
     ],
     machines: &[],
     circles: &[],

@@ -1,0 +1,108 @@
+//! Records as a table that spreadsheets read (RFC 4180).
+
+use std::borrow::Cow;
+
+use watchscope_model::codec::DecodeError;
+use watchscope_model::{Entry, Event, Object, ResourceVersion};
+use watchscope_timeline::words::{event_words, inside_words};
+
+use crate::taken::Taken;
+
+/// The names of the columns.
+const COLUMNS: [&str; 12] = [
+    "epoch",
+    "seq",
+    "time",
+    "type",
+    "watch",
+    "change",
+    "origin",
+    "namespace",
+    "name",
+    "uid",
+    "resourceVersion",
+    "words",
+];
+
+/// A line of names, then one for each record. A cell that a spreadsheet would compute begins with an apostrophe.
+///
+/// # Errors
+/// If a frame cannot be read.
+pub fn csv(taken: &Taken) -> Result<Vec<u8>, DecodeError> {
+    let mut out = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(Vec::new());
+    // Writing to memory does not fail, and all lines have as many cells.
+    let mut put = |cells: [Cow<'_, str>; COLUMNS.len()]| {
+        let _ = out.write_record(cells.iter().map(|cell| inert(cell).into_owned()));
+    };
+    put(COLUMNS.map(Cow::Borrowed));
+    for run in &taken.runs {
+        run.read(|entry, _| put(cells(run.epoch.as_str(), entry)))?;
+    }
+    Ok(out.into_inner().unwrap_or_default())
+}
+
+fn cells<'a>(epoch: &'a str, entry: &'a Entry) -> [Cow<'a, str>; COLUMNS.len()] {
+    let (kind, words) = match entry {
+        Entry::Record(record) => (record.event.type_name(), event_words(&record.event)),
+        Entry::Inside(record) => (record.inside.type_name(), inside_words(&record.inside)),
+    };
+    let event = entry.record().map(|record| &record.event);
+    let watch = event.and_then(Event::watch);
+    let object = event.and_then(object_of);
+    let (change, origin) = match event {
+        Some(Event::Change(change)) => (change.change.to_string(), change.origin.to_string()),
+        _ => Default::default(),
+    };
+    let text = |text: Option<&'a str>| Cow::Borrowed(text.unwrap_or_default());
+    [
+        Cow::Borrowed(epoch),
+        entry.seq().0.to_string().into(),
+        entry.at().to_string().into(),
+        Cow::Borrowed(kind),
+        text(watch.map(|watch| watch.as_str())),
+        change.into(),
+        origin.into(),
+        text(object.and_then(|object| object.namespace.as_deref())),
+        text(object.map(|object| &*object.name)),
+        object
+            .map_or_else(String::new, |object| object.uid.to_string())
+            .into(),
+        event
+            .and_then(version_of)
+            .map_or_else(String::new, ResourceVersion::to_string)
+            .into(),
+        words.into(),
+    ]
+}
+
+/// The object that an event is about.
+fn object_of(event: &Event) -> Option<&Object> {
+    match event {
+        Event::Change(change) => Some(&change.object),
+        Event::Verdict(verdict) => Some(&verdict.object),
+        Event::Audit(audit) => audit.object.as_deref(),
+        _ => None,
+    }
+}
+
+/// The resourceVersion that an event tells.
+fn version_of(event: &Event) -> Option<&ResourceVersion> {
+    match event {
+        Event::Change(change) => Some(&change.resource_version),
+        Event::Bookmark(bookmark) => Some(&bookmark.resource_version),
+        Event::ListComplete(list) => Some(&list.resource_version),
+        Event::Audit(audit) => audit.resource_version.as_ref(),
+        _ => None,
+    }
+}
+
+/// A cell as text that no spreadsheet computes: not `=1+1`, nor what another character makes a formula.
+fn inert(cell: &str) -> Cow<'_, str> {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{cell}").into()
+    } else {
+        Cow::Borrowed(cell)
+    }
+}

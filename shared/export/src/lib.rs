@@ -1,0 +1,29 @@
+//! What is taken away of a log: a stretch of it as a picture, as a table, or as lines.
+//!
+//! ```text
+//!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, recording
+//!                                                           └─► Store ─► picture ─► SVG
+//! ```
+//!
+//! All forms are made of one [`Taken`], so they say the same. Nothing here reads a file or knows what time it is: the same
+//! records give the same bytes, on a host and in a browser.
+//!
+//! Text of a cluster is hostile: each form escapes it by its own rules.
+
+#![forbid(unsafe_code)]
+
+mod csv;
+mod form;
+mod jsonl;
+mod markdown;
+mod picture;
+mod recording;
+mod taken;
+
+pub use self::csv::csv;
+pub use self::form::Form;
+pub use self::jsonl::jsonl;
+pub use self::markdown::markdown;
+pub use self::picture::{Size, svg};
+pub use self::recording::recording;
+pub use self::taken::{Says, Taken};

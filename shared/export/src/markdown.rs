@@ -1,0 +1,354 @@
+//! A timeline of the incident in Markdown, to be pasted into an issue or a postmortem. Times are UTC.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use watchscope_model::codec::DecodeError;
+use watchscope_model::event::{Finding, ListComplete};
+use watchscope_model::row::Attributed;
+use watchscope_model::vocabulary::{AuditOutcome, Standing};
+use watchscope_model::{Entry, EpochId, Event, Record, Seq, State, Text, Time};
+use watchscope_timeline::format::{clock_ms, count, date, duration};
+use watchscope_timeline::words::event_words;
+
+use crate::taken::{Says, Taken};
+
+/// The most rows of a table; what is over is counted below it.
+const MOST_ROWS: usize = 1_000;
+/// The most letters of a cell; the rest is cut.
+const MOST_LETTERS: usize = 400;
+
+/// A finding of the range.
+struct Found {
+    key: (EpochId, Text),
+    since: Time,
+    until: Option<Time>,
+    /// The last record of its run, if another one follows.
+    known_to: Option<Time>,
+    code: String,
+    name: String,
+    summary: String,
+    evidence: Vec<Seq>,
+}
+
+/// A line of the timeline.
+#[derive(Default)]
+struct Told {
+    at: Time,
+    run: usize,
+    seq: Seq,
+    place: String,
+    words: String,
+}
+
+/// The lines of the timeline: at most [`MOST_ROWS`] are held, the others are counted.
+#[derive(Default)]
+struct Lines {
+    held: Vec<Told>,
+    count: usize,
+}
+
+/// Findings with their evidence, and in order of time what did not go as it should.
+///
+/// # Errors
+/// If a frame cannot be read.
+pub fn markdown(taken: &Taken, says: &Says<'_>) -> Result<String, DecodeError> {
+    let mut found = Vec::new();
+    let mut evidence = BTreeSet::new();
+    let mut seams = Vec::new();
+    let mut ended: Option<(usize, Time)> = None;
+    for (place, run) in taken.runs.iter().enumerate() {
+        let (mut began, mut last) = (None, None);
+        run.read(|entry, state| {
+            if began.is_none() {
+                began = Some(entry.at());
+                note_standing(&run.epoch, state, &mut found);
+            }
+            last = Some(entry.at());
+            if let Entry::Record(record) = entry
+                && let Event::Finding(finding) = &record.event
+            {
+                note(&run.epoch, record, finding, &mut found);
+            }
+        })?;
+        if let (Some((before, end)), Some(began)) = (ended, began) {
+            seams.push((before, end, began));
+            let of_before = found.iter_mut().filter(|found| found.key.0 != run.epoch);
+            of_before.for_each(|found| found.known_to = found.known_to.or(Some(end)));
+        }
+        ended = last.map(|last| (place, last)).or(ended);
+    }
+    for Found {
+        key,
+        evidence: seqs,
+        ..
+    } in &found
+    {
+        evidence.extend(seqs.iter().map(|seq| (key.0.clone(), *seq)));
+    }
+    let mut told = Lines::default();
+    for (place, run) in taken.runs.iter().enumerate() {
+        run.read(|entry, state| {
+            if let Entry::Record(record) = entry
+                && (is_told(&record.event, state)
+                    || evidence.contains(&(run.epoch.clone(), record.seq)))
+            {
+                told.push(record, place);
+            }
+        })?;
+    }
+    let mut out = String::new();
+    head(&mut out, taken, says)?;
+    findings(&mut out, &found);
+    timeline(&mut out, &told, &seams);
+    Ok(out)
+}
+
+/// Writing to a String does not fail.
+macro_rules! put {
+    ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
+}
+
+fn head(out: &mut String, taken: &Taken, says: &Says<'_>) -> Result<(), DecodeError> {
+    put!(out, "# {}\n", escaped(says.title));
+    let (from, to) = (taken.from, taken.to);
+    let lasted = duration(to.micros_since(from));
+    put!(
+        out,
+        "{} {} to {} {} UTC ({lasted}). Times below are UTC.\n",
+        date(from),
+        clock_ms(from),
+        date(to),
+        clock_ms(to)
+    );
+    if let Some(cluster) = taken.end()?.cluster {
+        put!(
+            out,
+            "Cluster {}, Kubernetes {}, {}.\n",
+            escaped(&cluster.cluster),
+            escaped(&cluster.version),
+            escaped(&cluster.server)
+        );
+    }
+    for run in &taken.runs {
+        let (first, last) = run.seqs().unwrap_or_default();
+        put!(
+            out,
+            "Log {}, epoch {}, records {first} to {last}, by watchscope {}.{}\n",
+            escaped(run.log.as_str()),
+            escaped(run.epoch.as_str()),
+            escaped(&run.run.of.watchscope),
+            match run.run.of.withheld.is_empty() {
+                true => String::new(),
+                false => format!(" Left out: {}.", escaped(&run.run.of.withheld.join(", "))),
+            }
+        );
+    }
+    Ok(())
+}
+
+fn findings(out: &mut String, found: &[Found]) {
+    put!(out, "## Findings\n");
+    if found.is_empty() {
+        put!(out, "None in this range.\n");
+        return;
+    }
+    put!(out, "| Since | Until | Code | What happened | Evidence |");
+    put!(out, "|---|---|---|---|---|");
+    for finding in found.iter().take(MOST_ROWS) {
+        let until = match (finding.until, finding.known_to) {
+            (Some(until), _) => clock_ms(until),
+            (None, Some(end)) => format!("not known after {}", clock_ms(end)),
+            (None, None) => "open at the end".to_owned(),
+        };
+        let seqs: Vec<String> = finding.evidence.iter().map(|seq| seq.to_string()).collect();
+        put!(
+            out,
+            "| {} | {until} | {} | {}: {} | {} |",
+            clock_ms(finding.since),
+            escaped(&finding.code),
+            escaped(&finding.name),
+            escaped(&finding.summary),
+            seqs.join(", ")
+        );
+    }
+    more(out, found.len());
+}
+
+fn timeline(out: &mut String, told: &Lines, seams: &[(usize, Time, Time)]) {
+    put!(out, "## Timeline\n");
+    if told.held.is_empty() && seams.is_empty() {
+        put!(out, "Nothing but changes in this range.\n");
+        return;
+    }
+    put!(out, "| Time | Where | What | Record |");
+    put!(out, "|---|---|---|---|");
+    let mut day = None;
+    let mut row = |out: &mut String, at: Time, cells: [&str; 3]| {
+        let date = date(at);
+        if day.as_ref() != Some(&date) {
+            put!(out, "| **{date}** | | | |");
+            day = Some(date);
+        }
+        let [place, words, seq] = cells;
+        put!(out, "| {} | {place} | {words} | {seq} |", clock_ms(at));
+    };
+    let mut seams = seams.iter().peekable();
+    let ended = Told {
+        run: usize::MAX,
+        ..Told::default()
+    };
+    for line in told.held.iter().chain([&ended]) {
+        while let Some((_, from, to)) = seams.next_if(|(run, ..)| *run < line.run) {
+            let words = format!(
+                "Nobody watched until {}, for {}: watchscope was restarted.",
+                clock_ms(*to),
+                duration(to.micros_since(*from))
+            );
+            row(out, *from, ["", &words, ""]);
+        }
+        if line.run != ended.run {
+            let (place, words) = (escaped(&line.place), escaped(&line.words));
+            row(out, line.at, [&place, &words, &line.seq.to_string()]);
+        }
+    }
+    more(out, told.count);
+}
+
+fn more(out: &mut String, rows: usize) {
+    put!(out, "");
+    if let Some(over @ 1..) = rows.checked_sub(MOST_ROWS) {
+        let over = count(over as u64, "row");
+        put!(out, "And {over} more; export JSON lines for all.\n");
+    }
+}
+
+/// What a run's opening says to stand already.
+fn note_standing(epoch: &EpochId, state: &State, found: &mut Vec<Found>) {
+    for open in state.findings.values() {
+        let finding = &open.finding;
+        found.push(Found {
+            key: (epoch.clone(), finding.key()),
+            since: open.since.at,
+            until: None,
+            known_to: None,
+            code: finding.code.to_string(),
+            name: finding.name.to_string(),
+            summary: finding.summary.clone(),
+            evidence: finding.evidence.clone(),
+        });
+    }
+}
+
+/// Takes in what a record says of a finding: one line for as long as it stands.
+fn note(epoch: &EpochId, record: &Record, finding: &Finding, found: &mut Vec<Found>) {
+    let key = (epoch.clone(), finding.key());
+    let mut known = found.iter_mut().rev();
+    let known = known.find(|known| known.key == key && known.until.is_none());
+    match known {
+        Some(known) if finding.state == Standing::Cleared => {
+            known.until = Some(record.at);
+            known.summary += " Over: ";
+            known.summary += &finding.summary;
+        }
+        Some(known) => {
+            known.summary.clone_from(&finding.summary);
+            known.evidence.clone_from(&finding.evidence);
+        }
+        None if finding.state == Standing::Cleared => {}
+        None => found.push(Found {
+            key,
+            since: finding.since.unwrap_or(record.at),
+            until: None,
+            known_to: None,
+            code: finding.code.to_string(),
+            name: finding.name.to_string(),
+            summary: finding.summary.clone(),
+            evidence: finding.evidence.clone(),
+        }),
+    }
+}
+
+/// Whether the timeline tells of an event, whatever rests on it. `before` is the fold before it.
+fn is_told(event: &Event, before: &State) -> bool {
+    match event {
+        Event::Finding(finding) => finding.state != Standing::Updated,
+        Event::Attribution(said) => !matches!(
+            Attributed::of(&said.code),
+            Some(Attributed::Normal | Attributed::Ours)
+        ),
+        Event::ListComplete(list) => {
+            let watch = before.watches.get(&list.watch);
+            watch.is_some_and(|watch| watch.counts.of(ListComplete::KIND) > 0)
+        }
+        Event::Audit(audit) => audit.outcome() == AuditOutcome::Differs,
+        Event::Gap(_)
+        | Event::StreamError(_)
+        | Event::Verdict(_)
+        | Event::Loss(_)
+        | Event::Note(_)
+        | Event::ConnectionGoaway(_) => true,
+        _ => false,
+    }
+}
+
+impl Lines {
+    fn push(&mut self, record: &Record, run: usize) {
+        self.count += 1;
+        if self.held.len() < MOST_ROWS {
+            let watch = record.event.watch();
+            self.held.push(Told {
+                at: record.at,
+                run,
+                seq: record.seq,
+                place: watch.map_or_else(String::new, ToString::to_string),
+                words: event_words(&record.event),
+            });
+        }
+    }
+}
+
+/// Text as Markdown shows it: nothing in it is markup, a link, a mention or the end of a cell.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (place, letter) in text.chars().enumerate() {
+        if place == MOST_LETTERS {
+            out.push('…');
+            break;
+        }
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' => out.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            letter if is_hidden(letter) => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    // An address alone would become a link.
+    out.replace("://", "&#58;//")
+}
+
+/// Whether a letter changes how others are read, and is none itself: control characters and those that turn the direction.
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_cluster_is_markup() {
+        assert_eq!(
+            escaped("a|b `c` <script> @all [x](https://y) \u{202e}z\n\n# h"),
+            r"a\|b \`c\` &lt;script&gt; &#64;all \[x\](https&#58;//y)  z  \# h"
+        );
+        assert_eq!(escaped(&"x".repeat(500)).chars().count(), MOST_LETTERS + 1);
+    }
+}

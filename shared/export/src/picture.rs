@@ -1,0 +1,122 @@
+//! The picture: all lanes of what is exported, with all that it needs to stand alone.
+
+use watchscope_model::codec::DecodeError;
+use watchscope_model::wire::{Availability, CatalogueEntry};
+use watchscope_recording::{FrameSummarizer, Out};
+use watchscope_timeline::draw::{RECORDS, Ways};
+use watchscope_timeline::picture::{Caption, SAVED_SCALE, lanes_width_px, saved};
+use watchscope_timeline::store::StoreError;
+use watchscope_timeline::svg::svg_of_width;
+use watchscope_timeline::{Lanes, Picture, Px, Store, Theme, View};
+
+use crate::taken::{Says, Taken, frames};
+
+/// How many bytes the records of a picture may take.
+const BUDGET_BYTES: usize = 384 << 20;
+/// Lanes that take more than this are drawn as the page has them: watches with little to tell are strips. In px of the picture.
+const MOST_HEIGHT_PX: u32 = 8_192;
+
+/// How large a picture is, in px: so wide, and at least so high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Width.
+    pub width_px: u32,
+    /// Least height.
+    pub height_px: u32,
+}
+
+/// The picture as SVG.
+///
+/// # Errors
+/// If a frame cannot be read.
+pub fn svg(
+    taken: &Taken,
+    says: &Says<'_>,
+    size: Size,
+    theme: Theme,
+    shows_all: bool,
+) -> Result<String, StoreError> {
+    let store = store_of(taken)?;
+    let width_px = f64::from(size.width_px) / SAVED_SCALE;
+    let view = View::between(taken.from, taken.to, lanes_width_px(width_px));
+    let now = taken.to;
+    let most = Px::from_f64(f64::from(MOST_HEIGHT_PX) / SAVED_SCALE);
+    let mut lanes = Lanes::showing_all();
+    lanes.shows_all = shows_all;
+    lanes.height = Some(Px::from_f64(f64::from(size.height_px) / SAVED_SCALE));
+    let mut rows = lanes.rows(&store, &view, now);
+    if rows.height > most && lanes.shows_all {
+        lanes.shows_all = false;
+        lanes.height = Some(most);
+        rows = lanes.rows(&store, &view, now);
+    }
+    let picture = Picture {
+        store: &store,
+        rows: &rows,
+        view: &view,
+        now,
+        connected: true,
+        top: Px::ZERO,
+        height: rows.height.min(most),
+        selected: None,
+        record: None,
+        evidence: None,
+        lit: None,
+        marked: Default::default(),
+        ways: Ways::Stopped,
+        records: Some(RECORDS),
+    };
+    let version = taken.runs.last().map_or("", |run| &*run.run.of.watchscope);
+    let caption = Caption {
+        title: says.title,
+        filter: "",
+        version,
+        zone_offset_min: says.zone_offset_min,
+        least_height: Px::from_f64(f64::from(size.height_px) / SAVED_SCALE),
+    };
+    let scene = saved(&picture, &caption);
+    Ok(svg_of_width(&scene, theme, size.width_px))
+}
+
+/// What a page would hold of it.
+fn store_of(taken: &Taken) -> Result<Store, StoreError> {
+    let mut store = Store::new(BUDGET_BYTES);
+    // The newest chapter comes first and live, as to a page; the others as its past.
+    let Some((last, newest)) = taken
+        .runs
+        .last()
+        .and_then(|run| Some((run, run.run.chapters.last()?)))
+    else {
+        return Ok(store);
+    };
+    store.snapshot(&newest.head)?;
+    for segment in &newest.segments {
+        store.segment(segment)?;
+    }
+    for (order, run) in (0..).zip(&taken.runs) {
+        let is_last = std::ptr::eq(run, last);
+        let entries: Result<Vec<CatalogueEntry>, DecodeError> =
+            run.run.chapters.iter().map(listed).collect();
+        let order = if is_last { u64::MAX } else { order };
+        store.list(&run.log, &run.epoch, order, entries?);
+        for chapter in &run.run.chapters {
+            if !(is_last && std::ptr::eq(chapter, newest)) {
+                store.chapter(&frames(chapter))?;
+            }
+        }
+    }
+    Ok(store)
+}
+
+/// What a server would tell of a chapter.
+fn listed(chapter: &Out) -> Result<CatalogueEntry, DecodeError> {
+    let mut summarizer = FrameSummarizer::open(&chapter.head)?;
+    for segment in &chapter.segments {
+        summarizer.segment(segment)?;
+    }
+    Ok(CatalogueEntry {
+        availability: Availability::Kept,
+        is_merged: false,
+        summary: summarizer.summary(),
+    })
+}

@@ -1,0 +1,178 @@
+//! What is exported: a stretch and some lanes of a log, by the runs of its writer.
+
+use std::collections::BTreeSet;
+
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::DecodeError;
+use watchscope_model::event::Finding;
+use watchscope_model::{Entry, EpochId, Event, LogId, Record, Seq, State, Time, WatchName};
+use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch};
+
+/// What all forms of an export say of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Says<'a> {
+    /// Its title, in the person's words or ours.
+    pub title: &'a str,
+    /// The viewer's offset from UTC, in minutes.
+    pub zone_offset_min: i32,
+}
+
+/// What is exported. Holds the frames: about 24 bytes a record, and a snapshot for each MiB.
+#[derive(Debug)]
+pub struct Taken {
+    /// From when, as asked for.
+    pub from: Time,
+    /// Until when.
+    pub to: Time,
+    /// The runs that have a record of it, in their order; never empty.
+    pub(crate) runs: Vec<TakenRun>,
+}
+
+/// What an export has of one run of the log's writer.
+#[derive(Debug)]
+pub(crate) struct TakenRun {
+    pub(crate) log: LogId,
+    pub(crate) epoch: EpochId,
+    pub(crate) run: ExcerptRun,
+}
+
+impl Taken {
+    /// Of runs that an excerpt made; `None` if there is none.
+    #[must_use]
+    pub fn new(from: Time, to: Time, runs: Vec<ExcerptRun>) -> Option<Self> {
+        let runs: Vec<TakenRun> = runs.into_iter().map(TakenRun::of).collect();
+        (!runs.is_empty()).then_some(Self { from, to, runs })
+    }
+
+    /// The same of some watches alone; `None` if they have no record.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn only(self, watches: BTreeSet<WatchName>) -> Result<Option<Self>, ExcerptError> {
+        let Self { from, to, runs } = self;
+        let of = runs
+            .first()
+            .map(|run| run.run.of.clone())
+            .unwrap_or_default();
+        let lanes = Lanes::Only {
+            watches,
+            clients: BTreeSet::new(),
+        };
+        let stretch = Stretch::Times { from, to };
+        let mut excerpt = Excerpt::new(stretch, lanes, &of.watchscope, of.redaction);
+        let mut kept = Vec::new();
+        for chapter in runs.into_iter().flat_map(|run| run.run.chapters) {
+            kept.extend(excerpt.chapter(frames(&chapter))?);
+        }
+        kept.extend(excerpt.finish());
+        Ok(Self::new(from, to, kept))
+    }
+
+    /// The watches of it.
+    #[must_use]
+    pub fn watches(&self) -> BTreeSet<WatchName> {
+        let watches = self.runs.iter().flat_map(|run| &run.run.of.watches);
+        watches
+            .map(|watch| WatchName::from(&*watch.watch))
+            .collect()
+    }
+
+    /// Those of them that a finding concerns.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn watches_with_findings(&self) -> Result<BTreeSet<WatchName>, DecodeError> {
+        let all = self.watches();
+        let mut with = BTreeSet::new();
+        let mut take = |finding: &Finding| {
+            with.extend(all.iter().filter(|watch| finding.concerns(watch)).cloned());
+        };
+        for run in &self.runs {
+            let mut is_first = true;
+            run.read(|entry, state| {
+                if std::mem::take(&mut is_first) {
+                    let standing = state.findings.values();
+                    standing.for_each(|open| take(&open.finding));
+                }
+                if let Entry::Record(Record {
+                    event: Event::Finding(finding),
+                    ..
+                }) = entry
+                {
+                    take(finding);
+                }
+            })?;
+        }
+        Ok(with)
+    }
+
+    /// A title of what was watched: `Watches of shop in prod`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let of = self.runs.last().map(|run| &run.run.of);
+        let cluster = of.and_then(|of| of.cluster.as_ref());
+        let cluster = cluster.map_or("a cluster", |cluster| &*cluster.name);
+        let watches = of.into_iter().flat_map(|of| &of.watches);
+        let namespaces: BTreeSet<&str> = watches
+            .filter_map(|watch| watch.namespace.as_deref())
+            .collect();
+        let namespaces: Vec<&str> = namespaces.into_iter().collect();
+        match namespaces[..] {
+            [] => format!("Watches of {cluster}"),
+            _ => format!("Watches of {} in {cluster}", namespaces.join(", ")),
+        }
+    }
+
+    /// The fold at the end of the last run.
+    pub(crate) fn end(&self) -> Result<State, DecodeError> {
+        match self.runs.last() {
+            Some(run) => run.read(|_, _| {}),
+            None => Ok(State::default()),
+        }
+    }
+}
+
+impl TakenRun {
+    fn of(run: ExcerptRun) -> Self {
+        Self {
+            log: (&*run.of.log).into(),
+            epoch: (&*run.of.epoch).into(),
+            run,
+        }
+    }
+
+    /// Its records, from the first to the last.
+    pub(crate) fn seqs(&self) -> Option<(Seq, Seq)> {
+        let chapters = self.run.chapters.iter();
+        let mut kept = chapters.flat_map(|chapter| &chapter.kept);
+        let &(first, last) = kept.next()?;
+        Some((first, kept.last().map_or(last, |&(_, last)| last)))
+    }
+
+    /// Reads its records; `take` gets the fold before each. Returns the fold behind the last.
+    pub(crate) fn read(&self, mut take: impl FnMut(&Entry, &State)) -> Result<State, DecodeError> {
+        let mut end = State::default();
+        for chapter in &self.run.chapters {
+            let (mut reader, opening) = ChapterReader::open(&chapter.head)?;
+            let mut state = opening.state;
+            for segment in &chapter.segments {
+                for entry in reader.entries(segment)?.iter().flatten() {
+                    take(entry, &state);
+                    match entry {
+                        Entry::Record(record) => state.apply(record),
+                        Entry::Inside(record) => state.pass(record.seq, record.at),
+                    }
+                }
+            }
+            end = state;
+        }
+        Ok(end)
+    }
+}
+
+/// A chapter's frames, one behind the other.
+pub(crate) fn frames(chapter: &Out) -> Vec<u8> {
+    let segments = chapter.segments.iter().map(Vec::as_slice);
+    let all = std::iter::once(chapter.head.as_slice()).chain(segments);
+    all.flatten().copied().collect()
+}

@@ -1,0 +1,193 @@
+//! The forms of one export: they say the same of it, twice the same, and nothing of a cluster is markup in them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../../timeline/tests/suite/common/mod.rs"]
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::random::random_log;
+use common::{Log, at};
+use insta::assert_snapshot;
+use watchscope_export::{Says, Size, Taken, csv, jsonl, markdown, recording, svg};
+use watchscope_model::event::Note;
+use watchscope_model::vocabulary::{Author, Cause, Severity, Standing};
+use watchscope_model::{Time, WatchName};
+use watchscope_recording::{Excerpt, Lanes, Stretch};
+use watchscope_timeline::Theme;
+
+const SIZE: Size = Size {
+    width_px: 1_920,
+    height_px: 1_080,
+};
+
+const SAYS: Says<'static> = Says {
+    title: "A night <b>in</b> | `shop`",
+    zone_offset_min: 60,
+};
+
+/// What an export has of logs, each a run, from one time to another.
+fn taken(logs: &[&Log], from: Time, to: Time) -> Taken {
+    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
+    let mut runs = Vec::new();
+    for log in logs {
+        runs.extend(excerpt.chapter(log.chapter(0, log.records.len())).unwrap());
+    }
+    runs.extend(excerpt.finish());
+    Taken::new(from, to, runs).unwrap()
+}
+
+/// Two runs: in the first one history is lost, then watchscope was restarted.
+fn night() -> (Log, Log) {
+    let mut first = Log::steady("a", 0.0, 9);
+    first.open(0.2, "shop/pods", 7, 101, 100);
+    first.end(10.0, "shop/pods", 7, Cause::TcpReset);
+    first.finding(
+        10.1,
+        "F08",
+        Severity::Note,
+        Standing::Raised,
+        "shop/pods",
+        "It was reset.",
+    );
+    first.error(11.0, "shop/pods", 7, 410);
+    first.gap(12.0, "shop/pods", false, None);
+    first.finding(
+        12.1,
+        "F11",
+        Severity::Error,
+        Standing::Raised,
+        "shop/pods",
+        "History is gone.",
+    );
+    first.finding(
+        13.0,
+        "F08",
+        Severity::Note,
+        Standing::Cleared,
+        "shop/pods",
+        "It streams.",
+    );
+    let mut second = Log::steady("b", 60.0, 9);
+    second.push(
+        70.0,
+        Note {
+            author: Author::Story,
+            text: "A | `name` <script>alert(1)</script> [x](https://y) @all".to_owned(),
+            watch: Some(WatchName::from("shop/pods")),
+            over: None,
+        },
+    );
+    (first, second)
+}
+
+#[test]
+fn a_table_and_lines_have_each_record_of_the_range_once() {
+    let log = random_log(3, 400);
+    let (from, to) = (log.records[50].at, log.records[300].at);
+    let within = log
+        .records
+        .iter()
+        .filter(|record| (from..=to).contains(&record.at));
+    let count = within.count();
+    let taken = taken(&[&log], from, to);
+    let lines = String::from_utf8(jsonl(&taken).unwrap()).unwrap();
+    // And the line that says which log it is.
+    assert_eq!(lines.lines().count(), count + 1);
+    let table = csv(&taken).unwrap();
+    let table = String::from_utf8(table).unwrap();
+    assert_eq!(table.matches("\r\n").count(), count + 1);
+}
+
+#[test]
+fn a_cell_that_a_spreadsheet_would_compute_is_text() {
+    let mut log = Log::steady("a", 0.0, 1);
+    log.push(
+        2.0,
+        Note {
+            author: Author::Story,
+            text: "=HYPERLINK(\"https://x\",\"y\")".to_owned(),
+            watch: None,
+            over: None,
+        },
+    );
+    let table = csv(&taken(&[&log], at(0.0), at(9.0))).unwrap();
+    let table = String::from_utf8(table).unwrap();
+    let line = table.lines().last().unwrap();
+    assert!(
+        line.ends_with("\"'=HYPERLINK(\"\"https://x\"\",\"\"y\"\")\""),
+        "{line}"
+    );
+}
+
+#[test]
+fn the_timeline_tells_what_went_wrong_and_where_nobody_watched() {
+    let (first, second) = night();
+    let taken = taken(&[&first, &second], at(0.0), at(90.0));
+    assert_snapshot!(markdown(&taken, &SAYS).unwrap(), @r#"
+    # A night &lt;b&gt;in&lt;/b&gt; \| \`shop\`
+
+    2026-11-19 09:31:00.000 to 2026-11-19 09:32:30.000 UTC (1 min 30 s). Times below are UTC.
+
+    Log log, epoch a, records 1 to 28, by watchscope 0.1.0.
+
+    Log log, epoch b, records 1 to 21, by watchscope 0.1.0.
+
+    ## Findings
+
+    | Since | Until | Code | What happened | Evidence |
+    |---|---|---|---|---|
+    | 09:31:18.900 | 09:31:21.800 | F08 | F08 name: It was reset. Over: It streams. | 1 |
+    | 09:31:20.900 | not known after 09:31:21.800 | F11 | F11 name: History is gone. | 1 |
+
+    ## Timeline
+
+    | Time | Where | What | Record |
+    |---|---|---|---|
+    | **2026-11-19** | | | |
+    | 09:31:00.000 | shop/pods | Watch shop/pods started. | 1 |
+    | 09:31:18.900 | shop/pods | F08 F08 name raised: It was reset. | 24 |
+    | 09:31:19.800 | shop/pods | ERROR 410 (Expired) ended stream 7. The history after the last resourceVersion is gone: only a list can tell what was missed. | 25 |
+    | 09:31:20.800 | shop/pods | The gap closed without a resume: how many events were missed is unknown. | 26 |
+    | 09:31:20.900 | shop/pods | F11 F11 name raised: History is gone. | 27 |
+    | 09:31:21.800 | shop/pods | F08 F08 name cleared: It streams. | 28 |
+    | 09:31:21.800 |  | Nobody watched until 09:32:00.000, for 38 s: watchscope was restarted. |  |
+    | 09:32:10.000 | shop/pods | A \| \`name\` &lt;script&gt;alert(1)&lt;/script&gt; \[x\](https&#58;//y) &#64;all | 21 |
+    "#);
+}
+
+#[test]
+fn each_form_is_twice_the_same_and_hostile_text_is_text_in_it() {
+    let (first, second) = night();
+    let taken = || taken(&[&first, &second], at(0.0), at(90.0));
+    let picture = |taken: &Taken| svg(taken, &SAYS, SIZE, Theme::Light, true).unwrap();
+    let drawn = picture(&taken());
+    assert_eq!(drawn, picture(&taken()));
+    assert!(drawn.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1920\""));
+    assert!(
+        drawn.contains("A night &lt;b&gt;in&lt;/b&gt; | `shop`"),
+        "the title"
+    );
+    assert!(drawn.contains("watchscope restarted"), "the seam");
+    assert!(drawn.contains("F11 name: History is gone."), "the findings");
+    for text in [drawn, markdown(&taken(), &SAYS).unwrap()] {
+        assert!(!text.contains("<script") && !text.contains("<b>"), "{text}");
+    }
+    let file = |taken: &Taken| recording(taken, <[u8]>::to_vec).unwrap();
+    assert_eq!(file(&taken()), file(&taken()));
+}
+
+#[test]
+fn of_some_lanes_only_their_records_are_taken() {
+    let log = random_log(5, 300);
+    let all = taken(&[&log], at(0.0), common::FOREVER);
+    let watches = all.watches();
+    assert!(watches.len() > 1, "{watches:?}");
+    let one: BTreeSet<WatchName> = watches.first().cloned().into_iter().collect();
+    let some = all.only(one.clone()).unwrap().unwrap();
+    assert_eq!(some.watches(), one);
+    let table = String::from_utf8(csv(&some).unwrap()).unwrap();
+    let (one, other) = (one.first().unwrap(), watches.last().unwrap());
+    assert!(table.contains(&format!(",{one},")) && !table.contains(&format!(",{other},")));
+}

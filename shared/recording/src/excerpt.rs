@@ -1,0 +1,162 @@
+//! The machine that makes an extract of the chapters of one log, over all runs of its writer.
+
+use thiserror::Error;
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::DecodeError;
+use watchscope_model::{EpochId, LogId};
+
+use crate::chapter::Frames;
+use crate::error::ExtractError;
+use crate::extract::{Extract, Lanes, Out, Stretch};
+use crate::file_block::{FileBlock, Form};
+
+/// Why chapters cannot be read as those of one log.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ExcerptError {
+    /// A frame cannot be read.
+    #[error("chapter {number} of the range cannot be read: {error}")]
+    Frame {
+        /// Which of the chapters, from 1.
+        number: usize,
+        /// Why.
+        error: DecodeError,
+    },
+    /// The chapters are of several logs.
+    #[error("chapter {number} of the range is of another log than those before it")]
+    SeveralLogs {
+        /// Which of the chapters, from 1.
+        number: usize,
+    },
+}
+
+/// What an excerpt has of a run of the log's writer: at least one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExcerptRun {
+    /// What it is of.
+    pub of: FileBlock,
+    /// Its chapters.
+    pub chapters: Vec<Out>,
+}
+
+impl ExcerptRun {
+    /// How many records of the log are in it. Those that stand for records that were left out do not count.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let kept = self.chapters.iter().flat_map(|chapter| &chapter.kept);
+        kept.map(|(first, last)| last.0 - first.0 + 1).sum()
+    }
+}
+
+/// Makes an extract of a stretch and some lanes of one log.
+///
+/// Holds what it makes of the run that is being read, which has a snapshot more for each MiB.
+#[derive(Debug)]
+pub struct Excerpt {
+    stretch: Stretch,
+    lanes: Lanes,
+    /// What the chapters of each run are of, but for what is known of the run.
+    of: FileBlock,
+    /// How many chapters were read.
+    read: usize,
+    log: Option<LogId>,
+    run: Option<Run>,
+}
+
+/// A run of the log's writer whose chapters are being read.
+#[derive(Debug)]
+struct Run {
+    epoch: EpochId,
+    extract: Extract,
+    of: FileBlock,
+    chapters: Vec<Out>,
+}
+
+impl Excerpt {
+    /// Of a stretch of one log, and some of its lanes. `watchscope` is the version that it names as its writer's, `redaction`
+    /// that of the rules by which bodies were redacted.
+    #[must_use]
+    pub fn new(stretch: Stretch, lanes: Lanes, watchscope: &str, redaction: u32) -> Self {
+        let of = FileBlock {
+            watchscope: watchscope.to_owned(),
+            redaction,
+            form: Form::Extract,
+            withheld: withheld(&lanes),
+            ..FileBlock::default()
+        };
+        Self {
+            stretch,
+            lanes,
+            of,
+            read: 0,
+            log: None,
+            run: None,
+        }
+    }
+
+    /// Takes in a chapter: a head frame and then segment frames, one behind the other. Chapters come in the order of their
+    /// records, those of each run together. Returns the run that ended before it, if it has a record of the stretch.
+    ///
+    /// # Errors
+    /// If a frame cannot be read, or is of another log.
+    pub fn chapter(&mut self, bytes: Vec<u8>) -> Result<Option<ExcerptRun>, ExcerptError> {
+        self.read += 1;
+        let number = self.read;
+        let failed = |error| ExcerptError::Frame { number, error };
+        let frames = Frames::split(bytes).map_err(failed)?;
+        let opened = ChapterReader::open(frames.head()).map_err(failed)?;
+        let (_, opening) = &opened;
+        let epoch = opening.epoch.clone();
+        if *self.log.get_or_insert_with(|| opening.log.clone()) != opening.log {
+            return Err(ExcerptError::SeveralLogs { number });
+        }
+        let ended = self.run.take_if(|run| run.epoch != epoch);
+        let run = self.run.get_or_insert_with(|| Run {
+            extract: Extract::new(self.stretch, self.lanes.clone()),
+            of: FileBlock {
+                log: opening.log.as_str().to_owned(),
+                epoch: epoch.as_str().to_owned(),
+                ..self.of.clone()
+            },
+            epoch,
+            chapters: Vec::new(),
+        });
+        let made = run.extract.opened(opened, &frames);
+        run.chapters.extend(made.map_err(failed)?);
+        if let Some(state) = run.extract.state() {
+            run.of = std::mem::take(&mut run.of).with_state(state);
+        }
+        Ok(ended.and_then(Run::end))
+    }
+
+    /// Ends; returns the last run, if it has a record of the stretch.
+    pub fn finish(&mut self) -> Option<ExcerptRun> {
+        self.run.take().and_then(Run::end)
+    }
+}
+
+impl Run {
+    fn end(self) -> Option<ExcerptRun> {
+        let mut chapters = self.chapters;
+        match self.extract.finish() {
+            Ok(last) => chapters.extend(last),
+            // It fails for no other reason.
+            Err(ExtractError::Empty | ExtractError::Frame { .. }) => return None,
+        }
+        Some(ExcerptRun {
+            of: self.of,
+            chapters,
+        })
+    }
+}
+
+/// What the lanes leave out, in a few words.
+fn withheld(lanes: &Lanes) -> Vec<String> {
+    match lanes {
+        Lanes::All => Vec::new(),
+        Lanes::Only { watches, clients } => vec![format!(
+            "all but {} watches and {} clients",
+            watches.len(),
+            clients.len()
+        )],
+    }
+}
