@@ -228,7 +228,7 @@ fn only(taken: Taken, wanted: LanesWanted) -> Result<Taken, Failure> {
     })
 }
 
-/// The title that was given, or one of what was watched.
+/// The title that was given, or one that names what was watched.
 fn title(args: &PictureArgs, taken: &Taken) -> String {
     args.title.clone().unwrap_or_else(|| taken.title())
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use watchscope_model::codec::DecodeError;
 use watchscope_model::event::{Finding, ListComplete};
 use watchscope_model::row::Attributed;
-use watchscope_model::vocabulary::{AuditOutcome, Standing};
+use watchscope_model::vocabulary::{AuditOutcome, LossPlace, Standing};
 use watchscope_model::{Entry, EpochId, Event, Record, Seq, State, Text, Time};
 use watchscope_timeline::format::{clock_ms, count, date, duration};
 use watchscope_timeline::words::event_words;
@@ -281,11 +281,12 @@ fn is_told(event: &Event, before: &State) -> bool {
             let watch = before.watches.get(&list.watch);
             watch.is_some_and(|watch| watch.counts.of(ListComplete::KIND) > 0)
         }
+        // What is left out on purpose is said at the top.
+        Event::Loss(loss) => loss.place != LossPlace::Withheld,
         Event::Audit(audit) => audit.outcome() == AuditOutcome::Differs,
         Event::Gap(_)
         | Event::StreamError(_)
         | Event::Verdict(_)
-        | Event::Loss(_)
         | Event::Note(_)
         | Event::ConnectionGoaway(_) => true,
         _ => false,

@@ -1,4 +1,4 @@
-//! The picture: all lanes of what is exported, with all that it needs to stand alone.
+//! The picture: all lanes that are exported, with all that they need to stand alone.
 
 use watchscope_model::codec::DecodeError;
 use watchscope_model::wire::{Availability, CatalogueEntry};

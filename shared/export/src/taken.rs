@@ -106,7 +106,7 @@ impl Taken {
         Ok(with)
     }
 
-    /// A title of what was watched: `Watches of shop in prod`.
+    /// A title that names what was watched: `Watches of shop in prod`.
     #[must_use]
     pub fn title(&self) -> String {
         let of = self.runs.last().map(|run| &run.run.of);

@@ -181,7 +181,8 @@ fn each_form_is_twice_the_same_and_hostile_text_is_text_in_it() {
 #[test]
 fn of_some_lanes_only_their_records_are_taken() {
     let log = random_log(5, 300);
-    let all = taken(&[&log], at(0.0), common::FOREVER);
+    let end = log.records.last().unwrap().at;
+    let all = taken(&[&log], at(0.0), end);
     let watches = all.watches();
     assert!(watches.len() > 1, "{watches:?}");
     let one: BTreeSet<WatchName> = watches.first().cloned().into_iter().collect();
@@ -189,5 +190,11 @@ fn of_some_lanes_only_their_records_are_taken() {
     assert_eq!(some.watches(), one);
     let table = String::from_utf8(csv(&some).unwrap()).unwrap();
     let (one, other) = (one.first().unwrap(), watches.last().unwrap());
+    let drawn = svg(&some, &SAYS, SIZE, Theme::Light, true).unwrap();
+    assert!(drawn.contains(">0 records</text>") && drawn.contains(">Left out</text>"));
+    assert!(
+        !drawn.contains("lost by watchscope"),
+        "it is left out on purpose"
+    );
     assert!(table.contains(&format!(",{one},")) && !table.contains(&format!(",{other},")));
 }

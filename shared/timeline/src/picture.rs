@@ -408,13 +408,17 @@ impl Page {
         let unwatched = losses
             .unwatched
             .map(|lasted| ("Nobody watched", lasted, Token::Text1));
+        let withheld = losses
+            .withheld
+            .map(|left_out| ("Left out", left_out, Token::Text1));
         facts.splice(1..1, unwatched);
+        facts.splice(facts.len() - 3..facts.len() - 3, withheld);
         // As wide as the longest value needs; a face may be wider than reckoned.
         let value_width = |value: &str| spared(text_width(value, 11, 600));
         let widest = facts.iter().map(|(_, value, _)| value_width(value)).max();
         let values_x = width - EDGE - widest.unwrap_or(Px::ZERO).max(Px::whole(160));
         for (place, (label, value, ink)) in facts.into_iter().enumerate() {
-            let y = Px::whole(18 + 14 * place as i32);
+            let y = Px::whole(16 + 13 * place as i32);
             let labels_x = values_x - Px::whole(12);
             self.text(labels_x, y, label, Look::small(Token::Text3).end());
             self.text(
@@ -731,6 +735,8 @@ struct Losses {
     own: String,
     /// How long nobody watched, if that was so.
     unwatched: Option<String>,
+    /// What an extract leaves out, if it does.
+    withheld: Option<String>,
     unknown: String,
 }
 
@@ -748,12 +754,14 @@ fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
         let of_watches = watches.flat_map(|watch| &watch.losses);
         epoch.trace.losses.iter().chain(of_watches)
     });
-    let (mut own, mut frames) = (0, 0);
+    let (mut own, mut frames, mut withheld) = (0, 0, 0);
     for loss in all.filter(|loss| within(loss.moment.at)) {
         if loss.is_own() {
             own += loss.count;
         } else if loss.place == LossPlace::Frame {
             frames += loss.count;
+        } else if loss.place == LossPlace::Withheld {
+            withheld += loss.count;
         }
     }
     let gaps = picture.store.gaps(from, to, picture.now);
@@ -780,6 +788,7 @@ fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
         },
         own: count(own, "record"),
         unwatched: (seams_us > 0).then(|| duration(seams_us)),
+        withheld: (withheld > 0).then(|| count(withheld, "record")),
         unknown: match (unknown_us, frames) {
             (0, 0) => "nothing".to_string(),
             (0, _) => format!("{} not read", count(frames, "frame")),

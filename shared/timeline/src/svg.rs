@@ -23,7 +23,7 @@ pub fn svg(scene: &Scene, theme: Theme) -> String {
     document(scene, theme, size)
 }
 
-/// The same, so many px wide where it is shown, and as high as that makes it.
+/// The same, `width_px` wide where it is shown, and as high as that makes it.
 #[must_use]
 pub fn svg_of_width(scene: &Scene, theme: Theme, width_px: u32) -> String {
     let width = f64::from(width_px);

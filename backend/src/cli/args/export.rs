@@ -22,20 +22,14 @@ pub(crate) struct ExportArgs {
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
     /// File to write; its ending says what it becomes: svg, md, csv, jsonl or wscope. May be given several times
-    #[arg(
-        short,
-        long,
-        env = "WATCHSCOPE_OUT",
-        value_name = "FILE",
-        required = true
-    )]
+    #[arg(short, long, value_name = "FILE", required = true)]
     pub(crate) out: Vec<PathBuf>,
     /// From when: 2026-11-19T03:11:48Z, or 03:11:48 of the last day that has it, in UTC [default: a minute before the
     /// first finding; without findings, the beginning]
-    #[arg(long, env = "WATCHSCOPE_FROM_TIME", value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<When>,
     /// Until when [default: a minute after the last finding; without findings, the end]
-    #[arg(long, env = "WATCHSCOPE_TO_TIME", value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<When>,
     /// Which lanes: `all` with every object, `expanded` as the page opens them, `findings` for the watches that findings
     /// concern, or watches by name, such as shop/pods
@@ -60,7 +54,7 @@ pub(crate) struct ExportArgs {
 #[command(next_help_heading = "Picture")]
 pub(crate) struct PictureArgs {
     /// Its title, and that of the timeline [default: the namespaces and the cluster]
-    #[arg(long, env = "WATCHSCOPE_TITLE", value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
     /// Its colours
     #[arg(

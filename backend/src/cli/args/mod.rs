@@ -123,6 +123,7 @@ pub(super) enum Command {
          \x20 watchscope export incident.wscope --lanes shop/pods,shop/jobs.batch -o pods.csv\n\n\
          A file of the same name is replaced. The same recording and options give the same bytes. Names of a cluster are \
          in all of these files; values of Secrets are in none.\n\n\
+         --out, --from, --to and --title belong to one export: they are no variables. \
          {PLACES}"
     ))]
     Export(ExportArgs),

@@ -9,7 +9,8 @@ use watchscope_model::{Object, Text, WatchName};
 
 use crate::id::{ObjectId, ServerId, WatchId};
 
-/// So many objects are remembered by where they lie in memory: within a chapter its records share them. A power of two.
+/// The number of objects that are remembered by where they lie in memory: within a chapter its records share them. A power of
+/// two.
 const LATELY: usize = 1 << 14;
 
 /// All names met. Grows with the names of the cluster; never shrinks while the page lives.

@@ -226,9 +226,11 @@ pub(crate) struct LossMark {
 }
 
 impl LossMark {
-    /// Whether records of the log are lost. A body that made room and a frame nobody could read are none.
+    /// Whether records of the log are lost. A body that made room, a frame nobody could read and what an extract leaves out on
+    /// purpose are none.
     pub(crate) fn is_own(&self) -> bool {
-        !matches!(self.place, LossPlace::Body | LossPlace::Frame)
+        let is_no_record = matches!(self.place, LossPlace::Body | LossPlace::Frame);
+        !is_no_record && self.place != LossPlace::Withheld
     }
 }
 
