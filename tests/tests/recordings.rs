@@ -207,3 +207,104 @@ async fn a_recording_is_judged_again_as_it_was_judged() -> Result<()> {
     ensure!(alone.stderr.contains("--judge"), "{}", alone.stderr);
     Ok(())
 }
+
+#[tokio::test]
+async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_of_a_file()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.wscope");
+    let resources = ["pods", "configmaps"];
+    let mut recording = recording(&binary, &simulated, &file, &resources).await?;
+    let status = recording.terminate(LONG).await?;
+    ensure!(status.success(), "{status}, {}", recording.stderr());
+    let told = read(&binary, &file, "jsonl").await?.stdout;
+    let records = told.lines().count() - 1;
+
+    let path = |name: &str| folder.path().join(name);
+    let export = async |arguments: &[&str], names: &[&str]| {
+        let names = names.iter().map(|name| path(name).display().to_string());
+        let outs: Vec<String> = names.flat_map(|name| ["-o".to_owned(), name]).collect();
+        let from = file.to_str().context("a plain name")?;
+        let mut all = vec!["export", from];
+        all.extend(arguments);
+        all.extend(outs.iter().map(String::as_str));
+        binary.with(&all).run(LONG).await
+    };
+    let whole = [
+        "--from",
+        "2000-01-01T00:00:00Z",
+        "--to",
+        "2100-01-01T00:00:00Z",
+    ];
+    for round in ["one", "two"] {
+        let names = ["svg", "md", "csv", "jsonl", "wscope"].map(|end| format!("{round}.{end}"));
+        let done = export(&whole, &names.each_ref().map(String::as_str)).await?;
+        ensure!(done.code() == Some(0), "{done:?}");
+    }
+    let read_file = |name: &str| std::fs::read(path(name));
+    for end in ["svg", "md", "csv", "jsonl", "wscope"] {
+        let (one, two) = (
+            read_file(&format!("one.{end}"))?,
+            read_file(&format!("two.{end}"))?,
+        );
+        ensure!(one == two && !one.is_empty(), "{end}");
+    }
+    ensure!(
+        String::from_utf8(read_file("one.jsonl")?)? == told,
+        "the same lines"
+    );
+    let table = String::from_utf8(read_file("one.csv")?)?;
+    ensure!(
+        table.matches("\r\n").count() == records + 1,
+        "a row for each record"
+    );
+    let again = read(&binary, &path("one.wscope"), "jsonl").await?;
+    ensure!(again.stdout == told, "{again:?}");
+    ensure!(String::from_utf8(read_file("one.svg")?)?.ends_with("</svg>"));
+
+    for (arguments, name, says) in [
+        (
+            vec!["--lanes", "shop/nothing"],
+            "x.svg",
+            "No watch of the range is called shop/nothing.",
+        ),
+        (
+            vec![
+                "--from",
+                "2001-01-01T00:00:00Z",
+                "--to",
+                "2001-01-02T00:00:00Z",
+            ],
+            "x.csv",
+            "No record is from",
+        ),
+        (
+            vec![
+                "--from",
+                "2001-01-02T00:00:00Z",
+                "--to",
+                "2001-01-01T00:00:00Z",
+            ],
+            "x.csv",
+            "is empty",
+        ),
+        (vec![], "x.docx", "its ending says no form"),
+        (vec![], "missing/x.svg", "cannot be written"),
+    ] {
+        let done = export(&arguments, &[name]).await?;
+        ensure!(done.code() == Some(1), "{done:?}");
+        ensure!(done.stderr.contains(says), "{done:?}");
+        let lines = done.stderr.lines().count();
+        ensure!(lines == 2 && !path(name).exists(), "{done:?}");
+    }
+    let left = std::fs::read_dir(folder.path())?;
+    let left = left.map(|entry| Ok(entry?.file_name().display().to_string()));
+    let left = left.collect::<std::io::Result<Vec<String>>>()?;
+    ensure!(
+        !left.iter().any(|name| name.ends_with(".unfinished")),
+        "{left:?}"
+    );
+    Ok(())
+}

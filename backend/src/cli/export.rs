@@ -128,7 +128,13 @@ fn stretch(args: &ExportArgs, joined: &Joined, all: (Time, Time)) -> Result<(Tim
         _ => (from, to),
     };
     if from < to {
-        return Ok((from, to));
+        // Nothing is known of what lies outside of the recording; if all of the range does, that is said.
+        let within = (from.max(all.0), to.min(all.1));
+        return Ok(if within.0 < within.1 {
+            within
+        } else {
+            (from, to)
+        });
     }
     Err(Failure::failed(format!(
         "The range from {from} to {to} is empty.\nThe recording has {} to {}: choose with --from and --to.",
