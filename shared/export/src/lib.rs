@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod by_hand;
 mod csv;
 mod form;
 mod jsonl;

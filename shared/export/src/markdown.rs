@@ -11,6 +11,7 @@ use watchscope_model::{Entry, EpochId, Event, Record, Seq, State, Text, Time};
 use watchscope_timeline::format::{clock_ms, count, date, duration};
 use watchscope_timeline::words::event_words;
 
+use crate::by_hand::commands;
 use crate::taken::{Says, Taken};
 
 /// The most rows of a table; what is over is counted below it.
@@ -101,6 +102,7 @@ pub fn markdown(taken: &Taken, says: &Says<'_>) -> Result<String, DecodeError> {
     head(&mut out, taken, says)?;
     findings(&mut out, &found);
     timeline(&mut out, &told, &seams);
+    by_hand(&mut out, &commands(taken)?);
     Ok(out)
 }
 
@@ -213,6 +215,20 @@ fn timeline(out: &mut String, told: &Lines, seams: &[(usize, Time, Time)]) {
         }
     }
     more(out, told.count);
+}
+
+/// How the checks are repeated.
+fn by_hand(out: &mut String, commands: &str) {
+    if commands.is_empty() {
+        return;
+    }
+    put!(out, "## Checks by hand\n");
+    put!(
+        out,
+        "These commands read and change nothing. From Kubernetes 1.34 on a list may be that of a watch cache too; what is \
+         read of one object is etcd's.\n"
+    );
+    put!(out, "```sh\n{commands}```");
 }
 
 fn more(out: &mut String, rows: usize) {

@@ -154,6 +154,16 @@ fn the_timeline_tells_what_went_wrong_and_where_nobody_watched() {
     | 09:31:21.800 | shop/pods | F08 F08 name cleared: It streams. | 28 |
     | 09:31:21.800 |  | Nobody watched until 09:32:00.000, for 38 s: watchscope was restarted. |  |
     | 09:32:10.000 | shop/pods | A \| \`name\` &lt;script&gt;alert(1)&lt;/script&gt; \[x\](https&#58;//y) &#64;all | 21 |
+
+    ## Checks by hand
+
+    These commands read and change nothing. From Kubernetes 1.34 on a list may be that of a watch cache too; what is read of one object is etcd's.
+
+    ```sh
+    # pods: the list, and the list of a watch cache
+    kubectl get --raw '/api/v1/namespaces/shop/pods?limit=500'
+    kubectl get --raw '/api/v1/namespaces/shop/pods?resourceVersion=0'
+    ```
     "#);
 }
 

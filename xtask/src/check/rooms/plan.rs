@@ -422,7 +422,14 @@ const EXPORT: Crate = Crate {
         room("taken", &["taken"], &[]),
         room(
             "forms",
-            &["csv", "jsonl", "markdown", "picture", "recording"],
+            &[
+                "by_hand",
+                "csv",
+                "jsonl",
+                "markdown",
+                "picture",
+                "recording",
+            ],
             &["taken"],
         ),
         room("root", &["lib"], &["form", "forms", "taken"]),
