@@ -12,6 +12,7 @@ pub mod log;
 mod metrics;
 pub mod origin;
 pub mod probes;
+mod raster;
 pub mod recordings;
 pub mod replay;
 mod scrape;

@@ -12,6 +12,7 @@ use watchscope_recording::{Excerpt, ExcerptRun, Lanes, Stretch};
 
 use super::args::{ExportArgs, PictureArgs};
 use super::exit::Failure;
+use crate::raster::{Fonts, png};
 use crate::recordings::{Joined, deflated};
 
 /// What is shown before the first finding and after the last one, in microseconds.
@@ -57,12 +58,17 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         title: &title,
         zone_offset_min: args.picture.zone,
     };
+    let draw = || {
+        let (size, theme) = (args.picture.size, args.picture.theme.into());
+        svg(&taken, &says, size, theme, shows_all).map_err(Failure::failed)
+    };
     for (out, form) in outs {
         let bytes = match form {
-            Form::Svg => {
-                let (size, theme) = (args.picture.size, args.picture.theme.into());
-                let drawn = svg(&taken, &says, size, theme, shows_all);
-                drawn.map_err(Failure::failed)?.into_bytes()
+            Form::Svg => draw()?.into_bytes(),
+            Form::Png => {
+                let fonts = fonts(args.picture.font.as_deref())?;
+                let failed = |error| Failure::failed(format!("{}: {error}.", out.display()));
+                png(&draw()?, &fonts).map_err(failed)?
             }
             Form::Markdown => markdown(&taken, &says)
                 .map_err(Failure::failed)?
@@ -81,6 +87,21 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         "A part could not be read; the rest is exported.\n{}",
         damaged.join("\n")
     )))
+}
+
+/// The fonts of pictures in pixels.
+fn fonts(other: Option<&Path>) -> Result<Fonts, Failure> {
+    let named = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::failed(format!(
+            "{}: {error}.\nName another font with --font.",
+            path.display()
+        ))
+    };
+    let Some(path) = other else {
+        return Fonts::new(None).map_err(Failure::failed);
+    };
+    let bytes = std::fs::read(path).map_err(|error| named(path, &error))?;
+    Fonts::new(Some(bytes)).map_err(|error| named(path, &error))
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Form {
     /// A picture that stands alone.
     Svg,
+    /// The same in pixels, which a host makes of it.
+    Png,
     /// A timeline of the incident, to be pasted.
     Markdown,
     /// Records as a table.
@@ -19,8 +21,9 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Svg,
+        Self::Png,
         Self::Markdown,
         Self::Csv,
         Self::Jsonl,
@@ -32,6 +35,7 @@ impl Form {
     pub const fn ending(self) -> &'static str {
         match self {
             Self::Svg => "svg",
+            Self::Png => "png",
             Self::Markdown => "md",
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",

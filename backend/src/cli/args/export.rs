@@ -21,7 +21,7 @@ pub(crate) struct ExportArgs {
     /// Recordings, and folders of them, of one log
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
-    /// File to write; its ending says what it becomes: svg, md, csv, jsonl or wscope. May be given several times
+    /// File to write; its ending says what it becomes: svg, png, md, csv, jsonl or wscope. May be given several times
     #[arg(short, long, value_name = "FILE", required = true)]
     pub(crate) out: Vec<PathBuf>,
     /// From when: 2026-11-19T03:11:48Z, or 03:11:48 of the last day that has it, in UTC [default: a minute before the
@@ -69,6 +69,9 @@ pub(crate) struct PictureArgs {
     /// Its width and least height in px; many lanes make it higher
     #[arg(long, env = "WATCHSCOPE_SIZE", value_name = "WIDTHxHEIGHT", value_parser = size, default_value = "1920x1080")]
     pub(crate) size: Size,
+    /// A font for letters that Noto Sans lacks, for png: a TrueType or OpenType file
+    #[arg(long, env = "WATCHSCOPE_FONT", value_name = "FILE")]
+    pub(crate) font: Option<PathBuf>,
     /// The zone of those who read it, beside UTC: +01:00
     #[arg(long, env = "WATCHSCOPE_ZONE", value_name = "OFFSET", value_parser = zone, default_value = "UTC", allow_hyphen_values = true)]
     pub(crate) zone: i32,

@@ -54,6 +54,7 @@ const BACKEND: Crate = Crate {
     rooms: &[
         room("stop", &["stop"], &[]),
         room("origin", &["origin"], &[]),
+        room("raster", &["raster"], &[]),
         room("metrics", &["metrics"], &[]),
         room("transport", &["transport"], &[]),
         room("cluster", &["cluster"], &["transport"]),
@@ -108,6 +109,7 @@ const BACKEND: Crate = Crate {
                 "metrics",
                 "origin",
                 "probes",
+                "raster",
                 "recordings",
                 "replay",
                 "scrape",

@@ -1,0 +1,165 @@
+//! Pictures as PNG: their SVG through resvg, in Noto Sans, which the binary carries. No font of the system is looked at, so the
+//! same binary gives the same bytes on every machine of an architecture.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{self, fontdb};
+use skrifa::{FontRef, MetadataProvider as _};
+use thiserror::Error;
+
+/// The most bytes that a picture takes before it is compressed: 8,192 px in square.
+const MOST_BYTES: u64 = 4 * 8_192 * 8_192;
+/// How many letters that no font has are named.
+const NAMED: usize = 3;
+
+/// Why there is no PNG of a picture.
+#[derive(Debug, Error)]
+pub enum RasterError {
+    /// It is no SVG.
+    #[error("the picture cannot be read: {0}")]
+    Svg(#[from] usvg::Error),
+    /// It is empty or too large.
+    #[error(
+        "a picture of {width} x {height} px is too large for a PNG; choose a smaller --size or fewer --lanes"
+    )]
+    Size {
+        /// Its width.
+        width: u32,
+        /// Its height.
+        height: u32,
+    },
+    /// A file that should be a font is none.
+    #[error("the file is no TrueType or OpenType font")]
+    Font,
+    /// No font has some of its letters.
+    #[error("no font here has {letters}; name one that has them with --font")]
+    Letters {
+        /// Some of them.
+        letters: String,
+    },
+    /// It cannot be compressed.
+    #[error("the PNG cannot be made: {0}")]
+    Png(String),
+}
+
+/// The fonts of pictures.
+#[derive(Debug)]
+pub struct Fonts(Arc<fontdb::Database>);
+
+impl Fonts {
+    /// Noto Sans, and one of a file for scripts that it lacks.
+    ///
+    /// # Errors
+    /// If the file is no font.
+    pub fn new(other: Option<Vec<u8>>) -> Result<Self, RasterError> {
+        let mut fonts = fontdb::Database::new();
+        fonts.load_font_data(notosans::REGULAR_TTF.to_vec());
+        fonts.load_font_data(notosans::BOLD_TTF.to_vec());
+        let ours = fonts.len();
+        if let Some(other) = other {
+            fonts.load_font_data(other);
+            if fonts.len() == ours {
+                return Err(RasterError::Font);
+            }
+        }
+        Ok(Self(Arc::new(fonts)))
+    }
+
+    /// The letters of a text that no font has.
+    fn lacks(&self, text: &str) -> BTreeSet<char> {
+        let mut left: BTreeSet<char> = text.chars().filter(|letter| !letter.is_ascii()).collect();
+        for face in self.0.faces() {
+            self.0.with_face_data(face.id, |data, index| {
+                if let Ok(font) = FontRef::from_index(data, index) {
+                    let letters = font.charmap();
+                    left.retain(|letter| letters.map(*letter).is_none());
+                }
+            });
+        }
+        left
+    }
+}
+
+/// A picture as PNG, in the size that its SVG says.
+///
+/// # Errors
+/// If it is too large, or no font has its letters.
+pub fn png(svg: &str, fonts: &Fonts) -> Result<Vec<u8>, RasterError> {
+    let lacks = fonts.lacks(svg);
+    if !lacks.is_empty() {
+        let named = lacks.iter().take(NAMED);
+        let named: Vec<String> = named
+            .map(|letter| format!("U+{:04X}", *letter as u32))
+            .collect();
+        let more = if lacks.len() > NAMED {
+            " and others"
+        } else {
+            ""
+        };
+        let letters = named.join(", ") + more;
+        return Err(RasterError::Letters { letters });
+    }
+    let options = usvg::Options {
+        fontdb: fonts.0.clone(),
+        ..usvg::Options::default()
+    };
+    let tree = usvg::Tree::from_str(svg, &options)?;
+    let size = tree.size().to_int_size();
+    let (width, height) = (size.width(), size.height());
+    let is_in_reach = u64::from(width) * u64::from(height) * 4 <= MOST_BYTES;
+    let pixmap = is_in_reach.then(|| Pixmap::new(width, height)).flatten();
+    let mut pixmap = pixmap.ok_or(RasterError::Size { width, height })?;
+    resvg::render(&tree, Transform::identity(), &mut pixmap.as_mut());
+    pixmap
+        .encode_png()
+        .map_err(|error| RasterError::Png(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(text: &str) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"20\" font-family=\"Arial,sans-serif\">\
+             <rect width=\"40\" height=\"20\" fill=\"#fff\"/><text x=\"2\" y=\"14\">{text}</text></svg>"
+        )
+    }
+
+    #[test]
+    fn a_text_is_drawn_in_the_font_of_the_binary_and_twice_the_same() {
+        let fonts = Fonts::new(None).unwrap();
+        let drawn = png(&picture("a → b"), &fonts).unwrap();
+        assert_eq!(drawn, png(&picture("a → b"), &fonts).unwrap());
+        assert_eq!(&drawn[1..4], b"PNG");
+        assert_ne!(
+            drawn,
+            png(&picture(""), &fonts).unwrap(),
+            "there are letters in it"
+        );
+    }
+
+    #[test]
+    fn letters_that_no_font_has_are_named_and_not_left_out() {
+        let fonts = Fonts::new(None).unwrap();
+        let error = png(&picture("日本語の名前"), &fonts).unwrap_err();
+        insta::assert_snapshot!(error, @"no font here has U+306E, U+524D, U+540D and others; name one that has them with --font");
+        assert!(matches!(
+            Fonts::new(Some(b"no font".to_vec())),
+            Err(RasterError::Font)
+        ));
+    }
+
+    #[test]
+    fn a_picture_that_is_too_large_is_refused() {
+        let large = picture("a").replace("width=\"40\"", "width=\"40000\"");
+        let large = large.replacen("height=\"20\"", "height=\"40000\"", 1);
+        let error = png(&large, &Fonts::new(None).unwrap()).unwrap_err();
+        assert!(
+            matches!(error, RasterError::Size { width: 40_000, .. }),
+            "{error}"
+        );
+    }
+}
