@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 
 /// Why there is no PNG of a picture.
 #[derive(Debug, Error)]
-pub enum RasterError {
+pub(crate) enum RasterError {
     /// It is no SVG.
     #[error("the picture cannot be read: {0}")]
     Svg(#[from] usvg::Error),
@@ -46,17 +46,18 @@ pub enum RasterError {
 
 /// The fonts of pictures.
 #[derive(Debug)]
-pub struct Fonts(Arc<fontdb::Database>);
+pub(crate) struct Fonts(Arc<fontdb::Database>);
 
 impl Fonts {
     /// Noto Sans, and one of a file for scripts that it lacks.
     ///
     /// # Errors
     /// If the file is no font.
-    pub fn new(other: Option<Vec<u8>>) -> Result<Self, RasterError> {
+    pub(crate) fn new(other: Option<Vec<u8>>) -> Result<Self, RasterError> {
         let mut fonts = fontdb::Database::new();
         fonts.load_font_data(notosans::REGULAR_TTF.to_vec());
         fonts.load_font_data(notosans::BOLD_TTF.to_vec());
+        fonts.set_sans_serif_family("Noto Sans");
         let ours = fonts.len();
         if let Some(other) = other {
             fonts.load_font_data(other);
@@ -86,7 +87,7 @@ impl Fonts {
 ///
 /// # Errors
 /// If it is too large, or no font has its letters.
-pub fn png(svg: &str, fonts: &Fonts) -> Result<Vec<u8>, RasterError> {
+pub(crate) fn png(svg: &str, fonts: &Fonts) -> Result<Vec<u8>, RasterError> {
     let lacks = fonts.lacks(svg);
     if !lacks.is_empty() {
         let named = lacks.iter().take(NAMED);

@@ -64,7 +64,9 @@ impl Asked {
     fn take(&mut self, event: &Event) {
         match event {
             Event::Gap(gap) if !gap.resumed && self.gone.len() < MOST_OF_WATCH => {
-                self.gone.extend(gap.from.clone());
+                let from = gap.from.iter().filter(|from| !self.gone.contains(from));
+                let from: Vec<ResourceVersion> = from.cloned().collect();
+                self.gone.extend(from);
             }
             Event::Verdict(verdict) if self.objects.len() < MOST_OF_WATCH => {
                 self.objects.insert(Place(verdict.object.clone()));
