@@ -149,7 +149,7 @@ fn stretch(args: &ExportArgs, joined: &Joined, all: (Time, Time)) -> Result<(Tim
         _ => (from, to),
     };
     if from < to {
-        // Nothing is known of what lies outside of the recording; if all of the range does, that is said.
+        // Outside of the recording nothing is known; if all of the range lies there, that is said.
         let within = (from.max(all.0), to.min(all.1));
         return Ok(if within.0 < within.1 {
             within
