@@ -545,7 +545,7 @@ async fn a_saved_picture_is_twice_the_view_and_says_all_that_it_needs_to_stand_a
 
     let texts = tab.painted_texts().await?;
     let version = env!("CARGO_PKG_VERSION");
-    let captured = format!("watchscope {version}, captured ");
+    let captured = format!("watchscope {version}, last record ");
     for words in [
         "Watches of shop in simulated",
         "cluster simulated, Kubernetes v1.",
