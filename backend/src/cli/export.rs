@@ -10,10 +10,10 @@ use watchscope_model::{Time, WatchName};
 use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Excerpt, ExcerptRun, Lanes, Stretch};
 
-use super::args::{ExportArgs, PictureArgs};
+use super::args::ExportArgs;
 use super::exit::Failure;
 use crate::raster::{Fonts, png};
-use crate::recordings::{Joined, deflated};
+use crate::recordings::{Joined, UNFINISHED, deflated};
 
 /// What is shown before the first finding and after the last one, in microseconds.
 const AROUND_US: i64 = 60_000_000;
@@ -39,13 +39,15 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         .map(|out| Ok((out, form_of(out)?)))
         .collect();
     let outs = outs?;
-    let joined = Joined::open(&args.files, args.log.as_deref())?;
-    let lasts = lasts(&joined).ok_or_else(|| Failure::failed("The recording holds no record."))?;
-    let (from, to) = stretch(args, &joined, lasts)?;
+    let joined = args.recordings.open()?;
+    let summaries = joined.summaries();
+    let all = span(summaries.map(|summary| (summary.first_at, summary.last_at)))
+        .ok_or_else(|| Failure::failed("The recording holds no record."))?;
+    let (from, to) = stretch(args, &joined, all)?;
     let mut damaged = Vec::new();
     let runs = excerpt(&joined, (from, to), &mut damaged)?;
     let taken = Taken::new(from, to, runs).ok_or_else(|| {
-        let (first, last) = lasts;
+        let (first, last) = all;
         Failure::failed(format!(
             "No record is from {from} to {to}.\nThe recording has {first} to {last}: choose with --from and --to."
         ))
@@ -53,22 +55,28 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let wanted = LanesWanted::of(&args.lanes);
     let shows_all = !matches!(wanted, LanesWanted::Expanded);
     let taken = only(taken, wanted)?;
-    let title = title(&args.picture, &taken);
+    let title = args.picture.title.clone();
+    let title = title.unwrap_or_else(|| taken.title());
     let says = Says {
         title: &title,
         zone_offset_min: args.picture.zone,
     };
-    let draw = || {
+    let is_drawn = outs
+        .iter()
+        .any(|(_, form)| matches!(form, Form::Svg | Form::Png));
+    let drawn = if is_drawn {
         let (size, theme) = (args.picture.size, args.picture.theme.into());
-        svg(&taken, &says, size, theme, shows_all).map_err(Failure::failed)
+        svg(&taken, &says, size, theme, shows_all).map_err(Failure::failed)?
+    } else {
+        String::new()
     };
     for (out, form) in outs {
         let bytes = match form {
-            Form::Svg => draw()?.into_bytes(),
+            Form::Svg => drawn.clone().into_bytes(),
             Form::Png => {
                 let fonts = fonts(args.picture.font.as_deref())?;
                 let failed = |error| Failure::failed(format!("{}: {error}.", out.display()));
-                png(&draw()?, &fonts).map_err(failed)?
+                png(&drawn, &fonts).map_err(failed)?
             }
             Form::Markdown => markdown(&taken, &says)
                 .map_err(Failure::failed)?
@@ -116,63 +124,49 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
     })
 }
 
-/// The times of the first and the last record.
-fn lasts(joined: &Joined) -> Option<(Time, Time)> {
-    let chapters = joined.runs().iter().flat_map(|run| joined.chapters(run));
-    let summaries = chapters.map(|(_, entry)| &entry.summary);
-    let with_records = summaries.filter(|summary| summary.records() > 0);
-    let times = with_records.map(|summary| (summary.first_at, summary.last_at));
-    times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+/// From the earliest begin to the latest end of some stretches of time.
+fn span(stretches: impl Iterator<Item = (Time, Time)>) -> Option<(Time, Time)> {
+    stretches.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
 }
 
 /// Which stretch is exported: what was asked for, else that of the findings, else all.
 fn stretch(args: &ExportArgs, joined: &Joined, all: (Time, Time)) -> Result<(Time, Time), Failure> {
-    let around = if args.from.is_some() && args.to.is_some() {
-        None
-    } else {
-        findings(joined)
+    let (first, last) = match findings(joined) {
+        Some((first, last)) => (
+            first.plus_micros(-AROUND_US).max(all.0),
+            last.plus_micros(AROUND_US).min(all.1),
+        ),
+        None => all,
     };
-    let from = match (args.from, around) {
-        (Some(from), _) => from.within(all),
-        (None, Some((first, _))) => first.plus_micros(-AROUND_US).max(all.0),
-        (None, None) => all.0,
+    let (from, to) = (args.from, args.to);
+    let (from, to) = (from.map(|at| at.within(all)), to.map(|at| at.within(all)));
+    // A begin that was asked for may lie behind the findings, and an end before them.
+    let (from, to) = match (from, to) {
+        (Some(from), Some(to)) => (from, to),
+        (Some(from), None) => (from, if from < last { last } else { all.1 }),
+        (None, Some(to)) => (if first < to { first } else { all.0 }, to),
+        (None, None) => (first, last),
     };
-    let to = match (args.to, around) {
-        (Some(to), _) => to.within(all),
-        (None, Some((_, last))) => last.plus_micros(AROUND_US).min(all.1),
-        (None, None) => all.1,
-    };
-    // What was asked for beats what findings suggest.
-    let (from, to) = match (args.from, args.to) {
-        (Some(_), None) if to <= from => (from, all.1),
-        (None, Some(_)) if to <= from => (all.0, to),
-        _ => (from, to),
-    };
-    if from < to {
-        // Outside of the recording nothing is known; if all of the range lies there, that is said.
-        let within = (from.max(all.0), to.min(all.1));
-        return Ok(if within.0 < within.1 {
-            within
-        } else {
-            (from, to)
-        });
+    if from >= to {
+        return Err(Failure::failed(format!(
+            "The range from {from} to {to} is empty.\nThe recording has {} to {}: choose with --from and --to.",
+            all.0, all.1
+        )));
     }
-    Err(Failure::failed(format!(
-        "The range from {from} to {to} is empty.\nThe recording has {} to {}: choose with --from and --to.",
-        all.0, all.1
-    )))
+    // Outside of the recording nothing is known; if all of the range lies there, that is said.
+    let within = (from.max(all.0), to.min(all.1));
+    let is_within = within.0 < within.1;
+    Ok(if is_within { within } else { (from, to) })
 }
 
 /// When the first finding above note began and the last one ended or occurred.
 fn findings(joined: &Joined) -> Option<(Time, Time)> {
-    let chapters = joined.runs().iter().flat_map(|run| joined.chapters(run));
-    let troubles = chapters.flat_map(|(_, entry)| &entry.summary.troubles);
+    let troubles = joined.summaries().flat_map(|summary| &summary.troubles);
     let findings = troubles.filter(|trouble| trouble.kind == TroubleKind::Finding);
-    let times = findings.map(|trouble| {
+    span(findings.map(|trouble| {
         let length_us = i64::try_from(trouble.length_us).unwrap_or(i64::MAX);
         (trouble.start, trouble.start.plus_micros(length_us))
-    });
-    times.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    }))
 }
 
 /// What the recordings have of a stretch of time.
@@ -255,11 +249,6 @@ fn only(taken: Taken, wanted: LanesWanted) -> Result<Taken, Failure> {
     })
 }
 
-/// The title that was given, or one that names what was watched.
-fn title(args: &PictureArgs, taken: &Taken) -> String {
-    args.title.clone().unwrap_or_else(|| taken.title())
-}
-
 /// Writes a file beside its name and renames it: under the name is the whole file or what was there before.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let folder = path
@@ -275,7 +264,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         ))
     };
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".watchscope-").suffix(".unfinished");
+    builder.prefix(".watchscope-").suffix(UNFINISHED);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

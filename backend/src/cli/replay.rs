@@ -9,7 +9,6 @@ use super::judged::judged_again;
 use super::page::{Plan, eprint_line};
 use super::signals::stop_flag;
 use crate::hub::LogHub;
-use crate::recordings::Joined;
 use crate::replay::{Replay, name_of};
 use crate::stop::stopped;
 use crate::web::EmbeddedPage;
@@ -21,8 +20,8 @@ use crate::web::EmbeddedPage;
 pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), Failure> {
     let plan = Plan::of(args.listen, page)?;
     let opened = tokio::task::block_in_place(|| {
-        let joined = Joined::open(&args.files, args.log.as_deref())?;
-        let name = name_of(&args.files);
+        let joined = args.recordings.open()?;
+        let name = name_of(&args.recordings.files);
         let judged = match args.judge {
             Judge::Recorded => {
                 for file in joined.files() {

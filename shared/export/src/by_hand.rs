@@ -1,25 +1,20 @@
 //! Commands with which a person asks a cluster again what a finding rests on. They read and change nothing.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use watchscope_model::codec::DecodeError;
 use watchscope_model::id::Place;
-use watchscope_model::{Entry, Event, Object, ResourceVersion, WatchName};
+use watchscope_model::options::ListOptions;
+use watchscope_model::request::{collection_path, percent_encode};
+use watchscope_model::{Event, ResourceVersion, WatchName};
 use watchscope_recording::Watched;
 
 use crate::taken::Taken;
 
 /// The most gaps and objects of a watch for which there are commands: those that came first.
 const MOST_OF_WATCH: usize = 3;
-/// What stands in a path as it is. All else is encoded, so that no name of a cluster means anything to a shell.
-const KEPT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
-
 /// What is asked about a watch.
 #[derive(Default)]
 struct Asked {
@@ -29,35 +24,33 @@ struct Asked {
     objects: BTreeSet<Place>,
 }
 
-/// The commands, each in a line, with comments; empty where no finding concerns a watch.
-///
-/// # Errors
-/// If a frame cannot be read.
-pub(crate) fn commands(taken: &Taken) -> Result<String, DecodeError> {
-    let with = taken.watches_with_findings()?;
-    let mut asked: BTreeMap<WatchName, Asked> = BTreeMap::new();
-    for run in &taken.runs {
-        run.read(|entry, _| {
-            if let Entry::Record(record) = entry
-                && let Some(watch) = record.event.watch().filter(|watch| with.contains(*watch))
-            {
-                let of = asked.entry(watch.clone()).or_default();
-                of.take(&record.event);
-            }
-        })?;
-    }
-    let mut out = String::new();
-    for name in &with {
-        let watched = taken.runs.iter().rev().flat_map(|run| &run.run.of.watches);
-        let watched = watched
-            .into_iter()
-            .find(|watched| *watched.watch == *name.as_str());
-        if let Some(watched) = watched {
-            let of = asked.remove(name).unwrap_or_default();
-            of.write(watched, &mut out);
+/// What is asked about each watch, taken in event by event.
+#[derive(Default)]
+pub(crate) struct ByHand(BTreeMap<WatchName, Asked>);
+
+impl ByHand {
+    /// Takes in an event.
+    pub(crate) fn take(&mut self, event: &Event) {
+        if let (Event::Gap(_) | Event::Verdict(_), Some(watch)) = (event, event.watch()) {
+            self.0.entry(watch.clone()).or_default().take(event);
         }
     }
-    Ok(out)
+
+    /// The commands, each in a line, with comments; empty where no finding concerns a watch.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub(crate) fn commands(mut self, taken: &Taken) -> Result<String, DecodeError> {
+        let mut out = String::new();
+        for name in taken.watches_with_findings()? {
+            let mut watched = taken.runs.iter().rev().flat_map(|run| &run.run.of.watches);
+            if let Some(watched) = watched.find(|watched| *watched.watch == *name.as_str()) {
+                let asked = self.0.remove(&name).unwrap_or_default();
+                asked.write(watched, &mut out);
+            }
+        }
+        Ok(out)
+    }
 }
 
 impl Asked {
@@ -77,64 +70,69 @@ impl Asked {
 
     /// Writing to a String does not fail.
     fn write(&self, watched: &Watched, out: &mut String) {
-        let path = path(watched, None);
-        let selectors = [
-            ("labelSelector", &watched.label_selector),
-            ("fieldSelector", &watched.field_selector),
-        ];
-        let selectors = selectors.into_iter().filter_map(|(name, selector)| {
-            let selector = encoded(selector.as_deref()?);
-            Some(format!("&{name}={selector}"))
-        });
-        let selectors: String = selectors.collect();
+        let path = collection(watched, watched.namespace.as_deref());
+        let selected = ListOptions {
+            label_selector: watched.label_selector.as_deref().map(Cow::Borrowed),
+            field_selector: watched.field_selector.as_deref().map(Cow::Borrowed),
+            ..ListOptions::default()
+        };
+        let mut ask = |comment: &str, path: &str, options: &[ListOptions<'_>]| {
+            let _ = writeln!(out, "# {comment}");
+            for options in options {
+                let _ = writeln!(out, "kubectl get --raw '{path}?{}'", options.query());
+            }
+        };
+        let whole = ListOptions {
+            limit: Some(500),
+            ..selected.clone()
+        };
+        let from = |version: Cow<'static, str>| ListOptions {
+            version: Some(version),
+            ..selected.clone()
+        };
         let resource = encoded(&watched.resource);
-        let _ = writeln!(out, "# {resource}: the list, and the list of a watch cache");
-        for query in ["limit=500", "resourceVersion=0"] {
-            let _ = writeln!(out, "kubectl get --raw '{path}?{query}{selectors}'");
-        }
+        ask(
+            &format!("{resource}: the list, and the list of a watch cache"),
+            &path,
+            &[whole, from("0".into())],
+        );
         for version in &self.gone {
+            let stream = ListOptions {
+                watch: true,
+                timeout_s: Some(5),
+                ..from(version.to_string().into())
+            };
             let version = encoded(&version.to_string());
-            let _ = writeln!(
-                out,
-                "# whether its history goes back to {version}: 410 if not\n\
-                 kubectl get --raw '{path}?watch=true&timeoutSeconds=5&resourceVersion={version}{selectors}'"
-            );
+            let comment = format!("whether its history goes back to {version}: 410 if not");
+            ask(&comment, &path, &[stream]);
         }
         for Place(object) in &self.objects {
-            let path = self::path(watched, Some(object));
+            let namespace = object.namespace.as_deref();
+            let path = collection(watched, namespace.or(watched.namespace.as_deref()));
+            let name = encoded(&object.name);
             let _ = writeln!(
                 out,
-                "# whether etcd has it: 404 if not\nkubectl get --raw '{path}'"
+                "# whether etcd has it: 404 if not\nkubectl get --raw '{path}/{name}'"
             );
         }
     }
 }
 
-/// The path of a watch's resource in the API, or of an object of it.
-fn path(watched: &Watched, object: Option<&Object>) -> String {
-    let Watched {
-        group,
-        version,
-        resource,
-        ..
-    } = watched;
-    let mut path = match group.is_empty() {
-        true => format!("/api/{}", encoded(version)),
-        false => format!("/apis/{}/{}", encoded(group), encoded(version)),
-    };
-    let of_object = object.and_then(|object| object.namespace.as_deref());
-    if let Some(namespace) = of_object.or(watched.namespace.as_deref()) {
-        path += &format!("/namespaces/{}", encoded(namespace));
-    }
-    path += &format!("/{}", encoded(resource));
-    if let Some(object) = object {
-        path += &format!("/{}", encoded(&object.name));
-    }
-    path
+/// The path of a watch's resource in a namespace, or in all.
+fn collection(watched: &Watched, namespace: Option<&str>) -> String {
+    collection_path(
+        &watched.group,
+        &watched.version,
+        namespace,
+        &watched.resource,
+    )
 }
 
+/// A name as a path has it: no name of a cluster means anything to a shell then.
 fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, KEPT).to_string()
+    let mut out = String::new();
+    percent_encode(text, &mut out);
+    out
 }
 
 #[cfg(test)]
@@ -152,7 +150,7 @@ mod tests {
             label_selector: None,
             field_selector: None,
         };
-        let cart = Object {
+        let cart = watchscope_model::Object {
             namespace: Some("shop".into()),
             name: "cart-0".into(),
             uid: watchscope_model::Uid::parse("u"),

@@ -7,11 +7,11 @@ use watchscope_model::codec::DecodeError;
 use watchscope_model::event::{Finding, ListComplete};
 use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{AuditOutcome, LossPlace, Standing};
-use watchscope_model::{Entry, EpochId, Event, Record, Seq, State, Text, Time};
+use watchscope_model::{Entry, Event, Record, Seq, State, Text, Time};
 use watchscope_timeline::format::{clock_ms, count, date, duration};
 use watchscope_timeline::words::event_words;
 
-use crate::by_hand::commands;
+use crate::by_hand::ByHand;
 use crate::taken::{Says, Taken};
 
 /// The most rows of a table; what is over is counted below it.
@@ -21,19 +21,31 @@ const MOST_LETTERS: usize = 400;
 
 /// A finding of the range.
 struct Found {
-    key: (EpochId, Text),
+    /// The place of its run, and by which it is known in it.
+    key: (usize, Text),
     since: Time,
     until: Option<Time>,
-    /// The last record of its run, if another one follows.
-    known_to: Option<Time>,
     code: String,
     name: String,
     summary: String,
     evidence: Vec<Seq>,
 }
 
+impl Found {
+    fn new(run: usize, since: Time, finding: &Finding) -> Self {
+        Self {
+            key: (run, finding.key()),
+            since,
+            until: None,
+            code: finding.code.to_string(),
+            name: finding.name.to_string(),
+            summary: finding.summary.clone(),
+            evidence: finding.evidence.clone(),
+        }
+    }
+}
+
 /// A line of the timeline.
-#[derive(Default)]
 struct Told {
     at: Time,
     run: usize,
@@ -55,54 +67,49 @@ struct Lines {
 /// If a frame cannot be read.
 pub fn markdown(taken: &Taken, says: &Says<'_>) -> Result<String, DecodeError> {
     let mut found = Vec::new();
-    let mut evidence = BTreeSet::new();
-    let mut seams = Vec::new();
-    let mut ended: Option<(usize, Time)> = None;
+    // When each run begins and ends.
+    let mut runs: Vec<(Time, Time)> = Vec::new();
     for (place, run) in taken.runs.iter().enumerate() {
-        let (mut began, mut last) = (None, None);
+        let mut times = None;
         run.read(|entry, state| {
-            if began.is_none() {
-                began = Some(entry.at());
-                note_standing(&run.epoch, state, &mut found);
-            }
-            last = Some(entry.at());
+            let (_, last) = times.get_or_insert_with(|| {
+                note_standing(place, state, &mut found);
+                (entry.at(), entry.at())
+            });
+            *last = entry.at();
             if let Entry::Record(record) = entry
                 && let Event::Finding(finding) = &record.event
             {
-                note(&run.epoch, record, finding, &mut found);
+                note(place, record, finding, &mut found);
             }
         })?;
-        if let (Some((before, end)), Some(began)) = (ended, began) {
-            seams.push((before, end, began));
-            let of_before = found.iter_mut().filter(|found| found.key.0 != run.epoch);
-            of_before.for_each(|found| found.known_to = found.known_to.or(Some(end)));
-        }
-        ended = last.map(|last| (place, last)).or(ended);
+        runs.push(times.unwrap_or((taken.from, taken.from)));
     }
+    let mut evidence = BTreeSet::new();
     for Found {
         key,
         evidence: seqs,
         ..
     } in &found
     {
-        evidence.extend(seqs.iter().map(|seq| (key.0.clone(), *seq)));
+        evidence.extend(seqs.iter().map(|seq| (key.0, *seq)));
     }
-    let mut told = Lines::default();
+    let (mut told, mut asked) = (Lines::default(), ByHand::default());
     for (place, run) in taken.runs.iter().enumerate() {
         run.read(|entry, state| {
-            if let Entry::Record(record) = entry
-                && (is_told(&record.event, state)
-                    || evidence.contains(&(run.epoch.clone(), record.seq)))
-            {
-                told.push(record, place);
+            if let Entry::Record(record) = entry {
+                asked.take(&record.event);
+                if is_told(&record.event, state) || evidence.contains(&(place, record.seq)) {
+                    told.push(record, place);
+                }
             }
         })?;
     }
     let mut out = String::new();
-    head(&mut out, taken, says)?;
-    findings(&mut out, &found);
-    timeline(&mut out, &told, &seams);
-    by_hand(&mut out, &commands(taken)?);
+    head(&mut out, taken, says);
+    findings(&mut out, &found, &runs);
+    timeline(&mut out, &told, &runs);
+    by_hand(&mut out, &asked.commands(taken)?);
     Ok(out)
 }
 
@@ -111,7 +118,7 @@ macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
 }
 
-fn head(out: &mut String, taken: &Taken, says: &Says<'_>) -> Result<(), DecodeError> {
+fn head(out: &mut String, taken: &Taken, says: &Says<'_>) {
     put!(out, "# {}\n", escaped(says.title));
     let (from, to) = (taken.from, taken.to);
     let lasted = duration(to.micros_since(from));
@@ -123,11 +130,12 @@ fn head(out: &mut String, taken: &Taken, says: &Says<'_>) -> Result<(), DecodeEr
         date(to),
         clock_ms(to)
     );
-    if let Some(cluster) = taken.end()?.cluster {
+    let of = taken.runs.last().map(|run| &run.run.of);
+    if let Some(cluster) = of.and_then(|of| of.cluster.as_ref()) {
         put!(
             out,
             "Cluster {}, Kubernetes {}, {}.\n",
-            escaped(&cluster.cluster),
+            escaped(&cluster.name),
             escaped(&cluster.version),
             escaped(&cluster.server)
         );
@@ -146,10 +154,10 @@ fn head(out: &mut String, taken: &Taken, says: &Says<'_>) -> Result<(), DecodeEr
             }
         );
     }
-    Ok(())
 }
 
-fn findings(out: &mut String, found: &[Found]) {
+/// `runs` says when each run begins and ends.
+fn findings(out: &mut String, found: &[Found], runs: &[(Time, Time)]) {
     put!(out, "## Findings\n");
     if found.is_empty() {
         put!(out, "None in this range.\n");
@@ -158,10 +166,13 @@ fn findings(out: &mut String, found: &[Found]) {
     put!(out, "| Since | Until | Code | What happened | Evidence |");
     put!(out, "|---|---|---|---|---|");
     for finding in found.iter().take(MOST_ROWS) {
-        let until = match (finding.until, finding.known_to) {
+        let run = finding.key.0;
+        let until = match (finding.until, runs.get(run)) {
             (Some(until), _) => clock_ms(until),
-            (None, Some(end)) => format!("not known after {}", clock_ms(end)),
-            (None, None) => "open at the end".to_owned(),
+            (None, Some((_, end))) if run + 1 < runs.len() => {
+                format!("not known after {}", clock_ms(*end))
+            }
+            (None, _) => "open at the end".to_owned(),
         };
         let seqs: Vec<String> = finding.evidence.iter().map(|seq| seq.to_string()).collect();
         put!(
@@ -177,9 +188,9 @@ fn findings(out: &mut String, found: &[Found]) {
     more(out, found.len());
 }
 
-fn timeline(out: &mut String, told: &Lines, seams: &[(usize, Time, Time)]) {
+fn timeline(out: &mut String, told: &Lines, runs: &[(Time, Time)]) {
     put!(out, "## Timeline\n");
-    if told.held.is_empty() && seams.is_empty() {
+    if told.held.is_empty() && runs.len() < 2 {
         put!(out, "Nothing but changes in this range.\n");
         return;
     }
@@ -195,23 +206,19 @@ fn timeline(out: &mut String, told: &Lines, seams: &[(usize, Time, Time)]) {
         let [place, words, seq] = cells;
         put!(out, "| {} | {place} | {words} | {seq} |", clock_ms(at));
     };
-    let mut seams = seams.iter().peekable();
-    let ended = Told {
-        run: usize::MAX,
-        ..Told::default()
-    };
-    for line in told.held.iter().chain([&ended]) {
-        while let Some((_, from, to)) = seams.next_if(|(run, ..)| *run < line.run) {
-            let words = format!(
-                "Nobody watched until {}, for {}: watchscope was restarted.",
-                clock_ms(*to),
-                duration(to.micros_since(*from))
-            );
-            row(out, *from, ["", &words, ""]);
-        }
-        if line.run != ended.run {
+    let mut held = told.held.iter().peekable();
+    for (place, (_, end)) in runs.iter().enumerate() {
+        while let Some(line) = held.next_if(|line| line.run == place) {
             let (place, words) = (escaped(&line.place), escaped(&line.words));
             row(out, line.at, [&place, &words, &line.seq.to_string()]);
+        }
+        if let Some((next, _)) = runs.get(place + 1) {
+            let words = format!(
+                "Nobody watched until {}, for {}: watchscope was restarted.",
+                clock_ms(*next),
+                duration(next.micros_since(*end))
+            );
+            row(out, *end, ["", &words, ""]);
         }
     }
     more(out, told.count);
@@ -240,25 +247,14 @@ fn more(out: &mut String, rows: usize) {
 }
 
 /// What a run's opening says to stand already.
-fn note_standing(epoch: &EpochId, state: &State, found: &mut Vec<Found>) {
-    for open in state.findings.values() {
-        let finding = &open.finding;
-        found.push(Found {
-            key: (epoch.clone(), finding.key()),
-            since: open.since.at,
-            until: None,
-            known_to: None,
-            code: finding.code.to_string(),
-            name: finding.name.to_string(),
-            summary: finding.summary.clone(),
-            evidence: finding.evidence.clone(),
-        });
-    }
+fn note_standing(run: usize, state: &State, found: &mut Vec<Found>) {
+    let standing = state.findings.values();
+    found.extend(standing.map(|open| Found::new(run, open.since.at, &open.finding)));
 }
 
 /// Takes in what a record says of a finding: one line for as long as it stands.
-fn note(epoch: &EpochId, record: &Record, finding: &Finding, found: &mut Vec<Found>) {
-    let key = (epoch.clone(), finding.key());
+fn note(run: usize, record: &Record, finding: &Finding, found: &mut Vec<Found>) {
+    let key = (run, finding.key());
     let mut known = found.iter_mut().rev();
     let known = known.find(|known| known.key == key && known.until.is_none());
     match known {
@@ -272,16 +268,10 @@ fn note(epoch: &EpochId, record: &Record, finding: &Finding, found: &mut Vec<Fou
             known.evidence.clone_from(&finding.evidence);
         }
         None if finding.state == Standing::Cleared => {}
-        None => found.push(Found {
-            key,
-            since: finding.since.unwrap_or(record.at),
-            until: None,
-            known_to: None,
-            code: finding.code.to_string(),
-            name: finding.name.to_string(),
-            summary: finding.summary.clone(),
-            evidence: finding.evidence.clone(),
-        }),
+        None => {
+            let since = finding.since.unwrap_or(record.at);
+            found.push(Found::new(run, since, finding));
+        }
     }
 }
 

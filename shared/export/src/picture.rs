@@ -3,7 +3,7 @@
 use watchscope_model::codec::DecodeError;
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_recording::{FrameSummarizer, Out};
-use watchscope_timeline::draw::{RECORDS, Ways};
+use watchscope_timeline::draw::Ways;
 use watchscope_timeline::picture::{Caption, SAVED_SCALE, lanes_width_px, saved};
 use watchscope_timeline::store::StoreError;
 use watchscope_timeline::svg::svg_of_width;
@@ -40,10 +40,11 @@ pub fn svg(
     let width_px = f64::from(size.width_px) / SAVED_SCALE;
     let view = View::between(taken.from, taken.to, lanes_width_px(width_px));
     let now = taken.to;
-    let most = Px::from_f64(f64::from(MOST_HEIGHT_PX) / SAVED_SCALE);
+    let drawn = |px: u32| Px::from_f64(f64::from(px) / SAVED_SCALE);
+    let (least, most) = (drawn(size.height_px), drawn(MOST_HEIGHT_PX));
     let mut lanes = Lanes::showing_all();
     lanes.shows_all = shows_all;
-    lanes.height = Some(Px::from_f64(f64::from(size.height_px) / SAVED_SCALE));
+    lanes.height = Some(least);
     let mut rows = lanes.rows(&store, &view, now);
     if rows.height > most && lanes.shows_all {
         lanes.shows_all = false;
@@ -51,20 +52,9 @@ pub fn svg(
         rows = lanes.rows(&store, &view, now);
     }
     let picture = Picture {
-        store: &store,
-        rows: &rows,
-        view: &view,
-        now,
-        connected: true,
-        top: Px::ZERO,
         height: rows.height.min(most),
-        selected: None,
-        record: None,
-        evidence: None,
-        lit: None,
-        marked: Default::default(),
         ways: Ways::Stopped,
-        records: Some(RECORDS),
+        ..Picture::new(&store, &rows, &view, now)
     };
     let version = taken.runs.last().map_or("", |run| &*run.run.of.watchscope);
     let caption = Caption {
@@ -72,7 +62,7 @@ pub fn svg(
         filter: "",
         version,
         zone_offset_min: says.zone_offset_min,
-        least_height: Px::from_f64(f64::from(size.height_px) / SAVED_SCALE),
+        least_height: least,
     };
     let scene = saved(&picture, &caption);
     Ok(svg_of_width(&scene, theme, size.width_px))
@@ -82,27 +72,27 @@ pub fn svg(
 fn store_of(taken: &Taken) -> Result<Store, StoreError> {
     let mut store = Store::new(BUDGET_BYTES);
     // The newest chapter comes first and live, as to a page; the others as its past.
-    let Some((last, newest)) = taken
-        .runs
-        .last()
-        .and_then(|run| Some((run, run.run.chapters.last()?)))
-    else {
+    let newest = taken.runs.last().and_then(|run| run.run.chapters.last());
+    let Some(newest) = newest else {
         return Ok(store);
     };
     store.snapshot(&newest.head)?;
     for segment in &newest.segments {
         store.segment(segment)?;
     }
-    for (order, run) in (0..).zip(&taken.runs) {
-        let is_last = std::ptr::eq(run, last);
+    let last = taken.runs.len() - 1;
+    for (place, run) in taken.runs.iter().enumerate() {
         let entries: Result<Vec<CatalogueEntry>, DecodeError> =
             run.run.chapters.iter().map(listed).collect();
-        let order = if is_last { u64::MAX } else { order };
+        let order = if place == last {
+            u64::MAX
+        } else {
+            place as u64
+        };
         store.list(&run.log, &run.epoch, order, entries?);
-        for chapter in &run.run.chapters {
-            if !(is_last && std::ptr::eq(chapter, newest)) {
-                store.chapter(&frames(chapter))?;
-            }
+        let chapters = run.run.chapters.iter();
+        for chapter in chapters.filter(|chapter| !std::ptr::eq(*chapter, newest)) {
+            store.chapter(&frames(chapter))?;
         }
     }
     Ok(store)

@@ -7,6 +7,7 @@ use watchscope_model::codec::DecodeError;
 use watchscope_model::event::Finding;
 use watchscope_model::{Entry, EpochId, Event, LogId, Record, Seq, State, Time, WatchName};
 use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch};
+use watchscope_timeline::picture;
 
 /// What all forms of an export say of it.
 #[derive(Clone, Copy, Debug)]
@@ -117,18 +118,7 @@ impl Taken {
             .filter_map(|watch| watch.namespace.as_deref())
             .collect();
         let namespaces: Vec<&str> = namespaces.into_iter().collect();
-        match namespaces[..] {
-            [] => format!("Watches of {cluster}"),
-            _ => format!("Watches of {} in {cluster}", namespaces.join(", ")),
-        }
-    }
-
-    /// The fold at the end of the last run.
-    pub(crate) fn end(&self) -> Result<State, DecodeError> {
-        match self.runs.last() {
-            Some(run) => run.read(|_, _| {}),
-            None => Ok(State::default()),
-        }
+        picture::title(&namespaces.join(", "), cluster)
     }
 }
 
@@ -149,9 +139,8 @@ impl TakenRun {
         Some((first, kept.last().map_or(last, |&(_, last)| last)))
     }
 
-    /// Reads its records; `take` gets the fold before each. Returns the fold behind the last.
-    pub(crate) fn read(&self, mut take: impl FnMut(&Entry, &State)) -> Result<State, DecodeError> {
-        let mut end = State::default();
+    /// Reads its records; `take` gets the fold before each.
+    pub(crate) fn read(&self, mut take: impl FnMut(&Entry, &State)) -> Result<(), DecodeError> {
         for chapter in &self.run.chapters {
             let (mut reader, opening) = ChapterReader::open(&chapter.head)?;
             let mut state = opening.state;
@@ -164,15 +153,15 @@ impl TakenRun {
                     }
                 }
             }
-            end = state;
         }
-        Ok(end)
+        Ok(())
     }
 }
 
 /// A chapter's frames, one behind the other.
 pub(crate) fn frames(chapter: &Out) -> Vec<u8> {
-    let segments = chapter.segments.iter().map(Vec::as_slice);
-    let all = std::iter::once(chapter.head.as_slice()).chain(segments);
-    all.flatten().copied().collect()
+    let mut frames = chapter.head.clone();
+    let segments = &chapter.segments;
+    segments.iter().for_each(|segment| frames.extend(segment));
+    frames
 }

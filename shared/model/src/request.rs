@@ -11,6 +11,32 @@ pub const ACCEPT_METADATA: &str =
 pub const ACCEPT_METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
+/// The path of a collection: that of a namespace, or of all.
+#[must_use]
+pub fn collection_path(
+    group: &str,
+    version: &str,
+    namespace: Option<&str>,
+    resource: &str,
+) -> String {
+    let mut path = if group.is_empty() {
+        "/api/".to_owned()
+    } else {
+        let mut path = "/apis/".to_owned();
+        percent_encode(group, &mut path);
+        path.push('/');
+        path
+    };
+    percent_encode(version, &mut path);
+    if let Some(namespace) = namespace {
+        path.push_str("/namespaces/");
+        percent_encode(namespace, &mut path);
+    }
+    path.push('/');
+    percent_encode(resource, &mut path);
+    path
+}
+
 /// Appends a text for a path or query: all but RFC 3986's unreserved characters is encoded.
 pub fn percent_encode(text: &str, out: &mut String) {
     for byte in text.bytes() {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use watchscope_model::event::WatchStarted;
 use watchscope_model::options::{ListOptions, VersionMatch};
 use watchscope_model::request::{
-    ACCEPT_METADATA, ACCEPT_METADATA_LIST, ACCEPT_WHOLE, percent_encode,
+    ACCEPT_METADATA, ACCEPT_METADATA_LIST, ACCEPT_WHOLE, collection_path,
 };
 use watchscope_model::{ResourceVersion, Text, WatchName};
 
@@ -135,18 +135,8 @@ impl WatchSpec {
 
     /// The collection's path in an API version.
     fn path(&self, version: &str) -> Text {
-        let mut path = if self.group.is_empty() {
-            format!("/api/{version}/")
-        } else {
-            format!("/apis/{}/{version}/", self.group)
-        };
-        if let Some(namespace) = &self.namespace {
-            path.push_str("namespaces/");
-            percent_encode(namespace, &mut path);
-            path.push('/');
-        }
-        path.push_str(&self.resource);
-        path.into()
+        let namespace = self.namespace.as_deref();
+        collection_path(&self.group, version, namespace, &self.resource).into()
     }
 
     /// The options of a watch.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 use watchscope_log::{FileRun, MAX_NAME_BYTES, MAX_RUNS, Recording, Ring};
 use watchscope_model::codec::DecodeError;
+use watchscope_model::summary::Summary;
 use watchscope_model::{EpochId, Seq, Time};
 use watchscope_recording::{Chapter, ChapterEntry, Contents};
 use watchscope_timeline::store::MOST_AT_ONCE;
@@ -119,6 +120,13 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
+    /// What the files list of all chapters that have records, run by run.
+    pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
+        let chapters = self.runs.iter().flat_map(|run| self.chapters(run));
+        let summaries = chapters.map(|(_, entry)| &entry.summary);
+        summaries.filter(|summary| summary.records() > 0)
+    }
+
     /// The last record of a run that the files list.
     #[must_use]
     pub fn last(&self, run: &Run) -> Seq {
@@ -195,10 +203,10 @@ impl<F: Recorded> JoinedFiles<F> {
     pub fn recording(&self, name: &str) -> Option<Recording> {
         let (from, to) = self.times()?;
         Some(Recording {
-            is_judged_again: false,
             name: name.into(),
             from,
             to,
+            is_judged_again: false,
         })
     }
 
@@ -233,12 +241,10 @@ impl<F: Recorded> JoinedFiles<F> {
 
     /// The time of the first record that is shown at once, and of the last.
     fn times(&self) -> Option<(Time, Time)> {
-        let mut times = Vec::new();
-        for run in &self.runs {
-            let chapters = self.chapters(run).map(|(_, entry)| &entry.summary);
-            let with_records = chapters.filter(|summary| summary.records() > 0);
-            times.extend(with_records.map(|summary| (summary.first_at, summary.last_at)));
-        }
+        let times = self.summaries();
+        let times: Vec<_> = times
+            .map(|summary| (summary.first_at, summary.last_at))
+            .collect();
         let from = times.iter().rev().take(MOST_AT_ONCE).map(|(from, _)| *from);
         let to = times.iter().map(|(_, to)| *to).max()?;
         Some((from.min()?, to))

@@ -83,6 +83,29 @@ pub struct Picture<'a> {
     pub records: Option<&'a Records>,
 }
 
+impl<'a> Picture<'a> {
+    /// All of some rows, in which nothing is selected or marked, with all ways.
+    #[must_use]
+    pub fn new(store: &'a Store, rows: &'a Rows, view: &'a View, now: Time) -> Self {
+        Self {
+            store,
+            rows,
+            view,
+            now,
+            connected: true,
+            top: Px::ZERO,
+            height: rows.height,
+            selected: None,
+            record: None,
+            evidence: None,
+            lit: None,
+            marked: Marked::default(),
+            ways: Ways::All,
+            records: Some(RECORDS),
+        }
+    }
+}
+
 /// Which ways of writes through the layers of a simulated cluster are drawn, besides that of the selected write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {

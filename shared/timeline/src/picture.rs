@@ -11,7 +11,7 @@ use crate::format::{clock, count, date, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Area, Hatch, Primitive, Px, Scene, Stroke, TextLine};
-use crate::store::{Coverage, Stretch};
+use crate::store::Coverage;
 use crate::tokens::Token;
 
 /// How much larger than on the page a saved picture is drawn, so that it survives half its width.
@@ -51,10 +51,20 @@ const LEGEND_INSET: Px = Px::whole(6);
 /// Width of the tree in a small picture; the lanes are as wide as the view.
 pub const SMALL_TREE_WIDTH: Px = Px::whole(176);
 
-/// How wide the lanes of a picture are that is so wide.
+/// The width of the lanes in a picture of `width_px`.
 #[must_use]
 pub fn lanes_width_px(width_px: f64) -> f64 {
     width_px - (EDGE + EDGE + TREE_WIDTH).to_f64()
+}
+
+/// The title of a picture to which nobody gave another.
+#[must_use]
+pub fn title(namespaces: &str, cluster: &str) -> String {
+    if namespaces.is_empty() {
+        format!("Watches of {cluster}")
+    } else {
+        format!("Watches of {namespaces} in {cluster}")
+    }
 }
 
 /// Draws the picture to save: `picture` is the view on screen.
@@ -397,22 +407,22 @@ impl Page {
             hidden => format!("{} by the filter", count(hidden as u64, "lane")),
         };
         let scale = format!("1 px = {}", duration(view.us_per_px as i64));
-        let mut facts = vec![
-            ("Gaps", losses.gaps, losses.gaps_ink),
-            ("Lost by watchscope", losses.own, Token::Text1),
-            ("Not loaded", losses.unknown, Token::Text1),
-            ("Lanes not shown", unseen, Token::Text1),
-            ("Lanes hidden", hidden, Token::Text1),
-            ("Scale", scale, Token::Text1),
+        let fact = |label, value| Some((label, value, Token::Text1));
+        let facts = [
+            Some(("Gaps", losses.gaps, losses.gaps_ink)),
+            losses
+                .unwatched
+                .and_then(|lasted| fact("Nobody watched", lasted)),
+            fact("Lost by watchscope", losses.own),
+            fact("Not loaded", losses.unknown),
+            losses
+                .withheld
+                .and_then(|left_out| fact("Left out", left_out)),
+            fact("Lanes not shown", unseen),
+            fact("Lanes hidden", hidden),
+            fact("Scale", scale),
         ];
-        let unwatched = losses
-            .unwatched
-            .map(|lasted| ("Nobody watched", lasted, Token::Text1));
-        let withheld = losses
-            .withheld
-            .map(|left_out| ("Left out", left_out, Token::Text1));
-        facts.splice(1..1, unwatched);
-        facts.splice(facts.len() - 3..facts.len() - 3, withheld);
+        let facts: Vec<(&str, String, Token)> = facts.into_iter().flatten().collect();
         // As wide as the longest value needs; a face may be wider than reckoned.
         let value_width = |value: &str| spared(text_width(value, 11, 600));
         let widest = facts.iter().map(|(_, value, _)| value_width(value)).max();
@@ -468,7 +478,8 @@ impl Page {
             } else {
                 Px::ZERO
             };
-        let name = shortened(&format!("{}{}", row.prefix, row.name), room, weight);
+        let name = format!("{}{}", row.prefix, row.name);
+        let name = shortened(&name, room, weight, Cut::Middle);
         self.text(x, baseline, name, look);
         if let Some((glyph, ink)) = row.mark {
             let x = right - Px::whole(20) - spared(count_width);
@@ -574,7 +585,7 @@ impl Page {
             };
             self.text(EDGE + FINDING_CODE, y, &*finding.code, code);
             let room = width - EDGE - EDGE - FINDING_WORDS;
-            let words = cut(&finding.words, room);
+            let words = shortened(&finding.words, room, 400, Cut::End);
             self.text(EDGE + FINDING_WORDS, y, words, Look::small(Token::Text1));
         }
         if let Some(more @ 1..) = findings.len().checked_sub(FINDINGS_MOST) {
@@ -672,46 +683,46 @@ fn height_of_findings(findings: &[Listed]) -> Px {
     FINDING_HEADING + Px::whole(FINDING_LINE * lines as i32 + 4)
 }
 
-/// A sentence cut at its end so that it fits.
-fn cut(text: &str, room: Px) -> String {
-    let fits = |text: &str| spared(text_width(text, 11, 400)) <= room;
-    if fits(text) {
-        return text.to_owned();
-    }
-    let letters: Vec<char> = text.chars().collect();
-    let is_short = |kept: &usize| {
-        let cut: String = letters[..*kept].iter().chain(['…'].iter()).collect();
-        fits(&cut)
-    };
-    let lengths: Vec<usize> = (0..letters.len()).collect();
-    let kept = lengths.partition_point(is_short).saturating_sub(1);
-    letters[..kept].iter().chain(['…'].iter()).collect()
-}
-
 /// A reckoned width with what wide faces need on top.
 fn spared(width: Px) -> Px {
     width + Px(width.0 / 4)
 }
 
-/// A name cut at its middle so that it fits.
-fn shortened(name: &str, room: Px, weight: u16) -> String {
-    let text_width = |text: &str, size, weight| spared(text_width(text, size, weight));
-    if text_width(name, 11, weight) <= room {
-        return name.to_string();
+/// Where a text is cut that has too little room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// A name: both its ends say which it is.
+    Middle,
+    /// A sentence.
+    End,
+}
+
+/// A text cut so that it fits.
+fn shortened(text: &str, room: Px, weight: u16, at: Cut) -> String {
+    let fits = |text: &str| spared(text_width(text, 11, weight)) <= room;
+    if fits(text) {
+        return text.to_owned();
     }
-    let letters: Vec<char> = name.chars().collect();
-    for kept in (2..letters.len()).rev() {
-        let (head, tail) = (kept - kept / 2, kept / 2);
-        let cut: String = letters[..head]
-            .iter()
-            .chain(['…'].iter())
-            .chain(letters[letters.len() - tail..].iter())
-            .collect();
-        if text_width(&cut, 11, weight) <= room {
-            return cut;
+    let letters: Vec<char> = text.chars().collect();
+    let keeping = |kept: usize| -> String {
+        let tail = if at == Cut::Middle { kept / 2 } else { 0 };
+        let (head, tail) = (&letters[..kept - tail], &letters[letters.len() - tail..]);
+        head.iter().chain(&['…']).chain(tail).collect()
+    };
+    // The more is kept, the wider it is: the most that fits is found by halves.
+    let (mut fitting, mut too_many) = (1, letters.len());
+    while fitting + 1 < too_many {
+        let kept = usize::midpoint(fitting, too_many);
+        if fits(&keeping(kept)) {
+            fitting = kept;
+        } else {
+            too_many = kept;
         }
     }
-    "…".to_string()
+    match fitting {
+        1 => "…".to_owned(),
+        kept => keeping(kept),
+    }
 }
 
 fn zone_words(offset_min: i32) -> String {
@@ -740,12 +751,6 @@ struct Losses {
     unknown: String,
 }
 
-/// How much of a stretch lies within another, in microseconds.
-fn within_us(stretch: &Stretch, (from, to): (Time, Time)) -> i64 {
-    let (begin, end) = (stretch.from.max(from), stretch.to.min(to));
-    end.micros_since(begin).max(0)
-}
-
 fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
     let within = |at: Time| at >= from && at <= to;
     let epochs = picture.store.epochs().iter();
@@ -766,16 +771,16 @@ fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
     }
     let gaps = picture.store.gaps(from, to, picture.now);
     let coverage = picture.store.coverage(picture.now);
-    let unknown_us: i64 = coverage
-        .iter()
-        .filter(|stretch| !matches!(stretch.coverage, Coverage::Loaded | Coverage::Seam))
-        .map(|stretch| within_us(stretch, (from, to)))
-        .sum();
-    let seams_us: i64 = coverage
-        .iter()
-        .filter(|stretch| stretch.coverage == Coverage::Seam)
-        .map(|stretch| within_us(stretch, (from, to)))
-        .sum();
+    let lasting_us = |is: fn(Coverage) -> bool| -> i64 {
+        let stretches = coverage.iter().filter(|stretch| is(stretch.coverage));
+        let within = stretches.map(|stretch| {
+            let (begin, end) = (stretch.from.max(from), stretch.to.min(to));
+            end.micros_since(begin).max(0)
+        });
+        within.sum()
+    };
+    let unknown_us = lasting_us(|is| !matches!(is, Coverage::Loaded | Coverage::Seam));
+    let seams_us = lasting_us(|is| is == Coverage::Seam);
     Losses {
         gaps: match gaps.total() {
             0 => "none".to_string(),

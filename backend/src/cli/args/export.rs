@@ -8,6 +8,8 @@ use watchscope_export::Size;
 use watchscope_model::Time;
 use watchscope_timeline::Theme;
 
+use super::recordings::RecordingsArgs;
+
 /// Microseconds of a day.
 const DAY_US: i64 = 86_400_000_000;
 /// The smallest and the largest side of a picture, in px.
@@ -18,9 +20,9 @@ const ZONE_MOST_MIN: i32 = 18 * 60;
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Recordings, and folders of them, of one log
-    #[arg(required = true, value_name = "FILE|FOLDER")]
-    pub(crate) files: Vec<PathBuf>,
+    /// Which recordings.
+    #[command(flatten)]
+    pub(crate) recordings: RecordingsArgs,
     /// File to write; its ending says what it becomes: svg, png, md, csv, jsonl or wscope. May be given several times
     #[arg(short, long, value_name = "FILE", required = true)]
     pub(crate) out: Vec<PathBuf>,
@@ -41,9 +43,6 @@ pub(crate) struct ExportArgs {
         default_value = "expanded"
     )]
     pub(crate) lanes: Vec<String>,
-    /// Of recordings of several logs, the one to export
-    #[arg(long, env = "WATCHSCOPE_LOG", value_name = "NAME")]
-    pub(crate) log: Option<String>,
     /// How the picture is to look and what it says.
     #[command(flatten)]
     pub(crate) picture: PictureArgs,

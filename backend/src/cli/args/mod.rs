@@ -4,6 +4,7 @@ mod cluster;
 mod export;
 mod history;
 mod listen;
+mod recordings;
 mod values;
 
 use std::net::SocketAddr;
@@ -15,9 +16,10 @@ use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(super) use self::cluster::{
     AuditLevelArgs, ClusterArgs, EVERYTHING, MemoryArgs, Redact, SimulatedArgs, WhatArgs,
 };
-pub(super) use self::export::{ExportArgs, PictureArgs};
+pub(super) use self::export::ExportArgs;
 use self::history::HistoryArgs;
 pub(super) use self::listen::ListenArgs;
+use self::recordings::RecordingsArgs;
 use self::values::{duration, port};
 use crate::web::listen::address;
 
@@ -169,12 +171,9 @@ pub(super) enum Command {
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
-    /// Recordings, and folders of them, of one log
-    #[arg(required = true, value_name = "FILE|FOLDER")]
-    pub(super) files: Vec<PathBuf>,
-    /// Of recordings of several logs, the one to show
-    #[arg(long, env = "WATCHSCOPE_LOG", value_name = "NAME")]
-    pub(super) log: Option<String>,
+    /// Which recordings.
+    #[command(flatten)]
+    pub(super) recordings: RecordingsArgs,
     /// Whose findings to show: those recorded, or those of a diagnosis that runs anew
     #[arg(
         long,

@@ -3,7 +3,7 @@
 use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
-use watchscope_timeline::picture::{Caption, saved};
+use watchscope_timeline::picture::{Caption, saved, title};
 use watchscope_timeline::{Px, Theme, Token, format};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
@@ -31,10 +31,7 @@ pub(super) fn save_picture() {
 fn paint(model: &Model) -> Option<()> {
     let now = model.pen();
     let summary = &model.shown.summary;
-    let title = match (summary.namespaces.as_str(), summary.cluster.as_str()) {
-        ("", cluster) => format!("Watches of {cluster}"),
-        (namespaces, cluster) => format!("Watches of {namespaces} in {cluster}"),
-    };
+    let title = title(&summary.namespaces, &summary.cluster);
     let version = model
         .link
         .welcome

@@ -198,20 +198,8 @@ pub fn display_list(store: &Store, (from, to): (Time, Time)) -> String {
     let view = View::between(from.plus_micros(-500_000), to.plus_micros(500_000), 1_600.0);
     let rows = Lanes::default().rows(store, &view, to);
     let scene = watchscope_timeline::draw::lanes(&Picture {
-        store,
-        rows: &rows,
-        view: &view,
-        now: to,
-        connected: true,
-        top: Px::ZERO,
         height: rows.height.max(Px::whole(60)),
-        selected: None,
-        record: None,
-        evidence: None,
-        lit: None,
-        marked: Default::default(),
-        ways: watchscope_timeline::draw::Ways::All,
-        records: Some(watchscope_timeline::draw::RECORDS),
+        ..Picture::new(store, &rows, &view, to)
     });
     scene.dump()
 }

@@ -7,7 +7,7 @@ use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside, State, Time};
 use watchscope_scenarios::lessons::{Found, Lesson, Run, Sought, Stage, lesson, lessons};
-use watchscope_timeline::draw::{self, RECORDS, Ways};
+use watchscope_timeline::draw::{self, RECORDS};
 use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::scene::{Step, TextLine};
 use watchscope_timeline::{Glyph, Lanes, Picture, Primitive, Px, Rows, Scene, Store, Token, View};
@@ -133,22 +133,7 @@ impl Shown {
         lanes.records = Some(RECORDS);
         let now = stage.now();
         let rows = lanes.rows(&store, &view, now);
-        let scene = draw::lanes(&Picture {
-            store: &store,
-            rows: &rows,
-            view: &view,
-            now,
-            connected: true,
-            top: Px::ZERO,
-            height: rows.height,
-            selected: None,
-            record: None,
-            evidence: None,
-            lit: None,
-            marked: Default::default(),
-            ways: Ways::All,
-            records: Some(RECORDS),
-        });
+        let scene = draw::lanes(&Picture::new(&store, &rows, &view, now));
         Self {
             title: format!("{}: {}", lesson.name, passage.title),
             rows,

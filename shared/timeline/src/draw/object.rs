@@ -86,7 +86,8 @@ impl Drawer<'_> {
         if x > self.width + SPILL || x < -SPILL {
             return;
         }
-        if seam.differs == Some(Differs::Removed) {
+        let is_gone = seam.differs == Some(Differs::Removed);
+        if is_gone {
             let ground = self.ground(row);
             let mark = GlyphMark::new(Glyph::DeletedInferred, x, mid, row.glyph_size, ground);
             let target = Target::Record(record(epoch, seam.list.seq));
@@ -94,30 +95,17 @@ impl Drawer<'_> {
         }
         let forms = forms.map(str::to_owned);
         let look = TextLook::plain(Token::Text3).over(self.ground(row));
-        // Words about what is gone stand on no later life.
-        let lives = trace
-            .objects
-            .get(object.0 as usize)
-            .map(|object| &object.lives);
-        let later = lives.into_iter().flat_map(|lives| lives.all());
-        let next = later
-            .map(|life| life.start.at)
-            .filter(|&at| at > seam.list.at)
-            .min();
-        let is_gone = seam.differs == Some(Differs::Removed);
-        let end = match next.filter(|_| is_gone) {
-            Some(next) => (self.x(next) - Px::whole(8)).min(self.end_x),
-            None => self.end_x,
-        };
+        let mut xs = (x + Px::whole(10), self.end_x);
+        let object = trace.objects.get(object.0 as usize).filter(|_| is_gone);
+        if let Some(object) = object {
+            // Words about what is gone stand on no later life.
+            let starts = object.lives.all().iter().map(|life| life.start.at);
+            let next = starts.filter(|&at| at > seam.list.at).min();
+            let end = next.map(|next| self.x(next) - Px::whole(8));
+            xs.1 = end.map_or(xs.1, |end| end.min(xs.1));
+        }
         let y = mid + Px::whole(4);
-        let label = Label::new(
-            Rank::List,
-            Layer::Change,
-            forms,
-            look,
-            y,
-            (x + Px::whole(10), end),
-        );
+        let label = Label::new(Rank::List, Layer::Change, forms, look, y, xs);
         self.label(label.reaching(REACH));
     }
 

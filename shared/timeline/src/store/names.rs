@@ -21,9 +21,8 @@ pub(crate) struct Names {
     objects: Vec<ObjectNames>,
     /// What was met lately: found without looking at the names, which takes a quarter of the time of a chapter. The newer of
     /// two with the same place stays.
+    /// Empty but between [`await_many`](Self::await_many) and [`settle`](Self::settle), which puts new names in order.
     lately: Vec<Option<Met>>,
-    /// Whether new names wait for [`settle`](Self::settle) to be put in order.
-    waits: bool,
     servers: Vec<Text>,
     server_order: Vec<ServerId>,
 }
@@ -92,13 +91,11 @@ impl Names {
 
     /// Many names may follow: they are put in order all at once, which is to be done before the order is asked for.
     pub(crate) fn await_many(&mut self) {
-        self.waits = true;
         self.lately.resize_with(LATELY, || None);
     }
 
     /// Puts in order what came since.
     pub(crate) fn settle(&mut self) {
-        self.waits = false;
         // Another chapter has objects of its own.
         self.lately.clear();
         self.objects.iter_mut().for_each(ObjectNames::settle);
@@ -106,9 +103,6 @@ impl Names {
 
     /// The number of an object's place in a watch, given if it is new.
     pub(crate) fn object(&mut self, watch: WatchId, object: &Arc<Object>) -> ObjectId {
-        if !self.waits {
-            return self.object_by_name(watch, object);
-        }
         // Objects lie at least 16 bytes apart.
         let address = Arc::as_ptr(object).addr() >> 4;
         let place = (address ^ (watch.0 as usize).wrapping_mul(977)) & (LATELY - 1);
@@ -136,7 +130,7 @@ impl Names {
             return ObjectId(known as u32);
         }
         let id = ObjectId(names.places.len() as u32);
-        if self.waits {
+        if !self.lately.is_empty() {
             names.order.push(id);
         } else {
             let at = names

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use watchscope_model::event::{ListComplete, WatchStopped};
-use watchscope_model::fold::Objects;
+use watchscope_model::fold::{Moment, Objects};
 use watchscope_model::vocabulary::Phase;
 use watchscope_model::{Entry, Event, Object, Seq, State, Time, WatchName};
 
-use super::parts::{Compared, Differs, ListMark, OverSeam};
+use super::parts::{Compared, Differs, OverSeam};
 use super::{Epoch, Store};
 use crate::id::{ObjectId, WatchId};
 
@@ -33,9 +33,9 @@ impl Store {
             let Some(end) = before.held_at_end() else {
                 continue;
             };
-            for (watch, seq) in lists {
+            for (watch, list) in lists {
                 let name = self.names.watch_name(watch).clone();
-                let state = after.state_at(seq);
+                let state = after.state_at(list.seq);
                 let listed = state.as_ref().and_then(|state| held(state, &name));
                 let both = end.get(&name).zip(listed);
                 let number = |object: &_| self.names.object(watch, object);
@@ -49,32 +49,21 @@ impl Store {
     /// run before it.
     #[must_use]
     pub fn lacks_before_seam(&self, left: Time, right: Time) -> Option<(Time, Time)> {
-        let mut pairs = self.epochs.windows(2).rev();
-        pairs.find_map(|pair| {
-            let [before, after] = pair else {
-                return None;
-            };
-            let ends = before.end_to_load()?;
-            let is_wanted = after
-                .uncompared_lists(before.number)
-                .into_iter()
-                .any(|(watch, _)| {
-                    let list = after.first_list(watch);
-                    list.is_some_and(|list| (left..=right).contains(&list.moment.at))
-                });
-            let is_same_cluster = !before.is_of_another_cluster(after);
-            (is_wanted && is_same_cluster).then(|| (ends.plus_micros(-1), ends))
+        let mut pairs = self.epochs.iter().zip(self.epochs.iter().skip(1)).rev();
+        pairs.find_map(|(before, after)| {
+            let ends = before.end_to_load_for(after)?;
+            let lists = after.uncompared_lists(before.number);
+            let mut times = lists.iter().map(|(_, list)| list.at);
+            let is_wanted = times.any(|at| (left..=right).contains(&at));
+            is_wanted.then(|| (ends.plus_micros(-1), ends))
         })
     }
 
     /// Whether the end of the run before this one is at the server, and not here yet.
     pub(crate) fn is_to_load_before(&self, run: u32) -> bool {
-        let mut pairs = self.epochs.windows(2);
-        pairs.any(|pair| {
-            matches!(pair, [before, after] if after.number == run
-                && before.end_to_load().is_some()
-                && !before.is_of_another_cluster(after))
-        })
+        let mut pairs = self.epochs.iter().zip(self.epochs.iter().skip(1));
+        let pair = pairs.find(|(_, after)| after.number == run);
+        pair.is_some_and(|(before, after)| before.end_to_load_for(after).is_some())
     }
 }
 
@@ -95,7 +84,7 @@ impl Epoch {
     }
 
     /// The first list of each watch that is loaded from the begin of the run on, and not compared with this run.
-    fn uncompared_lists(&self, before: u32) -> Vec<(WatchId, Seq)> {
+    fn uncompared_lists(&self, before: u32) -> Vec<(WatchId, Moment)> {
         let watches = (0..).map(WatchId).zip(&self.trace.watches);
         let first = watches.filter_map(|(id, watch)| {
             let list = watch.as_ref()?.lists.first()?;
@@ -103,23 +92,18 @@ impl Epoch {
                 .compared
                 .as_ref()
                 .is_none_or(|(with, _)| *with != before);
-            (is_new && !list.relist).then_some((id, list.moment.seq))
+            (is_new && !list.relist).then_some((id, list.moment))
         });
         first
-            .filter(|(_, seq)| self.has_all(Seq(1), *seq))
+            .filter(|(_, list)| self.has_all(Seq(1), list.seq))
             .collect()
     }
 
-    fn first_list(&self, watch: WatchId) -> Option<&ListMark> {
-        let watch = self.trace.watches.get(watch.0 as usize)?.as_ref()?;
-        watch.lists.first()
-    }
-
-    /// When its last record was taken, if the server has it and it is not here.
-    fn end_to_load(&self) -> Option<Time> {
+    /// When its last record was taken, if the server has it, it is not here, and the next run can be compared with it.
+    fn end_to_load_for(&self, after: &Self) -> Option<Time> {
         let last = &self.catalogue.last()?.summary;
         let is_to_load = self.is_kept(last.last) && !self.has_record(last.last);
-        is_to_load.then_some(last.last_at)
+        (is_to_load && !self.is_of_another_cluster(after)).then_some(last.last_at)
     }
 
     fn set_compared(&mut self, watch: WatchId, compared: Compared) {

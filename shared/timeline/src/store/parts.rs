@@ -229,8 +229,10 @@ impl LossMark {
     /// Whether records of the log are lost. A body that made room, a frame nobody could read and what an extract leaves out on
     /// purpose are none.
     pub(crate) fn is_own(&self) -> bool {
-        let is_no_record = matches!(self.place, LossPlace::Body | LossPlace::Frame);
-        !is_no_record && self.place != LossPlace::Withheld
+        !matches!(
+            self.place,
+            LossPlace::Body | LossPlace::Frame | LossPlace::Withheld
+        )
     }
 }
 

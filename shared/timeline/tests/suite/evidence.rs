@@ -73,20 +73,9 @@ fn draw(
     let view = View::between(at(0.0), at(40.0), 400.0);
     let rows = lanes.rows(store, &view, at(40.0));
     let scene = watchscope_timeline::draw::lanes(&Picture {
-        store,
-        rows: &rows,
-        view: &view,
-        now: at(40.0),
-        connected: true,
-        top: Px::ZERO,
-        height: rows.height,
-        selected: None,
-        record: None,
         evidence,
         lit,
-        marked: Default::default(),
-        ways: watchscope_timeline::draw::Ways::All,
-        records: Some(watchscope_timeline::draw::RECORDS),
+        ..Picture::new(store, &rows, &view, at(40.0))
     });
     (rows, scene)
 }

@@ -361,20 +361,10 @@ fn drawn_by(store: &Store, view: &View, record: Option<RecordId>, ways: Ways) ->
     let now = at(40.0);
     let rows = lanes.rows(store, view, now);
     let picture = Picture {
-        store,
-        rows: &rows,
-        view,
-        now,
-        connected: true,
-        top: Px::ZERO,
         height: Px::whole(600),
-        selected: None,
         record,
-        evidence: None,
-        lit: None,
-        marked: Default::default(),
         ways,
-        records: Some(RECORDS),
+        ..Picture::new(store, &rows, view, now)
     };
     let scene = draw::lanes(&picture);
     (rows, scene)

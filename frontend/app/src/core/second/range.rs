@@ -100,20 +100,8 @@ impl Model {
         self.set_view(View::between(from, to, self.view.width_px));
     }
 
-    /// Has the end of the run before loaded where a first list in view is to be compared with it.
-    fn load_before_seam(&mut self) {
-        let wanted = self
-            .store
-            .lacks_before_seam(self.view.left(), self.view.right());
-        if wanted.is_some() && wanted != self.link.also_loads {
-            self.changed();
-        }
-        self.link.also_loads = wanted;
-    }
-
     /// Writes what is in the marked range.
     pub(super) fn publish_range(&mut self, now: Time) {
-        self.load_before_seam();
         let Some((from, to)) = self.marked.range else {
             self.shown.range = None;
             return;

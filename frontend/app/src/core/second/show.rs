@@ -21,6 +21,7 @@ impl Model {
     pub fn publish(&mut self, now: Time) {
         self.recall_muted();
         self.follow_check();
+        self.load_before_seam();
         self.publish_range(now);
         self.publish_replay();
         self.follow_evidence();

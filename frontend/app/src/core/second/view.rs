@@ -10,6 +10,17 @@ use crate::input::gesture::{Gesture, Pointer};
 use crate::input::keys::Action;
 
 impl Model {
+    /// Has the end of the run before loaded where a first list in view is to be compared with it.
+    pub(super) fn load_before_seam(&mut self) {
+        let wanted = self
+            .store
+            .lacks_before_seam(self.view.left(), self.view.right());
+        if wanted.is_some() && wanted != self.link.also_loads {
+            self.changed();
+        }
+        self.link.also_loads = wanted;
+    }
+
     /// Shows another stretch of time.
     pub(super) fn set_view(&mut self, view: View) {
         let followed = self.view.following;

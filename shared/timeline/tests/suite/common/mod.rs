@@ -520,19 +520,7 @@ pub fn picture(store: &Store, lanes: &mut Lanes, view: &View, now: Time) -> (Row
 /// A picture of all rows, in which nothing is selected or marked.
 pub fn picture_of<'a>(store: &'a Store, rows: &'a Rows, view: &'a View, now: Time) -> Picture<'a> {
     Picture {
-        store,
-        rows,
-        view,
-        now,
-        connected: true,
-        top: Px::ZERO,
         height: rows.height.max(Px::whole(60)),
-        selected: None,
-        record: None,
-        evidence: None,
-        lit: None,
-        marked: Default::default(),
-        ways: watchscope_timeline::draw::Ways::All,
-        records: Some(watchscope_timeline::draw::RECORDS),
+        ..Picture::new(store, rows, view, now)
     }
 }

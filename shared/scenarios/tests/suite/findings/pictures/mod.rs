@@ -8,10 +8,10 @@ use watchscope_model::{Event, InsideRecord, Record, State, Time};
 use watchscope_scenarios::Run;
 use watchscope_scenarios::catalogue::Row;
 use watchscope_scenarios::catalogue::finds::Finds;
-use watchscope_timeline::draw::RECORDS;
+use watchscope_timeline::draw::{RECORDS, Ways};
 use watchscope_timeline::picture::small;
 use watchscope_timeline::svg::svg;
-use watchscope_timeline::{LaneId, Lanes, Picture, Px, Store, Theme, View};
+use watchscope_timeline::{LaneId, Lanes, Picture, Store, Theme, View};
 
 use self::shot::Shot;
 use super::{Variant, Way, is_current, rows, tell};
@@ -94,20 +94,8 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
     }
     let rows = shot.chosen(&store, all);
     let picture = Picture {
-        store: &store,
-        rows: &rows,
-        view: &view,
-        now: run.now(),
-        connected: true,
-        top: Px::ZERO,
-        height: rows.height,
-        selected: None,
-        record: None,
-        evidence: None,
-        lit: None,
-        marked: Default::default(),
-        ways: watchscope_timeline::draw::Ways::Stopped,
-        records: Some(RECORDS),
+        ways: Ways::Stopped,
+        ..Picture::new(&store, &rows, &view, run.now())
     };
     let text = svg(&small(&picture), Theme::Light);
     if let Some(code) = &shot.code {
