@@ -5,12 +5,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use watchscope_export::{Form, Says, Taken, csv, jsonl, markdown, recording, svg};
+use watchscope_hiding::{Parts, Seed};
 use watchscope_model::summary::TroubleKind;
 use watchscope_model::{Time, WatchName};
 use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Excerpt, ExcerptRun, Lanes, Stretch};
 
-use super::args::ExportArgs;
+use super::args::{ExportArgs, HideArg};
 use super::exit::Failure;
 use crate::raster::{Fonts, png};
 use crate::recordings::{Joined, UNFINISHED, deflated};
@@ -55,7 +56,16 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let wanted = LanesWanted::of(&args.lanes);
     let shows_all = !matches!(wanted, LanesWanted::Expanded);
     let taken = only(taken, wanted)?;
-    let title = args.picture.title.clone();
+    let mut title = args.picture.title.clone();
+    let hides = parts(&args.hide);
+    let taken = if hides.is_empty() {
+        taken
+    } else {
+        let (hidden, hider) = taken.hiding(hides, seed()?).map_err(Failure::failed)?;
+        title = title.map(|title| hider.said(&title));
+        tracing::info!("not hidden: {}", hides.not_hidden().join(", "));
+        hidden
+    };
     let title = title.unwrap_or_else(|| taken.title());
     let says = Says {
         title: &title,
@@ -95,6 +105,19 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         "A part could not be read; the rest is exported.\n{}",
         damaged.join("\n")
     )))
+}
+
+/// What is to be hidden.
+fn parts(args: &[HideArg]) -> Parts {
+    args.iter().flat_map(|arg| arg.parts()).copied().collect()
+}
+
+/// What the pseudonyms of this command come from; it is kept nowhere.
+fn seed() -> Result<Seed, Failure> {
+    let mut chance = [0; 32];
+    getrandom::fill(&mut chance)
+        .map_err(|error| Failure::failed(format!("No chance for pseudonyms: {error}.")))?;
+    Ok(Seed::new(chance))
 }
 
 /// The fonts of pictures in pixels.

@@ -154,6 +154,15 @@ fn head(out: &mut String, taken: &Taken, says: &Says<'_>) {
             }
         );
     }
+    let hidden = taken.hidden();
+    if !hidden.is_empty() {
+        put!(
+            out,
+            "Hidden: {}. Pseudonyms stand for them; a text that could not be checked is {}.\n",
+            escaped(&hidden),
+            escaped("[hidden]")
+        );
+    }
 }
 
 /// `runs` says when each run begins and ends.

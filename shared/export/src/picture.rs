@@ -63,6 +63,7 @@ pub fn svg(
         version,
         zone_offset_min: says.zone_offset_min,
         least_height: least,
+        hidden: &taken.hidden(),
     };
     let scene = saved(&picture, &caption);
     Ok(svg_of_width(&scene, theme, size.width_px))

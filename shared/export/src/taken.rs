@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use watchscope_hiding::{Hider, Known, Parts, Seed};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
 use watchscope_model::event::Finding;
@@ -51,22 +52,45 @@ impl Taken {
     /// If a frame cannot be read.
     pub fn only(self, watches: BTreeSet<WatchName>) -> Result<Option<Self>, ExcerptError> {
         let Self { from, to, runs } = self;
-        let of = runs
-            .first()
-            .map(|run| run.run.of.clone())
-            .unwrap_or_default();
         let lanes = Lanes::Only {
             watches,
             clients: BTreeSet::new(),
         };
-        let stretch = Stretch::Times { from, to };
-        let mut excerpt = Excerpt::new(stretch, lanes, &of.watchscope, of.redaction);
-        let mut kept = Vec::new();
-        for chapter in runs.into_iter().flat_map(|run| run.run.chapters) {
-            kept.extend(excerpt.chapter(frames(&chapter))?);
-        }
-        kept.extend(excerpt.finish());
+        let kept = again(runs, Stretch::Times { from, to }, lanes, None)?;
         Ok(Self::new(from, to, kept))
+    }
+
+    /// The same with parts of it hidden, and what hides the same names in words that stand beside it.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn hiding(self, parts: Parts, seed: Seed) -> Result<(Self, Hider), ExcerptError> {
+        let Self { from, to, runs } = self;
+        let mut known = Known::default();
+        let chapters = runs.iter().flat_map(|run| &run.run.chapters);
+        for (place, chapter) in chapters.enumerate() {
+            let segments = chapter.segments.iter().map(Vec::as_slice);
+            let number = place + 1;
+            let read = known.chapter(&chapter.head, segments);
+            read.map_err(|error| ExcerptError::Frame { number, error })?;
+        }
+        let hider = Hider::new(known, parts, seed);
+        let kept = again(runs, Stretch::Times { from, to }, Lanes::All, Some(&hider))?;
+        Ok((
+            Self {
+                from,
+                to,
+                runs: kept.into_iter().map(TakenRun::of).collect(),
+            },
+            hider,
+        ))
+    }
+
+    /// What is hidden of it, in words; empty for nothing.
+    pub(crate) fn hidden(&self) -> String {
+        let hidden = self.runs.first().map(|run| &run.run.of.hidden);
+        let words = hidden.into_iter().flatten().map(|part| part.words());
+        words.collect::<Vec<&str>>().join(", ")
     }
 
     /// The watches of it.
@@ -156,6 +180,27 @@ impl TakenRun {
         }
         Ok(())
     }
+}
+
+/// An excerpt of what is an excerpt already.
+fn again(
+    runs: Vec<TakenRun>,
+    stretch: Stretch,
+    lanes: Lanes,
+    hider: Option<&Hider>,
+) -> Result<Vec<ExcerptRun>, ExcerptError> {
+    let of = runs.first().map(|run| run.run.of.clone());
+    let of = of.unwrap_or_default();
+    let mut excerpt = Excerpt::new(stretch, lanes, &of.watchscope, of.redaction).after(&of);
+    if let Some(hider) = hider {
+        excerpt = excerpt.hiding(hider.clone());
+    }
+    let mut kept = Vec::new();
+    for chapter in runs.into_iter().flat_map(|run| run.run.chapters) {
+        kept.extend(excerpt.chapter(frames(&chapter))?);
+    }
+    kept.extend(excerpt.finish());
+    Ok(kept)
 }
 
 /// A chapter's frames, one behind the other.

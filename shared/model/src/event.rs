@@ -21,18 +21,24 @@ use crate::vocabulary::{
 /// Most watches that a finding about several names; the others are counted.
 pub const MAX_NAMES: usize = 16;
 
-/// Defines a kind of record: a struct for each of its types, and the enum of all.
+/// Defines a kind of record: a struct for each of its types, and the enum of all. Each text field gives its class.
 macro_rules! events {
-    ($(#[$all_meta:meta])* enum $all:ident; $($(#[$meta:meta])* $kind:literal $json_type:literal $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty,)* })*) => {
-        $crate::field::fields! {$(
+    ($(#[$all_meta:meta])* enum $all:ident; $($(#[$meta:meta])* $kind:literal $json_type:literal $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty $(as $class:ident)?,)* })*) => {
+        $crate::rewrite::classed_fields! {$(
             $(#[$meta])*
-            struct $name { $($(#[$field_meta])* $field $json: $type,)* }
+            struct $name { $($(#[$field_meta])* $field $json: $type $(as $class)?,)* }
         )*}
 
         $(#[$all_meta])*
         #[derive(Clone, Debug, PartialEq)]
         pub enum $all {
             $($(#[$meta])* $name($name),)*
+        }
+
+        impl $crate::rewrite::Rewrite for $all {
+            fn rewrite(&mut self, with: &mut dyn $crate::rewrite::Rewriter) {
+                match self { $(Self::$name(event) => event.rewrite(with),)* }
+            }
         }
 
         $(impl $name {
@@ -89,30 +95,30 @@ events! {
     /// A cluster answered for the first time since it was lost or we started.
     1 "cluster.connected" ClusterConnected {
         /// The cluster's name (of the kubeconfig's context, or the simulated one's).
-        cluster "cluster": Text,
+        cluster "cluster": Text as Cluster,
         /// Base URL of the apiserver.
-        server "server": Text,
+        server "server": Text as Address,
         /// The server's `gitVersion`.
-        version "version": Text,
+        version "version": Text as Fixed,
         /// The uid of the namespace `kube-system`, by which one cluster differs from another; absent where it may not be
         /// read.
-        uid "uid": Option<Text>,
+        uid "uid": Option<Text> as Uid,
     }
     /// A connection to an apiserver is ready for requests.
     2 "connection.opened" ConnectionOpened {
         /// The connection.
         connection "connection": ConnectionId,
         /// Host and port asked for.
-        server "server": Text,
+        server "server": Text as Address,
         /// Address reached.
-        remote "remote": Text,
+        remote "remote": Text as Address,
         /// Protocol agreed on (`http/1.1`, `h2`).
-        alpn "alpn": Option<Text>,
+        alpn "alpn": Option<Text> as Fixed,
         /// TLS version and cipher suite.
-        tls "tls": Option<Text>,
+        tls "tls": Option<Text> as Fixed,
         /// What the server that answers on it says of its version (`gitVersion`); absent where it was not asked, or does
         /// not say. The audit asks.
-        version "version": Option<Text>,
+        version "version": Option<Text> as Fixed,
     }
     /// The server said it takes no new streams on a connection (HTTP/2).
     3 "connection.goaway" ConnectionGoaway {
@@ -137,19 +143,19 @@ events! {
         /// The watch.
         watch "watch": WatchName,
         /// API group; empty for core.
-        group "group": Text,
+        group "group": Text as Group,
         /// API version.
-        version "version": Text,
+        version "version": Text as Fixed,
         /// Resource, plural.
-        resource "resource": Text,
+        resource "resource": Text as Resource,
         /// Namespace; absent for all namespaces and for cluster-scoped resources.
-        namespace "namespace": Option<Text>,
+        namespace "namespace": Option<Text> as Namespace,
         /// Label selector.
-        label_selector "labelSelector": Option<Text>,
+        label_selector "labelSelector": Option<Text> as LabelSelector,
         /// Field selector.
-        field_selector "fieldSelector": Option<Text>,
+        field_selector "fieldSelector": Option<Text> as FieldSelector,
         /// The address of the apiserver it is pinned to; absent where any that the cluster's address leads to will do.
-        server "server": Option<Text>,
+        server "server": Option<Text> as Address,
         /// Whether another apiserver serves it through the cluster's (an APIService with `spec.service`), so that its
         /// resourceVersions are only compared for equality; absent if not, or if that was not known yet.
         aggregated "aggregated": Option<bool>,
@@ -168,7 +174,7 @@ events! {
         delay_ms "delayMs": Option<u64>,
         /// What was tried and what came back, in a sentence, where no request says it: a dial, a handshake, an
         /// exec plugin.
-        error "error": Option<String>,
+        error "error": Option<String> as Free,
     }
     /// A watch is not wanted any more.
     7 "watch.stopped" WatchStopped {
@@ -186,11 +192,11 @@ events! {
         /// The connection it went over.
         connection "connection": ConnectionId,
         /// Kubernetes verb: `list`, `watch` or `get`.
-        verb "verb": Text,
+        verb "verb": Text as Fixed,
         /// URL path.
-        path "path": Text,
+        path "path": Text as Path,
         /// Query, as sent.
-        query "query": Option<String>,
+        query "query": Option<String> as Query,
     }
     /// A request got its response head, or failed before one.
     9 "request.answered" RequestAnswered {
@@ -205,7 +211,7 @@ events! {
         /// What the server asked us to wait, in milliseconds.
         retry_after_ms "retryAfterMs": Option<u64>,
         /// What went wrong, in a sentence; absent on success.
-        error "error": Option<String>,
+        error "error": Option<String> as Free,
         /// Whose words `error` is, where a server refused; absent if it is not known.
         error_text "errorText": Option<ErrorText>,
     }
@@ -280,7 +286,7 @@ events! {
         /// The stream.
         stream "stream": StreamId,
         /// An F number, `ours`, `normal` or `unknown`.
-        code "code": Text,
+        code "code": Text as Fixed,
         /// How sure.
         certainty "certainty": Certainty,
         /// Records it rests on.
@@ -303,9 +309,9 @@ events! {
         /// `metadata.generation`.
         generation "generation": Option<u64>,
         /// The manager of the newest managedFields entry; absent if entries of that second disagree.
-        manager "manager": Option<Text>,
+        manager "manager": Option<Text> as Free,
         /// The subresource of that entry.
-        subresource "subresource": Option<Text>,
+        subresource "subresource": Option<Text> as Fixed,
         /// Bytes of the object as it came; absent for an inferred DELETED.
         bytes "bytes": Option<u64>,
         /// Whether the watch's selectors do not ask for it, as its labels or its name say; absent where they do, or where
@@ -334,9 +340,9 @@ events! {
         /// Status code.
         code "code": u64,
         /// Status reason.
-        reason "reason": Option<Text>,
+        reason "reason": Option<Text> as Free,
         /// Status message; absent where it might quote a Secret.
-        message "message": Option<String>,
+        message "message": Option<String> as Free,
     }
     /// A stretch in which a watch may have missed events, written when it closes.
     18 "gap" Gap {
@@ -363,13 +369,13 @@ events! {
         /// The resourceVersion at which it was compared.
         resource_version "resourceVersion": Option<ResourceVersion>,
         /// How it was read: the word of an [`AuditMethod`].
-        method "method": Text,
+        method "method": Text as Fixed,
         /// Objects compared.
         compared "compared": u64,
         /// The result of the comparison: the word of an [`AuditOutcome`].
-        outcome "outcome": Text,
+        outcome "outcome": Text as Fixed,
         /// What this read cannot reveal, or why nothing can be told, in a sentence.
-        reason "reason": Option<Text>,
+        reason "reason": Option<Text> as Ours,
         /// The object, where one alone was compared and it is told which.
         object "object": Option<Arc<Object>>,
         /// Whose account was read, where that matters; absent: not known.
@@ -399,11 +405,11 @@ events! {
     /// A failure of the catalogue, recognised.
     21 "finding" Finding {
         /// Its code (`F11`).
-        code "code": Text,
+        code "code": Text as Fixed,
         /// Other codes that look alike from here.
-        candidates "candidates": Vec<Text>,
+        candidates "candidates": Vec<Text> as Fixed,
         /// Its name.
-        name "name": Text,
+        name "name": Text as Ours,
         /// How bad the occurrence is that this record states, judged by what followed as far as that is known.
         severity "severity": Severity,
         /// Raised (again), updated or over.
@@ -413,14 +419,14 @@ events! {
         /// The watch it concerns, if it is one alone.
         watch "watch": Option<WatchName>,
         /// The server it concerns, or that its connection leads to, or that serves its type.
-        server "server": Option<Text>,
+        server "server": Option<Text> as Address,
         /// Records it rests on; never empty.
         evidence "evidence": Vec<Seq>,
         /// What happened and what became of it, in sentences with the numbers in them: of one occurrence, and for how many
         /// others the record stands.
-        summary "summary": String,
+        summary "summary": String as Ours,
         /// The client program it concerns.
-        client "client": Option<Text>,
+        client "client": Option<Text> as Name,
         /// How often it occurred so far, this time included; absent: as often as it was raised.
         count "count": Option<u64>,
         /// When the occurrence that this record states began; absent: with this record.
@@ -430,9 +436,9 @@ events! {
         /// The connection that the watches share which it concerns.
         connection "connection": Option<ConnectionId>,
         /// The API group of the type that those watches share; empty for core.
-        group "group": Option<Text>,
+        group "group": Option<Text> as Group,
         /// That type's resource, plural.
-        resource "resource": Option<Text>,
+        resource "resource": Option<Text> as Resource,
         /// How many watches this occurrence concerns; absent where it is about one thing only.
         watches "watches": Option<u64>,
         /// How many of them went on from their progress; absent where no gap belongs to it.
@@ -458,7 +464,7 @@ events! {
         /// Bytes discarded.
         bytes "bytes": Option<u64>,
         /// Why, in a sentence.
-        reason "reason": Option<String>,
+        reason "reason": Option<String> as Free,
         /// What kind of frame it was; absent where no frame was lost, or the kind is not known.
         what "what": Option<FrameLoss>,
     }
@@ -473,38 +479,38 @@ events! {
     /// A client program of a simulated (or tapped) cluster started.
     24 "client.started" ClientStarted {
         /// The client.
-        client "client": Text,
+        client "client": Text as Name,
         /// What it is: the word of a [`ClientProgram`], or another.
-        program "program": Text,
+        program "program": Text as Fixed,
         /// Its version.
-        version "version": Option<Text>,
+        version "version": Option<Text> as Fixed,
     }
     /// A client sent a request.
     25 "client.request" ClientRequest {
         /// The client.
-        client "client": Text,
+        client "client": Text as Name,
         /// What it asked, as `VERB PATH?QUERY`.
-        request "request": String,
+        request "request": String as Request,
     }
     /// What a client does, counts and believes.
     26 "client.report" ClientReport {
         /// The client.
-        client "client": Text,
+        client "client": Text as Name,
         /// What it does.
-        phase "phase": Text,
+        phase "phase": Text as Fixed,
         /// Turns of its loop.
         iterations "iterations": u64,
         /// Events its handler took.
         handled "handled": u64,
         /// What it believes, as JSON.
-        belief "belief": Option<String>,
+        belief "belief": Option<String> as Belief,
     }
     /// A sentence by a story's narrator or a person.
     27 "note" Note {
         /// Who wrote it.
         author "author": Author,
         /// The sentence.
-        text "text": String,
+        text "text": String as Said,
         /// The watch it is about.
         watch "watch": Option<WatchName>,
         /// Whether a story is over with it: the cluster goes on, and nothing more is done to it.

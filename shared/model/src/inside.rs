@@ -29,7 +29,7 @@ events! {
     /// A write is committed. At the beginning one for each object that is there.
     65 "inside.write" InsideWrite {
         /// What was written: `pods`, `deployments.apps`.
-        resource "resource": Text,
+        resource "resource": Text as Resource,
         /// What happened to it.
         change "change": ChangeType,
         /// The object.
@@ -42,7 +42,7 @@ events! {
         /// Which, from 0.
         server "server": u64,
         /// Its version.
-        version "version": Text,
+        version "version": Text as Fixed,
         /// Whether it takes connections.
         is_serving "isServing": bool,
     }
@@ -51,7 +51,7 @@ events! {
         /// The server.
         server "server": u64,
         /// The resource.
-        resource "resource": Text,
+        resource "resource": Text as Resource,
         /// How far its cacher is.
         phase "phase": CachePhase,
         /// The revision up to which it believes to know everything.
@@ -68,7 +68,7 @@ events! {
         /// The server.
         server "server": u64,
         /// The resource.
-        resource "resource": Text,
+        resource "resource": Text as Resource,
         /// The object.
         object "object": Arc<Object>,
         /// The revision the cache holds it at; absent if it holds it no more.
@@ -83,9 +83,9 @@ events! {
         /// Its connection, by its number in the world.
         connection "connection": u64,
         /// Who asked: the first word of its User-Agent.
-        client "client": Text,
+        client "client": Text as Name,
         /// What it watches.
-        resource "resource": Text,
+        resource "resource": Text as Resource,
         /// Events that wait for the network.
         waiting "waiting": u64,
         /// How many may.
@@ -105,7 +105,7 @@ events! {
         /// Its number in the world.
         connection "connection": u64,
         /// Who opened it: the first word of the User-Agent of its first request; absent before.
-        client "client": Option<Text>,
+        client "client": Option<Text> as Name,
         /// The server it goes to.
         server "server": u64,
         /// How it is.

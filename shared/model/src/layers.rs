@@ -10,7 +10,7 @@ use serde::ser::SerializeMap;
 
 use crate::codec::{Reader, Writer};
 use crate::event::{ClientReport, ClientStarted, Event};
-use crate::field::{Field, fields, struct_fields};
+use crate::field::{Field, struct_fields};
 use crate::fold::{Moment, StateLine};
 use crate::id::{Object, Place, Text};
 use crate::inside::{
@@ -18,12 +18,13 @@ use crate::inside::{
 };
 use crate::json::push_line;
 use crate::map::Map;
+use crate::rewrite::{Rewrite, Rewriter, classed_fields};
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 
 /// Objects that are kept by name of one resource in etcd or in a cache; those beyond are counted.
 pub const OBJECTS_KEPT: usize = 4_096;
 
-fields! {
+classed_fields! {
     /// What each layer holds.
     struct Layers {
         /// etcd, once it told anything.
@@ -35,7 +36,7 @@ fields! {
         /// The connections that are not gone.
         connections "connections": Map<u64, ConnectionLayer>,
         /// The client programs, by name.
-        clients "clients": Map<Text, ClientLayer>,
+        clients "clients": Map<Text, ClientLayer> as Name,
     }
 
     /// What etcd holds.
@@ -47,7 +48,7 @@ fields! {
         /// Whether there is a leader.
         has_leader "hasLeader": bool,
         /// The objects, by resource.
-        objects "objects": Map<Text, Stock>,
+        objects "objects": Map<Text, Stock> as Resource,
         /// When it changed last.
         since "since": Moment,
     }
@@ -55,11 +56,11 @@ fields! {
     /// An apiserver.
     struct ServerLayer {
         /// Its version; empty before it told.
-        version "version": Text,
+        version "version": Text as Fixed,
         /// Whether it takes connections.
         is_serving "isServing": bool,
         /// Its watch caches, by resource.
-        caches "caches": Map<Text, CacheLayer>,
+        caches "caches": Map<Text, CacheLayer> as Resource,
     }
 
     /// A watch cache.
@@ -99,15 +100,15 @@ fields! {
     /// A client program.
     struct ClientLayer {
         /// What it is.
-        program "program": Text,
+        program "program": Text as Fixed,
         /// Its version.
-        version "version": Option<Text>,
+        version "version": Option<Text> as Fixed,
         /// Its last request, as `VERB PATH?QUERY`.
-        request "request": Option<String>,
+        request "request": Option<String> as Request,
         /// Requests it sent.
         requests "requests": u64,
         /// What it does; empty before it told.
-        phase "phase": Text,
+        phase "phase": Text as Fixed,
         /// Since when.
         since "since": Moment,
         /// Turns of its loop.
@@ -115,7 +116,7 @@ fields! {
         /// Events its handler took.
         handled "handled": u64,
         /// What it believes, as JSON.
-        belief "belief": Option<String>,
+        belief "belief": Option<String> as Belief,
     }
 }
 
@@ -187,6 +188,20 @@ impl Stock {
             None if !was_named => self.unnamed = self.unnamed.saturating_sub(1),
             None => {}
         }
+    }
+}
+
+impl Rewrite for Stock {
+    fn rewrite(&mut self, with: &mut dyn Rewriter) {
+        let mut named = BTreeMap::new();
+        for (mut object, revision) in self
+            .iter()
+            .map(|(object, revision)| (object.clone(), revision))
+        {
+            object.rewrite(with);
+            named.insert(Place(object), revision);
+        }
+        self.named = named;
     }
 }
 

@@ -29,6 +29,7 @@ pub mod map;
 pub mod options;
 pub mod read;
 pub mod request;
+pub mod rewrite;
 pub mod row;
 pub mod summary;
 pub mod time;

@@ -120,6 +120,17 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
+    /// Gives each value the key that `key` makes for it; where two get the same, the later one stays.
+    pub(crate) fn rekey(&mut self, mut key: impl FnMut(K, &mut V) -> K) {
+        for (old, mut value) in std::mem::take(&mut self.0) {
+            let new = key(old, &mut value);
+            match self.place(&new) {
+                Ok(place) => self.0[place].1 = value,
+                Err(place) => self.0.insert(place, (new, value)),
+            }
+        }
+    }
+
     /// Takes a key's value away.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where

@@ -160,7 +160,8 @@ fn is_true(value: &str) -> bool {
 
 /// A text of a query, decoded. Borrowed where it has no escapes. What is no escape stays as it is, and what is not UTF-8
 /// afterwards is replaced.
-fn percent_decode(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);
     }

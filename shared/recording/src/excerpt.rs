@@ -1,6 +1,7 @@
 //! The machine that makes an extract of the chapters of one log, over all runs of its writer.
 
 use thiserror::Error;
+use watchscope_hiding::{Hider, Parts};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
 use watchscope_model::{EpochId, LogId};
@@ -54,6 +55,7 @@ impl ExcerptRun {
 pub struct Excerpt {
     stretch: Stretch,
     lanes: Lanes,
+    hider: Option<Hider>,
     /// What the chapters of each run are of, but for what is known of the run.
     of: FileBlock,
     /// How many chapters were read.
@@ -86,11 +88,31 @@ impl Excerpt {
         Self {
             stretch,
             lanes,
+            hider: None,
             of,
             read: 0,
             log: None,
             run: None,
         }
+    }
+
+    /// Of chapters of an excerpt: what that left out and hid is said of this one too.
+    #[must_use]
+    pub fn after(mut self, of: &FileBlock) -> Self {
+        let own = std::mem::take(&mut self.of.withheld);
+        self.of.withheld = of.withheld.iter().cloned().chain(own).collect();
+        self.of.hidden.clone_from(&of.hidden);
+        self
+    }
+
+    /// With parts of it hidden, by a hider that knows all names in its chapters.
+    #[must_use]
+    pub fn hiding(mut self, hider: Hider) -> Self {
+        let before: Parts = self.of.hidden.iter().copied().collect();
+        let parts = hider.parts().iter().fold(before, Parts::with);
+        self.of.hidden = parts.iter().collect();
+        self.hider = Some(hider);
+        self
     }
 
     /// Takes in a chapter: a head frame and then segment frames, one behind the other. Chapters come in the order of their
@@ -110,10 +132,16 @@ impl Excerpt {
             return Err(ExcerptError::SeveralLogs { number });
         }
         let ended = self.run.take_if(|run| run.epoch != epoch);
+        let hider = &self.hider;
         let run = self.run.get_or_insert_with(|| Run {
-            extract: Extract::new(self.stretch, self.lanes.clone()),
+            extract: Extract::new(self.stretch, self.lanes.clone()).hiding(hider.clone()),
             of: FileBlock {
-                log: opening.log.as_str().to_owned(),
+                log: match hider {
+                    Some(hider) => hider.log(&opening.log),
+                    None => opening.log.clone(),
+                }
+                .as_str()
+                .to_owned(),
                 epoch: epoch.as_str().to_owned(),
                 ..self.of.clone()
             },

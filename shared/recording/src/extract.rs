@@ -3,13 +3,18 @@
 //! Records keep their seqs, since others refer to them. A run of records that are left out stands as records of `loss`
 //! (where `withheld`), one in the place of each: the first says how many there are and from which seq to which, those
 //! behind it say 0. All have the time of the first record that is left out.
+//!
+//! What is to be hidden is hidden here, once for all that is made of the extract: in the fold with which it opens, and in
+//! each record.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use watchscope_hiding::Hider;
 use watchscope_model::chapter::{ChapterReader, ChapterWriter, Fold, Opening};
 use watchscope_model::codec::DecodeError;
 use watchscope_model::event::{Finding, Loss};
+use watchscope_model::rewrite::Rewrite as _;
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{
     Entry, EpochId, Event, Layers, LogId, Record, Seq, State, Text, Time, WatchName,
@@ -177,6 +182,7 @@ impl Out {
 pub struct Extract {
     stretch: Stretch,
     lanes: Lanes,
+    hider: Option<Hider>,
     run: Option<Run>,
     is_over: bool,
     is_empty: bool,
@@ -189,10 +195,17 @@ impl Extract {
         Self {
             stretch,
             lanes,
+            hider: None,
             run: None,
             is_over: false,
             is_empty: true,
         }
+    }
+
+    /// With what is to be hidden of it.
+    #[must_use]
+    pub fn hiding(self, hider: Option<Hider>) -> Self {
+        Self { hider, ..self }
     }
 
     /// Whether the stretch is over: no chapter behind is needed.
@@ -265,7 +278,7 @@ impl Extract {
                     Ordering::Less => run.fold(entry.as_ref(), seq, at),
                     Ordering::Equal => {
                         self.is_empty = false;
-                        run.take(entry, seq, at, &self.lanes);
+                        run.take(entry, seq, at, &self.lanes, self.hider.as_mut());
                     }
                     Ordering::Greater => {
                         self.is_over = true;
@@ -352,14 +365,21 @@ impl Run {
     }
 
     /// Takes in a record of the stretch.
-    fn take(&mut self, entry: Option<Entry>, seq: Seq, at: Time, lanes: &Lanes) {
-        self.begin(lanes);
+    fn take(
+        &mut self,
+        entry: Option<Entry>,
+        seq: Seq,
+        at: Time,
+        lanes: &Lanes,
+        mut hider: Option<&mut Hider>,
+    ) {
+        self.begin(lanes, hider.as_deref_mut());
         let is_unknown = entry.is_none();
         let kept = entry.filter(|entry| match entry {
             Entry::Record(record) => lanes.keeps(&record.event),
             Entry::Inside(_) => *lanes == Lanes::All,
         });
-        let Some(entry) = kept else {
+        let Some(mut entry) = kept else {
             self.leave_out(seq, at, is_unknown);
             return;
         };
@@ -367,11 +387,17 @@ impl Run {
         if let Some(making) = &mut self.making {
             making.out.keep(seq);
         }
+        if let Some(hider) = hider {
+            match &mut entry {
+                Entry::Record(record) => record.event.rewrite(hider),
+                Entry::Inside(record) => record.inside.rewrite(hider),
+            }
+        }
         self.push(&entry, lanes);
     }
 
     /// Opens the first chapter, with what the fold has of the lanes.
-    fn begin(&mut self, lanes: &Lanes) {
+    fn begin(&mut self, lanes: &Lanes, hider: Option<&mut Hider>) {
         if self.making.is_some() {
             return;
         }
@@ -379,8 +405,14 @@ impl Run {
         if *lanes != Lanes::All {
             self.layers = Layers::default();
         }
+        let mut log = self.log.clone();
+        if let Some(hider) = hider {
+            self.state.rewrite(hider);
+            self.layers.rewrite(hider);
+            log = hider.log(&log);
+        }
         let fold = Fold::new(&self.state, &self.layers);
-        let (writer, head) = ChapterWriter::open(self.log.clone(), self.epoch.clone(), fold);
+        let (writer, head) = ChapterWriter::open(log, self.epoch.clone(), fold);
         self.making = Some(Making {
             writer,
             out: Out::opening(head),

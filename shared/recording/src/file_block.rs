@@ -1,6 +1,7 @@
 //! What a file is of, as the JSON of its `F` block.
 
 use serde::{Deserialize, Serialize};
+use watchscope_hiding::HiddenPart;
 use watchscope_model::{EpochId, LogId, State, Text};
 
 use crate::error::DamageKind;
@@ -34,6 +35,9 @@ pub struct FileBlock {
     /// What was withheld, each in a few words; empty if nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
+    /// What was hidden: its texts are pseudonyms, or `[hidden]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<HiddenPart>,
 }
 
 /// A cluster.

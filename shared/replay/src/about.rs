@@ -1,6 +1,7 @@
 //! What a page says of an opened recording beside its picture.
 
 use serde::Serialize;
+use watchscope_hiding::{HiddenPart, Parts};
 use watchscope_recording::{ClusterName, Contents, FileBlock, Form};
 
 use crate::joined::JoinedFiles;
@@ -33,6 +34,8 @@ pub struct About {
     pub form: Form,
     /// What was withheld, each in a few words.
     pub withheld: Vec<String>,
+    /// What was hidden of any part: the file has pseudonyms for it.
+    pub hidden: Vec<HiddenPart>,
     /// The version of watchscope that wrote the last run's part.
     pub watchscope: String,
     /// What of the file cannot be read; absent if all can.
@@ -66,6 +69,7 @@ impl About {
             }),
             form: of.form,
             withheld: withheld(&contents.files),
+            hidden: hidden(&contents.files).iter().collect(),
             watchscope: short(&of.watchscope),
             notice,
         })
@@ -82,6 +86,14 @@ fn withheld(files: &[FileBlock]) -> Vec<String> {
         }
     }
     texts
+}
+
+/// What was hidden of any part.
+fn hidden(files: &[FileBlock]) -> Parts {
+    files
+        .iter()
+        .flat_map(|of| of.hidden.iter().copied())
+        .collect()
 }
 
 fn short(text: &str) -> String {

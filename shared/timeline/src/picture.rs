@@ -30,6 +30,8 @@ pub struct Caption<'a> {
     pub zone_offset_min: i32,
     /// It is at least so high.
     pub least_height: Px,
+    /// What was hidden of the log before, in words; empty for nothing.
+    pub hidden: &'a str,
 }
 
 const EDGE: Px = Px::whole(24);
@@ -605,10 +607,15 @@ impl Page {
         };
         let shown = rows.window(picture.top, picture.top + picture.height).len();
         let all = rows.rows.len() + rows.hidden;
-        let filters = format!(
+        let mut filters = format!(
             "Filter: {filter}. Shown {shown} of {} in this range.",
             count(all as u64, "lane")
         );
+        if !caption.hidden.is_empty() {
+            filters.push_str(" Hidden: ");
+            filters.push_str(caption.hidden);
+            filters.push('.');
+        }
         self.text(EDGE, y + Px::whole(18), filters, Look::small(Token::Text3));
         let head = picture
             .store

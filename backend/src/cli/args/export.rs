@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use watchscope_export::Size;
+use watchscope_hiding::HiddenPart;
 use watchscope_model::Time;
 use watchscope_timeline::Theme;
 
@@ -43,6 +44,15 @@ pub(crate) struct ExportArgs {
         default_value = "expanded"
     )]
     pub(crate) lanes: Vec<String>,
+    /// What is hidden in all files and in the title: parts by name, or `all`. Pseudonyms stand for them, others each time
+    #[arg(
+        long,
+        env = "WATCHSCOPE_HIDE",
+        value_name = "PART,…",
+        value_enum,
+        value_delimiter = ','
+    )]
+    pub(crate) hide: Vec<HideArg>,
     /// How the picture is to look and what it says.
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
@@ -74,6 +84,46 @@ pub(crate) struct PictureArgs {
     /// The zone of those who read it, beside UTC: +01:00
     #[arg(long, env = "WATCHSCOPE_ZONE", value_name = "OFFSET", value_parser = zone, default_value = "UTC", allow_hyphen_values = true)]
     pub(crate) zone: i32,
+}
+
+/// What can be hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HideArg {
+    /// All of these.
+    All,
+    /// Names of objects and of client programs.
+    Names,
+    /// Names of namespaces.
+    Namespaces,
+    /// Keys and values in label selectors.
+    Labels,
+    /// Uids of objects and of the cluster.
+    Uids,
+    /// Addresses of servers.
+    Addresses,
+    /// Names of nodes.
+    Nodes,
+    /// The cluster's name.
+    Cluster,
+    /// Bodies of objects; they are left out with any other part too.
+    Bodies,
+}
+
+impl HideArg {
+    /// What it stands for.
+    pub(crate) const fn parts(self) -> &'static [HiddenPart] {
+        match self {
+            Self::All => &HiddenPart::ALL,
+            Self::Names => &[HiddenPart::Names],
+            Self::Namespaces => &[HiddenPart::Namespaces],
+            Self::Labels => &[HiddenPart::Labels],
+            Self::Uids => &[HiddenPart::Uids],
+            Self::Addresses => &[HiddenPart::Addresses],
+            Self::Nodes => &[HiddenPart::Nodes],
+            Self::Cluster => &[HiddenPart::Cluster],
+            Self::Bodies => &[HiddenPart::Bodies],
+        }
+    }
 }
 
 /// Colours.

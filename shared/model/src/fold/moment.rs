@@ -6,6 +6,7 @@ use crate::codec::{Reader, Writer};
 use crate::event::Record;
 use crate::field::Field;
 use crate::id::Seq;
+use crate::rewrite::{Rewrite, Rewriter};
 use crate::time::Time;
 
 /// The record since which something is so.
@@ -33,6 +34,10 @@ impl serde::Serialize for Moment {
         map.serialize_entry("at", &self.at)?;
         map.end()
     }
+}
+
+impl Rewrite for Moment {
+    fn rewrite(&mut self, _with: &mut dyn Rewriter) {}
 }
 
 impl Field for Moment {

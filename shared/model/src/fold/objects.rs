@@ -9,11 +9,12 @@ use serde::ser::SerializeMap;
 use super::moment::Moment;
 use crate::codec::{Reader, Writer};
 use crate::event::Change;
-use crate::field::{Field, fields};
+use crate::field::Field;
 use crate::id::{Object, Place, ResourceVersion};
+use crate::rewrite::{Rewrite, Rewriter, classed_fields};
 use crate::vocabulary::{ChangeType, Origin};
 
-fields! {
+classed_fields! {
     /// An object a watch holds.
     struct Held {
         /// Which.
@@ -128,6 +129,18 @@ impl Objects {
 impl PartialEq for Objects {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
+    }
+}
+
+impl Rewrite for Objects {
+    fn rewrite(&mut self, with: &mut dyn Rewriter) {
+        let held = std::mem::take(&mut self.0).into_values();
+        self.0 = held
+            .map(|mut held| {
+                held.rewrite(with);
+                (Place(held.object.clone()), held)
+            })
+            .collect();
     }
 }
 

@@ -10,13 +10,14 @@ use super::objects::{Held, Objects};
 use super::totals::Totals;
 use crate::codec::{Reader, Writer};
 use crate::event::{ClusterConnected, ConnectionOpened, Event, Finding, Verdict, WatchStarted};
-use crate::field::{Field, fields, struct_fields};
+use crate::field::{Field, struct_fields};
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
 use crate::map::Map;
+use crate::rewrite::{Rewrite, Rewriter, classed_fields};
 use crate::time::Time;
 use crate::vocabulary::{Cause, Phase, PhaseReason};
 
-fields! {
+classed_fields! {
     /// All that is open after record `seq`.
     struct State {
         /// Records lost to the log, by its own account.
@@ -40,27 +41,27 @@ fields! {
     /// A cluster that answered.
     struct Cluster {
         /// Name.
-        cluster "cluster": Text,
+        cluster "cluster": Text as Cluster,
         /// Base URL of the apiserver.
-        server "server": Text,
+        server "server": Text as Address,
         /// Its version.
-        version "version": Text,
+        version "version": Text as Fixed,
         /// Since when.
         since "since": Moment,
         /// The uid of its namespace `kube-system`, if that may be read.
-        uid "uid": Option<Text>,
+        uid "uid": Option<Text> as Uid,
     }
 
     /// An open connection.
     struct Connection {
         /// Host and port asked for.
-        server "server": Text,
+        server "server": Text as Address,
         /// Address reached.
-        remote "remote": Text,
+        remote "remote": Text as Address,
         /// Protocol.
-        alpn "alpn": Option<Text>,
+        alpn "alpn": Option<Text> as Fixed,
         /// TLS version and cipher suite.
-        tls "tls": Option<Text>,
+        tls "tls": Option<Text> as Fixed,
         /// Since when.
         since "since": Moment,
         /// Since when the server takes no new streams on it.
@@ -70,17 +71,17 @@ fields! {
     /// A watch.
     struct Watch {
         /// API group.
-        group "group": Text,
+        group "group": Text as Group,
         /// API version.
-        version "version": Text,
+        version "version": Text as Fixed,
         /// Resource, plural.
-        resource "resource": Text,
+        resource "resource": Text as Resource,
         /// Namespace.
-        namespace "namespace": Option<Text>,
+        namespace "namespace": Option<Text> as Namespace,
         /// Label selector.
-        label_selector "labelSelector": Option<Text>,
+        label_selector "labelSelector": Option<Text> as LabelSelector,
         /// Field selector.
-        field_selector "fieldSelector": Option<Text>,
+        field_selector "fieldSelector": Option<Text> as FieldSelector,
         /// Since when it is wanted.
         since "since": Moment,
         /// What it does now; absent before its first phase.
@@ -116,7 +117,7 @@ fields! {
         /// Objects it holds.
         objects "objects": Objects,
         /// The address of the apiserver it is pinned to.
-        server "server": Option<Text>,
+        server "server": Option<Text> as Address,
         /// What it has been through.
         totals "totals": Totals,
         /// Whether another apiserver serves it, so that its resourceVersions are only compared for equality.
@@ -141,7 +142,7 @@ fields! {
         /// Since when.
         since "since": Moment,
         /// What went wrong before it, in a sentence.
-        error "error": Option<String>,
+        error "error": Option<String> as Free,
     }
 
     /// A request without an end.
@@ -149,7 +150,7 @@ fields! {
         /// Its id.
         request "request": RequestId,
         /// Verb.
-        verb "verb": Text,
+        verb "verb": Text as Fixed,
         /// The `timeoutSeconds` it asked for, in milliseconds.
         timeout_ms "timeoutMs": Option<u64>,
         /// When it was sent.
@@ -231,6 +232,30 @@ struct_fields!(
     Finding,
     Verdict,
 );
+
+/// Its keys are those of the findings.
+impl Rewrite for Map<Text, OpenFinding> {
+    fn rewrite(&mut self, with: &mut dyn Rewriter) {
+        self.rekey(|_, open| {
+            open.rewrite(with);
+            open.finding.key()
+        });
+    }
+}
+
+/// Its keys are the places of the objects.
+impl Rewrite for Map<Text, OpenVerdict> {
+    fn rewrite(&mut self, with: &mut dyn Rewriter) {
+        self.rekey(|_, open| {
+            open.rewrite(with);
+            verdict_key(&open.verdict.object)
+        });
+    }
+}
+
+impl Rewrite for Counts {
+    fn rewrite(&mut self, _with: &mut dyn Rewriter) {}
+}
 
 /// Running counts by the kind number of [`Event`]; index 0 is unused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

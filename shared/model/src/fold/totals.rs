@@ -12,6 +12,7 @@ use crate::codec::{Reader, Writer};
 use crate::event::{Attribution, Gap};
 use crate::field::Field;
 use crate::id::StreamId;
+use crate::rewrite::{Rewrite, Rewriter};
 use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::Cause;
@@ -230,6 +231,10 @@ impl Totals {
         }
         self.add(place + 1, by);
     }
+}
+
+impl Rewrite for Totals {
+    fn rewrite(&mut self, _with: &mut dyn Rewriter) {}
 }
 
 impl Field for Totals {

@@ -8,6 +8,7 @@ mod catalogue;
 mod demo;
 mod findings;
 mod healthy;
+mod hiding;
 mod lessons;
 mod presence;
 mod stories;

@@ -1266,6 +1266,7 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
             version: "0",
             zone_offset_min: 0,
             least_height: Px::ZERO,
+            hidden: "",
         };
         watchscope_timeline::picture::saved(&picture, &caption)
     };
@@ -1314,6 +1315,7 @@ fn a_saved_picture_says_apart_what_is_not_loaded_what_is_not_shown_and_what_is_h
             version: "0",
             zone_offset_min: 0,
             least_height: Px::ZERO,
+            hidden: "",
         };
         let scene = watchscope_timeline::picture::saved(&picture, &caption);
         let texts = texts(&scene);

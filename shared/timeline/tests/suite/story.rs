@@ -201,6 +201,7 @@ fn the_story_of_the_look_is_drawn() {
             version: "0.1.0",
             zone_offset_min: 60,
             least_height: Px::ZERO,
+            hidden: "",
         };
         let input = Picture {
             height: rows.height,

@@ -1,0 +1,330 @@
+//! All that the records of a log name: the first reading.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use watchscope_model::belief::Belief;
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::DecodeError;
+use watchscope_model::field::Headers;
+use watchscope_model::id::Owner;
+use watchscope_model::options::{ListOptions, percent_decode};
+use watchscope_model::rewrite::{Rewrite as _, Rewriter, TextClass};
+use watchscope_model::{Entry, LogId, Object, Text, Uid, WatchName};
+
+use crate::address::Address;
+use crate::part::{HiddenPart, Parts};
+use crate::pseudonym::LETTERS;
+use crate::request::{Segment, named_by, segments};
+use crate::selector;
+
+/// Which texts name what. Takes part as a [`Rewriter`] that changes nothing.
+///
+/// Bounded by what it is given to read: each text is held once.
+#[derive(Debug)]
+pub struct Known {
+    /// Texts, and what each of them names.
+    pub(crate) texts: HashMap<Text, Parts>,
+    /// API groups.
+    pub(crate) groups: HashSet<Text>,
+    /// Resources, with or without their groups.
+    pub(crate) resources: HashSet<Text>,
+    /// The watches by name, without those that are asked aside, each with its selectors.
+    pub(crate) watches: HashMap<WatchName, Selectors>,
+    /// What the objects of the watch that came last are.
+    objects: HiddenPart,
+    /// The watch that came last.
+    watch: Option<WatchName>,
+}
+
+/// The selectors of a watch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selectors {
+    pub(crate) label: Option<Text>,
+    pub(crate) field: Option<Text>,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self {
+            texts: HashMap::default(),
+            groups: HashSet::default(),
+            resources: HashSet::default(),
+            watches: HashMap::default(),
+            objects: HiddenPart::Names,
+            watch: None,
+        }
+    }
+}
+
+impl Known {
+    /// Takes in the name of the log, which is made of the cluster's.
+    fn log(&mut self, log: &LogId) {
+        self.name(HiddenPart::Cluster, log.as_str());
+    }
+
+    /// Takes in a chapter: a head frame, and segment frames.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn chapter<'a>(
+        &mut self,
+        head: &[u8],
+        segments: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(), DecodeError> {
+        let (mut reader, mut opening) = ChapterReader::open(head)?;
+        let mut layers = reader.layers(&opening.state, &opening.layers)?;
+        self.log(&opening.log);
+        opening.state.rewrite(self);
+        layers.rewrite(self);
+        for segment in segments {
+            for entry in reader.entries(segment)?.into_iter().flatten() {
+                match entry {
+                    Entry::Record(mut record) => record.event.rewrite(self),
+                    Entry::Inside(mut record) => record.inside.rewrite(self),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, part: HiddenPart, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self.texts.get_mut(text) {
+            Some(parts) => *parts = parts.with(part),
+            None => {
+                self.texts.insert(text.into(), Parts::default().with(part));
+            }
+        }
+    }
+
+    fn label_selector(&mut self, selector: &str) {
+        selector::labels(selector, |word, _| self.name(HiddenPart::Labels, word));
+    }
+
+    fn field_selector(&mut self, selector: &str) {
+        selector::fields(selector, |part, value, _| {
+            if let Some(part) = part {
+                self.name(part, value);
+            }
+        });
+    }
+
+    fn path(&mut self, path: &str) {
+        segments(path, |segment, word| {
+            if let Segment::Names(part) = segment {
+                self.name(part, &percent_decode(word));
+            }
+        });
+    }
+
+    fn query(&mut self, query: &str) {
+        let options = ListOptions::parse(query);
+        if let Some(selector) = options.label_selector {
+            self.label_selector(&selector);
+        }
+        if let Some(selector) = options.field_selector {
+            self.field_selector(&selector);
+        }
+    }
+
+    fn place(&mut self, object: &Object, named: HiddenPart) {
+        if let Some(namespace) = &object.namespace {
+            self.name(HiddenPart::Namespaces, namespace);
+        }
+        self.name(named, &object.name);
+        if named == HiddenPart::Names {
+            for maker in makers_of(&object.name) {
+                self.name(named, maker);
+            }
+        }
+        self.uid(&object.uid);
+    }
+
+    /// A uid that can be told from other words is found in any text without being known.
+    fn uid(&mut self, uid: &Uid) {
+        if let Uid::Other(text) = uid {
+            self.name(HiddenPart::Uids, text);
+        }
+    }
+}
+
+impl Rewriter for Known {
+    fn text(&mut self, class: TextClass, text: &str) -> Option<Text> {
+        match class {
+            TextClass::Group => keep(&mut self.groups, text),
+            TextClass::Resource => {
+                self.objects = named_by(text);
+                keep(&mut self.resources, text);
+            }
+            TextClass::Name => self.name(HiddenPart::Names, text),
+            TextClass::Namespace => self.name(HiddenPart::Namespaces, text),
+            TextClass::Node => self.name(HiddenPart::Nodes, text),
+            TextClass::Cluster => self.name(HiddenPart::Cluster, text),
+            TextClass::Uid => self.uid(&Uid::parse(text)),
+            TextClass::Address => self.name(HiddenPart::Addresses, Address::of(text).host),
+            TextClass::LabelSelector => {
+                self.label_selector(text);
+                if let Some(selectors) = self.selectors() {
+                    selectors.label = Some(text.into());
+                }
+            }
+            TextClass::FieldSelector => {
+                self.field_selector(text);
+                if let Some(selectors) = self.selectors() {
+                    selectors.field = Some(text.into());
+                }
+            }
+            TextClass::Path => self.path(text),
+            TextClass::Query => self.query(text),
+            TextClass::Request => {
+                let target = text.split_once(' ').map_or(text, |(_, target)| target);
+                let (path, query) = target.split_once('?').unwrap_or((target, ""));
+                self.path(path);
+                self.query(query);
+            }
+            TextClass::Belief => {
+                for belief in Belief::read(text) {
+                    let named = named_by(&belief.resource);
+                    belief
+                        .held
+                        .iter()
+                        .for_each(|held| self.place(&held.object, named));
+                }
+            }
+            TextClass::Fixed | TextClass::Free | TextClass::Ours | TextClass::Said => {}
+        }
+        None
+    }
+
+    fn watch(&mut self, name: &WatchName) -> Option<WatchName> {
+        if self.watch.as_ref() == Some(name) {
+            return None;
+        }
+        let about = name.about().unwrap_or_else(|| name.clone());
+        let parts = WatchParts::of(&about);
+        self.objects = named_by(parts.resource());
+        if let Some(client) = parts.client {
+            self.name(HiddenPart::Names, client);
+        }
+        if !matches!(parts.namespace, "*" | "-") {
+            self.name(HiddenPart::Namespaces, parts.namespace);
+        }
+        keep(&mut self.resources, parts.what);
+        self.watches.entry(about).or_default();
+        self.watch = Some(name.clone());
+        None
+    }
+
+    fn object(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
+        self.place(object, self.objects);
+        None
+    }
+
+    fn owner(&mut self, owner: &Owner) -> Option<Owner> {
+        self.name(kind_names(owner.kind()), owner.name());
+        self.uid(owner.uid());
+        if let Some(deployment) = deployment_of(owner) {
+            self.name(HiddenPart::Names, deployment);
+        }
+        None
+    }
+
+    fn headers(&mut self, _headers: &mut Headers) {}
+}
+
+impl Known {
+    /// The selectors of the watch that came last.
+    fn selectors(&mut self) -> Option<&mut Selectors> {
+        let name = self.watch.as_ref()?;
+        self.watches
+            .get_mut(&name.about().unwrap_or_else(|| name.clone()))
+    }
+}
+
+fn keep(texts: &mut HashSet<Text>, text: &str) {
+    if !text.is_empty() && !texts.contains(text) {
+        texts.insert(text.into());
+    }
+}
+
+/// What objects of a kind name.
+fn kind_names(kind: &str) -> HiddenPart {
+    match kind {
+        "Node" => HiddenPart::Nodes,
+        _ => HiddenPart::Names,
+    }
+}
+
+/// The Deployment of a ReplicaSet, which is named after it and the hash of its template.
+fn deployment_of(owner: &Owner) -> Option<&str> {
+    if owner.kind() != "ReplicaSet" {
+        return None;
+    }
+    owner
+        .name()
+        .rsplit_once('-')
+        .map(|(deployment, _)| deployment)
+}
+
+/// Whose name a pod's begins with, where it looks like one that was made: `cart-7d9f8b6c4d-x2z5q` is of the ReplicaSet
+/// `cart-7d9f8b6c4d`, and that of the Deployment `cart`. Their names are hidden with it, though no record has them.
+///
+/// Made ends have 5 characters, and the hash of a template at most 10, of an alphabet without vowels (apimachinery,
+/// `util/rand`).
+fn makers_of(name: &str) -> impl Iterator<Item = &str> {
+    let is_made = |text: &str| text.bytes().all(|byte| LETTERS.contains(&byte));
+    let split = |name: &'_ str, lengths: std::ops::RangeInclusive<usize>| {
+        let at = name.rfind('-')?;
+        let end = &name[at + 1..];
+        (lengths.contains(&end.len()) && is_made(end)).then_some(at)
+    };
+    let set = split(name, 5..=5);
+    let deployment = set.and_then(|end| split(&name[..end], 6..=10));
+    set.into_iter().chain(deployment).map(|end| &name[..end])
+}
+
+/// The name of a watch in its parts: `[CLIENT:]NAMESPACE/RESOURCE[.GROUP][?SELECTORS][#N]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WatchParts<'a> {
+    pub(crate) client: Option<&'a str>,
+    pub(crate) namespace: &'a str,
+    /// Resource and group.
+    pub(crate) what: &'a str,
+    pub(crate) selectors: Option<&'a str>,
+    /// `#2`, or nothing.
+    pub(crate) ordinal: &'a str,
+}
+
+impl<'a> WatchParts<'a> {
+    /// Of the name of a watch that is not asked aside.
+    pub(crate) fn of(name: &'a WatchName) -> Self {
+        let text = name.as_str();
+        let (unnumbered, _) = name.what_and_ordinal();
+        let ordinal = &text[unnumbered.len()..];
+        let (place, rest) = unnumbered.split_once('/').unwrap_or(("-", unnumbered));
+        let (client, namespace) = match place.rsplit_once(':') {
+            Some((client, namespace)) => (Some(client), namespace),
+            None => (None, place),
+        };
+        let (what, selectors) = match rest.split_once('?') {
+            Some((what, selectors)) => (what, Some(selectors)),
+            None => (rest, None),
+        };
+        Self {
+            client,
+            namespace,
+            what,
+            selectors,
+            ordinal,
+        }
+    }
+
+    pub(crate) fn resource(&self) -> &'a str {
+        self.what
+            .split_once('.')
+            .map_or(self.what, |(resource, _)| resource)
+    }
+}

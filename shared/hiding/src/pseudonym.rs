@@ -1,0 +1,113 @@
+//! How a pseudonym comes from a name: by a secret seed, so that nobody finds the name by trying.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::part::HiddenPart;
+
+/// Letters and digits that spell no words: those of which Kubernetes makes the ends of generated names.
+pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+/// The letters of a pseudonym, or of its first piece: 2.8·10^11 are possible.
+const FIRST_LETTERS: usize = 8;
+/// The letters of each further piece: 3.9·10^8 are possible.
+const NEXT_LETTERS: usize = 6;
+/// The most pieces of a pseudonym; what follows in the name goes into the last.
+const MOST_PIECES: usize = 4;
+
+/// What pseudonyms come from: 32 bytes of chance, drawn once for all files that are to agree, and kept nowhere.
+#[derive(Clone)]
+pub struct Seed([u8; 32]);
+
+/// Does not show it.
+impl std::fmt::Debug for Seed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seed(…)")
+    }
+}
+
+impl Seed {
+    /// Of chance that was drawn.
+    #[must_use]
+    pub const fn new(chance: [u8; 32]) -> Self {
+        Self(chance)
+    }
+
+    fn digest(&self, text: &str) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(self.0);
+        hash.update(text.as_bytes());
+        hash.finalize().into()
+    }
+
+    /// The pseudonym of a name: `ns-4xk2p7dz`. Every further `attempt` has a letter more.
+    ///
+    /// That of an object has a piece for each part between hyphens, up to 4: `name-4xk2p7dz-9fk2dw`. A piece depends on
+    /// the name up to its end, so the pods of a Deployment begin alike, as their names do.
+    pub(crate) fn pseudonym(&self, part: HiddenPart, name: &str, attempt: usize) -> String {
+        let begin = match part {
+            HiddenPart::Namespaces => "ns",
+            HiddenPart::Labels => "label",
+            HiddenPart::Uids => "uid",
+            HiddenPart::Addresses => "host",
+            HiddenPart::Nodes => "node",
+            HiddenPart::Cluster => "cluster",
+            HiddenPart::Names | HiddenPart::Bodies | HiddenPart::Later => "name",
+        };
+        let mut pseudonym = begin.to_owned();
+        let mut letters = FIRST_LETTERS;
+        if part == HiddenPart::Names {
+            let ends = name.match_indices('-').map(|(at, _)| at);
+            for end in ends.take(MOST_PIECES - 1) {
+                pseudonym.push('-');
+                self.letters(&name[..end], letters, &mut pseudonym);
+                letters = NEXT_LETTERS;
+            }
+        }
+        pseudonym.push('-');
+        self.letters(name, letters + attempt, &mut pseudonym);
+        pseudonym
+    }
+
+    /// A uid in the place of another.
+    pub(crate) fn uid(&self, uid: [u8; 16]) -> [u8; 16] {
+        let mut hash = Sha256::new();
+        hash.update(self.0);
+        hash.update(uid);
+        let digest: [u8; 32] = hash.finalize().into();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        bytes
+    }
+
+    fn letters(&self, text: &str, count: usize, out: &mut String) {
+        let digest = self.digest(text);
+        // 256 is no multiple of 27: some letters come a tenth more often, which tells nothing of the text.
+        let letters = digest
+            .iter()
+            .map(|byte| LETTERS[usize::from(*byte) % LETTERS.len()]);
+        out.extend(letters.take(count).map(char::from));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pseudonym_is_of_the_seed_and_the_name_alone() {
+        let seed = Seed::new([7; 32]);
+        let of = |text| seed.pseudonym(HiddenPart::Names, text, 0);
+        insta::assert_snapshot!(of("cart"), @"name-8hmbvjjj");
+        insta::assert_snapshot!(of("cart-7d9f8b-x2z5q"), @"name-8hmbvjjj-fvh9ct-5sd4z9");
+        assert!(of("cart-7d9f8b-x2z5q").starts_with(&of("cart-7d9f8b")));
+        assert_ne!(
+            of("cart"),
+            Seed::new([8; 32]).pseudonym(HiddenPart::Names, "cart", 0)
+        );
+        let longer = seed.pseudonym(HiddenPart::Names, "cart", 2);
+        assert!(longer.starts_with(&of("cart")) && longer != of("cart"));
+        insta::assert_snapshot!(seed.pseudonym(HiddenPart::Namespaces, "shop-prod", 0), @"ns-bqz92kzl");
+        assert!(of(&"a-".repeat(120)).len() < 48);
+        assert_ne!(seed.uid([1; 16]), [1; 16]);
+        assert_eq!(format!("{seed:?}"), "Seed(…)");
+    }
+}
