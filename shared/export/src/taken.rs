@@ -182,7 +182,7 @@ impl TakenRun {
     }
 }
 
-/// An excerpt of what is an excerpt already.
+/// An excerpt of an excerpt.
 fn again(
     runs: Vec<TakenRun>,
     stretch: Stretch,

@@ -22,7 +22,7 @@ use watchscope_model::*;
 use watchscope_recording::{Excerpt, Input, Lanes, ReadChapter, Scan, Step, Stretch};
 use watchscope_timeline::Theme;
 
-/// Words that name something of the cluster, each of which the log has in a place of its own.
+/// Words that name something of the cluster. Each stands in a kind of text of its own.
 const NAMES: [&str; 11] = [
     "quagga",
     "okapi",

@@ -1,6 +1,6 @@
 //! The host in an address: `https://10.0.0.1:6443/k8s`, `10.0.0.1:6443`, `[::1]:6443`.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 /// An address in its parts; together they are the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

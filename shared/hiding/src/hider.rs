@@ -1,7 +1,7 @@
-//! Rewrites all texts of records, so that nothing of what is hidden is left: the second reading.
+//! Rewrites all texts of records, so that nothing is left that is to be hidden: the second reading.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -26,16 +26,16 @@ const HIDDEN: &str = "[hidden]";
 /// The most rewritten texts that are remembered; at this number all are forgotten, which costs time alone.
 const REMEMBERED: usize = 4_096;
 
-/// Rewrites the texts of a log of which all names are known.
+/// Rewrites the texts of a log whose names are all known.
 ///
 /// Holds each known text and its new form, each object and its new form, and at most 4,096 other texts.
 #[derive(Clone, Debug)]
 pub struct Hider {
     parts: Parts,
     names: Table,
-    objects: HashMap<Arc<Object>, Arc<Object>>,
-    owners: HashMap<Owner, Owner>,
-    texts: HashMap<(TextClass, Text), Option<Text>>,
+    objects: BTreeMap<Arc<Object>, Arc<Object>>,
+    owners: BTreeMap<Owner, Owner>,
+    texts: BTreeMap<(TextClass, Text), Option<Text>>,
 }
 
 impl Hider {
@@ -45,9 +45,9 @@ impl Hider {
         Self {
             parts,
             names: Table::new(known, parts, seed),
-            objects: HashMap::default(),
-            owners: HashMap::default(),
-            texts: HashMap::default(),
+            objects: BTreeMap::default(),
+            owners: BTreeMap::default(),
+            texts: BTreeMap::default(),
         }
     }
 
@@ -168,7 +168,7 @@ impl Rewriter for Hider {
 /// What the value of an answer's header is.
 fn class_of_header(name: &str) -> TextClass {
     const FIXED: [&str; 2] = ["content-type", "retry-after"];
-    // docs/semantics/requests.md: the flow schema and the priority level are named by their uids.
+    // Priority and fairness names its flow schema and priority level by their uids.
     const UIDS: [&str; 3] = [
         "audit-id",
         "x-kubernetes-pf-flowschema-uid",
@@ -187,17 +187,20 @@ fn changed(new: &str, old: &str) -> Option<Text> {
     (new != old).then(|| new.into())
 }
 
+/// Texts, and what each of them names.
+type Named = Vec<(Text, Parts)>;
+
 /// Known texts and what becomes of them.
 #[derive(Clone, Debug)]
 struct Table {
     parts: Parts,
     seed: Seed,
     /// Names, and what each becomes: a pseudonym, or itself with the pseudonyms of names within it.
-    names: HashMap<Text, Text>,
+    names: BTreeMap<Text, Text>,
     /// API groups and resources, and what each becomes.
-    types: HashMap<Text, Text>,
+    types: BTreeMap<Text, Text>,
     /// Watches, by name.
-    watches: HashMap<Text, WatchName>,
+    watches: BTreeMap<Text, WatchName>,
     /// Names of watches that begin or end with neither letter nor digit, the longest first.
     odd: Vec<WatchName>,
     longest: usize,
@@ -208,18 +211,18 @@ impl Table {
         let mut table = Self {
             parts,
             seed,
-            names: HashMap::default(),
-            types: HashMap::default(),
-            watches: HashMap::default(),
+            names: BTreeMap::default(),
+            types: BTreeMap::default(),
+            watches: BTreeMap::default(),
             odd: Vec::new(),
             longest: 0,
         };
-        let texts: Vec<(Text, Parts)> = known.texts.into_iter().collect();
-        let (mut hidden, kept): (Vec<(Text, Parts)>, Vec<(Text, Parts)>) =
+        let texts: Named = known.texts.into_iter().collect();
+        let (mut hidden, kept): (Named, Named) =
             texts.into_iter().partition(|(_, named)| named.meets(parts));
         // The order decides who gives way where two pseudonyms are the same.
         hidden.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let mut taken: HashSet<Text> = HashSet::default();
+        let mut taken: BTreeSet<Text> = BTreeSet::default();
         for (name, named) in hidden {
             let mut attempt = 0;
             let pseudonym = loop {
@@ -262,7 +265,7 @@ impl Table {
         self.types.insert(name, new);
     }
 
-    fn learn_watches(&mut self, watches: HashMap<WatchName, Selectors>) {
+    fn learn_watches(&mut self, watches: BTreeMap<WatchName, Selectors>) {
         for (name, selectors) in watches {
             let new = self.watch_anew(&name, &selectors);
             let is_plain = |c: Option<char>| c.is_some_and(char::is_alphanumeric);

@@ -1,6 +1,6 @@
 //! All that the records of a log name: the first reading.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use watchscope_model::belief::Belief;
@@ -24,13 +24,13 @@ use crate::selector;
 #[derive(Debug)]
 pub struct Known {
     /// Texts, and what each of them names.
-    pub(crate) texts: HashMap<Text, Parts>,
+    pub(crate) texts: BTreeMap<Text, Parts>,
     /// API groups.
-    pub(crate) groups: HashSet<Text>,
+    pub(crate) groups: BTreeSet<Text>,
     /// Resources, with or without their groups.
-    pub(crate) resources: HashSet<Text>,
+    pub(crate) resources: BTreeSet<Text>,
     /// The watches by name, without those that are asked aside, each with its selectors.
-    pub(crate) watches: HashMap<WatchName, Selectors>,
+    pub(crate) watches: BTreeMap<WatchName, Selectors>,
     /// What the objects of the watch that came last are.
     objects: HiddenPart,
     /// The watch that came last.
@@ -47,10 +47,10 @@ pub(crate) struct Selectors {
 impl Default for Known {
     fn default() -> Self {
         Self {
-            texts: HashMap::default(),
-            groups: HashSet::default(),
-            resources: HashSet::default(),
-            watches: HashMap::default(),
+            texts: BTreeMap::default(),
+            groups: BTreeSet::default(),
+            resources: BTreeSet::default(),
+            watches: BTreeMap::default(),
             objects: HiddenPart::Names,
             watch: None,
         }
@@ -244,7 +244,7 @@ impl Known {
     }
 }
 
-fn keep(texts: &mut HashSet<Text>, text: &str) {
+fn keep(texts: &mut BTreeSet<Text>, text: &str) {
     if !text.is_empty() && !texts.contains(text) {
         texts.insert(text.into());
     }

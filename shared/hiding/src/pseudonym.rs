@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::part::HiddenPart;
 
-/// Letters and digits that spell no words: those of which Kubernetes makes the ends of generated names.
+/// Letters and digits that spell no words: Kubernetes makes the ends of generated names of them.
 pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The letters of a pseudonym, or of its first piece: 2.8·10^11 are possible.
 const FIRST_LETTERS: usize = 8;

@@ -41,7 +41,7 @@ fn is_of_kubernetes(word: &str) -> bool {
     })
 }
 
-/// Rewrites the values of a field selector: `metadata.name=cart,spec.nodeName!=n1`. Keys stay. `value` is told what a value
+/// Rewrites the values of a field selector: `metadata.name=cart,spec.nodeName!=n1`. Keys stay. `value` gets what a value
 /// names; `None`: something else.
 pub(crate) fn fields(
     selector: &str,

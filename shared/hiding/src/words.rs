@@ -1,6 +1,6 @@
 //! Which words of a sentence name nothing of a cluster: numbers, and the words in `words.txt`.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// Words of apiservers' messages (Kubernetes 1.20 to 1.36), of Go's and Rust's network errors, and of our own sentences;
@@ -9,7 +9,7 @@ const LIST: &str = include_str!("words.txt");
 
 /// Whether a word names nothing of a cluster.
 pub(crate) fn is_harmless(word: &str) -> bool {
-    static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
+    static WORDS: OnceLock<BTreeSet<&str>> = OnceLock::new();
     let words = WORDS.get_or_init(|| LIST.lines().collect());
     words.contains(word) || is_number(word) || words.contains(&*word.to_lowercase())
 }

@@ -440,7 +440,7 @@ pub struct Object {
 ///
 /// It is held, and written, like an object whose kind stands in the place of the namespace: a reference names an object
 /// of the same namespace, or of none, and does not say which.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(pub(crate) Arc<Object>);
 
 impl Owner {

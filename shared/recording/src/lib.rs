@@ -37,6 +37,8 @@ mod walk;
 mod window;
 mod write;
 
+pub use watchscope_hiding::{HiddenPart, Parts};
+
 pub use block::{BlockPlace, Header};
 pub use body::{Bodies, MAX_BODIES, ReadBodies};
 pub use chapter::Frames;

@@ -1,8 +1,7 @@
 //! What a page says of an opened recording beside its picture.
 
 use serde::Serialize;
-use watchscope_hiding::{HiddenPart, Parts};
-use watchscope_recording::{ClusterName, Contents, FileBlock, Form};
+use watchscope_recording::{ClusterName, Contents, FileBlock, Form, HiddenPart, Parts};
 
 use crate::joined::JoinedFiles;
 use crate::words::Notice;

@@ -17,6 +17,7 @@ use crate::violation::Violation;
 const SHARED: &[&str] = &[
     "watchscope-diagnosis",
     "watchscope-export",
+    "watchscope-hiding",
     "watchscope-journal",
     "watchscope-log",
     "watchscope-model",
@@ -34,7 +35,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("watchscope-model", &[]),
     ("watchscope-log", &["watchscope-model"]),
     ("watchscope-probe", &["watchscope-model"]),
-    ("watchscope-recording", &["watchscope-model"]),
+    ("watchscope-hiding", &["watchscope-model"]),
+    (
+        "watchscope-recording",
+        &["watchscope-hiding", "watchscope-model"],
+    ),
     ("watchscope-diagnosis", &["watchscope-model"]),
     (
         "watchscope-journal",
@@ -53,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "watchscope-export",
         &[
+            "watchscope-hiding",
             "watchscope-model",
             "watchscope-recording",
             "watchscope-timeline",
@@ -63,6 +69,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "watchscope-scenarios",
         &[
             "watchscope-diagnosis",
+            "watchscope-hiding",
             "watchscope-journal",
             "watchscope-log",
             "watchscope-model",

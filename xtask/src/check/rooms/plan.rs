@@ -327,8 +327,17 @@ const MODEL: Crate = Crate {
         ),
         room("codec", &["codec"], &["base"]),
         room("field", &["field"], &["base", "codec"]),
-        room("event", &["event", "change"], &["base", "codec", "field"]),
-        room("inside", &["inside"], &["base", "codec", "event", "field"]),
+        room("rewrite", &["rewrite"], &["base", "field"]),
+        room(
+            "event",
+            &["event", "change"],
+            &["base", "codec", "field", "rewrite"],
+        ),
+        room(
+            "inside",
+            &["inside"],
+            &["base", "codec", "event", "field", "rewrite"],
+        ),
         room(
             "json",
             &["json"],
@@ -337,12 +346,16 @@ const MODEL: Crate = Crate {
         room(
             "fold",
             &["fold"],
-            &["base", "codec", "event", "field", "inside", "json"],
+            &[
+                "base", "codec", "event", "field", "inside", "json", "rewrite",
+            ],
         ),
         room(
             "layers",
             &["layers"],
-            &["base", "codec", "event", "field", "fold", "inside", "json"],
+            &[
+                "base", "codec", "event", "field", "fold", "inside", "json", "rewrite",
+            ],
         ),
         room(
             "chapter",
