@@ -1,4 +1,4 @@
-"""Checks a trace of ours against the JSON lines of the same export: check_trace.py TRACE LINES.
+"""Checks traces of ours against the JSON lines of the same exports: check_trace.py TRACE LINES [TRACE LINES]...
 
 The trace is decoded by Perfetto's own message classes, from the PyPI package `perfetto`. What must hold of the packets is then
 checked here, since trace_processor itself is no part of that package. Prints what was counted, as JSON.
@@ -116,7 +116,7 @@ class Trace:
         if event.type == END:
             assert open_here, f"{event} ends nothing"
             begin = open_here.pop()
-            begin.said.keys().isdisjoint(said) or self.fail("one name at both ends", event)
+            assert begin.said.keys().isdisjoint(said), f"one name at both ends: {event}"
             seen = Seen(END, at, track, begin.category, begin.name, said, begin)
             assert begin.at <= at
         else:
@@ -137,9 +137,6 @@ class Trace:
             track = self.tracks[track.parent_uuid]
             names.insert(0, track.name)
         return names
-
-    def fail(self, *why):
-        raise AssertionError(why)
 
 
 def check_run(trace, sequence, lines, is_last, counts):
@@ -168,7 +165,8 @@ def check_run(trace, sequence, lines, is_last, counts):
         kind = line["type"]
         if kind == "loss" and line["where"] == "withheld" and line["count"] == 0:
             continue
-        seen = found.pop(line["seq"], None) or trace.fail("not there", line)
+        assert line["seq"] in found, f"not there: {line}"
+        seen = found.pop(line["seq"])
         assert seen.at == nanoseconds(line["at"]), line
         counts[kind] += 1
         path = trace.path(seen.track)
@@ -200,7 +198,7 @@ def check_run(trace, sequence, lines, is_last, counts):
     counts["values"] += len(expected_values)
 
 
-def main(trace_path, lines_path):
+def check(trace_path, lines_path, counts):
     decoded = perfetto.Trace()
     with open(trace_path, "rb") as file:
         decoded.ParseFromString(file.read())
@@ -216,12 +214,19 @@ def main(trace_path, lines_path):
                 runs.append((line["epoch"], []))
             else:
                 runs[-1][1].append(line)
-    counts = collections.Counter(packets=len(decoded.packet), tracks=len(trace.tracks))
+    counts["packets"] += len(decoded.packet)
+    counts["tracks"] += len(trace.tracks)
     assert [trace.runs[sequence] for sequence in sorted(trace.now)] == [epoch for epoch, _ in runs]
     for sequence, (_, lines) in enumerate(runs, start=1):
         check_run(trace, sequence, lines, sequence == len(runs), counts)
-    counts["sequences"] = len(runs)
+    counts["sequences"] += len(runs)
+
+
+def main(paths):
+    counts = collections.Counter()
+    for trace_path, lines_path in zip(paths[::2], paths[1::2], strict=True):
+        check(trace_path, lines_path, counts)
     print(json.dumps(counts, sort_keys=True))
 
 
-main(*sys.argv[1:])
+main(sys.argv[1:])

@@ -7,8 +7,8 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use common::random::random_log;
 use common::{Log, at};
@@ -43,24 +43,20 @@ fn taken(logs: &[&Log], from: Time, to: Time) -> Taken {
     Taken::new(from, to, runs).unwrap()
 }
 
-/// What the check in Python counted in an export.
-fn checked(packages: &PathBuf, taken: &Taken) -> BTreeMap<String, u64> {
+/// Checks in Python what pairs of a trace and JSON lines say.
+fn check(packages: &Path, pairs: &[(Vec<u8>, Vec<u8>)]) -> Output {
     let folder = tempfile::tempdir().unwrap();
-    let paths = [("a.trace", trace(taken)), ("a.jsonl", jsonl(taken))].map(|(name, bytes)| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, bytes.unwrap()).unwrap();
-        path
-    });
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/check_trace.py");
-    let output = Command::new("python3")
-        .arg(script)
-        .args(paths)
-        .env("PYTHONPATH", packages)
-        .output()
-        .expect("python3 runs; install it");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    let mut command = Command::new("python3");
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/check_trace.py"));
+    for (number, (trace, lines)) in pairs.iter().enumerate() {
+        for (ending, bytes) in [("trace", trace), ("jsonl", lines)] {
+            let path = folder.path().join(format!("{number}.{ending}"));
+            std::fs::write(&path, bytes).unwrap();
+            command.arg(path);
+        }
+    }
+    command.env("PYTHONPATH", packages);
+    command.output().expect("python3 runs; install it")
 }
 
 #[test]
@@ -68,21 +64,22 @@ fn a_trace_is_one_to_perfettos_own_classes_and_has_each_record_once() {
     let Some(packages) = perfetto() else {
         return;
     };
-    let mut all: BTreeMap<String, u64> = BTreeMap::new();
+    let mut pairs = Vec::new();
     for seed in 0..3 {
-        let mut log = random_log(seed, 600);
+        let log = random_log(seed, 600);
         let mut later = Log::steady("b", 1e5, 3);
         later.connection(1e5 + 4.0, 7, "10.20.0.12:6443");
-        log.epoch = "a".into();
         // The whole, and a stretch of it: what is open at its begin and end is then not what records say.
         let (first, last) = (log.records[150].at, log.records[450].at);
         for (from, to) in [(at(0.0), at(1e6)), (first, last)] {
-            let counts = checked(&packages, &taken(&[&log, &later], from, to));
-            for (what, count) in counts {
-                *all.entry(what).or_default() += count;
-            }
+            let taken = taken(&[&log, &later], from, to);
+            pairs.push((trace(&taken).unwrap(), jsonl(&taken).unwrap()));
         }
     }
+    let output = check(&packages, &pairs);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let counts: BTreeMap<String, u64> = serde_json::from_slice(&output.stdout).unwrap();
     for what in [
         "bookmark",
         "change",
@@ -100,8 +97,16 @@ fn a_trace_is_one_to_perfettos_own_classes_and_has_each_record_once() {
         "verdict",
     ] {
         assert!(
-            all.get(what).is_some_and(|count| *count > 0),
-            "{what}: {all:?}"
+            counts.get(what).is_some_and(|count| *count > 0),
+            "{what}: {counts:?}"
         );
     }
+    // The check can fail: on a record that the trace lacks, and on a trace that is cut.
+    let (whole, mut lines) = pairs.remove(0);
+    let cut = whole[..whole.len() - 1].to_vec();
+    assert!(!check(&packages, &[(cut, lines.clone())]).status.success());
+    lines.extend(br#"{"seq":99999,"at":"2026-11-19T09:31:00Z","type":"clock","offMs":0}"#);
+    let errors = check(&packages, &[(whole, lines)]).stderr;
+    let errors = String::from_utf8_lossy(&errors);
+    assert!(errors.contains("not there"), "{errors}");
 }

@@ -10,7 +10,9 @@ use common::{Log, at, object};
 use prost::Message as _;
 use watchscope_model::event::{Bookmark, Change, Note};
 use watchscope_model::id::StreamId;
-use watchscope_model::vocabulary::{Author, Cause, ChangeType, Origin, Severity, Standing};
+use watchscope_model::vocabulary::{
+    Author, Cause, ChangeType, Origin, Phase, PhaseReason, Severity, Standing,
+};
 use watchscope_model::{ResourceVersion, Time, WatchName};
 use watchscope_recording::{Excerpt, Lanes, Stretch};
 
@@ -120,6 +122,34 @@ fn what_is_open_at_a_seam_and_at_the_end_says_that_nothing_is_known_of_its_end()
     2 68.0 findings: begin F08 F08 name record=17 severity="note" certainty="likely" words="It was reset."
     2 68.0 gaps: end end="open at the end of the range"
     2 68.0 findings: end end="open at the end of the range"
+    "#);
+}
+
+#[test]
+fn a_list_that_a_stream_delivers_lasts_from_its_request_and_one_that_breaks_off_says_so() {
+    let mut log = Log::new("a");
+    log.watch(0.0, "shop/pods");
+    for second in [1.0, 11.0] {
+        let (id, query) = (second as u64, "watch=true&sendInitialEvents=true");
+        log.request(second, "shop/pods", id, 1, "watch", query);
+        log.open(second + 1.0, "shop/pods", id, id, 0);
+        if id == 1 {
+            log.end(5.0, "shop/pods", id, Cause::TcpReset);
+            let (waiting, reason) = (Phase::Waiting, PhaseReason::Broken);
+            log.phase(5.0, "shop/pods", waiting, reason, Some(1_000));
+        }
+    }
+    log.list(14.0, "shop/pods", 100, 1, (1, 0, 0));
+    // A list without a begin has no length.
+    log.list(15.0, "shop/pods", 101, 1, (0, 0, 0));
+    let bytes = trace(&taken(&[&log])).unwrap();
+    insta::assert_snapshot!(events(&bytes, |track| track == "lists"), @r#"
+    1 1.0 lists: begin list since_record=2
+    1 5.0 lists: end end="it did not become complete"
+    1 11.0 lists: begin list since_record=7
+    1 14.0 lists: end end_record=10 end_words="The list is complete: 1 item at resourceVersion 100. Against what was held: 1 new, 0 changed, 0 gone." items=1 resourceVersion="100"
+    1 15.0 lists: begin list began="not known"
+    1 15.0 lists: end end_record=11 end_words="The list is complete: 1 item at resourceVersion 101. Against what was held: 0 new, 0 changed, 0 gone." items=1 resourceVersion="101"
     "#);
 }
 
