@@ -9,14 +9,14 @@
 //! ```
 //!
 //! Each record is there once: its seq is the annotation `record` of an instant or of a slice's begin, or `end_record` of its
-//! end. Records that only hold the place of what was left out are not.
+//! end. A `loss` that stands in the place of a record left out is not there; the first of its run counts them.
 //!
 //! Each run of the log's writer is a sequence of packets with a clock of its own, tied to the wall clock where the run begins.
-//! Slices that are open where a run or the range ends are closed there, and their annotation `end` says that nothing is known
-//! of their end. Perfetto draws a slice that is never closed to the end of the trace, which would say too much.
+//! A slice that is open where a run or the range ends is closed there; its annotation `end` says that its end is not known.
+//! Perfetto draws a slice that is never closed to the end of the trace, which would say too much.
 //!
-//! Bounded: at most [`MOST_OBJECTS`](tracks::MOST_OBJECTS) objects have a track; what is about the others is on one track, and
-//! counted. There are as many tracks of findings and connections as stand or are open at once. Names have at most 200 letters,
+//! Bounds: at most [`MOST_OBJECTS`](tracks::MOST_OBJECTS) objects have a track; events of the others are on one track, and
+//! counted. A parent has as many tracks of findings, and of connections, as are open at once. Names have at most 200 letters,
 //! other texts 2,000. The file is made in memory.
 
 mod packets;

@@ -16,7 +16,7 @@ const MOST_TEXT_LETTERS: usize = 2_000;
 /// A track, by the number that all events name it by.
 pub(super) type TrackId = u64;
 
-/// What is said beside an event: names with values.
+/// The annotations of an event: names with values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Says(Vec<DebugAnnotation>);
 
@@ -69,12 +69,12 @@ pub(super) struct Packets {
     bytes: Vec<u8>,
     /// The sequence that is written; 0 before the first.
     sequence: u32,
-    /// The time of what is written. A time before it is raised to it, so that no slice ends before it began.
+    /// The time of the next packet. It never decreases within a sequence, so that no slice ends before it began.
     now: Time,
 }
 
 impl Packets {
-    /// Begins the next sequence: its clock is that of the log from `at` on, which is then as late as the wall clock.
+    /// Begins the next sequence. Its clock, the log's, and the wall clock both show `at` then.
     pub(super) fn begin_sequence(&mut self, at: Time) {
         self.sequence += 1;
         self.now = at;
@@ -92,7 +92,7 @@ impl Packets {
         });
     }
 
-    /// What is written next happened then.
+    /// Sets the time of the next packets; an earlier time than theirs changes nothing.
     pub(super) fn go_on_to(&mut self, at: Time) {
         self.now = self.now.max(at);
     }
@@ -167,7 +167,7 @@ impl Packets {
     }
 }
 
-/// Nanoseconds since 1970. Perfetto counts to 2^63, which is in 2262; what is later is then, and what is earlier is 0.
+/// Nanoseconds since 1970. A time before 1970 is 0. Perfetto counts to 2^63, which is in 2262: a later time is that one.
 fn nanoseconds(at: Time) -> u64 {
     at.0.max(0).saturating_mul(1_000).unsigned_abs()
 }

@@ -10,7 +10,7 @@ use super::proto::{
     BY_NAME, BY_RANK, CounterDescriptor, MERGE_BY_KEY, MERGE_NONE, TrackDescriptor,
 };
 
-/// The most objects that have a track of their own: those that came first. What is about another object is on one track.
+/// The most objects that have a track of their own: those that came first. Events of the others are on one track.
 pub(super) const MOST_OBJECTS: usize = 10_000;
 
 /// What a track is of, within its parent.
@@ -83,7 +83,6 @@ impl Tracks {
         if let Some(known) = self.known.get(&(parent, kind.clone())) {
             return *known;
         }
-        // Two traces that are put together would share numbers, which is no use of ours.
         let track = self.known.len() as TrackId + 1;
         out.describe(descriptor(track, parent, &kind));
         self.known.insert((parent, kind), track);
@@ -176,7 +175,7 @@ fn descriptor(track: TrackId, parent: TrackId, kind: &Kind) -> TrackDescriptor {
         },
         sibling_order_rank: Some(rank),
         description: (!description.is_empty()).then(|| description.to_owned()),
-        // By default tracks of one name are one, and two watches or objects can have names that look alike when cut.
+        // By default Perfetto merges tracks of the same name; two watches or objects can have the same name once it is cut.
         sibling_merge_behavior: Some(match merged {
             Some(_) => MERGE_BY_KEY,
             None => MERGE_NONE,

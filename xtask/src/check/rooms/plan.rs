@@ -431,6 +431,7 @@ const EXPORT: Crate = Crate {
                 "markdown",
                 "picture",
                 "recording",
+                "trace",
             ],
             &["taken"],
         ),
