@@ -15,7 +15,7 @@
 //! A slice that is open where a run or the range ends is closed there; its annotation `end` says that its end is not known.
 //! Perfetto draws a slice that is never closed to the end of the trace, which would say too much.
 //!
-//! Bounds: at most [`MOST_OBJECTS`](tracks::MOST_OBJECTS) objects have a track; events of the others are on one track, and
+//! Bounds: at most [`MOST_OBJECTS`] objects have a track; events of the others are on one track, and
 //! counted. A parent has as many tracks of findings, and of connections, as are open at once. Names have at most 200 letters,
 //! other texts 2,000. The file is made in memory.
 
