@@ -239,13 +239,13 @@ async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_o
         "2100-01-01T00:00:00Z",
     ];
     for round in ["one", "two"] {
-        let names =
-            ["svg", "png", "md", "csv", "jsonl", "wscope"].map(|end| format!("{round}.{end}"));
+        let names = ["svg", "png", "md", "csv", "jsonl", "trace", "wscope"]
+            .map(|end| format!("{round}.{end}"));
         let done = export(&whole, &names.each_ref().map(String::as_str)).await?;
         ensure!(done.code() == Some(0), "{done:?}");
     }
     let read_file = |name: &str| std::fs::read(path(name));
-    for end in ["svg", "png", "md", "csv", "jsonl", "wscope"] {
+    for end in ["svg", "png", "md", "csv", "jsonl", "trace", "wscope"] {
         let (one, two) = (
             read_file(&format!("one.{end}"))?,
             read_file(&format!("two.{end}"))?,

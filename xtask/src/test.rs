@@ -2,8 +2,8 @@
 //! plants bugs too.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
-//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `CHROME`, `CHROMEDRIVER`. A test that cannot have what it needs says
-//! `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
+//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `CHROME`, `CHROMEDRIVER`. A test that
+//! cannot have what it needs says `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
 
 mod counts;
 mod side_by_side;
@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use self::counts::Counts;
 use crate::page::PageProfile;
 use crate::project::Project;
-use crate::setup::{Installs, browser, kube};
+use crate::setup::{Installs, browser, kube, perfetto};
 use crate::{bench, build, mutate, page, shell};
 
 /// Random cases of each property under `--long`; the usual number is each test's own.
@@ -31,7 +31,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     let start = Instant::now();
     // The page is compiled by one core for most of the time, and no test needs it to be compiled.
     let (programs, digests, tests) = thread::scope(|scope| {
-        let programs = scope.spawn(|| programs(project, long));
+        let programs = scope.spawn(|| programs(project, installs, long));
         let page = scope.spawn(|| page_and_digests(project, installs, long));
         let tests = shell::step("building the tests", || {
             let mut command = project.cargo_on("build", project.host_packages());
@@ -98,9 +98,13 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     })
 }
 
-/// The programs that are built from Go modules, each with the variable by which tests find it. One that cannot be built is
-/// told, and left out. Only long tests have controllers, which take longest to build.
-fn programs(project: &Project, long: bool) -> Result<Vec<(&'static str, OsString)>> {
+/// The programs that are built from Go modules and the packages of Python, each with the variable by which tests find it. One
+/// that cannot be had is named, and left out. Only long tests have controllers, which take longest to build.
+fn programs(
+    project: &Project,
+    installs: Installs,
+    long: bool,
+) -> Result<Vec<(&'static str, OsString)>> {
     let mut programs = vec![
         (
             "KUBEBUILDER_ASSETS",
@@ -111,6 +115,11 @@ fn programs(project: &Project, long: bool) -> Result<Vec<(&'static str, OsString
             "WATCHSCOPE_TEST_INFORMER",
             "informer of client-go; its test is",
             kube::ensure_informer(project)?,
+        ),
+        (
+            "WATCHSCOPE_TEST_PERFETTO",
+            "package perfetto of Python; its test is",
+            perfetto::ensure(project, installs)?,
         ),
     ];
     if long {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use watchscope_export::{Form, Says, Taken, csv, jsonl, markdown, recording, svg};
+use watchscope_export::{Form, Says, Taken, csv, jsonl, markdown, recording, svg, trace};
 use watchscope_hiding::{Parts, Seed};
 use watchscope_model::summary::TroubleKind;
 use watchscope_model::{Time, WatchName};
@@ -93,6 +93,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
                 .into_bytes(),
             Form::Csv => csv(&taken).map_err(Failure::failed)?,
             Form::Jsonl => jsonl(&taken).map_err(Failure::failed)?,
+            Form::Trace => trace(&taken).map_err(Failure::failed)?,
             Form::Recording => recording(&taken, deflated).map_err(Failure::failed)?,
         };
         write_whole(out, &bytes)?;

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The other ending of a trace, which Perfetto's own files have.
+const PERFETTO: &str = "pftrace";
+
 /// What an export is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -15,18 +18,21 @@ pub enum Form {
     Csv,
     /// Records as JSON lines.
     Jsonl,
+    /// A trace that Perfetto shows.
+    Trace,
     /// A recording.
     Recording,
 }
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Svg,
         Self::Png,
         Self::Markdown,
         Self::Csv,
         Self::Jsonl,
+        Self::Trace,
         Self::Recording,
     ];
 
@@ -39,6 +45,7 @@ impl Form {
             Self::Markdown => "md",
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",
+            Self::Trace => "trace",
             Self::Recording => "wscope",
         }
     }
@@ -47,6 +54,9 @@ impl Form {
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let (_, ending) = name.rsplit_once('.')?;
+        if ending.eq_ignore_ascii_case(PERFETTO) {
+            return Some(Self::Trace);
+        }
         Self::ALL
             .into_iter()
             .find(|form| ending.eq_ignore_ascii_case(form.ending()))
@@ -67,6 +77,8 @@ mod tests {
     #[test]
     fn the_last_ending_of_a_name_says_its_form() {
         assert_eq!(Form::of_name("incident.v2.SVG"), Some(Form::Svg));
+        assert_eq!(Form::of_name("a.trace"), Some(Form::Trace));
+        assert_eq!(Form::of_name("a.PFtrace"), Some(Form::Trace));
         assert_eq!(Form::of_name("a.wscope"), Some(Form::Recording));
         for other in ["svg", "a.docx", "", "a."] {
             assert_eq!(Form::of_name(other), None, "{other}");

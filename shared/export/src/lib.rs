@@ -1,7 +1,7 @@
 //! What is taken away of a log: a stretch of it as a picture, as a table, or as lines.
 //!
 //! ```text
-//!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, recording
+//!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, trace, recording
 //!                                                           └─► Store ─► picture ─► SVG
 //! ```
 //!
@@ -20,6 +20,7 @@ mod markdown;
 mod picture;
 mod recording;
 mod taken;
+mod trace;
 
 pub use self::csv::csv;
 pub use self::form::Form;
@@ -28,3 +29,4 @@ pub use self::markdown::markdown;
 pub use self::picture::{Size, svg};
 pub use self::recording::recording;
 pub use self::taken::{Says, Taken};
+pub use self::trace::trace;

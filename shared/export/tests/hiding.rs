@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use common::{Log, at};
 use insta::assert_snapshot;
-use watchscope_export::{Says, Size, Taken, csv, jsonl, markdown, recording, svg};
+use watchscope_export::{Says, Size, Taken, csv, jsonl, markdown, recording, svg, trace};
 use watchscope_hiding::{HiddenPart, Parts, Seed};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::event::*;
@@ -271,6 +271,7 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
         ("md", markdown(taken, &says).unwrap().into_bytes()),
         ("csv", csv(taken).unwrap()),
         ("jsonl", jsonl(taken).unwrap()),
+        ("trace", trace(taken).unwrap()),
     ]
 }
 

@@ -3,6 +3,7 @@
 mod apt;
 pub(crate) mod browser;
 pub(crate) mod kube;
+pub(crate) mod perfetto;
 pub(crate) mod targets;
 
 /// Whether a task may install what is missing.

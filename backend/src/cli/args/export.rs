@@ -24,7 +24,7 @@ pub(crate) struct ExportArgs {
     /// Which recordings.
     #[command(flatten)]
     pub(crate) recordings: RecordingsArgs,
-    /// File to write; its ending says what it becomes: svg, png, md, csv, jsonl or wscope. May be given several times
+    /// File to write; its ending says what it becomes: svg, png, md, csv, jsonl, trace or wscope. May be given several times
     #[arg(short, long, value_name = "FILE", required = true)]
     pub(crate) out: Vec<PathBuf>,
     /// From when: 2026-11-19T03:11:48Z, or 03:11:48 of the last day that has it, in UTC [default: a minute before the

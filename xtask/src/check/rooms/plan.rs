@@ -444,6 +444,7 @@ const EXPORT: Crate = Crate {
                 "markdown",
                 "picture",
                 "recording",
+                "trace",
             ],
             &["taken"],
         ),

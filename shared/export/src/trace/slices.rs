@@ -1,0 +1,158 @@
+//! Slices that are open: each on a track where no other is, so that none overlaps another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use watchscope_model::id::ConnectionId;
+use watchscope_model::{Text, WatchName};
+
+use super::packets::{Packets, Says, TrackId};
+use super::tracks::{Kind, Tracks};
+
+/// What lasts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lasting {
+    Stream(WatchName),
+    Gap(WatchName),
+    List(WatchName),
+    Connection(ConnectionId),
+    /// A finding, by its key.
+    Finding(Text),
+}
+
+/// Why a slice is closed where nothing says that it ended: the value of its annotation `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unended {
+    /// The range ends here.
+    Range,
+    /// The run of the log's writer ends here.
+    Seam,
+    /// Records are missing from here on.
+    Hole,
+    /// Its watch was stopped or started again.
+    Watch,
+    /// Another one with the same name begins here.
+    Again,
+    /// A list that did not become complete.
+    Incomplete,
+}
+
+impl Unended {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Range => "open at the end of the range",
+            Self::Seam => "not known: watchscope stopped here",
+            Self::Hole => "not known: records are missing from here on",
+            Self::Watch => "its watch was stopped or started again",
+            Self::Again => "not known: it begins again here",
+            Self::Incomplete => "it did not become complete",
+        }
+    }
+}
+
+/// A slice that is open.
+#[derive(Debug)]
+struct Open {
+    track: TrackId,
+    /// Its track's parent and place, where several of its kind can be open at once.
+    slot: Option<(TrackId, usize)>,
+}
+
+/// Places of tracks side by side under one parent. The lowest that is free is taken, so there are as many as are ever taken at
+/// once.
+#[derive(Debug, Default)]
+struct Slots {
+    made: usize,
+    free: BTreeSet<usize>,
+}
+
+impl Slots {
+    fn take(&mut self) -> usize {
+        self.free.pop_first().unwrap_or_else(|| {
+            self.made += 1;
+            self.made - 1
+        })
+    }
+}
+
+/// The open slices of one run of the log's writer.
+#[derive(Debug)]
+pub(super) struct Slices {
+    /// Which run, from 1.
+    run: u32,
+    open: BTreeMap<Lasting, Open>,
+    /// By parent, of connections and of findings.
+    slots: BTreeMap<(TrackId, bool), Slots>,
+}
+
+impl Slices {
+    pub(super) fn new(run: u32) -> Self {
+        Self {
+            run,
+            open: BTreeMap::new(),
+            slots: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn is_open(&self, lasting: &Lasting) -> bool {
+        self.open.contains_key(lasting)
+    }
+
+    /// Begins a slice under a track. One that is open by the same name is closed first.
+    pub(super) fn begin(
+        &mut self,
+        (out, tracks): (&mut Packets, &mut Tracks),
+        parent: TrackId,
+        lasting: Lasting,
+        name: &str,
+        says: Says,
+    ) {
+        self.close(out, &lasting, Unended::Again);
+        let run = self.run;
+        let mut take = |is_connection| {
+            let slots = self.slots.entry((parent, is_connection)).or_default();
+            slots.take()
+        };
+        let (category, kind, slot) = match &lasting {
+            Lasting::Stream(_) => ("stream", Kind::Streams { run }, None),
+            Lasting::Gap(_) => ("gap", Kind::Gaps { run }, None),
+            Lasting::List(_) => ("list", Kind::Lists { run }, None),
+            Lasting::Connection(_) => {
+                let slot = take(true);
+                ("connection", Kind::Connections { run, slot }, Some(slot))
+            }
+            Lasting::Finding(_) => {
+                let slot = take(false);
+                ("finding", Kind::Findings { run, slot }, Some(slot))
+            }
+        };
+        let track = tracks.of(out, parent, kind);
+        out.begin(track, category, name, says);
+        let slot = slot.map(|slot| (parent, slot));
+        self.open.insert(lasting, Open { track, slot });
+    }
+
+    /// Ends a slice; returns whether it was open.
+    pub(super) fn end(&mut self, out: &mut Packets, lasting: &Lasting, says: Says) -> bool {
+        let Some(Open { track, slot }) = self.open.remove(lasting) else {
+            return false;
+        };
+        out.end(track, says);
+        if let Some((parent, slot)) = slot {
+            let is_connection = matches!(lasting, Lasting::Connection(_));
+            let slots = self.slots.entry((parent, is_connection)).or_default();
+            slots.free.insert(slot);
+        }
+        true
+    }
+
+    /// Ends a slice, if it is open, where nothing says that it ended.
+    pub(super) fn close(&mut self, out: &mut Packets, lasting: &Lasting, why: Unended) {
+        self.end(out, lasting, Says::default().text("end", why.words()));
+    }
+
+    /// The same of all that are open.
+    pub(super) fn close_all(&mut self, out: &mut Packets, why: Unended) {
+        let all: Vec<Lasting> = self.open.keys().cloned().collect();
+        all.iter().for_each(|lasting| self.close(out, lasting, why));
+    }
+}
