@@ -12,13 +12,16 @@
 
 #![forbid(unsafe_code)]
 
+mod account;
 mod by_hand;
 mod csv;
 mod form;
 mod jsonl;
+mod letters;
 mod markdown;
 mod picture;
 mod recording;
+mod report;
 mod taken;
 mod trace;
 
@@ -28,5 +31,6 @@ pub use self::jsonl::jsonl;
 pub use self::markdown::markdown;
 pub use self::picture::{Size, svg};
 pub use self::recording::recording;
+pub use self::report::{Image, ReportParts, report};
 pub use self::taken::{Says, Taken};
 pub use self::trace::trace;

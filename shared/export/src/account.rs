@@ -1,0 +1,296 @@
+//! What a timeline and a report tell of a stretch: its findings, and in order of time what did not go as it should.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use watchscope_model::codec::DecodeError;
+use watchscope_model::event::{Finding, ListComplete};
+use watchscope_model::row::Attributed;
+use watchscope_model::vocabulary::{AuditOutcome, Certainty, LossPlace, Severity, Standing};
+use watchscope_model::{Entry, Event, Record, Seq, State, Text, Time};
+use watchscope_timeline::format::{clock_ms, duration};
+use watchscope_timeline::words::event_words;
+
+use crate::by_hand::ByHand;
+use crate::taken::Taken;
+
+/// The most rows of a table; what is over is counted below it.
+pub(crate) const MOST_ROWS: usize = 1_000;
+/// The most records that findings rest on whose words are held; of others only the seq is given.
+const MOST_EVIDENCE: usize = 10_000;
+
+/// A finding of the range.
+pub(crate) struct Found {
+    /// The place of its run, and by which it is known in it.
+    pub(crate) key: (usize, Text),
+    pub(crate) since: Time,
+    pub(crate) until: Option<Time>,
+    pub(crate) code: String,
+    pub(crate) name: String,
+    pub(crate) summary: String,
+    pub(crate) evidence: Vec<Seq>,
+    /// The worst of its occurrences.
+    pub(crate) severity: Severity,
+    pub(crate) certainty: Certainty,
+    /// What it concerns; empty: all of the cluster.
+    pub(crate) subject: String,
+}
+
+impl Found {
+    fn new(run: usize, since: Time, finding: &Finding) -> Self {
+        Self {
+            key: (run, finding.key()),
+            since,
+            until: None,
+            code: finding.code.to_string(),
+            name: finding.name.to_string(),
+            summary: finding.summary.clone(),
+            evidence: finding.evidence.clone(),
+            severity: finding.worst_severity(),
+            certainty: finding.certainty,
+            subject: finding
+                .subject()
+                .map_or_else(String::new, |text| text.to_string()),
+        }
+    }
+}
+
+/// A line of the timeline.
+pub(crate) struct Told {
+    at: Time,
+    run: usize,
+    seq: Seq,
+    place: String,
+    words: String,
+}
+
+/// The lines of the timeline: at most [`MOST_ROWS`] are held, the others are counted.
+#[derive(Default)]
+pub(crate) struct Lines {
+    held: Vec<Told>,
+    pub(crate) count: usize,
+}
+
+/// All that is told.
+pub(crate) struct Account {
+    pub(crate) found: Vec<Found>,
+    pub(crate) told: Lines,
+    pub(crate) asked: ByHand,
+    /// The words of records that findings rest on, by run and seq; of those that are in the range.
+    pub(crate) evidence: BTreeMap<(usize, Seq), String>,
+    pub(crate) missed: Missed,
+    /// When each run begins and ends.
+    pub(crate) runs: Vec<(Time, Time)>,
+}
+
+/// What did not arrive, counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Missed {
+    /// Gaps that were not resumed.
+    pub(crate) gaps: u64,
+    /// Those of them that lost nobody knows how many events.
+    pub(crate) unknown: u64,
+    /// Events that the others lost.
+    pub(crate) events: u64,
+    /// Records and bytes that watchscope itself lost, counted as records.
+    pub(crate) ours: u64,
+}
+
+impl Missed {
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Gap(gap) if !gap.resumed => {
+                self.gaps += 1;
+                match gap.lost {
+                    Some(lost) => self.events = self.events.saturating_add(lost),
+                    None => self.unknown += 1,
+                }
+            }
+            Event::Loss(loss) if loss.place != LossPlace::Withheld => {
+                self.ours = self.ours.saturating_add(loss.count);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A line as it is written: of a record, or of the time between two runs.
+pub(crate) struct Line<'a> {
+    pub(crate) at: Time,
+    pub(crate) place: &'a str,
+    pub(crate) words: String,
+    pub(crate) seq: Option<Seq>,
+}
+
+impl Account {
+    /// Reads all records twice: first the findings, then what they rest on.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub(crate) fn of(taken: &Taken) -> Result<Self, DecodeError> {
+        let mut found = Vec::new();
+        // When each run begins and ends.
+        let mut runs: Vec<(Time, Time)> = Vec::new();
+        for (place, run) in taken.runs.iter().enumerate() {
+            let mut times = None;
+            run.read(|entry, state| {
+                let (_, last) = times.get_or_insert_with(|| {
+                    note_standing(place, state, &mut found);
+                    (entry.at(), entry.at())
+                });
+                *last = entry.at();
+                if let Entry::Record(record) = entry
+                    && let Event::Finding(finding) = &record.event
+                {
+                    note(place, record, finding, &mut found);
+                }
+            })?;
+            runs.push(times.unwrap_or((taken.from, taken.from)));
+        }
+        let mut rests_on = BTreeSet::new();
+        for Found {
+            key,
+            evidence: seqs,
+            ..
+        } in &found
+        {
+            rests_on.extend(seqs.iter().map(|seq| (key.0, *seq)));
+        }
+        let (mut told, mut asked) = (Lines::default(), ByHand::default());
+        let (mut missed, mut evidence) = (Missed::default(), BTreeMap::new());
+        for (place, run) in taken.runs.iter().enumerate() {
+            run.read(|entry, state| {
+                if let Entry::Record(record) = entry {
+                    asked.take(&record.event);
+                    missed.take(&record.event);
+                    let rested_on = rests_on.contains(&(place, record.seq));
+                    if rested_on && evidence.len() < MOST_EVIDENCE {
+                        evidence.insert((place, record.seq), event_words(&record.event));
+                    }
+                    if is_told(&record.event, state) || rested_on {
+                        told.push(record, place);
+                    }
+                }
+            })?;
+        }
+        Ok(Self {
+            found,
+            told,
+            asked,
+            evidence,
+            missed,
+            runs,
+        })
+    }
+
+    /// Until when a finding stood, in words.
+    pub(crate) fn until(&self, finding: &Found) -> String {
+        let run = finding.key.0;
+        match (finding.until, self.runs.get(run)) {
+            (Some(until), _) => clock_ms(until),
+            (None, Some((_, end))) if run + 1 < self.runs.len() => {
+                format!("not known after {}", clock_ms(*end))
+            }
+            (None, _) => "open at the end".to_owned(),
+        }
+    }
+
+    /// The lines of the timeline, with those of the time in which nobody watched.
+    pub(crate) fn lines(&self) -> Vec<Line<'_>> {
+        let mut lines = Vec::new();
+        let mut held = self.told.held.iter().peekable();
+        for (place, (_, end)) in self.runs.iter().enumerate() {
+            while let Some(told) = held.next_if(|told| told.run == place) {
+                lines.push(Line {
+                    at: told.at,
+                    place: &told.place,
+                    words: told.words.clone(),
+                    seq: Some(told.seq),
+                });
+            }
+            if let Some((next, _)) = self.runs.get(place + 1) {
+                lines.push(Line {
+                    at: *end,
+                    place: "",
+                    words: format!(
+                        "Nobody watched until {}, for {}: watchscope was restarted.",
+                        clock_ms(*next),
+                        duration(next.micros_since(*end))
+                    ),
+                    seq: None,
+                });
+            }
+        }
+        lines
+    }
+}
+
+/// What a run's opening says to stand already.
+fn note_standing(run: usize, state: &State, found: &mut Vec<Found>) {
+    let standing = state.findings.values();
+    found.extend(standing.map(|open| Found::new(run, open.since.at, &open.finding)));
+}
+
+/// Takes in what a record says of a finding: one line for as long as it stands.
+fn note(run: usize, record: &Record, finding: &Finding, found: &mut Vec<Found>) {
+    let key = (run, finding.key());
+    let mut known = found.iter_mut().rev();
+    let known = known.find(|known| known.key == key && known.until.is_none());
+    match known {
+        Some(known) if finding.state == Standing::Cleared => {
+            known.until = Some(record.at);
+            known.summary += " Over: ";
+            known.summary += &finding.summary;
+        }
+        Some(known) => {
+            known.summary.clone_from(&finding.summary);
+            known.evidence.clone_from(&finding.evidence);
+            known.severity = known.severity.max(finding.worst_severity());
+            known.certainty = finding.certainty;
+        }
+        None if finding.state == Standing::Cleared => {}
+        None => {
+            let since = finding.since.unwrap_or(record.at);
+            found.push(Found::new(run, since, finding));
+        }
+    }
+}
+
+/// Whether the timeline tells of an event, whatever rests on it. `before` is the fold before it.
+fn is_told(event: &Event, before: &State) -> bool {
+    match event {
+        Event::Finding(finding) => finding.state != Standing::Updated,
+        Event::Attribution(said) => !matches!(
+            Attributed::of(&said.code),
+            Some(Attributed::Normal | Attributed::Ours)
+        ),
+        Event::ListComplete(list) => {
+            let watch = before.watches.get(&list.watch);
+            watch.is_some_and(|watch| watch.counts.of(ListComplete::KIND) > 0)
+        }
+        // What is left out on purpose is said at the top.
+        Event::Loss(loss) => loss.place != LossPlace::Withheld,
+        Event::Audit(audit) => audit.outcome() == AuditOutcome::Differs,
+        Event::Gap(_)
+        | Event::StreamError(_)
+        | Event::Verdict(_)
+        | Event::Note(_)
+        | Event::ConnectionGoaway(_) => true,
+        _ => false,
+    }
+}
+
+impl Lines {
+    fn push(&mut self, record: &Record, run: usize) {
+        self.count += 1;
+        if self.held.len() < MOST_ROWS {
+            let watch = record.event.watch();
+            self.held.push(Told {
+                at: record.at,
+                run,
+                seq: record.seq,
+                place: watch.map_or_else(String::new, ToString::to_string),
+                words: event_words(&record.event),
+            });
+        }
+    }
+}

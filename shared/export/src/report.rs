@@ -1,0 +1,439 @@
+//! A report to print: picture, findings with evidence, timeline and charts, as one HTML file without scripts.
+//!
+//! Pictures are images of the file itself, so that nothing in one reaches another or the page. The policy allows the one
+//! style sheet and those images: the file makes no request.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use watchscope_model::Time;
+use watchscope_model::codec::DecodeError;
+use watchscope_model::vocabulary::{Certainty, Severity};
+use watchscope_timeline::format::{clock, clock_ms, count, date, duration, number};
+
+use crate::account::{Account, Found, MOST_ROWS};
+use crate::letters::changes_others;
+use crate::taken::{Says, Taken};
+
+/// The most rows of the timeline before the charts; with more, it stands behind them.
+const SHORT_ROWS: usize = 40;
+/// The most letters of a text of a cluster; the rest is cut.
+const MOST_LETTERS: usize = 400;
+/// The most records of a finding whose words are written; those beyond are counted.
+const MOST_EVIDENCE: usize = 8;
+/// The most watches that are named as affected; the others are counted.
+const MOST_AFFECTED: usize = 3;
+
+/// The style sheet; what the policy allows is its hash.
+const STYLE: &str = include_str!("report.css");
+
+/// A picture of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Image<'a> {
+    /// What it shows, for those who do not see it.
+    pub alt: &'a str,
+    /// It as SVG.
+    pub svg: &'a str,
+}
+
+/// What a report is made of, beside the records.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportParts<'a> {
+    /// Title and zone.
+    pub says: &'a Says<'a>,
+    /// The picture of the range.
+    pub picture: Image<'a>,
+    /// Charts, in their order.
+    pub charts: &'a [Image<'a>],
+    /// From when to when the charts look.
+    pub context: (Time, Time),
+}
+
+/// Writing to a String does not fail.
+macro_rules! put {
+    ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
+}
+
+/// The whole file.
+///
+/// # Errors
+/// If a frame cannot be read.
+pub fn report(taken: &Taken, parts: &ReportParts<'_>) -> Result<String, DecodeError> {
+    let account = Account::of(taken)?;
+    let mut out = String::new();
+    let title = escaped(parts.says.title);
+    put!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">"
+    );
+    put!(
+        out,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src '{}'; \
+         base-uri 'none'; form-action 'none'\">",
+        style_hash()
+    );
+    put!(
+        out,
+        "<meta name=\"viewport\" content=\"width=device-width\">"
+    );
+    put!(
+        out,
+        "<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>"
+    );
+    put!(
+        out,
+        "<p class=\"kind\">Incident report</p>\n<h1>{title}</h1>"
+    );
+    lead(&mut out, &account);
+    facts(&mut out, taken, &account, parts);
+    put!(out, "<div class=\"wide\">{}</div>", image(&parts.picture));
+    findings(&mut out, &account);
+    let is_short = account.told.count <= SHORT_ROWS;
+    if is_short {
+        timeline(&mut out, &account);
+    }
+    charts(&mut out, parts);
+    if !is_short {
+        timeline(&mut out, &account);
+    }
+    foot(&mut out, taken);
+    put!(out, "</body>\n</html>");
+    Ok(out)
+}
+
+/// The worst finding, in its own words.
+fn lead(out: &mut String, account: &Account) {
+    let worst = account
+        .found
+        .iter()
+        .max_by_key(|found| (found.severity, std::cmp::Reverse(found.since)));
+    match worst {
+        Some(found) => put!(out, "<p class=\"lead\">{}</p>", escaped(&found.summary)),
+        None => put!(out, "<p class=\"lead\">No finding in this range.</p>"),
+    }
+}
+
+fn facts(out: &mut String, taken: &Taken, account: &Account, parts: &ReportParts<'_>) {
+    let (from, to) = (taken.from, taken.to);
+    let of = taken.runs.last().map(|run| &run.run.of);
+    let cluster = of.and_then(|of| of.cluster.as_ref());
+    let missed = &account.missed;
+    let mut facts: Vec<(&str, String)> = vec![
+        ("What", what(&account.found)),
+        (
+            "When",
+            format!(
+                "{} {} – {} {} UTC ({})",
+                date(from),
+                clock(from),
+                date(to),
+                clock(to),
+                duration(to.micros_since(from))
+            ),
+        ),
+    ];
+    if let Some(cluster) = cluster {
+        facts.push((
+            "Where",
+            format!("{}, Kubernetes {}", cluster.name, cluster.version),
+        ));
+    }
+    facts.push((
+        "Missed",
+        missed_words(missed.gaps, missed.unknown, missed.events),
+    ));
+    let (context_from, context_to) = parts.context;
+    if !parts.charts.is_empty() {
+        facts.push((
+            "Looked at",
+            format!(
+                "{} {} – {} {}, {}",
+                date(context_from),
+                clock(context_from),
+                date(context_to),
+                clock(context_to),
+                count(account.runs.len() as u64, "run")
+            ),
+        ));
+    }
+    facts.push(("Affected", affected(&account.found)));
+    facts.push((
+        "Our loss",
+        format!("{} in this range", count(missed.ours, "record")),
+    ));
+    put!(out, "<dl>");
+    for (name, value) in facts {
+        put!(
+            out,
+            "<div><dt>{name}</dt><dd>{}</dd></div>",
+            escaped(&value)
+        );
+    }
+    put!(out, "</dl>");
+}
+
+/// `2 errors, 1 warning`.
+fn what(found: &[Found]) -> String {
+    let of = |severity: Severity, noun: &str| {
+        let number = found
+            .iter()
+            .filter(|found| found.severity == severity)
+            .count();
+        (number > 0).then(|| count(number as u64, noun))
+    };
+    let words = [
+        of(Severity::Divergence, "divergence"),
+        of(Severity::Error, "error"),
+        of(Severity::Warning, "warning"),
+        of(Severity::Note, "note"),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    match words.is_empty() {
+        true => "no finding".to_owned(),
+        false => words.join(", "),
+    }
+}
+
+/// What gaps lost; what is not known is not 0.
+fn missed_words(gaps: u64, unknown: u64, events: u64) -> String {
+    let known = count(events, "event");
+    match (gaps, unknown) {
+        (0, _) => "nothing: no gap lost events".to_owned(),
+        (_, 0) => format!("{known} in {}", count(gaps, "gap")),
+        (gaps, unknown) if gaps == unknown => format!("unknown, in {}", count(gaps, "gap")),
+        (gaps, unknown) => format!(
+            "{known} in {}; unknown in {}",
+            count(gaps - unknown, "gap"),
+            count(unknown, "gap")
+        ),
+    }
+}
+
+/// What findings concern: the first few, and how many more.
+fn affected(found: &[Found]) -> String {
+    let mut subjects: Vec<&str> = Vec::new();
+    for found in found.iter().filter(|found| !found.subject.is_empty()) {
+        if !subjects.contains(&&*found.subject) {
+            subjects.push(&found.subject);
+        }
+    }
+    let more = subjects.len().saturating_sub(MOST_AFFECTED);
+    subjects.truncate(MOST_AFFECTED);
+    match (subjects.is_empty(), more) {
+        (true, _) => "nothing by name".to_owned(),
+        (false, 0) => subjects.join(", "),
+        (false, more) => format!("{} and {more} more", subjects.join(", ")),
+    }
+}
+
+fn findings(out: &mut String, account: &Account) {
+    put!(out, "<h2>Findings</h2>");
+    if account.found.is_empty() {
+        put!(out, "<p>None in this range.</p>");
+        return;
+    }
+    put!(
+        out,
+        "<table class=\"findings\">\n<thead><tr><th></th><th>what, where, how sure</th><th>when, UTC</th><th>evidence</th>\
+         <th class=\"seq\">seq</th></tr></thead>"
+    );
+    for found in account.found.iter().take(MOST_ROWS) {
+        let shown = &found.evidence[..found.evidence.len().min(MOST_EVIDENCE)];
+        let rows = shown.len().max(1);
+        put!(
+            out,
+            "<tbody>\n<tr><td rowspan=\"{rows}\"><b class=\"code {}\">{}</b></td>",
+            severity(found.severity),
+            escaped(&found.code)
+        );
+        let subject = match found.subject.is_empty() {
+            true => "the cluster",
+            false => &found.subject,
+        };
+        put!(
+            out,
+            "<td rowspan=\"{rows}\"><b>{}</b><br>{}<br><span class=\"dim\">{}</span><br>{}</td>",
+            escaped(&found.name),
+            escaped(subject),
+            certainty(found.certainty),
+            escaped(&found.summary)
+        );
+        put!(
+            out,
+            "<td rowspan=\"{rows}\">{}<br><span class=\"dim\">until {}</span></td>",
+            clock_ms(found.since),
+            account.until(found)
+        );
+        if shown.is_empty() {
+            put!(out, "<td></td><td></td></tr>");
+        }
+        for (place, seq) in shown.iter().enumerate() {
+            if place > 0 {
+                put!(out, "<tr>");
+            }
+            let words = account.evidence.get(&(found.key.0, *seq));
+            let words = words.map_or("before this range", |words| words);
+            put!(
+                out,
+                "<td>{}</td><td class=\"seq\">{}</td></tr>",
+                escaped(words),
+                number(seq.0)
+            );
+        }
+        put!(out, "</tbody>");
+        if let Some(more @ 1..) = found.evidence.len().checked_sub(MOST_EVIDENCE) {
+            put!(
+                out,
+                "<tbody><tr class=\"more\"><td></td><td></td><td></td><td>and {more} more</td><td></td></tr></tbody>"
+            );
+        }
+    }
+    put!(out, "</table>");
+    over(out, account.found.len());
+}
+
+fn timeline(out: &mut String, account: &Account) {
+    put!(out, "<h2>Timeline, UTC</h2>");
+    let lines = account.lines();
+    if lines.is_empty() {
+        put!(out, "<p>Nothing but changes in this range.</p>");
+        return;
+    }
+    put!(
+        out,
+        "<table class=\"timeline\">\n<thead><tr><th>when</th><th>where</th><th>what</th><th class=\"seq\">seq</th></tr></thead>\n<tbody>"
+    );
+    let mut day = None;
+    for line in &lines {
+        let date = date(line.at);
+        if day.as_ref() != Some(&date) {
+            put!(out, "<tr class=\"day\"><th colspan=\"4\">{date}</th></tr>");
+            day = Some(date);
+        }
+        let seq = line
+            .seq
+            .map_or_else(|| "seam".to_owned(), |seq| number(seq.0));
+        put!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"seq\">{seq}</td></tr>",
+            clock_ms(line.at),
+            escaped(line.place),
+            escaped(&line.words)
+        );
+    }
+    put!(out, "</tbody>\n</table>");
+    over(out, account.told.count);
+}
+
+/// How many rows a table lacks.
+fn over(out: &mut String, rows: usize) {
+    if let Some(over @ 1..) = rows.checked_sub(MOST_ROWS) {
+        put!(
+            out,
+            "<p>And {} more; export JSON lines for all.</p>",
+            count(over as u64, "row")
+        );
+    }
+}
+
+fn charts(out: &mut String, parts: &ReportParts<'_>) {
+    if parts.charts.is_empty() {
+        return;
+    }
+    put!(
+        out,
+        "<h2 class=\"page\">Charts</h2>\n<div class=\"charts\">"
+    );
+    for chart in parts.charts {
+        put!(out, "<figure>{}</figure>", image(chart));
+    }
+    put!(out, "</div>");
+}
+
+fn foot(out: &mut String, taken: &Taken) {
+    put!(out, "<footer>");
+    for run in &taken.runs {
+        let (first, last) = run.seqs().unwrap_or_default();
+        let of = &run.run.of;
+        let mut line = format!(
+            "watchscope {}, log {}, epoch {}, records {} to {}.",
+            of.watchscope,
+            of.log,
+            of.epoch,
+            number(first.0),
+            number(last.0)
+        );
+        if !of.withheld.is_empty() {
+            line.push_str(" Left out: ");
+            line.push_str(&of.withheld.join(", "));
+            line.push('.');
+        }
+        put!(out, "<p>{}</p>", escaped(&line));
+    }
+    let hidden = taken.hidden();
+    let hidden = match hidden.is_empty() {
+        true => "nothing".to_owned(),
+        false => hidden,
+    };
+    put!(
+        out,
+        "<p>Hidden: {}. Values of Secrets are never recorded. Times are by the clock of the host that recorded.</p>\n</footer>",
+        escaped(&hidden)
+    );
+}
+
+fn image(image: &Image<'_>) -> String {
+    format!(
+        "<img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">",
+        escaped(image.alt),
+        STANDARD.encode(image.svg)
+    )
+}
+
+const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Divergence => "divergence",
+        Severity::Error => "error",
+        Severity::Warning => "warn",
+        _ => "note",
+    }
+}
+
+const fn certainty(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Definite => "definite",
+        Certainty::Likely => "likely",
+        _ => "suspected",
+    }
+}
+
+/// The source of the style sheet as a policy names it: `sha256-…`.
+fn style_hash() -> String {
+    use sha2::{Digest as _, Sha256};
+    format!(
+        "sha256-{}",
+        STANDARD.encode(Sha256::digest(STYLE.as_bytes()))
+    )
+}
+
+/// Text as HTML shows it, in elements and in quoted attributes: nothing in it is markup, or turns the direction of others.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (place, letter) in text.chars().enumerate() {
+        if place == MOST_LETTERS {
+            out.push('…');
+            break;
+        }
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            letter if changes_others(letter) => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
