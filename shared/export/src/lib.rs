@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, recording
-//!                                                           └─► Store ─► picture ─► SVG
+//!                                                           ├─► Store ─► picture ─► SVG
+//!                                                           └─► measured (series) ─► charts ─► SVG
 //! ```
 //!
 //! All forms are made of one [`Taken`], so they say the same. Nothing here reads a file or knows what time it is: the same
@@ -13,14 +14,17 @@
 #![forbid(unsafe_code)]
 
 mod by_hand;
+mod charts;
 mod csv;
 mod form;
 mod jsonl;
 mod markdown;
+mod measured;
 mod picture;
 mod recording;
 mod taken;
 
+pub use self::charts::{ChartsError, DrawnChart, charts};
 pub use self::csv::csv;
 pub use self::form::Form;
 pub use self::jsonl::jsonl;

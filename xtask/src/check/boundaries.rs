@@ -15,6 +15,7 @@ use crate::project::Project;
 use crate::violation::Violation;
 
 const SHARED: &[&str] = &[
+    "watchscope-charts",
     "watchscope-diagnosis",
     "watchscope-export",
     "watchscope-journal",
@@ -51,8 +52,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "watchscope-charts",
+        &["watchscope-model", "watchscope-timeline"],
+    ),
+    (
         "watchscope-export",
         &[
+            "watchscope-charts",
             "watchscope-model",
             "watchscope-recording",
             "watchscope-timeline",

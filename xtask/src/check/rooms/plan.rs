@@ -422,6 +422,8 @@ const EXPORT: Crate = Crate {
     rooms: &[
         room("form", &["form"], &[]),
         room("taken", &["taken"], &[]),
+        room("measured", &["measured"], &["taken"]),
+        room("charts", &["charts"], &["measured", "taken"]),
         room(
             "forms",
             &[
@@ -434,7 +436,7 @@ const EXPORT: Crate = Crate {
             ],
             &["taken"],
         ),
-        room("root", &["lib"], &["form", "forms", "taken"]),
+        room("root", &["lib"], &["charts", "form", "forms", "taken"]),
     ],
     machines: &[],
     circles: &[],
