@@ -157,6 +157,8 @@ pub enum Fill {
     Mid,
     /// Dark.
     Dark,
+    /// Empty within an outline: what watchscope itself did.
+    Own,
     /// Hatched one way.
     Resumed,
     /// Hatched both ways.

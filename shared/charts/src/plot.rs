@@ -28,7 +28,7 @@ const LEFT: i32 = 68;
 /// Room for the labels of rows, in px.
 const ROW_LEFT: i32 = 226;
 /// Room right of a plot, for half a label and for what is said of a row, in px.
-const RIGHT: i32 = 24;
+const RIGHT: i32 = 36;
 const TOP: i32 = 8;
 const BOTTOM: i32 = 24;
 const HEIGHT: i32 = 150;
@@ -322,6 +322,10 @@ pub(crate) fn fill(
         }
         Fill::Mid => root.draw(&area(Pen::of(Token::Life)))?,
         Fill::Dark => root.draw(&area(Pen::of(Token::Text1)))?,
+        Fill::Own => {
+            root.draw(&area(Pen::of(Token::Ground0)))?;
+            root.draw(&edge(Pen::of(Token::Text1)))?;
+        }
         Fill::Resumed => {
             root.draw(&area(Pen::of(Token::Ground0)))?;
             root.draw(&area(Pen::hatch(Hatch::Resumed)))?;
@@ -396,7 +400,7 @@ pub(crate) fn dot(root: &Area<'_>, shape: Shape, (x, y): (i32, i32)) -> Result<(
     Ok(())
 }
 
-/// Words beside a place, on the side that has more room.
+/// Words beside a place.
 fn callout(
     callout: Option<&Callout>,
     chart: &Context<'_, '_>,
@@ -409,7 +413,9 @@ fn callout(
     let (x, y) = chart.backend_coord(&(callout.at.0, callout.value));
     let (left, top) = chart.backend_coord(&(times.start, values.end));
     let (right, bottom) = chart.backend_coord(&(times.end, values.start));
-    let is_left = x - left > right - x;
+    // On the left, where a line that rises there leaves room, unless the words do not fit.
+    let width = text_width(&callout.words, LABEL, 600).0 / (64 / UNITS) + 14 * UNITS;
+    let is_left = x - left > width;
     let (side, x) = if is_left {
         (HPos::Right, x - 7 * UNITS)
     } else {
@@ -478,9 +484,10 @@ fn rows(bars: &[Bar]) -> Result<Scene, ChartError> {
     Ok(scene)
 }
 
-/// How wide a text of a legend is.
+/// How wide a text of a legend may be, in faces that are wider than most too.
 pub(crate) fn label_width(text: &str) -> Px {
-    text_width(text, LABEL, 400)
+    let width = text_width(text, LABEL, 400);
+    width + Px(width.0 / 8)
 }
 
 #[cfg(test)]

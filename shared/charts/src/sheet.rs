@@ -88,8 +88,10 @@ fn entries(plot: &Plot, frame: &Frame) -> Vec<Entry> {
     };
     match plot {
         Plot::Lines(lines) => {
+            // What a single line is, the unit says.
+            let is_explained = lines.series.len() > 1;
             for (place, line) in lines.series.iter().enumerate() {
-                if line.values.iter().any(Option::is_some) {
+                if is_explained && line.values.iter().any(Option::is_some) {
                     let (pen, width) = line_of(place, line.name == OTHERS);
                     add(Sign::Line(pen, width), &line.name);
                 }
@@ -143,7 +145,7 @@ fn rows_of(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
 }
 
 fn width_of((_, name): &Entry) -> Px {
-    label_width(name) + Px::whole(SIGN + 18)
+    label_width(name) + Px::whole(SIGN + 12)
 }
 
 /// Makes one series of the two that matter least; returns whether there were two.
@@ -256,7 +258,9 @@ impl Default for Sheet {
 impl Sheet {
     /// A text in lines so high, at most `most` of them.
     fn text(&mut self, text: &str, size: u8, weight: u16, ink: Token, high: i32, most: usize) {
-        let width = CHART_WIDTH - Px::whole(2 * EDGE);
+        let room = CHART_WIDTH - Px::whole(2 * EDGE);
+        // Some faces are an eighth wider than reckoned.
+        let width = room - Px(room.0 / 8);
         for line in lines(text, size, weight, width, most) {
             self.y = self.y + Px::whole(high);
             self.scene.primitives.push(Primitive::Text(TextLine {
@@ -268,7 +272,7 @@ impl Sheet {
                 ink,
                 halo: None,
                 align: Align::Start,
-                max_width: Some(width),
+                max_width: None,
             }));
         }
     }

@@ -140,15 +140,15 @@ pub fn number_label(thousandths: i64) -> String {
     text
 }
 
-/// Ticks of a log axis that holds durations from one to another, in microseconds; at least two. Of more than seven it has
+/// Ticks of a log axis that holds durations from one to another, in microseconds; at least three. Of more than seven it has
 /// every other.
 #[must_use]
 pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     let last = LOG_TICKS.len() - 1;
     let above = LOG_TICKS.iter().position(|tick| *tick >= most);
-    let end = above.unwrap_or(last).max(1);
+    let end = above.unwrap_or(last).max(2);
     let below = LOG_TICKS.iter().rposition(|tick| *tick <= least.max(1));
-    let begin = below.unwrap_or(0).min(end - 1);
+    let begin = below.unwrap_or(0).min(end - 2);
     let every = if end - begin > 6 { 2 } else { 1 };
     let mut ticks: Vec<i64> = LOG_TICKS[begin..=end]
         .iter()
@@ -198,10 +198,10 @@ mod tests {
     #[test]
     fn ticks_of_time_stand_at_round_times_and_a_day_begins_with_its_date() {
         insta::assert_snapshot!(times("2026-11-18T23:00:00Z", 36_000), @"11-19 02:00 04:00 06:00 08:00");
-        insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 90), @"");
-        insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 1), @"");
-        insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 600), @"");
-        insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 86_400 * 30), @"");
+        insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 90), @"09:31:15 09:31:30 09:31:45 09:32:00 09:32:15 09:32:30");
+        insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 1), @"09:31:02.000 09:31:02.200 09:31:02.400 09:31:02.600 09:31:02.800 09:31:03.000");
+        insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 600), @"09:32 09:34 09:36 09:38 09:40");
+        insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 86_400 * 30), @"11-23 11-28 12-03 12-08 12-13 12-18");
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
             labels.join(" ")
         };
         insta::assert_snapshot!(labels(20_000, 2_300_000), @"10 ms 100 ms 1 s 10 s");
-        insta::assert_snapshot!(labels(0, 0), @"1 µs 10 µs");
+        insta::assert_snapshot!(labels(0, 0), @"1 µs 10 µs 100 µs");
         insta::assert_snapshot!(labels(50_000, 590_000_000), @"10 ms 100 ms 1 s 10 s 1 min 10 min");
         insta::assert_snapshot!(labels(1, i64::MAX), @"1 µs 10 µs 1 ms 100 ms 10 s 10 min 10 h 40 d 4000 d");
         for least in LOG_TICKS {

@@ -16,6 +16,7 @@
 mod by_hand;
 mod charts;
 mod csv;
+mod digest;
 mod form;
 mod jsonl;
 mod markdown;
@@ -26,6 +27,7 @@ mod taken;
 
 pub use self::charts::{ChartsError, DrawnChart, charts};
 pub use self::csv::csv;
+pub use self::digest::{DigestError, digest_of_charts};
 pub use self::form::Form;
 pub use self::jsonl::jsonl;
 pub use self::markdown::markdown;

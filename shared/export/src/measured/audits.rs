@@ -57,7 +57,7 @@ impl Audits {
             fill: *fill,
             counts: counts.clone(),
         });
-        let mut missing = vec!["what nothing was compared with while a watch was away".to_owned()];
+        let mut missing = vec!["comparisons while a watch was away".to_owned()];
         if self.undecided > 0 {
             missing.push(format!(
                 "{} that could not tell",

@@ -47,7 +47,7 @@ impl Why {
         match self {
             Self::End => ("orderly", Fill::Plain),
             Self::Goaway => ("GOAWAY", Fill::Mid),
-            Self::Ours => ("by watchscope", Fill::Dark),
+            Self::Ours => ("by watchscope", Fill::Own),
             Self::Unknown => ("not known", Fill::Unknown),
             Self::Closed => ("cut off", Fill::Resumed),
             Self::Reset => ("reset", Fill::Lost),
@@ -99,20 +99,19 @@ impl Ends {
             Some((sum, why)) if broken > 0 => {
                 let (words, _) = why.words();
                 let ends = count(all, "end");
-                if *sum == broken {
-                    format!("{broken} of {ends} abnormal: {words}")
+                let verb = if broken == 1 { "is" } else { "are" };
+                let which = if *sum == broken {
+                    words.to_owned()
                 } else {
-                    format!(
-                        "{broken} of {ends} abnormal: {sum} by {words}, {} otherwise",
-                        broken - sum
-                    )
-                }
+                    format!("{sum} {words}")
+                };
+                format!("{broken} of {ends} {verb} abnormal ({which})")
             }
             _ => format!("No stream ended abnormally, of {}", count(all, "end")),
         };
         let unknown = self.sum(Why::Unknown);
         if unknown > 0 {
-            title.push_str(&format!("; {unknown} not known, where watchscope was down"));
+            title.push_str(&format!("; {unknown} not known, at restarts"));
         }
         let series = Why::ALL.iter().map(|why| {
             let (name, fill) = why.words();

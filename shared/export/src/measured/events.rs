@@ -1,14 +1,14 @@
 //! How many events each watch's streams delivered, over time.
 
-use watchscope_charts::{Callout, Chart, Lines, Merge, Plot, Scale};
+use watchscope_charts::{Chart, Lines, Merge, Plot, Scale};
 use watchscope_model::vocabulary::Origin;
-use watchscope_model::{Event, Record, State, Text};
-use watchscope_timeline::format::duration;
+use watchscope_model::{Event, Record, State};
+use watchscope_timeline::format::{count, duration};
 
-use super::parts::{Counts, OTHERS, rate_words};
+use super::parts::{Counts, Durations, rate_words};
 use super::{Measure, Scope, name_of, when};
 
-/// A peak stands out if it is so many times the mean.
+/// A peak stands out if it is so many times what is usual.
 const PEAK: i64 = 3;
 
 /// Live changes by watch and bucket.
@@ -28,53 +28,77 @@ impl Events {
     pub(crate) fn chart(self, scope: &Scope) -> Chart {
         let per_second = |count: u64, place: usize| {
             let covered_us = scope.covered_us(self.grid, place);
-            rate(count, covered_us)
+            // Of a bucket that is hardly covered one event would be a burst.
+            let is_enough = covered_us.saturating_mul(2) >= self.grid.step_us;
+            rate(count, covered_us).filter(|_| is_enough)
         };
-        let total: u64 = self.counts.sums().iter().map(|(_, sum)| sum).sum();
-        let covered_us: i64 = (0..self.grid.count)
-            .map(|place| scope.covered_us(self.grid, place))
-            .sum();
-        let mean = rate(total, covered_us).unwrap_or(0);
-        let mut peak: Option<(i64, usize, &Text)> = None;
-        for (name, _) in self.counts.sums() {
-            for place in 0..self.grid.count {
-                let here = per_second(self.counts.at(name, place), place).unwrap_or(0);
-                if peak.is_none_or(|(most, ..)| here > most) {
-                    peak = Some((here, place, name));
+        let sums = self.counts.sums();
+        let total: u64 = sums.iter().map(|(_, sum)| sum).sum();
+        let in_bucket = |place: usize| -> u64 {
+            let counts = sums.iter().map(|(name, _)| self.counts.at(name, place));
+            counts.sum()
+        };
+        let (mut usual, mut unrated) = (Durations::default(), 0);
+        let mut peak: Option<(i64, usize)> = None;
+        for place in 0..self.grid.count {
+            let count = in_bucket(place);
+            match per_second(count, place) {
+                Some(here) => {
+                    usual.add(here);
+                    if peak.is_none_or(|(most, _)| here > most) {
+                        peak = Some((here, place));
+                    }
                 }
+                None => unrated += count,
             }
         }
-        let stands_out = peak.filter(|(most, ..)| *most >= mean.saturating_mul(PEAK) && total > 9);
-        let title = match stands_out {
+        let usual = usual.percentile(50).unwrap_or(0);
+        let stands_out = peak.filter(|(most, _)| *most >= usual.saturating_mul(PEAK) && total > 9);
+        let title = match (stands_out, peak) {
             _ if total == 0 => "No event was delivered".to_owned(),
-            Some((most, place, name)) => format!(
-                "Events of {} rose to {} a second at {}; {} are usual",
-                name_of(&(&**name).into()),
-                rate_words(most),
-                when(self.grid.begins(place)),
-                rate_words(mean)
+            (Some((most, place)), _) => {
+                let names = sums.iter().map(|(name, _)| *name);
+                let largest = names.max_by_key(|name| self.counts.at(name, place));
+                let of = largest.map_or(String::new(), |name| {
+                    format!(", most of {}", name_of(&(&**name).into()))
+                });
+                format!(
+                    "Events rose to {} a second at {}{of}; {} are usual",
+                    rate_words(most),
+                    when(self.grid, place),
+                    rate_words(usual)
+                )
+            }
+            (None, Some((most, _))) => format!(
+                "Events came evenly: {} a second, at most {}",
+                rate_words(usual),
+                rate_words(most)
             ),
-            None => format!("Events came evenly: {} a second", rate_words(mean)),
+            (None, None) => format!(
+                "{} came in too short a time for a rate",
+                count(total, "event")
+            ),
         };
-        let callout = stands_out.filter(|(.., name)| ***name != *OTHERS);
-        let callout = callout.map(|(most, place, _)| Callout {
-            at: self.grid.begins(place),
-            value: most,
-            words: rate_words(most),
-        });
+        let mut missing = vec!["what came while a watch was away".to_owned()];
+        if unrated > 0 {
+            let events = count(unrated, "event");
+            missing.push(format!(
+                "{events} at the edges of a run, in too short a time for a rate"
+            ));
+        }
         Chart {
             title,
             unit: format!(
                 "changes a second that streams delivered, mean of {}, by watch",
                 duration(self.grid.step_us)
             ),
-            notes: scope.notes(&["what came while a watch was away".to_owned()]),
+            notes: scope.notes(&missing),
             plot: Plot::Lines(Lines {
                 scale: Scale::Thousandths,
                 grid: self.grid,
                 series: self.counts.lines(per_second),
                 merge: Merge::Sum,
-                callout,
+                callout: None,
             }),
         }
     }

@@ -56,7 +56,7 @@ impl Row {
     fn bar(&self) -> Bar {
         let (fill, words) = match self.became {
             Became::Lost(None) => (Fill::Lost, "missed: unknown".to_owned()),
-            Became::Lost(Some(lost)) => (Fill::Lost, format!("missed: {} at least", number(lost))),
+            Became::Lost(Some(lost)) => (Fill::Lost, format!("missed: at least {}", number(lost))),
             Became::Open => (Fill::Resumed, "not closed: missed is unknown".to_owned()),
             Became::Seam => (
                 Fill::Unknown,
@@ -116,9 +116,7 @@ impl Gaps {
             });
         }
         let title = match (self.count, self.lost) {
-            (0, _) if self.open == 0 => {
-                "No watch was without a stream between two events".to_owned()
-            }
+            (0, _) if self.open == 0 => "No gap lost events: there was none".to_owned(),
             (_, 0) => {
                 let gaps = match self.count {
                     0 => String::new(),
@@ -134,7 +132,7 @@ impl Gaps {
                 let missed = match (self.missed, self.unmeasured) {
                     (missed, 0) => format!("{} at least", count(missed, "event")),
                     (0, _) => "how many is unknown".to_owned(),
-                    (missed, _) => format!("{} and an unknown number", number(missed)),
+                    (missed, _) => format!("at least {}, the rest is unknown", number(missed)),
                 };
                 format!("{lost} of {} lost events: {missed}", count(all, "gap"))
             }

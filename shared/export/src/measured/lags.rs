@@ -17,6 +17,9 @@ const MOST_SERVERS: usize = 16;
 /// A server is behind from here on, in microseconds: a p95 that a person notices.
 const BEHIND_US: i64 = 1_000_000;
 
+/// Less is drawn as this, in microseconds: the first server has no lag, and a log axis no 0.
+const LEAST_US: i64 = 1_000;
+
 /// What an event is known by: type and scope of the watch, place of the object, version, and run.
 type Key = (Text, Text, Option<Text>, Text, u64, usize);
 
@@ -71,7 +74,7 @@ impl Lags {
                 "{} was {} behind at {}",
                 short(server),
                 duration(*p95),
-                when(self.grid.begins(*place))
+                when(self.grid, *place)
             ),
             Some((p95, ..)) => format!("No server was more than {} behind", duration(*p95)),
         };
@@ -83,11 +86,13 @@ impl Lags {
         });
         let mut series = Vec::new();
         for (.., server) in &worst {
-            for percent in [95, 50] {
+            for percent in [50, 95] {
                 let buckets = self.by_server.get(*server).into_iter().flatten();
                 series.push(Line {
                     name: format!("{} p{percent}", short(server)),
-                    values: buckets.map(|bucket| bucket.percentile(percent)).collect(),
+                    values: buckets
+                        .map(|bucket| Some(bucket.percentile(percent)?.max(LEAST_US)))
+                        .collect(),
                 });
             }
         }
@@ -97,14 +102,14 @@ impl Lags {
             super::parts::OTHERS.clone_into(&mut rest.name);
             series.push(rest);
         }
-        let mut missing = vec!["lag of servers that no watch is pinned to (--servers)".to_owned()];
+        let mut missing = vec!["servers that no watch is pinned to (--servers)".to_owned()];
         if self.forgotten > 0 {
             missing.push(format!("servers after the first {MOST_SERVERS}"));
         }
         Chart {
             title,
             unit: format!(
-                "time from the first server's delivery of an event, p50 and p95 of {}, log scale",
+                "time after the first server that delivered an event, p50 and p95 of {}, log scale from 1 ms",
                 duration(self.grid.step_us)
             ),
             notes: scope.notes(&missing),

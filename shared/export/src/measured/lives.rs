@@ -89,10 +89,9 @@ impl Lives {
             ),
             (None, Some((_, age, watch))) => {
                 let early = self.count - self.at_timeout;
-                let verb = if early == 1 { "stream" } else { "streams" };
                 format!(
-                    "{early} of {} {verb} ended before the timeout, the first after {}, of {}",
-                    self.count,
+                    "{early} of {} ended before the timeout; the youngest, {} old, of {}",
+                    count(self.count, "stream"),
                     duration(*age),
                     name_of(watch)
                 )

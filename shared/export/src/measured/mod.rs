@@ -35,6 +35,8 @@ const BUCKETS: i64 = 120;
 const COLUMNS: i64 = 40;
 /// The most watches or servers of which each part holds numbers of their own.
 const MOST_WATCHES: usize = 256;
+/// No bucket is shorter, in microseconds: a rate a second of less than a second is no rate.
+const LEAST_BUCKET_US: i64 = 1_000_000;
 /// The most letters of a name in a chart.
 const MOST_LETTERS: usize = 40;
 
@@ -160,7 +162,7 @@ impl Scope {
         Ok(())
     }
 
-    /// For how long records of a run were written within a bucket, in microseconds.
+    /// For how long a run was there within a bucket, in microseconds.
     pub(crate) fn covered_us(&self, grid: Grid, place: usize) -> i64 {
         let context = self.frame.context;
         let from = grid.begins(place).max(context.from);
@@ -188,9 +190,7 @@ impl Scope {
         let records = count(self.records, "record");
         let zone = zone_words(self.zone_offset_min);
         let from = format!("{} {}", date(from), clock(from));
-        let mut notes = vec![format!(
-            "From {records}{runs}, {from} – {end}. Times are UTC{zone}."
-        )];
+        let mut notes = vec![format!("From {records}{runs}, {from} – {end} UTC{zone}.")];
         let mut parts = self.seam_words();
         let losses = &self.losses;
         for (lost, noun, what) in [
@@ -245,7 +245,7 @@ fn holds(span: Span, at: Time) -> bool {
 
 /// At most about `most` buckets of a round length, from a round time on.
 fn grid(span: Span, most: i64) -> Grid {
-    let step_us = ticks::time_step(span.micros(), most);
+    let step_us = ticks::time_step(span.micros(), most).max(LEAST_BUCKET_US);
     let from = span.from.0.div_euclid(step_us).saturating_mul(step_us);
     let places = span.to.micros_since(Time(from)).div_euclid(step_us);
     Grid {
@@ -260,9 +260,9 @@ pub(crate) fn name_of(watch: &WatchName) -> String {
     shortened(watch.as_str(), MOST_LETTERS)
 }
 
-/// The time of a bucket in a title.
-pub(crate) fn when(at: Time) -> String {
-    clock(at)
+/// When a bucket begins, in a title.
+pub(crate) fn when(grid: Grid, place: usize) -> String {
+    ticks::time_label(grid.begins(place), grid.step_us)
 }
 
 fn zone_words(offset_min: i32) -> String {
@@ -272,7 +272,7 @@ fn zone_words(offset_min: i32) -> String {
     let sign = if offset_min < 0 { '−' } else { '+' };
     let offset = offset_min.unsigned_abs();
     format!(
-        "; the viewer is at UTC{sign}{:02}:{:02}",
+        " (the viewer is at {sign}{:02}:{:02})",
         offset / 60,
         offset % 60
     )

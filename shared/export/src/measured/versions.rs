@@ -104,7 +104,7 @@ impl Versions {
             (Some((most, place)), Some(usual)) if self.values.iter().flatten().count() > 4 => {
                 format!(
                     "At {} writes rose to {} a second; {} are usual",
-                    when(self.grid.begins(place)),
+                    when(self.grid, place),
                     rate_words(most),
                     rate_words(usual)
                 )
@@ -120,14 +120,17 @@ impl Versions {
             value: most,
             words: rate_words(most),
         });
-        let mut missing = vec!["when in between two events or bookmarks writes were".to_owned()];
+        let mut missing = vec![
+            "when writes were between two events or bookmarks; versions are opaque by contract"
+                .to_owned(),
+        ];
         if self.is_aggregated {
             missing.push("watches of other apiservers, whose versions are their own".to_owned());
         }
         Chart {
             title,
             unit: format!(
-                "resourceVersions a second, mean of {}, of all the cluster's writes; numbers are opaque by contract",
+                "resourceVersions a second, mean of {}, of all the cluster's writes",
                 duration(self.grid.step_us)
             ),
             notes: scope.notes(&missing),

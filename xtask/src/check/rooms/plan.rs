@@ -424,6 +424,7 @@ const EXPORT: Crate = Crate {
         room("taken", &["taken"], &[]),
         room("measured", &["measured"], &["taken"]),
         room("charts", &["charts"], &["measured", "taken"]),
+        room("digest", &["digest"], &["charts", "taken"]),
         room(
             "forms",
             &[
@@ -436,7 +437,11 @@ const EXPORT: Crate = Crate {
             ],
             &["taken"],
         ),
-        room("root", &["lib"], &["charts", "form", "forms", "taken"]),
+        room(
+            "root",
+            &["lib"],
+            &["charts", "digest", "form", "forms", "taken"],
+        ),
     ],
     machines: &[],
     circles: &[],
