@@ -52,7 +52,7 @@ pub(crate) fn plot(plot: &Plot, frame: &Frame) -> Result<Scene, ChartError> {
             let is_empty = !has_numbers(lines);
             over_time(frame, axis, is_empty, |chart, root| {
                 draw_lines(lines, frame, chart)?;
-                callout(lines.callout.as_ref(), chart, root)
+                callout(lines.callout.as_ref(), lines.grid.step_us, chart, root)
             })
         }
         Plot::Columns(columns) => {
@@ -74,7 +74,7 @@ pub(crate) fn plot(plot: &Plot, frame: &Frame) -> Result<Scene, ChartError> {
             let is_empty = dots.series.iter().all(|series| series.dots.is_empty());
             over_time(frame, axis, is_empty, |chart, root| {
                 draw_dots(dots, chart, root)?;
-                callout(dots.callout.as_ref(), chart, root)
+                callout(dots.callout.as_ref(), 0, chart, root)
             })
         }
         Plot::Bars(bars) => rows(bars),
@@ -400,9 +400,10 @@ pub(crate) fn dot(root: &Area<'_>, shape: Shape, (x, y): (i32, i32)) -> Result<(
     Ok(())
 }
 
-/// Words beside a place.
+/// Words beside a place that lasts for some microseconds.
 fn callout(
     callout: Option<&Callout>,
+    lasts_us: i64,
     chart: &Context<'_, '_>,
     root: &Area<'_>,
 ) -> Result<(), ChartError> {
@@ -419,7 +420,9 @@ fn callout(
     let (side, x) = if is_left {
         (HPos::Right, x - 7 * UNITS)
     } else {
-        (HPos::Left, x + 7 * UNITS)
+        let end = callout.at.plus_micros(lasts_us).0;
+        let (end, _) = chart.backend_coord(&(end, callout.value));
+        (HPos::Left, end + 7 * UNITS)
     };
     let room = Px((if is_left { x - left } else { right - x }) * (64 / UNITS));
     let words = fitted(&callout.words, LABEL, 600, room);
@@ -462,7 +465,12 @@ fn rows(bars: &[Bar]) -> Result<Scene, ChartError> {
         };
         let weight = if bar.is_strong { 600 } else { 400 };
         let style = style_of(Pen::text(ink, bar.is_strong, false));
-        let name = fitted(&bar.label, LABEL, weight, Px::whole(ROW_LEFT - 24));
+        let name = fitted(
+            &bar.label,
+            LABEL,
+            weight,
+            Px::whole((ROW_LEFT - 24) * 8 / 9),
+        );
         let end = style.pos(Pos::new(HPos::Right, VPos::Center));
         root.draw_text(&name, &end, (left - 8 * UNITS, middle))?;
         let style = style_of(Pen::text(ink, false, true));

@@ -373,7 +373,7 @@ fn the_title_of_each_chart_says_what_was_found() {
     assert_snapshot!(titles(&of_night(Theme::Light)), @r#"
     life-of-streams: 22 of 639 streams ended before the timeout; the youngest, 20 s old, of shop/configmaps
     ends-by-cause: 7 of 647 ends are abnormal (3 reset); 8 not known, at restarts
-    rate-of-events: Events rose to 1.8 a second at 13:50, most of shop/pods#2; 0.1 are usual
+    rate-of-events: Events rose to 1.8 a second in all at 13:50, most of shop/pods#2; usual is 0.1
     gaps: 3 of 631 gaps lost events: at least 4, the rest is unknown
     lag-of-servers: 10.20.0.12:6443 was 3.2 s behind at 13:45
     time-of-lists: Lists took 276 ms; the slowest, 2.3 s, of shop/pods
@@ -394,7 +394,7 @@ fn where_nothing_happened_each_chart_says_so_and_has_its_axes() {
     gaps: No gap lost events: there was none
     lag-of-servers: The records do not say how far servers are behind
     time-of-lists: No list was completed
-    speed-of-versions: No watch saw the resourceVersion rise
+    speed-of-versions: No watch saw resourceVersions rise for long enough
     audit-requests: The audit asked nothing
     "#);
     for DrawnChart { name, svg, .. } in &charts {
@@ -442,22 +442,22 @@ fn a_chart_says_its_unit_its_source_and_what_is_missing() {
     0
     5 min
     10 min
-    12:01:00 shop/pods  40 s
-    missed: unknown
-    12:51:00 shop/pods  40 s
-    missed: at least 4
-    13:41:00 shop/pods  40 s
-    missed: unknown
-    15:04:21 restart  38 s
-    nobody watched: missed is unknown
-    12:07:40 shop/configmaps  9 min 30 s
-    resumed, 0 lost
-    12:52:40 shop/configmaps  7 min 23 s
-    resumed, 0 lost
-    11:22:40 shop/configmaps  6 min 6 s
-    resumed, 0 lost
-    18:26:40 shop/configmaps  3 min 54 s
-    resumed, 0 lost
+    12:01:00 shop/pods
+    40 s, missed: unknown
+    12:51:00 shop/pods
+    40 s, missed: at least 4
+    13:41:00 shop/pods
+    40 s, missed: unknown
+    15:04:21 restart
+    38 s, nobody watched: missed is unknown
+    12:07:40 shop/configmaps
+    9 min 30 s, resumed, 0 lost
+    12:52:40 shop/configmaps
+    7 min 23 s, resumed, 0 lost
+    11:22:40 shop/configmaps
+    6 min 6 s, resumed, 0 lost
+    18:26:40 shop/configmaps
+    3 min 54 s, resumed, 0 lost
     From 15,784 records of 2 runs, 2026-11-19 09:31:00 – 19:31:00 UTC (the viewer is at +01:00).
     Missing: 38 s in 1 restart; 24 records lost by watchscope; 624 gaps that were shorter or resumed.
     "#);
@@ -619,13 +619,13 @@ fn the_bytes_of_each_chart_are_these() {
         })
         .collect();
     assert_snapshot!(hashes, @r#"
-    life-of-streams 7c4ec616cac2ebca
+    life-of-streams d69d721467c535cd
     ends-by-cause 518c5cf5a637d30a
-    rate-of-events 38e5cb363a51255e
-    gaps 785bf7e4be4a5ebb
+    rate-of-events c9221ca4a9da2ed5
+    gaps d4475964f6c6b563
     lag-of-servers fa384e8cd60fdc2d
     time-of-lists 723290eced4ed667
-    speed-of-versions dbf657df582fafc4
+    speed-of-versions 8ea78184ac636b39
     audit-requests 8c5addd8b62b8828
     "#);
 }

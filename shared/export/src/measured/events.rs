@@ -63,12 +63,17 @@ impl Events {
                     format!(", most of {}", name_of(&(&**name).into()))
                 });
                 format!(
-                    "Events rose to {} a second at {}{of}; {} are usual",
+                    "Events rose to {} a second in all at {}{of}; usual is {}",
                     rate_words(most),
                     when(self.grid, place),
                     rate_words(usual)
                 )
             }
+            (None, Some((most, _))) if usual == 0 => format!(
+                "{} came, at most {} a second",
+                count(total, "event"),
+                rate_words(most)
+            ),
             (None, Some((most, _))) => format!(
                 "Events came evenly: {} a second, at most {}",
                 rate_words(usual),

@@ -65,16 +65,11 @@ impl Row {
             Became::Resumed => (Fill::Resumed, "resumed, 0 lost".to_owned()),
         };
         Bar {
-            label: format!(
-                "{} {}  {}",
-                clock(self.at),
-                self.name,
-                duration(self.micros)
-            ),
+            label: format!("{} {}", clock(self.at), self.name),
             is_strong: matches!(self.became, Became::Lost(_)),
             micros: self.micros,
             fill,
-            words,
+            words: format!("{}, {words}", duration(self.micros)),
         }
     }
 }

@@ -96,7 +96,7 @@ impl Lists {
                 name_of(watch)
             ),
             (None, 1) => format!("The one list took {}", duration(median)),
-            (None, all) => format!("All {all} lists took about {}", duration(median)),
+            (None, all) => format!("{all} lists took about {} each", duration(median)),
         };
         let callout = slow.map(|(at, micros, watch)| Callout {
             at: *at,

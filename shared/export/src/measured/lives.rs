@@ -14,6 +14,9 @@ use super::{MOST_WATCHES, Measure, Scope, name_of};
 /// So many ends of a watch, at the least, are a habit.
 const HABIT: u64 = 5;
 
+/// Ages are recorded in milliseconds: what is under one is drawn as one, in microseconds.
+const LEAST_US: i64 = 1_000;
+
 /// The ages of streams at their ends: a bounded series of dots for each way to end, and the classes of ages of at most
 /// [`MOST_WATCHES`] watches, those that came first.
 pub(crate) struct Lives {
@@ -61,6 +64,15 @@ impl Kind {
     }
 }
 
+/// `41 s`, or that it was less than is recorded.
+fn age_words(age_us: i64) -> String {
+    if age_us < LEAST_US {
+        "under 1 ms".to_owned()
+    } else {
+        duration(age_us)
+    }
+}
+
 impl Lives {
     pub(crate) fn new(scope: &Scope) -> Self {
         Self {
@@ -92,7 +104,7 @@ impl Lives {
                 format!(
                     "{early} of {} ended before the timeout; the youngest, {} old, of {}",
                     count(self.count, "stream"),
-                    duration(*age),
+                    age_words(*age),
                     name_of(watch)
                 )
             }
@@ -100,8 +112,8 @@ impl Lives {
         };
         let callout = self.youngest.as_ref().map(|(at, age, watch)| Callout {
             at: *at,
-            value: *age,
-            words: format!("{}, {}", duration(*age), name_of(watch)),
+            value: (*age).max(LEAST_US),
+            words: format!("{}, {}", age_words(*age), name_of(watch)),
         });
         let undrawn: u64 = self.dots.values().map(|dots| dots.undrawn).sum();
         let mut missing = vec!["streams that are still open".to_owned()];
@@ -118,7 +130,8 @@ impl Lives {
         });
         Chart {
             title,
-            unit: "age of streams at their end, log scale, each dot one stream".to_owned(),
+            unit: "age of streams at their end, log scale from 1 ms, each dot one stream"
+                .to_owned(),
             notes: scope.notes(&missing),
             plot: Plot::Dots(Dots {
                 series: series.collect(),
@@ -146,7 +159,7 @@ impl Measure for Lives {
         let dots = self.dots.entry(kind);
         let grid = self.grid;
         dots.or_insert_with(|| Thinned::new(grid))
-            .add(record.at, age_us);
+            .add(record.at, age_us.max(LEAST_US));
         if is_timeout {
             self.at_timeout += 1;
             return;

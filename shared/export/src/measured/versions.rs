@@ -8,6 +8,8 @@ use super::events::rate;
 use super::parts::{Durations, rate_words};
 use super::{Measure, Scope, when};
 
+/// Of fewer buckets none can stand out.
+const ENOUGH: usize = 5;
 /// A peak stands out if it is so many times what is usual.
 const PEAK: i64 = 2;
 
@@ -88,8 +90,11 @@ impl Versions {
 
     pub(crate) fn chart(mut self, scope: &Scope) -> Chart {
         let mut usual = Durations::default();
+        // Of a bucket that is hardly covered one write would be a burst.
+        let is_long = |micros: i64| micros.saturating_mul(2) >= self.grid.step_us;
         for (value, (risen, micros)) in self.values.iter_mut().zip(&self.risen) {
-            *value = rate(*risen, *micros).map(|rate| rate / 1_000_000);
+            let speed = rate(*risen, *micros).filter(|_| is_long(*micros));
+            *value = speed.map(|millionths| millionths / 1_000_000);
             if let Some(value) = *value {
                 usual.add(value);
             }
@@ -99,21 +104,21 @@ impl Versions {
         let peak = values
             .filter_map(|(place, value)| Some(((*value)?, place)))
             .max();
-        let stands_out = peak.filter(|(most, _)| *most >= usual.unwrap_or(0).saturating_mul(PEAK));
+        let is_enough = self.values.iter().flatten().count() >= ENOUGH;
+        let stands_out =
+            peak.filter(|(most, _)| is_enough && *most >= usual.unwrap_or(0).saturating_mul(PEAK));
         let title = match (stands_out, usual) {
-            (Some((most, place)), Some(usual)) if self.values.iter().flatten().count() > 4 => {
-                format!(
-                    "At {} writes rose to {} a second; {} are usual",
-                    when(self.grid, place),
-                    rate_words(most),
-                    rate_words(usual)
-                )
-            }
+            (Some((most, place)), Some(usual)) => format!(
+                "At {} writes rose to {} a second; usual is {}",
+                when(self.grid, place),
+                rate_words(most),
+                rate_words(usual)
+            ),
             (_, Some(usual)) => format!(
                 "The cluster was written evenly: {} a second",
                 rate_words(usual)
             ),
-            (_, None) => "No watch saw the resourceVersion rise".to_owned(),
+            (_, None) => "No watch saw resourceVersions rise for long enough".to_owned(),
         };
         let callout = stands_out.map(|(most, place)| Callout {
             at: self.grid.begins(place),
