@@ -129,7 +129,8 @@ async fn each_story_has_the_same_records_in_the_browser_as_on_the_host() -> Resu
         }
     }
     for name in WITH_CHARTS {
-        let there = tab.script(&format!("return stories.charts('{name}', 1)"));
+        let script = format!("return stories.charts('{name}', 1)");
+        let there = tab.script(&script);
         let here = tokio::task::spawn_blocking(move || {
             let records = records(name, 1).context("the story is there")?;
             Ok::<_, anyhow::Error>(digest_of_charts(&records)?)

@@ -259,8 +259,9 @@ impl Sheet {
     /// A text in lines so high, at most `most` of them.
     fn text(&mut self, text: &str, size: u8, weight: u16, ink: Token, high: i32, most: usize) {
         let room = CHART_WIDTH - Px::whole(2 * EDGE);
-        // Some faces are an eighth wider than reckoned.
-        let width = room - Px(room.0 / 8);
+        // Some faces are wider than reckoned, in bold the most.
+        let spare = if weight > 400 { 6 } else { 8 };
+        let width = room - Px(room.0 / spare);
         for line in lines(text, size, weight, width, most) {
             self.y = self.y + Px::whole(high);
             self.scene.primitives.push(Primitive::Text(TextLine {
