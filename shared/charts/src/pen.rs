@@ -71,7 +71,7 @@ impl Pen {
         ShapeStyle::from(self.colour()).filled()
     }
 
-    /// As a line of so many eighths of a px.
+    /// As a line whose width is in eighths of a px.
     pub(crate) fn line(self, eighths: u32) -> ShapeStyle {
         ShapeStyle::from(self.colour()).stroke_width(eighths)
     }

@@ -69,7 +69,7 @@ const LOG_TICKS: [i64; 16] = [
 /// An axis has at most one tick more than this.
 pub const MOST_TICKS: i64 = 8;
 
-/// The shortest round length of time of which at most `most` make up `span_us`; a longer span has multiples of a year.
+/// The shortest round length of time that fits at most `most` times into `span_us`; a longer span has multiples of a year.
 #[must_use]
 pub fn time_step(span_us: i64, most: i64) -> i64 {
     let most = most.max(1);

@@ -36,7 +36,7 @@ pub enum ChartsError {
     },
 }
 
-/// All charts of what is exported, in the order of a report. Their time axes show `taken.from` to `taken.to`. Where that is
+/// All charts of an export, in the order of a report. Their time axes show `taken.from` to `taken.to`. Where that is
 /// more than what is `reported`, the latter is a grey band.
 ///
 /// # Errors

@@ -60,8 +60,8 @@ impl Why {
     }
 }
 
-/// Ends by cause and bucket: seven numbers for each of at most [`super::COLUMNS`] buckets and two. The end of what was open
-/// where a run ends, and another follows, is not known.
+/// Ends by cause and bucket: seven numbers for each of at most [`super::COLUMNS`] buckets and two. Where a run ends and
+/// another follows, the ends of open streams are not known.
 pub(crate) struct Ends {
     grid: Grid,
     counts: [Vec<u64>; 7],

@@ -8,7 +8,7 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Counts, Durations, rate_words};
 use super::{Measure, Scope, name_of, when};
 
-/// A peak stands out if it is so many times what is usual.
+/// A peak stands out from this multiple of the usual rate on.
 const PEAK: i64 = 3;
 
 /// Live changes by watch and bucket.
@@ -109,7 +109,7 @@ impl Events {
     }
 }
 
-/// So many in a time, a second, in thousandths; absent if there was no time.
+/// How many a second a count in a time is, in thousandths; absent if there was no time.
 pub(crate) fn rate(count: u64, micros: i64) -> Option<i64> {
     if micros <= 0 {
         return None;

@@ -20,7 +20,7 @@ pub(crate) struct Gaps {
     open: u64,
     /// Events that are known to be missed.
     missed: u64,
-    /// Lost gaps of which it is not known what was missed.
+    /// Lost gaps whose missed events are not counted.
     unmeasured: u64,
 }
 

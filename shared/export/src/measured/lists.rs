@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use watchscope_charts::{Callout, Chart, DotSeries, Dots, Plot, Shape};
+use watchscope_model::options::ListOptions;
 use watchscope_model::vocabulary::Verb;
 use watchscope_model::{Event, Record, RequestId, State, Time, WatchName};
 use watchscope_timeline::format::{count, duration};
@@ -10,7 +11,7 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// The slowest list stands out if it took so many times the median.
+/// The slowest list stands out from this multiple of the median on.
 const SLOW: i64 = 3;
 
 /// Times of lists: a bounded series of dots for each way to list, and the request of at most [`MOST_WATCHES`] lists that are
@@ -133,13 +134,19 @@ impl Lists {
     }
 }
 
+/// Whether a list asks for any state: resourceVersion 0.
+fn is_any_state(options: &ListOptions<'_>) -> bool {
+    let version = options.version.as_deref();
+    version.and_then(|version| version.parse().ok()) == Some(0_u64)
+}
+
 impl Measure for Lists {
     fn take(&mut self, record: &Record, _state: &State, _run: usize) {
         match &record.event {
             Event::RequestSent(sent) if !sent.watch.is_aside() => {
                 let options = sent.options();
                 let how = match sent.verb() {
-                    Verb::List if options.version.as_deref() == Some("0") => How::Cache,
+                    Verb::List if is_any_state(&options) => How::Cache,
                     Verb::List => How::Newest,
                     Verb::Watch if options.initial_events => How::Initial,
                     _ => return,

@@ -33,7 +33,7 @@ use crate::taken::Taken;
 const BUCKETS: i64 = 120;
 /// The most buckets of a chart with columns.
 const COLUMNS: i64 = 40;
-/// The most watches or servers of which each part holds numbers of their own.
+/// The most watches for which each part holds numbers of their own.
 const MOST_WATCHES: usize = 256;
 /// No bucket is shorter, in microseconds: a rate a second of less than a second is no rate.
 const LEAST_BUCKET_US: i64 = 1_000_000;

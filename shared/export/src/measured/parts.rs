@@ -122,7 +122,7 @@ impl Durations {
         self.count
     }
 
-    /// The duration that so many of a hundred are not longer than: the mean of its class.
+    /// The duration that `percent` of a hundred do not exceed: the mean of its class.
     pub(crate) fn percentile(&self, percent: u64) -> Option<i64> {
         let wanted = self.count.saturating_mul(percent).div_ceil(100).max(1);
         let mut seen = 0;

@@ -10,7 +10,7 @@ use super::{Measure, Scope, when};
 
 /// Of fewer buckets none can stand out.
 const ENOUGH: usize = 5;
-/// A peak stands out if it is so many times what is usual.
+/// A peak stands out from this multiple of the usual speed on.
 const PEAK: i64 = 2;
 
 /// The highest resourceVersion that any watch of a run has seen, by bucket: two numbers for each of at most
