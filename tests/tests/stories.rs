@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use watchscope_scenarios::{digest, digested};
+use watchscope_export::digest_of_charts;
+use watchscope_scenarios::{digest, digested, records};
 use watchscope_tests::{
     Browser, BrowserTools, Missing, Served, WatchscopeBinary, or_skip, patient,
 };
@@ -88,6 +89,9 @@ fn digests_folder() -> Result<PathBuf, Missing> {
         })
 }
 
+/// Stories whose charts are compared too: one with much to draw, and one with several servers.
+const WITH_CHARTS: [&str; 2] = ["shop", "F31"];
+
 /// Those of the lessons are compared in the module that lessons have, by `a_lesson_has_the_same_records_…`.
 #[tokio::test]
 #[ignore = "its module takes a minute to compile: cargo xtask test --long"]
@@ -123,6 +127,16 @@ async fn each_story_has_the_same_records_in_the_browser_as_on_the_host() -> Resu
             let here = here?.context("the story is there")?;
             assert_eq!(there?, here.to_string(), "{name}, seed {seed}");
         }
+    }
+    for name in WITH_CHARTS {
+        let script = format!("return stories.charts('{name}', 1)");
+        let there = tab.script(&script);
+        let here = tokio::task::spawn_blocking(move || {
+            let records = records(name, 1).context("the story is there")?;
+            Ok::<_, anyhow::Error>(digest_of_charts(&records)?)
+        });
+        let (there, here) = tokio::join!(there, here);
+        assert_eq!(there?, here??, "the charts of {name}");
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 )]
 
 use wasm_bindgen::prelude::wasm_bindgen;
+use watchscope_export::digest_of_charts;
 use watchscope_scenarios as scenarios;
 
 /// The names of all stories.
@@ -20,4 +21,11 @@ pub fn digested() -> Vec<String> {
 pub fn digest(name: &str, seed: u32) -> Option<String> {
     let digest = scenarios::digest(name, u64::from(seed))?;
     Some(digest.to_string())
+}
+
+/// The digests of the charts of a story's first minutes; none if there is no such story, or they cannot be drawn.
+#[wasm_bindgen]
+pub fn charts(name: &str, seed: u32) -> Option<String> {
+    let records = scenarios::records(name, u64::from(seed))?;
+    digest_of_charts(&records).ok()
 }

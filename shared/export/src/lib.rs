@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, trace, recording
-//!                                                           └─► Store ─► picture ─► SVG
+//!                                                           ├─► Store ─► picture ─► SVG
+//!                                                           └─► measured (series) ─► charts ─► SVG
 //! ```
 //!
 //! All forms are made of one [`Taken`], so they say the same. Nothing here reads a file or knows what time it is: the same
@@ -14,18 +15,23 @@
 
 mod account;
 mod by_hand;
+mod charts;
 mod csv;
+mod digest;
 mod form;
 mod jsonl;
 mod letters;
 mod markdown;
+mod measured;
 mod picture;
 mod recording;
 mod report;
 mod taken;
 mod trace;
 
+pub use self::charts::{ChartsError, DrawnChart, charts};
 pub use self::csv::csv;
+pub use self::digest::{DigestError, digest_of_charts};
 pub use self::form::Form;
 pub use self::jsonl::jsonl;
 pub use self::markdown::markdown;

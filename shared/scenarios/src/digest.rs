@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use watchscope_log::{Sealed, Sealer};
-use watchscope_model::{Inside, State, Time, fnv};
+use watchscope_model::{Inside, Record, State, Time, fnv};
 
 use crate::{Run, catalogue, stories};
 
@@ -66,6 +66,15 @@ pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     let mut run = Run::watched(story, seed);
     run.run_for(TELLS);
     Some(run.digest())
+}
+
+/// The records of a story that [`crate::story`] knows, as our probes and diagnosis write them; `None` if there is no story of
+/// this name.
+#[must_use]
+pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
+    let mut run = Run::watched(crate::story(name)?, seed);
+    run.run_for(TELLS);
+    Some(run.records().to_vec())
 }
 
 impl Run {

@@ -15,7 +15,7 @@ pub mod script;
 mod shelf;
 pub mod story;
 
-pub use digest::{Digest, digest, digested};
+pub use digest::{Digest, digest, digested, records};
 pub use faults::{NoFault, PlannedFault};
 pub use inside::{Told, take_told};
 pub use run::{Run, address_of};

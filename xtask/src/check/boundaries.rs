@@ -15,6 +15,7 @@ use crate::project::Project;
 use crate::violation::Violation;
 
 const SHARED: &[&str] = &[
+    "watchscope-charts",
     "watchscope-diagnosis",
     "watchscope-export",
     "watchscope-hiding",
@@ -56,8 +57,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "watchscope-charts",
+        &["watchscope-model", "watchscope-timeline"],
+    ),
+    (
         "watchscope-export",
         &[
+            "watchscope-charts",
             "watchscope-hiding",
             "watchscope-model",
             "watchscope-recording",
@@ -106,12 +112,16 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-replay",
         ],
     ),
-    ("watchscope-story-digests", &["watchscope-scenarios"]),
+    (
+        "watchscope-story-digests",
+        &["watchscope-export", "watchscope-scenarios"],
+    ),
     (
         "watchscope-tests",
         &[
             "watchscope",
             "watchscope-diagnosis",
+            "watchscope-export",
             "watchscope-log",
             "watchscope-model",
             "watchscope-probe",
@@ -143,6 +153,10 @@ const IMPURE_PACKAGES: &[&str] = &[
     "web-sys",
     "web-time",
 ];
+
+/// What a package brings along and we do not use, as (package, what it brings): plotters measures text with a font of the
+/// document on wasm32, whatever its features; `shared/charts` draws on a backend that measures by itself.
+const BROUGHT_ALONG: &[(&str, &str)] = &[("plotters", "web-sys")];
 
 /// Items that read a clock, do I/O or start threads.
 const IMPURE_ITEMS: &[&str] = &[
@@ -255,7 +269,12 @@ impl Graph {
                         .iter()
                         .any(|kind| kind.kind == DependencyKind::Normal)
                 });
-                (&node.id, used.map(|dependency| &dependency.pkg).collect())
+                let used = used.map(|dependency| &dependency.pkg);
+                let is_used = |used: &&PackageId| {
+                    let edge = (names[&node.id], names[*used]);
+                    !BROUGHT_ALONG.contains(&edge)
+                };
+                (&node.id, used.filter(is_used).collect())
             })
             .collect();
         let ours = metadata.workspace_packages();
@@ -625,6 +644,8 @@ mod tests {
         assert!(log.pure && log.direct.contains("watchscope-model"));
         assert!(log.all.contains("serde"), "through watchscope-model");
         assert!(!graph.ours["xtask"].pure);
+        let charts = &graph.ours["watchscope-charts"].all;
+        assert!(charts.contains("plotters") && !charts.contains("web-sys"));
         assert!(
             graph
                 .reached("watchscope-scenarios")

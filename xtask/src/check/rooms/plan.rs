@@ -435,6 +435,9 @@ const EXPORT: Crate = Crate {
     rooms: &[
         room("form", &["form"], &[]),
         room("taken", &["taken"], &[]),
+        room("measured", &["measured"], &["taken"]),
+        room("charts", &["charts"], &["measured", "taken"]),
+        room("digest", &["digest"], &["charts", "taken"]),
         room(
             "forms",
             &[
@@ -448,7 +451,11 @@ const EXPORT: Crate = Crate {
             ],
             &["taken"],
         ),
-        room("root", &["lib"], &["form", "forms", "taken"]),
+        room(
+            "root",
+            &["lib"],
+            &["charts", "digest", "form", "forms", "taken"],
+        ),
     ],
     machines: &[],
     circles: &[],

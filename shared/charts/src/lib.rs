@@ -1,0 +1,29 @@
+//! Charts of plain series, drawn by plotters into the display list of `timeline`.
+//!
+//! ```text
+//!   Chart (words, series) ─┬─► plot: plotters' mesh and elements over our axes ─► SceneBackend ─┬─► Scene ─► SVG
+//!   Frame (time, seams) ───┘   sheet: title, unit, notes, legend ───────────────────────────────┘
+//! ```
+//!
+//! The crate knows times and numbers, and no log. All arithmetic is of integers, and plotters' fonts, ticks, log axes and
+//! number formats are not used: on wasm32 they ask the document, and they call functions that differ between host and
+//! wasm32. So both give the same bytes.
+
+#![forbid(unsafe_code)]
+
+mod axis;
+mod backend;
+mod data;
+mod logarithm;
+mod pen;
+mod plot;
+mod sheet;
+mod text;
+pub mod ticks;
+
+pub use self::data::{
+    Bar, Callout, Chart, Columns, DotSeries, Dots, Fill, Frame, Grid, Line, Lines, Merge, Plot,
+    Scale, Shape, Span, Stack,
+};
+pub use self::sheet::{CHART_WIDTH, ChartError, draw};
+pub use self::text::shortened;

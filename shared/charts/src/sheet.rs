@@ -1,0 +1,307 @@
+//! A whole chart: title, unit, plot, notes and a legend of at most two rows.
+
+use std::convert::Infallible;
+
+use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
+use plotters::element::{PathElement, Rectangle};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use thiserror::Error;
+use watchscope_timeline::scene::{Align, Area, TextLine};
+use watchscope_timeline::{Primitive, Px, Scene, Token};
+
+use crate::backend::SceneBackend;
+use crate::data::{Chart, Fill, Frame, Merge, Plot, Shape};
+use crate::pen::{Pen, UNITS, line_of};
+use crate::plot::{self, divergence, dot, fill, label_width, plot, seam_lines, style_of};
+use crate::text::{fitted, lines};
+
+/// How wide every chart is.
+pub const CHART_WIDTH: Px = Px::whole(640);
+/// What stands for series that a legend has no room for.
+pub(crate) const OTHERS: &str = "others";
+
+const EDGE: i32 = 16;
+/// Height of a row of the legend, in px.
+const LEGEND_ROW: i32 = 18;
+const LEGEND_ROWS: usize = 2;
+/// Width of a sign in a legend with the space behind it, in px.
+const SIGN: i32 = 30;
+/// The most that a name takes in a legend, in px.
+const NAME: Px = Px::whole(170);
+
+/// A chart that could not be drawn.
+#[derive(Debug, Error)]
+pub enum ChartError {
+    /// plotters could not place something.
+    #[error("plotters could not draw: {0}")]
+    Plotters(#[from] DrawingAreaErrorKind<Infallible>),
+}
+
+/// Draws a chart. Series for which the legend has no room in two rows are drawn as one, "others".
+///
+/// # Errors
+/// If plotters cannot place something.
+pub fn draw(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
+    let (shown, legend) = with_legend(&chart.plot, frame);
+    let mut sheet = Sheet::default();
+    sheet.text(&chart.title, 15, 600, Token::Text1, 22, 2);
+    sheet.text(&chart.unit, 12, 400, Token::Text2, 17, 1);
+    sheet.append(plot(&shown, frame)?, 4);
+    for note in &chart.notes {
+        sheet.text(note, 11, 400, Token::Text3, 15, 2);
+    }
+    if !legend.is_empty() {
+        sheet.append(draw_legend(&legend)?, 4);
+    }
+    Ok(sheet.finish())
+}
+
+/// What stands before a name in a legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Line(Pen, u32),
+    Fill(Fill),
+    Dot(Shape),
+    Divergence,
+    Band,
+    Seam,
+}
+
+type Entry = (Sign, String);
+
+/// The plot with as many of its series as a legend has room for, and that legend in rows.
+fn with_legend(plot: &Plot, frame: &Frame) -> (Plot, Vec<Vec<Entry>>) {
+    let mut shown = plot.clone();
+    loop {
+        let rows = rows_of(entries(&shown, frame));
+        if rows.len() <= LEGEND_ROWS || !merge_two(&mut shown) {
+            return (shown, rows);
+        }
+    }
+}
+
+/// What a legend explains: series that have something to show, and what all charts have.
+fn entries(plot: &Plot, frame: &Frame) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut add = |sign, name: &str| {
+        entries.push((sign, fitted(name, 11, 400, NAME)));
+    };
+    match plot {
+        Plot::Lines(lines) => {
+            // What a single line is, the unit says.
+            let is_explained = lines.series.len() > 1;
+            for (place, line) in lines.series.iter().enumerate() {
+                if is_explained && line.values.iter().any(Option::is_some) {
+                    let (pen, width) = line_of(place, line.name == OTHERS);
+                    add(Sign::Line(pen, width), &line.name);
+                }
+            }
+        }
+        Plot::Columns(columns) => {
+            for stack in &columns.series {
+                if stack.counts.iter().any(|count| *count > 0) {
+                    add(Sign::Fill(stack.fill), &stack.name);
+                }
+            }
+            if !columns.divergences.is_empty() {
+                add(Sign::Divergence, "a read differs from the watch");
+            }
+        }
+        Plot::Dots(dots) => {
+            for series in dots.series.iter().filter(|series| !series.dots.is_empty()) {
+                add(Sign::Dot(series.shape), &series.name);
+            }
+        }
+        Plot::Bars(_) => return entries,
+    }
+    if frame.reported.is_some() {
+        add(Sign::Band, "the time reported");
+    }
+    if !frame.seams.is_empty() {
+        add(Sign::Seam, "nobody watched");
+    }
+    entries
+}
+
+/// Entries broken into rows.
+fn rows_of(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
+    let room = CHART_WIDTH - Px::whole(2 * EDGE);
+    let mut rows: Vec<Vec<Entry>> = Vec::new();
+    let mut used = Px::ZERO;
+    for entry in entries {
+        let width = width_of(&entry);
+        match rows.last_mut() {
+            Some(row) if used + width <= room => {
+                row.push(entry);
+                used = used + width;
+            }
+            _ => {
+                rows.push(vec![entry]);
+                used = width;
+            }
+        }
+    }
+    rows
+}
+
+fn width_of((_, name): &Entry) -> Px {
+    label_width(name) + Px::whole(SIGN + 12)
+}
+
+/// Makes one series of the two that matter least; returns whether there were two.
+fn merge_two(plot: &mut Plot) -> bool {
+    match plot {
+        Plot::Lines(lines) if lines.series.len() > 1 => {
+            let last = lines.series.pop();
+            let merge = lines.merge;
+            if let (Some(last), Some(into)) = (last, lines.series.last_mut()) {
+                OTHERS.clone_into(&mut into.name);
+                for (value, other) in into.values.iter_mut().zip(last.values) {
+                    *value = match (*value, other) {
+                        (Some(one), Some(two)) => Some(match merge {
+                            Merge::Sum => one.saturating_add(two),
+                            Merge::Largest => one.max(two),
+                        }),
+                        (one, two) => one.or(two),
+                    };
+                }
+            }
+            true
+        }
+        Plot::Columns(columns) if columns.series.len() > 1 => {
+            let last = columns.series.pop();
+            if let (Some(last), Some(into)) = (last, columns.series.last_mut()) {
+                OTHERS.clone_into(&mut into.name);
+                into.fill = Fill::Mid;
+                for (count, other) in into.counts.iter_mut().zip(last.counts) {
+                    *count = count.saturating_add(other);
+                }
+            }
+            true
+        }
+        Plot::Dots(dots) if dots.series.len() > 1 => {
+            let first = dots.series.remove(0);
+            if let Some(into) = dots.series.first_mut() {
+                OTHERS.clone_into(&mut into.name);
+                into.shape = Shape::Ring;
+                into.dots.extend(first.dots);
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+fn draw_legend(rows: &[Vec<Entry>]) -> Result<Scene, ChartError> {
+    let height = i32::try_from(rows.len()).unwrap_or(i32::MAX);
+    let mut scene = Scene {
+        width: CHART_WIDTH,
+        height: Px::whole(height.saturating_mul(LEGEND_ROW)),
+        ..Scene::default()
+    };
+    let root = SceneBackend::new(&mut scene).into_drawing_area();
+    for (place, row) in rows.iter().enumerate() {
+        let mut x = EDGE * UNITS;
+        let y = (i32::try_from(place).unwrap_or(0) * LEGEND_ROW + LEGEND_ROW / 2) * UNITS;
+        for entry in row {
+            sign(&root, entry.0, (x, y))?;
+            let style = style_of(Pen::text(Token::Text2, false, false));
+            let style = style.pos(Pos::new(HPos::Left, VPos::Center));
+            root.draw_text(&entry.1, &style, (x + SIGN * UNITS, y))?;
+            x += width_of(entry).0 / (64 / UNITS);
+        }
+    }
+    root.present()?;
+    drop(root);
+    Ok(scene)
+}
+
+/// A sign of a legend, with its left edge and middle there.
+fn sign(root: &plot::Area<'_>, sign: Sign, (x, y): (i32, i32)) -> Result<(), ChartError> {
+    let corners = [(x + 4, y - 5 * UNITS), (x + 16 * UNITS, y + 5 * UNITS)];
+    let middle = (x + 12 * UNITS, y);
+    match sign {
+        Sign::Line(pen, width) => {
+            let ends = vec![(x, y), (x + 24 * UNITS, y)];
+            Ok(root.draw(&PathElement::new(ends, pen.line(width)))?)
+        }
+        Sign::Fill(how) => fill(root, how, corners),
+        Sign::Dot(shape) => dot(root, shape, middle),
+        Sign::Divergence => divergence(root, middle),
+        Sign::Band => {
+            let band = Pen::of(Token::Ground4).faint(60).area();
+            Ok(root.draw(&Rectangle::new(corners, band))?)
+        }
+        Sign::Seam => {
+            let (top, bottom) = (y - 6 * UNITS, y + 6 * UNITS);
+            let left = x + 10 * UNITS;
+            seam_lines(root, left, left + 4 * UNITS, top, bottom)
+        }
+    }
+}
+
+/// What is drawn from the top down.
+struct Sheet {
+    scene: Scene,
+    y: Px,
+}
+
+impl Default for Sheet {
+    fn default() -> Self {
+        Self {
+            scene: Scene::default(),
+            y: Px::whole(10),
+        }
+    }
+}
+
+impl Sheet {
+    /// A text in lines so high, at most `most` of them.
+    fn text(&mut self, text: &str, size: u8, weight: u16, ink: Token, high: i32, most: usize) {
+        let room = CHART_WIDTH - Px::whole(2 * EDGE);
+        // Some faces are wider than reckoned, in bold the most.
+        let spare = if weight > 400 { 6 } else { 8 };
+        let width = room - Px(room.0 / spare);
+        for line in lines(text, size, weight, width, most) {
+            self.y = self.y + Px::whole(high);
+            self.scene.primitives.push(Primitive::Text(TextLine {
+                x: Px::whole(EDGE),
+                y: self.y - Px::whole(4),
+                text: line,
+                size,
+                weight,
+                ink,
+                halo: None,
+                align: Align::Start,
+                max_width: None,
+            }));
+        }
+    }
+
+    /// Another scene, so far below what is there.
+    fn append(&mut self, other: Scene, space: i32) {
+        let y = self.y + Px::whole(space);
+        self.y = y + other.height;
+        self.scene.append(other, Px::ZERO, y);
+    }
+
+    /// The scene, on its ground.
+    fn finish(self) -> Scene {
+        let height = (self.y + Px::whole(14)).floor();
+        let ground = Primitive::Rect {
+            area: Area::between(Px::ZERO, CHART_WIDTH, Px::ZERO, height),
+            fill: Some(Token::Ground0),
+            stroke: None,
+            radius: 0,
+            opacity: 100,
+        };
+        let mut scene = Scene {
+            width: CHART_WIDTH,
+            height,
+            primitives: vec![ground],
+            ..Scene::default()
+        };
+        scene.append(self.scene, Px::ZERO, Px::ZERO);
+        scene
+    }
+}

@@ -1,0 +1,73 @@
+//! Texts that fit: shortened names, and sentences broken into lines.
+
+use watchscope_timeline::Px;
+use watchscope_timeline::format::text_width;
+
+/// A text of at most `most` letters; of a longer one the end is left out, which three dots say.
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+/// A text no wider than `width`.
+pub(crate) fn fitted(text: &str, size: u8, weight: u16, width: Px) -> String {
+    let mut letters = text.chars().count();
+    let mut fitted = text.to_owned();
+    while text_width(&fitted, size, weight) > width && letters > 1 {
+        letters -= 1;
+        fitted = shortened(text, letters);
+    }
+    fitted
+}
+
+/// A text in at most `most` lines of at most `width`; what has no room is left out, which three dots say.
+pub(crate) fn lines(text: &str, size: u8, weight: u16, width: Px, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        match longer {
+            Some(longer) if text_width(&longer, size, weight) <= width => {
+                lines.pop();
+                lines.push(longer);
+            }
+            _ if lines.len() == most => {
+                let last = lines.pop().unwrap_or_default();
+                let cut = format!("{last} {word}");
+                let mut fit = fitted(&cut, size, weight, width);
+                if fit == cut {
+                    fit.push('…');
+                }
+                lines.push(fit);
+                return lines;
+            }
+            _ => lines.push(fitted(word, size, weight, width)),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_ends_in_three_dots() {
+        assert_eq!(shortened("shop/pods", 9), "shop/pods");
+        assert_eq!(shortened("shop/pods", 8), "shop/po…");
+        let width = Px::whole(60);
+        let broken = lines("one two three four five six seven eight", 12, 400, width, 2);
+        assert_eq!(broken, ["one two", "three four…"]);
+        for text in [
+            &broken[0],
+            &broken[1],
+            &fitted(&"x".repeat(999), 12, 400, width),
+        ] {
+            assert!(text_width(text, 12, 400) <= width, "{text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The charts of an export: what a fold measures, drawn.
+
+use thiserror::Error;
+use watchscope_charts::{Chart, ChartError, Frame, Span, draw};
+use watchscope_model::Time;
+use watchscope_model::codec::DecodeError;
+use watchscope_timeline::{Scene, Theme, svg};
+
+use crate::measured::{Audits, Ends, Events, Gaps, Lags, Lists, Lives, Scope, Versions};
+use crate::taken::{Says, Taken};
+
+/// A chart that is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawnChart {
+    /// A name for its file, without a suffix: the same in every export.
+    pub name: &'static str,
+    /// Its title: a sentence with the finding in it. It is hostile where it names something of a cluster.
+    pub title: String,
+    /// It as SVG.
+    pub svg: String,
+}
+
+/// Why charts could not be drawn.
+#[derive(Debug, Error)]
+pub enum ChartsError {
+    /// A frame of the log cannot be read.
+    #[error("reading the log: {0}")]
+    Frame(#[from] DecodeError),
+    /// A chart could not be drawn.
+    #[error("drawing the chart {name}: {source}")]
+    Draw {
+        /// Its name.
+        name: &'static str,
+        /// Why.
+        source: ChartError,
+    },
+}
+
+/// All charts of an export, in the order of a report. Their time axes show `taken.from` to `taken.to`. Where that is
+/// more than what is `reported`, the latter is a grey band.
+///
+/// # Errors
+/// If a frame cannot be read, or a chart cannot be drawn.
+pub fn charts(
+    taken: &Taken,
+    reported: Option<(Time, Time)>,
+    says: &Says<'_>,
+    theme: Theme,
+) -> Result<Vec<DrawnChart>, ChartsError> {
+    let reported = reported.map(|(from, to)| Span { from, to });
+    let scope = Scope::of(taken, reported, says.zone_offset_min)?;
+    let charts = measured(taken, &scope)?;
+    let drawn = charts.into_iter().map(|(name, chart)| {
+        let scene = scene(&chart, &scope.frame);
+        let scene = scene.map_err(|source| ChartsError::Draw { name, source })?;
+        Ok(DrawnChart {
+            name,
+            title: chart.title,
+            svg: svg::svg(&scene, theme),
+        })
+    });
+    drawn.collect()
+}
+
+fn scene(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
+    draw(chart, frame)
+}
+
+/// The data of all charts, by the names of their files.
+fn measured(taken: &Taken, scope: &Scope) -> Result<[(&'static str, Chart); 8], DecodeError> {
+    let (mut lives, mut ends) = (Lives::new(scope), Ends::new(scope));
+    let (mut events, mut gaps) = (Events::new(scope), Gaps::default());
+    let (mut lags, mut lists) = (Lags::new(scope), Lists::new(scope));
+    let (mut versions, mut audits) = (Versions::new(scope), Audits::new(scope));
+    scope.read(
+        taken,
+        &mut [
+            &mut lives,
+            &mut ends,
+            &mut events,
+            &mut gaps,
+            &mut lags,
+            &mut lists,
+            &mut versions,
+            &mut audits,
+        ],
+    )?;
+    Ok([
+        ("life-of-streams", lives.chart(scope)),
+        ("ends-by-cause", ends.chart(scope)),
+        ("rate-of-events", events.chart(scope)),
+        ("gaps", gaps.chart(scope)),
+        ("lag-of-servers", lags.chart(scope)),
+        ("time-of-lists", lists.chart(scope)),
+        ("speed-of-versions", versions.chart(scope)),
+        ("audit-requests", audits.chart(scope)),
+    ])
+}

@@ -1,0 +1,61 @@
+//! What the charts of some records come to, in a line each, so that two machines can see that they drew the same.
+
+use std::fmt::Write as _;
+
+use thiserror::Error;
+use watchscope_model::chapter::ChapterWriter;
+use watchscope_model::{Record, State, Time, fnv};
+use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Stretch};
+use watchscope_timeline::Theme;
+
+use crate::charts::{ChartsError, charts};
+use crate::taken::{Says, Taken};
+
+/// Why there are no charts of some records.
+#[derive(Debug, Error)]
+pub enum DigestError {
+    /// The records make no chapter that can be read.
+    #[error("making a chapter of the records: {0}")]
+    Excerpt(#[from] ExcerptError),
+    /// The charts could not be drawn.
+    #[error(transparent)]
+    Charts(#[from] ChartsError),
+    /// There is no record.
+    #[error("there is no record")]
+    Nothing,
+}
+
+/// The charts of the records of one run, in both themes: a line for each with its name and the hash of its bytes ([`fnv`]).
+///
+/// # Errors
+/// If there is no record, or the charts cannot be drawn.
+pub fn digest_of_charts(records: &[Record]) -> Result<String, DigestError> {
+    let (Some(first), Some(last)) = (records.first(), records.last()) else {
+        return Err(DigestError::Nothing);
+    };
+    let nothing = State {
+        at: first.at,
+        ..State::default()
+    };
+    let (mut writer, mut chapter) = ChapterWriter::open("log".into(), "run".into(), &nothing);
+    records.iter().for_each(|record| writer.push(record));
+    chapter.extend(writer.seal().unwrap_or_default());
+    let (from, to): (Time, Time) = (first.at, last.at);
+    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "", 0);
+    let mut runs: Vec<ExcerptRun> = excerpt.chapter(chapter)?.into_iter().collect();
+    runs.extend(excerpt.finish());
+    let taken = Taken::new(from, to, runs).ok_or(DigestError::Nothing)?;
+    let says = Says {
+        title: "",
+        zone_offset_min: 0,
+    };
+    let mut lines = String::new();
+    for (theme, word) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
+        for chart in charts(&taken, None, &says, theme)? {
+            let hash = fnv::after(fnv::EMPTY, chart.svg.as_bytes());
+            // Writing to a String does not fail.
+            let _ = writeln!(lines, "{} {word} {hash:016x}", chart.name);
+        }
+    }
+    Ok(lines)
+}

@@ -1,0 +1,180 @@
+//! How far servers are behind each other: the same event of the same object, delivered by the streams of several servers.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use watchscope_charts::{Callout, Chart, Line, Lines, Merge, Plot, Scale, shortened};
+use watchscope_model::vocabulary::Origin;
+use watchscope_model::{Event, Record, State, Text, Time};
+use watchscope_timeline::format::duration;
+
+use super::parts::Durations;
+use super::{MOST_LETTERS, Measure, Scope, when};
+
+/// Events that are remembered until another server delivers them too; of more the oldest are forgotten.
+const REMEMBERED: usize = 4_096;
+/// The most servers that are held against each other; of others nothing is measured.
+const MOST_SERVERS: usize = 16;
+/// A server is behind from here on, in microseconds: a p95 that a person notices.
+const BEHIND_US: i64 = 1_000_000;
+
+/// Less is drawn as this, in microseconds: the first server has no lag, and a log axis no 0.
+const LEAST_US: i64 = 1_000;
+
+/// What an event is known by: type and scope of the watch, place of the object, version, and run.
+type Key = (Text, Text, Option<Text>, Text, u64, usize);
+
+/// Lags by server and bucket, of the servers that watches are pinned to (`--servers`).
+pub(crate) struct Lags {
+    grid: watchscope_charts::Grid,
+    first: BTreeMap<Key, (Time, Text)>,
+    order: VecDeque<Key>,
+    by_server: BTreeMap<Text, Vec<Durations>>,
+    forgotten: u64,
+}
+
+impl Lags {
+    pub(crate) fn new(scope: &Scope) -> Self {
+        Self {
+            grid: scope.columns,
+            first: BTreeMap::new(),
+            order: VecDeque::new(),
+            by_server: BTreeMap::new(),
+            forgotten: 0,
+        }
+    }
+
+    fn lagged(&mut self, server: &Text, at: Time, micros: i64) {
+        let is_known = self.by_server.contains_key(server);
+        if !is_known && self.by_server.len() >= MOST_SERVERS {
+            self.forgotten += 1;
+            return;
+        }
+        let count = self.grid.count;
+        let buckets = self.by_server.entry(server.clone());
+        let buckets = buckets.or_insert_with(|| vec![Durations::default(); count]);
+        let place = self.grid.place(at);
+        if let Some(bucket) = place.and_then(|place| buckets.get_mut(place)) {
+            bucket.add(micros);
+        }
+    }
+
+    pub(crate) fn chart(self, scope: &Scope) -> Chart {
+        // The server that was furthest behind comes first.
+        let mut worst: Vec<(i64, usize, &Text)> = Vec::new();
+        for (server, buckets) in &self.by_server {
+            let p95s = buckets.iter().enumerate();
+            let p95s = p95s.filter_map(|(place, bucket)| Some((bucket.percentile(95)?, place)));
+            worst.extend(p95s.max().map(|(p95, place)| (p95, place, server)));
+        }
+        worst.sort_by(|one, two| two.cmp(one));
+        let short = |server: &Text| shortened(server, MOST_LETTERS);
+        let title = match worst.first() {
+            None => "The records do not say how far servers are behind".to_owned(),
+            Some((p95, place, server)) if *p95 >= BEHIND_US => format!(
+                "{} was {} behind at {}",
+                short(server),
+                duration(*p95),
+                when(self.grid, *place)
+            ),
+            Some((p95, ..)) => format!("No server was more than {} behind", duration(*p95)),
+        };
+        let callout = worst.first().filter(|(p95, ..)| *p95 >= BEHIND_US);
+        let callout = callout.map(|(p95, place, _)| Callout {
+            at: self.grid.begins(*place),
+            value: *p95,
+            words: format!("p95 {}", duration(*p95)),
+        });
+        let mut series = Vec::new();
+        for (.., server) in &worst {
+            for percent in [50, 95] {
+                let buckets = self.by_server.get(*server).into_iter().flatten();
+                series.push(Line {
+                    name: format!("{} p{percent}", short(server)),
+                    values: buckets
+                        .map(|bucket| Some(bucket.percentile(percent)?.max(LEAST_US)))
+                        .collect(),
+                });
+            }
+        }
+        // Those of the two that were furthest behind have lines of their own.
+        let others: Vec<Line> = series.split_off(series.len().min(4));
+        if let Some(mut rest) = others.into_iter().reduce(larger) {
+            super::parts::OTHERS.clone_into(&mut rest.name);
+            series.push(rest);
+        }
+        let mut missing = vec!["servers that no watch is pinned to (--servers)".to_owned()];
+        if self.forgotten > 0 {
+            missing.push(format!("servers after the first {MOST_SERVERS}"));
+        }
+        Chart {
+            title,
+            unit: format!(
+                "time after the first server that delivered an event, p50 and p95 of {}, log scale from 1 ms",
+                duration(self.grid.step_us)
+            ),
+            notes: scope.notes(&missing),
+            plot: Plot::Lines(Lines {
+                scale: Scale::LogMicros,
+                grid: self.grid,
+                series,
+                merge: Merge::Largest,
+                callout,
+            }),
+        }
+    }
+}
+
+fn larger(mut one: Line, two: Line) -> Line {
+    for (value, other) in one.values.iter_mut().zip(two.values) {
+        *value = (*value).max(other);
+    }
+    one
+}
+
+impl Measure for Lags {
+    fn take(&mut self, record: &Record, state: &State, run: usize) {
+        let Event::Change(change) = &record.event else {
+            return;
+        };
+        let (Some(watch), Some(version)) = (
+            state.watches.get(&change.watch),
+            change.resource_version.number(),
+        ) else {
+            return;
+        };
+        let Some(server) = watch
+            .server
+            .as_ref()
+            .filter(|_| change.origin == Origin::Live)
+        else {
+            return;
+        };
+        let (what, _) = change.watch.what_and_ordinal();
+        let object = &change.object;
+        let key: Key = (
+            what.into(),
+            watch.group.clone(),
+            object.namespace.clone(),
+            object.name.clone(),
+            version,
+            run,
+        );
+        match self.first.get(&key) {
+            Some((first, by)) if by != server => {
+                let lag = record.at.micros_since(*first).max(0);
+                self.lagged(server, record.at, lag);
+            }
+            Some(_) => {}
+            None => {
+                self.lagged(server, record.at, 0);
+                self.order.push_back(key.clone());
+                self.first.insert(key, (record.at, server.clone()));
+                if self.order.len() > REMEMBERED
+                    && let Some(oldest) = self.order.pop_front()
+                {
+                    self.first.remove(&oldest);
+                }
+            }
+        }
+    }
+}

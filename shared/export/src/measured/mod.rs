@@ -1,0 +1,279 @@
+//! The plain data of the charts: what a fold over all records measures.
+//!
+//! Each part takes every record once and holds what its type says, whatever the log: time is in at most [`BUCKETS`] buckets,
+//! and what there is one of for each watch is held for at most [`MOST_WATCHES`] watches. Others are counted together.
+
+mod audits;
+mod ends;
+mod events;
+mod gaps;
+mod lags;
+mod lists;
+mod lives;
+mod parts;
+mod versions;
+
+use watchscope_charts::{Frame, Grid, Span, shortened, ticks};
+use watchscope_model::codec::DecodeError;
+use watchscope_model::vocabulary::LossPlace;
+use watchscope_model::{Entry, Event, Record, State, Time, WatchName};
+use watchscope_timeline::format::{clock, count, date, duration};
+
+pub(crate) use self::audits::Audits;
+pub(crate) use self::ends::Ends;
+pub(crate) use self::events::Events;
+pub(crate) use self::gaps::Gaps;
+pub(crate) use self::lags::Lags;
+pub(crate) use self::lists::Lists;
+pub(crate) use self::lives::Lives;
+pub(crate) use self::versions::Versions;
+use crate::taken::Taken;
+
+/// The most buckets of a chart with lines.
+const BUCKETS: i64 = 120;
+/// The most buckets of a chart with columns.
+const COLUMNS: i64 = 40;
+/// The most watches for which each part holds numbers of their own.
+const MOST_WATCHES: usize = 256;
+/// No bucket is shorter, in microseconds: a rate a second of less than a second is no rate.
+const LEAST_BUCKET_US: i64 = 1_000_000;
+/// The most letters of a name in a chart.
+const MOST_LETTERS: usize = 40;
+
+/// What the charts of an export have in common.
+pub(crate) struct Scope {
+    pub(crate) frame: Frame,
+    /// Buckets of lines.
+    pub(crate) lines: Grid,
+    /// Buckets of columns.
+    pub(crate) columns: Grid,
+    /// When each run was there, within the time looked at.
+    pub(crate) runs: Vec<Span>,
+    records: u64,
+    losses: Losses,
+    zone_offset_min: i32,
+}
+
+/// What is not in the records, by the records' own account.
+#[derive(Default)]
+struct Losses {
+    /// Records that the log lost.
+    own: u64,
+    /// Documents of streams that could not be read.
+    frames: u64,
+    /// Records that were left out of an extract.
+    withheld: u64,
+}
+
+/// One part of the fold.
+pub(crate) trait Measure {
+    /// Takes a record of the time looked at; `state` is the fold before it, `run` the place of its run.
+    fn take(&mut self, record: &Record, state: &State, run: usize);
+
+    /// A run of the log's writer is over; `is_last` says that no other follows. `state` is the fold before its last record.
+    fn end_run(&mut self, _at: Time, _state: &State, _is_last: bool) {}
+}
+
+impl Scope {
+    /// Reads the times of all runs. `reported` is the time that is reported, where more than that is looked at.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub(crate) fn of(
+        taken: &Taken,
+        reported: Option<Span>,
+        zone_offset_min: i32,
+    ) -> Result<Self, DecodeError> {
+        let context = Span {
+            from: taken.from,
+            to: taken.to.max(taken.from.plus_micros(1)),
+        };
+        let (mut runs, mut records) = (Vec::<Span>::new(), 0_u64);
+        let mut losses = Losses::default();
+        for run in &taken.runs {
+            let mut span: Option<Span> = None;
+            run.read(|entry, _| {
+                let at = entry.at();
+                span.get_or_insert(Span { from: at, to: at }).to = at;
+                if let Entry::Record(record) = entry
+                    && holds(context, at)
+                {
+                    records += 1;
+                    losses.take(&record.event);
+                }
+            })?;
+            runs.extend(span);
+        }
+        let pairs = runs.iter().zip(runs.iter().skip(1));
+        let seams = pairs.map(|(one, next)| Span {
+            from: one.to,
+            to: next.from.max(one.to),
+        });
+        let seen = |seam: &Span| seam.to >= context.from && seam.from <= context.to;
+        let frame = Frame {
+            context,
+            reported: reported.filter(|reported| *reported != context),
+            seams: seams.filter(seen).collect(),
+        };
+        Ok(Self {
+            lines: grid(context, BUCKETS),
+            columns: grid(context, COLUMNS),
+            frame,
+            runs,
+            records,
+            losses,
+            zone_offset_min,
+        })
+    }
+
+    /// Reads all records of the time looked at into some parts.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub(crate) fn read(
+        &self,
+        taken: &Taken,
+        parts: &mut [&mut dyn Measure],
+    ) -> Result<(), DecodeError> {
+        let last = taken.runs.len().saturating_sub(1);
+        for (place, run) in taken.runs.iter().enumerate() {
+            let mut end: Option<(Time, State)> = None;
+            let seqs = run.seqs();
+            run.read(|entry, state| {
+                if let Entry::Record(record) = entry {
+                    if holds(self.frame.context, record.at) {
+                        for part in parts.iter_mut() {
+                            part.take(record, state, place);
+                        }
+                    }
+                    if seqs.is_some_and(|(_, last)| record.seq == last) {
+                        let mut state = state.clone();
+                        state.apply(record);
+                        end = Some((record.at, state));
+                    }
+                }
+            })?;
+            if let Some((at, state)) = end {
+                for part in parts.iter_mut() {
+                    part.end_run(at, &state, place == last);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// For how long a run was there within a bucket, in microseconds.
+    pub(crate) fn covered_us(&self, grid: Grid, place: usize) -> i64 {
+        let context = self.frame.context;
+        let from = grid.begins(place).max(context.from);
+        let to = grid.begins(place + 1).min(context.to);
+        let within = self.runs.iter().map(|run| {
+            let (from, to) = (from.max(run.from), to.min(run.to));
+            to.micros_since(from).max(0)
+        });
+        within.sum()
+    }
+
+    /// The lines below a chart: where its numbers come from, and what is missing. `missing` is what the chart adds to that.
+    pub(crate) fn notes(&self, missing: &[String]) -> Vec<String> {
+        let context = self.frame.context;
+        let (from, to) = (context.from, context.to);
+        let end = if date(from) == date(to) {
+            clock(to)
+        } else {
+            format!("{} {}", date(to), clock(to))
+        };
+        let runs = match self.runs.len() {
+            1 => String::new(),
+            runs => format!(" of {runs} runs"),
+        };
+        let records = count(self.records, "record");
+        let zone = zone_words(self.zone_offset_min);
+        let from = format!("{} {}", date(from), clock(from));
+        let mut notes = vec![format!("From {records}{runs}, {from} – {end} UTC{zone}.")];
+        let mut parts = self.seam_words();
+        let losses = &self.losses;
+        for (lost, noun, what) in [
+            (losses.own, "record", "lost by watchscope"),
+            (losses.frames, "document", "that could not be read"),
+            (losses.withheld, "record", "left out"),
+        ] {
+            if lost > 0 {
+                parts.push(format!("{} {what}", count(lost, noun)));
+            }
+        }
+        parts.extend(missing.iter().cloned());
+        notes.push(if parts.is_empty() {
+            "Missing: nothing that is known.".to_owned()
+        } else {
+            format!("Missing: {}.", parts.join("; "))
+        });
+        notes
+    }
+
+    fn seam_words(&self) -> Vec<String> {
+        let seams = &self.frame.seams;
+        let lasted: i64 = seams.iter().map(|seam| seam.micros()).sum();
+        let restarts = count(seams.len() as u64, "restart");
+        let words = format!("{} in {restarts}", duration(lasted));
+        if seams.is_empty() {
+            Vec::new()
+        } else {
+            vec![words]
+        }
+    }
+}
+
+impl Losses {
+    fn take(&mut self, event: &Event) {
+        let Event::Loss(loss) = event else {
+            return;
+        };
+        let into = match loss.place {
+            LossPlace::Body => return,
+            LossPlace::Frame => &mut self.frames,
+            LossPlace::Withheld => &mut self.withheld,
+            _ => &mut self.own,
+        };
+        *into = into.saturating_add(loss.count);
+    }
+}
+
+fn holds(span: Span, at: Time) -> bool {
+    span.from <= at && at <= span.to
+}
+
+/// At most about `most` buckets of a round length, from a round time on.
+fn grid(span: Span, most: i64) -> Grid {
+    let step_us = ticks::time_step(span.micros(), most).max(LEAST_BUCKET_US);
+    let from = span.from.0.div_euclid(step_us).saturating_mul(step_us);
+    let places = span.to.micros_since(Time(from)).div_euclid(step_us);
+    Grid {
+        from: Time(from),
+        step_us,
+        count: usize::try_from(places).unwrap_or(0).min(most as usize + 1) + 1,
+    }
+}
+
+/// How a watch is named in a chart.
+pub(crate) fn name_of(watch: &WatchName) -> String {
+    shortened(watch.as_str(), MOST_LETTERS)
+}
+
+/// When a bucket begins, in a title.
+pub(crate) fn when(grid: Grid, place: usize) -> String {
+    ticks::time_label(grid.begins(place), grid.step_us)
+}
+
+fn zone_words(offset_min: i32) -> String {
+    if offset_min == 0 {
+        return String::new();
+    }
+    let sign = if offset_min < 0 { '−' } else { '+' };
+    let offset = offset_min.unsigned_abs();
+    format!(
+        " (the viewer is at {sign}{:02}:{:02})",
+        offset / 60,
+        offset % 60
+    )
+}

@@ -1,0 +1,265 @@
+//! Numbers by bucket and by name, in bounded room, and quantiles of durations.
+
+use std::collections::BTreeMap;
+
+use watchscope_charts::{Grid, Line};
+use watchscope_model::Text;
+
+use super::{MOST_LETTERS, MOST_WATCHES};
+
+/// What names stand together under that had no room of their own.
+pub(crate) const OTHERS: &str = "others";
+/// The most series of a chart with lines, "others" included.
+const MOST_LINES: usize = 5;
+
+/// Counts by name and bucket: of at most [`MOST_WATCHES`] names, those that came first; what comes of others is counted
+/// under "others".
+pub(crate) struct Counts {
+    grid: Grid,
+    by_name: BTreeMap<Text, Vec<u64>>,
+}
+
+impl Counts {
+    pub(crate) fn new(grid: Grid) -> Self {
+        Self {
+            grid,
+            by_name: BTreeMap::new(),
+        }
+    }
+
+    /// Adds to a name's bucket.
+    pub(crate) fn add(&mut self, name: &Text, place: usize, count: u64) {
+        let has_room = self.by_name.len() < MOST_WATCHES || self.by_name.contains_key(name);
+        let name = if has_room {
+            name.clone()
+        } else {
+            OTHERS.into()
+        };
+        let counts = self.by_name.entry(name);
+        let counts = counts.or_insert_with(|| vec![0; self.grid.count]);
+        if let Some(held) = counts.get_mut(place) {
+            *held = held.saturating_add(count);
+        }
+    }
+
+    /// The names with their sums, the largest first.
+    pub(crate) fn sums(&self) -> Vec<(&Text, u64)> {
+        let sum = |counts: &Vec<u64>| {
+            counts
+                .iter()
+                .fold(0, |sum: u64, count| sum.saturating_add(*count))
+        };
+        let sums = self.by_name.iter();
+        let mut sums: Vec<(&Text, u64)> = sums.map(|(name, counts)| (name, sum(counts))).collect();
+        sums.sort_by(|(one, of_one), (two, of_two)| of_two.cmp(of_one).then(one.cmp(two)));
+        sums
+    }
+
+    /// A name's count in a bucket.
+    pub(crate) fn at(&self, name: &Text, place: usize) -> u64 {
+        let counts = self.by_name.get(name);
+        counts
+            .and_then(|counts| counts.get(place))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// A line for each of the largest, and one for all others; `value` makes a number of a count in a bucket.
+    pub(crate) fn lines(&self, value: impl Fn(u64, usize) -> Option<i64>) -> Vec<Line> {
+        let sums = self.sums();
+        let own = if sums.len() > MOST_LINES {
+            MOST_LINES - 1
+        } else {
+            MOST_LINES
+        };
+        let places = 0..self.grid.count;
+        let is_own = |name: &Text| **name != *OTHERS;
+        let (mut lines, mut rest) = (Vec::new(), Vec::new());
+        for (name, _) in sums {
+            if lines.len() < own && is_own(name) {
+                let values = places
+                    .clone()
+                    .map(|place| value(self.at(name, place), place));
+                lines.push(Line {
+                    name: watchscope_charts::shortened(name, MOST_LETTERS),
+                    values: values.collect(),
+                });
+            } else {
+                rest.push(name);
+            }
+        }
+        if !rest.is_empty() {
+            let sum = |place: usize| {
+                rest.iter()
+                    .fold(0, |sum: u64, name| sum.saturating_add(self.at(name, place)))
+            };
+            lines.push(Line {
+                name: OTHERS.to_owned(),
+                values: places.map(|place| value(sum(place), place)).collect(),
+            });
+        }
+        lines
+    }
+}
+
+/// Durations in classes an eighth of a doubling wide: at most about 512 of them, whatever their number.
+#[derive(Clone, Default)]
+pub(crate) struct Durations {
+    /// By class: how many, and their sum in microseconds.
+    classes: BTreeMap<u32, (u64, i64)>,
+    count: u64,
+}
+
+impl Durations {
+    pub(crate) fn add(&mut self, micros: i64) {
+        let (count, sum) = self.classes.entry(class_of(micros)).or_default();
+        *count += 1;
+        *sum = sum.saturating_add(micros.max(0));
+        self.count += 1;
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The duration that `percent` of a hundred do not exceed: the mean of its class.
+    pub(crate) fn percentile(&self, percent: u64) -> Option<i64> {
+        let wanted = self.count.saturating_mul(percent).div_ceil(100).max(1);
+        let mut seen = 0;
+        for (count, sum) in self.classes.values() {
+            seen += count;
+            if seen >= wanted {
+                return Some(sum / i64::try_from(*count).unwrap_or(i64::MAX));
+            }
+        }
+        None
+    }
+
+    /// Of two classes side by side the ones that hold the most: how many, and their mean.
+    pub(crate) fn densest(&self) -> Option<(u64, i64)> {
+        let pairs = self.classes.iter().map(|(class, (count, sum))| {
+            let next = self.classes.get(&(class + 1));
+            let (more, longer) = next.copied().unwrap_or_default();
+            (count + more, sum.saturating_add(longer))
+        });
+        let (count, sum) = pairs.max_by_key(|(count, _)| *count)?;
+        Some((count, sum / i64::try_from(count).unwrap_or(i64::MAX)))
+    }
+}
+
+/// The class of a duration: eight times its whole logarithm to base 2, and the eighth that it is in.
+fn class_of(micros: i64) -> u32 {
+    let micros = micros.max(1).unsigned_abs();
+    let whole = micros.ilog2();
+    let part = if whole >= 3 {
+        (micros >> (whole - 3)) & 7
+    } else {
+        (micros << (3 - whole)) & 7
+    };
+    whole * 8 + part as u32
+}
+
+/// Single durations, each with its time: one for each cell of a bucket and a class, the longest of it. There are at most
+/// [`MOST_DOTS`] cells; what finds none is counted.
+pub(crate) struct Thinned {
+    grid: Grid,
+    cells: BTreeMap<(usize, u32), (watchscope_model::Time, i64)>,
+    /// How many there were in all.
+    pub(crate) count: u64,
+    /// How many of them stand for no cell of their own.
+    pub(crate) undrawn: u64,
+}
+
+/// The most dots of a series.
+const MOST_DOTS: usize = 1_000;
+
+impl Thinned {
+    pub(crate) fn new(grid: Grid) -> Self {
+        Self {
+            grid,
+            cells: BTreeMap::new(),
+            count: 0,
+            undrawn: 0,
+        }
+    }
+
+    pub(crate) fn add(&mut self, at: watchscope_model::Time, micros: i64) {
+        self.count += 1;
+        let Some(place) = self.grid.place(at) else {
+            return;
+        };
+        let cell = (place, class_of(micros));
+        let is_full = self.cells.len() >= MOST_DOTS;
+        match self.cells.get_mut(&cell) {
+            Some(held) => {
+                self.undrawn += 1;
+                if held.1 < micros {
+                    *held = (at, micros);
+                }
+            }
+            None if is_full => self.undrawn += 1,
+            None => {
+                self.cells.insert(cell, (at, micros));
+            }
+        }
+    }
+
+    pub(crate) fn dots(&self) -> Vec<(watchscope_model::Time, i64)> {
+        self.cells.values().copied().collect()
+    }
+}
+
+/// A number of thousandths in a sentence: `61`, `0.4`, `0.05`.
+pub(crate) fn rate_words(thousandths: i64) -> String {
+    let rounded = match thousandths {
+        ..100 => thousandths,
+        100..10_000 => thousandths / 100 * 100,
+        _ => thousandths / 1_000 * 1_000,
+    };
+    watchscope_charts::ticks::number_label(rounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_near_the_duration_that_it_stands_for() {
+        let mut durations = Durations::default();
+        (1..=100).for_each(|step| durations.add(step * 1_000));
+        let percentile = |percent| durations.percentile(percent).unwrap();
+        assert!(
+            (47_000..=53_000).contains(&percentile(50)),
+            "{}",
+            percentile(50)
+        );
+        assert!(
+            (90_000..=98_000).contains(&percentile(95)),
+            "{}",
+            percentile(95)
+        );
+        assert_eq!(Durations::default().percentile(50), None);
+        (0..100).for_each(|_| durations.add(i64::MAX));
+        assert!(durations.percentile(99) > Some(0));
+    }
+
+    #[test]
+    fn more_names_than_are_held_are_counted_together() {
+        let grid = Grid {
+            from: watchscope_model::Time(0),
+            step_us: 10,
+            count: 2,
+        };
+        let mut counts = Counts::new(grid);
+        for place in 0..2_000 {
+            counts.add(&format!("n{place:04}").as_str().into(), 1, 1);
+        }
+        assert_eq!(counts.by_name.len(), MOST_WATCHES + 1);
+        let lines = counts.lines(|count, _| i64::try_from(count).ok());
+        let sum: i64 = lines.iter().flat_map(|line| &line.values).flatten().sum();
+        assert_eq!(
+            (lines.len(), sum, &*lines[4].name),
+            (MOST_LINES, 2_000, OTHERS)
+        );
+    }
+}
