@@ -3,21 +3,28 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use watchscope_export::{Form, Says, Taken, csv, jsonl, markdown, recording, svg, trace};
+use watchscope_export::{
+    DrawnChart, Form, Image, ReportParts, Says, Taken, charts, csv, jsonl, markdown, recording,
+    report, svg, trace,
+};
 use watchscope_hiding::{Parts, Seed};
 use watchscope_model::summary::TroubleKind;
 use watchscope_model::{Time, WatchName};
 use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Excerpt, ExcerptRun, Lanes, Stretch};
 
-use super::args::{ExportArgs, HideArg};
+use super::args::{ExportArgs, FormArg, HideArg};
 use super::exit::Failure;
 use crate::raster::{Fonts, png};
 use crate::recordings::{Joined, UNFINISHED, deflated};
 
 /// What is shown before the first finding and after the last one, in microseconds.
 const AROUND_US: i64 = 60_000_000;
+
+/// How many times the range charts look at, unless a person says how much.
+const CONTEXT: i64 = 10;
 
 /// Which lanes a person wants.
 enum LanesWanted {
@@ -27,6 +34,24 @@ enum LanesWanted {
     Watches(BTreeSet<WatchName>),
 }
 
+/// What one `-o` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    File(Form),
+    /// The charts, each in a file of the folder.
+    Charts,
+}
+
+impl Wanted {
+    fn needs_picture(self) -> bool {
+        matches!(self, Self::File(Form::Svg | Form::Png | Form::Report))
+    }
+
+    fn needs_charts(self) -> bool {
+        matches!(self, Self::File(Form::Report) | Self::Charts)
+    }
+}
+
 /// Writes a stretch of recordings of one log into files.
 ///
 /// # Errors
@@ -34,59 +59,100 @@ enum LanesWanted {
 /// recordings are of several logs.
 pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     // Before anything is read: a wrong ending costs no time.
-    let outs: Result<Vec<(&PathBuf, Form)>, Failure> = args
+    let outs = args
         .out
         .iter()
-        .map(|out| Ok((out, form_of(out)?)))
-        .collect();
-    let outs = outs?;
+        .map(|out| Ok((out, wanted(out, args.form)?)));
+    let outs: Vec<(&PathBuf, Wanted)> = outs.collect::<Result<_, Failure>>()?;
     let joined = args.recordings.open()?;
     let summaries = joined.summaries();
     let all = span(summaries.map(|summary| (summary.first_at, summary.last_at)))
         .ok_or_else(|| Failure::failed("The recording holds no record."))?;
-    let (from, to) = stretch(args, &joined, all)?;
+    let range = stretch(args, &joined, all)?;
+    let (from, to) = range;
     let mut damaged = Vec::new();
-    let runs = excerpt(&joined, (from, to), &mut damaged)?;
+    let runs = excerpt(&joined, range, &mut damaged)?;
     let taken = Taken::new(from, to, runs).ok_or_else(|| {
         let (first, last) = all;
         Failure::failed(format!(
             "No record is from {from} to {to}.\nThe recording has {first} to {last}: choose with --from and --to."
         ))
     })?;
-    let wanted = LanesWanted::of(&args.lanes);
-    let shows_all = !matches!(wanted, LanesWanted::Expanded);
-    let taken = only(taken, wanted)?;
+    let lanes = LanesWanted::of(&args.lanes);
+    let shows_all = !matches!(lanes, LanesWanted::Expanded);
+    let taken = only(taken, lanes)?;
+    let mut context = None;
+    if outs.iter().any(|(_, wanted)| wanted.needs_charts()) {
+        let (from, to) = around(range, args.context, all);
+        let runs = excerpt(&joined, (from, to), &mut damaged)?;
+        let looked = Taken::new(from, to, runs);
+        let watches = taken.watches();
+        context = match looked {
+            Some(looked) if looked.watches() != watches => {
+                looked.only(watches).map_err(Failure::failed)?
+            }
+            looked => looked,
+        };
+    }
     let mut title = args.picture.title.clone();
     let hides = parts(&args.hide);
-    let taken = if hides.is_empty() {
-        taken
+    let (taken, context) = if hides.is_empty() {
+        (taken, context)
     } else {
-        let (hidden, hider) = taken.hiding(hides, seed()?).map_err(Failure::failed)?;
+        let seed = seed()?;
+        let hide = |taken: Taken| taken.hiding(hides, seed.clone()).map_err(Failure::failed);
+        let context = context.map(|context| hide(context).map(|(hidden, _)| hidden));
+        let context = context.transpose()?;
+        let (hidden, hider) = hide(taken)?;
         title = title.map(|title| hider.said(&title));
         tracing::info!("not hidden: {}", hides.not_hidden().join(", "));
-        hidden
+        (hidden, context)
     };
     let title = title.unwrap_or_else(|| taken.title());
     let says = Says {
         title: &title,
         zone_offset_min: args.picture.zone,
     };
-    let is_drawn = outs
-        .iter()
-        .any(|(_, form)| matches!(form, Form::Svg | Form::Png));
-    let drawn = if is_drawn {
-        let (size, theme) = (args.picture.size, args.picture.theme.into());
-        svg(&taken, &says, size, theme, shows_all).map_err(Failure::failed)?
-    } else {
-        String::new()
+    let theme = args.picture.theme.into();
+    let mut drawn = String::new();
+    if outs.iter().any(|(_, wanted)| wanted.needs_picture()) {
+        drawn = svg(&taken, &says, args.picture.size, theme, shows_all).map_err(Failure::failed)?;
+    }
+    let drawn_charts = match &context {
+        Some(context) => charts(context, Some(range), &says, theme).map_err(Failure::failed)?,
+        None => Vec::new(),
     };
-    for (out, form) in outs {
+    for (out, wanted) in outs {
+        let form = match wanted {
+            Wanted::File(form) => form,
+            Wanted::Charts => {
+                write_charts(out, &drawn_charts)?;
+                continue;
+            }
+        };
         let bytes = match form {
             Form::Svg => drawn.clone().into_bytes(),
             Form::Png => {
                 let fonts = fonts(args.picture.font.as_deref())?;
                 let failed = |error| Failure::failed(format!("{}: {error}.", out.display()));
                 png(&drawn, &fonts).map_err(failed)?
+            }
+            Form::Report => {
+                let images: Vec<Image<'_>> = drawn_charts.iter().map(image).collect();
+                let parts = ReportParts {
+                    says: &says,
+                    picture: Image {
+                        alt: "The lanes of the range",
+                        svg: &drawn,
+                    },
+                    charts: &images,
+                    context: context
+                        .as_ref()
+                        .map_or(range, |context| (context.from, context.to)),
+                };
+                report(&taken, &parts)
+                    .map_err(Failure::failed)?
+                    .into_bytes()
             }
             Form::Markdown => markdown(&taken, &says)
                 .map_err(Failure::failed)?
@@ -102,10 +168,51 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     if damaged.is_empty() {
         return Ok(());
     }
+    damaged.dedup();
     Err(Failure::failed(format!(
         "A part could not be read; the rest is exported.\n{}",
         damaged.join("\n")
     )))
+}
+
+/// The time that charts look at: around the range, as much before as behind it, within the recording.
+fn around((from, to): (Time, Time), wanted: Option<Duration>, all: (Time, Time)) -> (Time, Time) {
+    let range_us = to.micros_since(from);
+    let wanted_us = wanted.map_or(range_us.saturating_mul(CONTEXT), |wanted| {
+        i64::try_from(wanted.as_micros()).unwrap_or(i64::MAX)
+    });
+    let wanted_us = wanted_us.clamp(range_us, all.1.micros_since(all.0).max(range_us));
+    let before_us = (wanted_us - range_us) / 2;
+    // What there is not on one side is taken on the other.
+    let latest = all.1.plus_micros(-wanted_us).min(from);
+    let begin = from
+        .plus_micros(-before_us)
+        .min(latest)
+        .max(all.0.min(from));
+    (begin, begin.plus_micros(wanted_us).max(to))
+}
+
+fn image(chart: &DrawnChart) -> Image<'_> {
+    Image {
+        alt: &chart.title,
+        svg: &chart.svg,
+    }
+}
+
+/// Writes each chart into a file of a folder, which is made if it is not there.
+fn write_charts(folder: &Path, charts: &[DrawnChart]) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::failed(format!(
+            "{}: cannot be made: {error}\nName another folder with -o.",
+            folder.display()
+        ))
+    })?;
+    for chart in charts {
+        let path = folder.join(chart.name).with_extension("svg");
+        write_whole(&path, chart.svg.as_bytes())?;
+        tracing::info!("{}: {}", path.display(), chart.title);
+    }
+    Ok(())
 }
 
 /// What is to be hidden.
@@ -134,6 +241,21 @@ fn fonts(other: Option<&Path>) -> Result<Fonts, Failure> {
     };
     let bytes = std::fs::read(path).map_err(|error| named(path, &error))?;
     Fonts::new(Some(bytes)).map_err(|error| named(path, &error))
+}
+
+/// What a file or folder becomes.
+fn wanted(out: &Path, form: Option<FormArg>) -> Result<Wanted, Failure> {
+    if out.to_string_lossy().ends_with(std::path::is_separator) {
+        return Ok(Wanted::Charts);
+    }
+    let of_name = form_of(out)?;
+    if of_name == Form::Report && form != Some(FormArg::Report) {
+        return Err(Failure::failed(format!(
+            "{}: html is the ending of a report.\nSay --form report for one.",
+            out.display()
+        )));
+    }
+    Ok(Wanted::File(of_name))
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {
@@ -301,4 +423,28 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.write_all(bytes).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_look_around_the_range_and_at_nothing_outside_of_the_recording() {
+        let look = |from, to, wanted: Option<u64>| {
+            let wanted = wanted.map(Duration::from_micros);
+            let (from, to) = around((Time(from), Time(to)), wanted, (Time(0), Time(1_000)));
+            (from.0, to.0)
+        };
+        assert_eq!(look(500, 520, None), (410, 610));
+        assert_eq!(look(500, 520, Some(40)), (490, 530));
+        assert_eq!(
+            look(500, 520, Some(5)),
+            (500, 520),
+            "never less than the range"
+        );
+        assert_eq!(look(10, 30, None), (0, 200));
+        assert_eq!(look(980, 1_000, None), (800, 1_000));
+        assert_eq!(look(400, 700, None), (0, 1_000));
+    }
 }

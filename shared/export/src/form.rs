@@ -14,6 +14,8 @@ pub enum Form {
     Png,
     /// A timeline of the incident, to be pasted.
     Markdown,
+    /// A report to print.
+    Report,
     /// Records as a table.
     Csv,
     /// Records as JSON lines.
@@ -26,10 +28,11 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Svg,
         Self::Png,
         Self::Markdown,
+        Self::Report,
         Self::Csv,
         Self::Jsonl,
         Self::Trace,
@@ -43,6 +46,7 @@ impl Form {
             Self::Svg => "svg",
             Self::Png => "png",
             Self::Markdown => "md",
+            Self::Report => "html",
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",
             Self::Trace => "trace",

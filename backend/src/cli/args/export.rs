@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use watchscope_export::Size;
@@ -10,6 +11,7 @@ use watchscope_model::Time;
 use watchscope_timeline::Theme;
 
 use super::recordings::RecordingsArgs;
+use super::values::duration;
 
 /// Microseconds of a day.
 const DAY_US: i64 = 86_400_000_000;
@@ -24,7 +26,8 @@ pub(crate) struct ExportArgs {
     /// Which recordings.
     #[command(flatten)]
     pub(crate) recordings: RecordingsArgs,
-    /// File to write; its ending says what it becomes: svg, png, md, csv, jsonl, trace or wscope. May be given several times
+    /// File to write; its ending says what it becomes: svg, png, html, md, csv, jsonl, trace or wscope. A folder ending in /
+    /// gets the charts. May be given several times
     #[arg(short, long, value_name = "FILE", required = true)]
     pub(crate) out: Vec<PathBuf>,
     /// From when: 2026-11-19T03:11:48Z, or 03:11:48 of the last day that has it, in UTC [default: a minute before the
@@ -53,6 +56,12 @@ pub(crate) struct ExportArgs {
         value_delimiter = ','
     )]
     pub(crate) hide: Vec<HideArg>,
+    /// What a file with the ending html becomes: `report`, pages to print
+    #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true)]
+    pub(crate) form: Option<FormArg>,
+    /// How much time the charts look at, around the range: 10h [default: ten times the range]
+    #[arg(long, env = "WATCHSCOPE_CONTEXT", value_name = "DURATION", value_parser = duration)]
+    pub(crate) context: Option<Duration>,
     /// How the picture is to look and what it says.
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
@@ -84,6 +93,13 @@ pub(crate) struct PictureArgs {
     /// The zone of those who read it, beside UTC: +01:00
     #[arg(long, env = "WATCHSCOPE_ZONE", value_name = "OFFSET", value_parser = zone, default_value = "UTC", allow_hyphen_values = true)]
     pub(crate) zone: i32,
+}
+
+/// What else a file can become than its ending says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormArg {
+    /// Pages to print.
+    Report,
 }
 
 /// What can be hidden.

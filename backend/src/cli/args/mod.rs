@@ -16,7 +16,7 @@ use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(super) use self::cluster::{
     AuditLevelArgs, ClusterArgs, EVERYTHING, MemoryArgs, Redact, SimulatedArgs, WhatArgs,
 };
-pub(super) use self::export::{ExportArgs, HideArg};
+pub(super) use self::export::{ExportArgs, FormArg, HideArg};
 use self::history::HistoryArgs;
 pub(super) use self::listen::ListenArgs;
 use self::recordings::RecordingsArgs;
