@@ -621,7 +621,7 @@ fn the_bytes_of_each_chart_are_these() {
     assert_snapshot!(hashes, @r#"
     life-of-streams d69d721467c535cd
     ends-by-cause 518c5cf5a637d30a
-    rate-of-events c9221ca4a9da2ed5
+    rate-of-events a4d7ec071f904185
     gaps d4475964f6c6b563
     lag-of-servers fa384e8cd60fdc2d
     time-of-lists 723290eced4ed667

@@ -68,7 +68,7 @@ pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     Some(run.digest())
 }
 
-/// The records of a story that [`crate::story`] knows, as our probes and diagnosis write them; `None` if there is no story of
+/// The records of a story that [`crate::story()`] knows, as our probes and diagnosis write them; `None` if there is no story of
 /// this name.
 #[must_use]
 pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {

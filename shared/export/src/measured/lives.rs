@@ -11,7 +11,7 @@ use super::ends::Why;
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// So many ends of a watch, at the least, are a habit.
+/// The least number of like ends of a watch that are a habit.
 const HABIT: u64 = 5;
 
 /// Ages are recorded in milliseconds: what is under one is drawn as one, in microseconds.
