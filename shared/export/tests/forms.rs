@@ -73,10 +73,11 @@ fn night() -> (Log, Log) {
     second.push(
         70.0,
         Note {
-            author: Author::Story,
-            text: "A | `name` <script>alert(1)</script> [x](https://y) @all".to_owned(),
             watch: Some(WatchName::from("shop/pods")),
-            over: None,
+            ..Note::new(
+                Author::Story,
+                "A | `name` <script>alert(1)</script> [x](https://y) @all".to_owned(),
+            )
         },
     );
     (first, second)
@@ -105,12 +106,7 @@ fn a_cell_that_a_spreadsheet_would_compute_is_text() {
     let mut log = Log::steady("a", 0.0, 1);
     log.push(
         2.0,
-        Note {
-            author: Author::Story,
-            text: "=HYPERLINK(\"https://x\",\"y\")".to_owned(),
-            watch: None,
-            over: None,
-        },
+        Note::new(Author::Story, "=HYPERLINK(\"https://x\",\"y\")".to_owned()),
     );
     let table = csv(&taken(&[&log], at(0.0), at(9.0))).unwrap();
     let table = String::from_utf8(table).unwrap();

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use watchscope_log::{Fetched, Parting, Reader, Recording, Refusal, Ring, Step};
+use watchscope_log::{Asked, Fetched, Parting, Reader, Recording, Refusal, Ring, Step};
+use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::CommandDone;
 use watchscope_model::{EpochId, Seq, Time};
 use watchscope_recording::{ChapterEntry, Contents, Damage};
@@ -120,9 +121,13 @@ impl Opened {
     pub fn receive(&mut self, message: &[u8], clock: Duration) -> Result<(), Refusal> {
         let now = self.now(clock);
         if let Some(asked) = self.reader.receive(message, &self.ring, now)? {
-            self.reader.tell(CommandDone {
-                command: asked.command,
-                error: Some(NO_CLUSTER.to_owned()),
+            self.reader.tell(match asked {
+                Asked::Command(asked) => {
+                    CommandDone::of(asked.command, Some(NO_CLUSTER.to_owned()))
+                }
+                Asked::Note(asked) => {
+                    CommandDone::of_note(asked.command, Some(NoteRefusal::NotKept))
+                }
             });
         }
         Ok(())

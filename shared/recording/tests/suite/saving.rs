@@ -224,12 +224,7 @@ fn notes(epoch: &str, count: u64) -> Vec<u8> {
         version: "v1.33.1".into(),
         uid: None,
     };
-    let note = |number: u64| Note {
-        author: Author::Story,
-        text: format!("note {number}"),
-        watch: None,
-        over: None,
-    };
+    let note = |number: u64| Note::new(Author::Story, format!("note {number}"));
     let events =
         std::iter::once(connected.into()).chain((1..count).map(|number| note(number).into()));
     for (number, event) in (1..).zip(events) {
