@@ -57,7 +57,7 @@ async fn closed(viewer: &mut HubViewer) -> u16 {
 }
 
 async fn joined(hub: &LogHub) -> HubViewer {
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
     assert!(matches!(
         heard(&mut viewer).await,
@@ -130,7 +130,7 @@ async fn the_answer_to_a_command_comes_behind_the_records_that_it_made() {
 #[tokio::test(start_paused = true)]
 async fn waiting_for_the_next_message_may_be_given_up_at_any_time() {
     let (log, hub, _commands) = hub();
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
     let mut told = Vec::new();
     for _ in 0..50 {
@@ -161,7 +161,7 @@ async fn a_hundred_viewers_who_come_at_once_share_one_snapshot() {
     log.append(note("x")).await.unwrap();
     let mut snapshots = Vec::new();
     for _ in 0..100 {
-        let mut viewer = hub.viewer();
+        let mut viewer = hub.viewer(SessionId(1));
         hello(&mut viewer);
         // The welcome and a heartbeat.
         heard(&mut viewer).await;
@@ -192,7 +192,7 @@ async fn all_viewers_hear_goodbye_each_with_its_own_moment_to_return() {
     let (_log, hub, _commands) = hub();
     let (mut first, mut second) = (joined(&hub).await, joined(&hub).await);
     hub.go_away();
-    let mut late = hub.viewer();
+    let mut late = hub.viewer(SessionId(1));
     let mut moments = Vec::new();
     for viewer in [&mut first, &mut second, &mut late] {
         let ServerMessage::Bye(bye) = heard(viewer).await else {
@@ -221,7 +221,7 @@ async fn an_ended_session_is_told_not_to_return() {
 #[tokio::test(start_paused = true)]
 async fn another_version_of_the_page_is_told_and_closed() {
     let (_log, hub, _commands) = hub();
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     say(
         &mut viewer,
         Hello {
@@ -238,7 +238,7 @@ async fn another_version_of_the_page_is_told_and_closed() {
 #[tokio::test(start_paused = true)]
 async fn what_is_no_message_is_answered_with_a_close() {
     let (_log, hub, _commands) = hub();
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     let close = viewer.receive(Bytes::from_static(&[7, 7, 7])).unwrap_err();
     assert_eq!(close.code, 1002);
 }
@@ -292,7 +292,7 @@ async fn contexts_are_told_after_the_welcome_and_whenever_they_change() {
         names: vec!["kind".into()],
         reason: "the kubeconfig has no current context".to_owned(),
     }));
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
     let mut told = Vec::new();
     for _ in 0..4 {

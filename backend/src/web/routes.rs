@@ -62,6 +62,7 @@ pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
         )
         .route("/api/records", get(records::<H>))
         .route("/api/state", get(state::<H>))
+        .route("/api/notes", get(notes::<H>))
         .route("/api/objects/{position}", get(object::<H>))
         .merge(
             page::router(page_source).layer(middleware::from_fn_with_state(
@@ -252,6 +253,21 @@ async fn state<H: Hub>(
     }
 }
 
+async fn notes<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    Extension(_): Extension<Grant>,
+    uri: Uri,
+) -> Response {
+    let (form, content_type) = match only_parameter(&uri, "form") {
+        Ok(None) => (NotesForm::Lines, JSON_LINES),
+        Ok(Some("block")) => (NotesForm::Block, BLOCK),
+        Ok(Some(_)) => return (StatusCode::BAD_REQUEST, "form: there is block\n").into_response(),
+        Err(refused) => return refused,
+    };
+    let notes = web.hub.notes(form).await;
+    ([(CONTENT_TYPE, content_type)], notes).into_response()
+}
+
 async fn object<H: Hub>(
     State(web): State<Arc<Web<H>>>,
     Extension(_): Extension<Grant>,
@@ -294,7 +310,7 @@ async fn socket<H: Hub>(
     let Ok(opening) = Arc::clone(&web.opening).try_acquire_owned() else {
         return web.refuse(Refusal::TooManyUpgrades, &http::Method::GET, &uri, &headers);
     };
-    let viewer = web.hub.viewer();
+    let viewer = web.hub.viewer(SessionId(grant.session()));
     upgrade.answer(viewer_socket::config(), move |socket| {
         viewer_socket::run(socket, viewer, grant.revoked(), opening)
     })

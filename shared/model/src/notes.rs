@@ -325,6 +325,24 @@ impl Notes {
         standing
     }
 
+    /// The records of every thread that has to do with a range: the time it is about touches the range, or one of its records
+    /// lies in it. With them a file that holds the range alone tells of notes as the whole log does.
+    #[must_use]
+    pub fn records_about(&self, from: Time, to: Time) -> Vec<&KeptNote> {
+        let mut roots = BTreeMap::new();
+        let mut about: BTreeSet<&NoteKey> = BTreeSet::new();
+        about.extend(self.in_range(from, to).iter().map(|note| note.key));
+        for note in self.by_key.values() {
+            if (from..=to).contains(&note.at) {
+                about.insert(self.root(&note.key, &mut roots));
+            }
+        }
+        let records = self.records();
+        records
+            .filter(|note| about.contains(self.root(&note.key, &mut roots)))
+            .collect()
+    }
+
     /// The first record of a note's thread, which may be none that is held; of a circle its least.
     fn root<'a>(
         &'a self,

@@ -10,7 +10,7 @@ use watchscope_model::{EpochId, Seq, Time};
 use watchscope_recording::{ChapterEntry, Contents, Damage};
 
 use crate::about::About;
-use crate::fetch::{FetchBody, FetchChapter};
+use crate::fetch::{FetchBody, FetchChapter, FetchNotes};
 use crate::joined::{JoinedFiles, clock_start};
 use crate::words::{self, Notice};
 
@@ -106,6 +106,12 @@ impl Opened {
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
+    }
+
+    /// Reads the notes of persons that the file has, of all its runs.
+    #[must_use]
+    pub fn notes(&self) -> FetchNotes {
+        FetchNotes::new(self.joined.log().into(), self.contents())
     }
 
     /// A viewer comes, or comes again. The first need not be announced.

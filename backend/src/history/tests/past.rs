@@ -44,7 +44,7 @@ impl Visitor {
     pub(super) async fn of(log: &LogHandle, history: &Kept) -> Self {
         let hub = hub(log, history);
         let mut visitor = Self {
-            viewer: hub.viewer(),
+            viewer: hub.viewer(SessionId(1)),
             log: log.clone(),
             joiner: Joiner::new(64 << 20),
             bytes: 0,

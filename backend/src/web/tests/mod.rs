@@ -46,7 +46,7 @@ struct FakeHub {
 impl Hub for FakeHub {
     type Viewer = FakeViewer;
 
-    fn viewer(&self) -> FakeViewer {
+    fn viewer(&self, _: SessionId) -> FakeViewer {
         FakeViewer {
             outbox: VecDeque::new(),
             floods: false,
@@ -69,6 +69,10 @@ impl Hub for FakeHub {
 
     fn state(&self) -> JsonLines {
         stream::once(async { Bytes::from(format!("{CANARY}\n")) }).boxed()
+    }
+
+    async fn notes(&self, _: NotesForm) -> Bytes {
+        Bytes::from(format!("{CANARY}\n"))
     }
 
     async fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {

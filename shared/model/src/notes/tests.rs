@@ -221,6 +221,18 @@ fn any_note() -> impl Strategy<Value = KeptNote> {
 
 proptest! {
     #[test]
+    fn the_records_about_a_range_tell_of_it_as_all_do(
+        notes in prop::collection::vec(any_note(), 0..20), from in 0..60_i64, length in 0..30_i64,
+    ) {
+        let notes = of(notes);
+        let (from, to) = (Time(from), Time(from + length));
+        let some = of(notes.records_about(from, to).into_iter().cloned());
+        prop_assert_eq!(some.in_range(from, to), notes.in_range(from, to));
+        let in_range = |note: &&KeptNote| (from..=to).contains(&note.at);
+        prop_assert_eq!(some.records().filter(in_range).count(), notes.records().filter(in_range).count());
+    }
+
+    #[test]
     fn any_order_of_arrival_gives_the_same(
         (notes, shuffled) in prop::collection::btree_map(any_note().prop_map(|note| note.key), any_note(), 0..30)
             .prop_map(|notes| notes.into_iter().map(|(key, note)| KeptNote { key, ..note }).collect::<Vec<_>>())
