@@ -13,7 +13,7 @@ use watchscope_recording::{Excerpt, ExcerptRun, Lanes, Stretch};
 use super::args::ExportArgs;
 use super::exit::Failure;
 use crate::raster::{Fonts, png};
-use crate::recordings::{Joined, UNFINISHED, deflated};
+use crate::recordings::{Joined, Past as _, UNFINISHED, deflated};
 
 /// What is shown before the first finding and after the last one, in microseconds.
 const AROUND_US: i64 = 60_000_000;
@@ -52,6 +52,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
             "No record is from {from} to {to}.\nThe recording has {first} to {last}: choose with --from and --to."
         ))
     })?;
+    let taken = taken.with_notes(&joined.notes());
     let wanted = LanesWanted::of(&args.lanes);
     let shows_all = !matches!(wanted, LanesWanted::Expanded);
     let taken = only(taken, wanted)?;

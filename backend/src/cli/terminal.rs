@@ -89,8 +89,8 @@ mod tests {
     use std::sync::Arc;
 
     use insta::assert_snapshot;
-    use watchscope_model::event::{Change, WatchPhase};
-    use watchscope_model::vocabulary::{Origin, PhaseReason};
+    use watchscope_model::event::{Change, Note, WatchPhase};
+    use watchscope_model::vocabulary::{Author, Origin, PhaseReason};
     use watchscope_model::{Object, Seq, StreamId, Time, Uid};
 
     use super::*;
@@ -102,6 +102,21 @@ mod tests {
             event: event.into(),
         };
         anstream::adapter::strip_str(&line(&record)).to_string()
+    }
+
+    #[test]
+    fn a_note_of_a_person_says_what_it_is_about_and_commands_no_terminal() {
+        let note = Note {
+            from: Some(Time(1_763_715_000_000_000)),
+            to: Some(Time(1_763_715_060_000_000)),
+            ..Note::new(
+                Author::Person,
+                "See <b>here</b>:\n\u{1b}[2J\u{202e}\0".to_owned(),
+            )
+        };
+        assert_snapshot!(shown(note), @"");
+        assert_snapshot!(shown(Note::new(Author::Person, String::new())), @"");
+        assert_snapshot!(shown(Note::new(Author::Story, "The story.".to_owned())), @"");
     }
 
     #[test]

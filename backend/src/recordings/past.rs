@@ -22,8 +22,10 @@ pub trait Past: fmt::Debug + Send + Sync {
     /// Why it cannot be read, in a sentence.
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String>;
 
-    /// The notes of persons, of all runs. What cannot be read is left out.
-    fn notes(&self) -> Notes;
+    /// The notes of persons, of all runs; none where the log itself knows them. What cannot be read is left out.
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
 }
 
 /// The body of a record, if a file has it.

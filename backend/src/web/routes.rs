@@ -24,12 +24,14 @@ use super::refusals::{Refusal, Refusals, Refused};
 use super::server::Connection;
 use super::upgrade::Upgrade;
 use super::{headers, page, socket as viewer_socket};
-use crate::hub::api::{Hub, JsonLines, ObjectError};
+use crate::hub::api::{Hub, JsonLines, NotesForm, ObjectError, SessionId};
 use crate::origin::Scheme;
 use crate::session::Grant;
 
 /// Sockets that may be open without having said hello; the next one is told to come again.
 pub const MAX_OPENING_SOCKETS: usize = 256;
+/// What a recording holds in its block `N`.
+const BLOCK: HeaderValue = HeaderValue::from_static("application/octet-stream");
 /// JSON lines: what `-o jsonl` writes.
 const JSON_LINES: HeaderValue = HeaderValue::from_static("application/jsonl; charset=utf-8");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use watchscope_model::codec::DecodeError;
-use watchscope_model::event::{Finding, ListComplete};
+use watchscope_model::event::{Finding, ListComplete, Note};
 use watchscope_model::row::Attributed;
-use watchscope_model::vocabulary::{AuditOutcome, LossPlace, Standing};
-use watchscope_model::{Entry, Event, Record, Seq, State, Text, Time};
+use watchscope_model::vocabulary::{AuditOutcome, Author, LossPlace, Standing};
+use watchscope_model::{Entry, Event, Notes, Record, Seq, State, Text, Time};
 use watchscope_timeline::format::{clock_ms, count, date, duration};
 use watchscope_timeline::words::event_words;
 
@@ -49,9 +49,10 @@ impl Found {
 struct Told {
     at: Time,
     run: usize,
-    seq: Seq,
     place: String,
     words: String,
+    /// The seq of its record; of a note from another run also the epoch.
+    record: String,
 }
 
 /// The lines of the timeline: at most [`MOST_ROWS`] are held, the others are counted.
@@ -105,6 +106,7 @@ pub fn markdown(taken: &Taken, says: &Says<'_>) -> Result<String, DecodeError> {
             }
         })?;
     }
+    told.note(&taken.all_notes()?, taken, &runs);
     let mut out = String::new();
     head(&mut out, taken, says);
     findings(&mut out, &found, &runs);
@@ -210,7 +212,7 @@ fn timeline(out: &mut String, told: &Lines, runs: &[(Time, Time)]) {
     for (place, (_, end)) in runs.iter().enumerate() {
         while let Some(line) = held.next_if(|line| line.run == place) {
             let (place, words) = (escaped(&line.place), escaped(&line.words));
-            row(out, line.at, [&place, &words, &line.seq.to_string()]);
+            row(out, line.at, [&place, &words, &escaped(&line.record)]);
         }
         if let Some((next, _)) = runs.get(place + 1) {
             let words = format!(
@@ -290,11 +292,11 @@ fn is_told(event: &Event, before: &State) -> bool {
         // What is left out on purpose is said at the top.
         Event::Loss(loss) => loss.place != LossPlace::Withheld,
         Event::Audit(audit) => audit.outcome() == AuditOutcome::Differs,
-        Event::Gap(_)
-        | Event::StreamError(_)
-        | Event::Verdict(_)
-        | Event::Note(_)
-        | Event::ConnectionGoaway(_) => true,
+        Event::Gap(_) | Event::StreamError(_) | Event::Verdict(_) | Event::ConnectionGoaway(_) => {
+            true
+        }
+        // Those of persons stand where the time is that they are about.
+        Event::Note(note) => note.author != Author::Person,
         _ => false,
     }
 }
@@ -307,11 +309,46 @@ impl Lines {
             self.held.push(Told {
                 at: record.at,
                 run,
-                seq: record.seq,
+                record: record.seq.to_string(),
                 place: watch.map_or_else(String::new, ToString::to_string),
                 words: event_words(&record.event),
             });
         }
+    }
+}
+
+impl Lines {
+    /// Adds the notes of persons as they stand, each with its number in the range, where the time begins that it is about.
+    fn note(&mut self, notes: &Notes, taken: &Taken, runs: &[(Time, Time)]) {
+        let standing = notes.in_range(taken.from, taken.to);
+        self.count += standing.len();
+        for (number, note) in (1..).zip(standing) {
+            let at = note.from.max(taken.from);
+            let run = runs.iter().rposition(|(begin, _)| *begin <= at);
+            let run = run.unwrap_or(0);
+            let key = note.last;
+            let is_own = taken.runs.get(run).is_some_and(|of| of.epoch == key.epoch);
+            let words = Note {
+                replaces: None,
+                ..note.note.clone()
+            };
+            self.held.push(Told {
+                at,
+                run,
+                place: note
+                    .note
+                    .watch
+                    .as_ref()
+                    .map_or_else(String::new, ToString::to_string),
+                words: format!("({number}) {}", event_words(&words.into())),
+                record: match is_own {
+                    true => key.seq.to_string(),
+                    false => format!("{}.{}", key.epoch, key.seq),
+                },
+            });
+        }
+        self.held.sort_by_key(|line| (line.run, line.at));
+        self.held.truncate(MOST_ROWS);
     }
 }
 

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
 use watchscope_model::event::Finding;
-use watchscope_model::{Entry, EpochId, Event, LogId, Record, Seq, State, Time, WatchName};
-use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch};
+use watchscope_model::{
+    Entry, EpochId, Event, KeptNote, LogId, Notes, Record, Seq, State, Time, WatchName,
+};
+use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch, outside};
 use watchscope_timeline::picture;
 
 /// What all forms of an export say of it.
@@ -27,6 +29,8 @@ pub struct Taken {
     pub to: Time,
     /// The runs that have a record of it, in their order; never empty.
     pub(crate) runs: Vec<TakenRun>,
+    /// Notes of persons about it whose records are in none of the runs, in the order of their records' times.
+    pub(crate) notes: Vec<KeptNote>,
 }
 
 /// What an export has of one run of the log's writer.
@@ -42,7 +46,47 @@ impl Taken {
     #[must_use]
     pub fn new(from: Time, to: Time, runs: Vec<ExcerptRun>) -> Option<Self> {
         let runs: Vec<TakenRun> = runs.into_iter().map(TakenRun::of).collect();
-        (!runs.is_empty()).then_some(Self { from, to, runs })
+        (!runs.is_empty()).then_some(Self {
+            from,
+            to,
+            runs,
+            notes: Vec::new(),
+        })
+    }
+
+    /// The same with the notes of persons of the whole log: those about the range are taken, wherever their records lie.
+    #[must_use]
+    pub fn with_notes(self, notes: &Notes) -> Self {
+        let about = notes.records_about(self.from, self.to);
+        let kept: Vec<_> = self
+            .runs
+            .iter()
+            .map(|run| {
+                let chapters = run.run.chapters.iter();
+                let kept = chapters.flat_map(|chapter| &chapter.kept);
+                (run.epoch.clone(), kept.copied().collect())
+            })
+            .collect();
+        Self {
+            notes: outside(about.into_iter().cloned().collect(), &kept),
+            ..self
+        }
+    }
+
+    /// All notes of persons that it has, those in its records too.
+    pub(crate) fn all_notes(&self) -> Result<Notes, DecodeError> {
+        let mut notes = Notes::default();
+        for note in &self.notes {
+            notes.insert(note.clone());
+        }
+        for run in &self.runs {
+            run.read(|entry, _| {
+                if let Entry::Record(record) = entry {
+                    notes.record(&run.log, &run.epoch, record);
+                }
+            })?;
+        }
+        Ok(notes)
     }
 
     /// The same of some watches alone; `None` if they have no record.
@@ -50,7 +94,17 @@ impl Taken {
     /// # Errors
     /// If a frame cannot be read.
     pub fn only(self, watches: BTreeSet<WatchName>) -> Result<Option<Self>, ExcerptError> {
-        let Self { from, to, runs } = self;
+        let Self {
+            from,
+            to,
+            runs,
+            mut notes,
+        } = self;
+        // As of the records: what is on no watch stays.
+        notes.retain(|note| {
+            let watch = note.note.watch.as_ref();
+            watch.is_none_or(|watch| watches.contains(watch))
+        });
         let of = runs
             .first()
             .map(|run| run.run.of.clone())
@@ -66,7 +120,7 @@ impl Taken {
             kept.extend(excerpt.chapter(frames(&chapter))?);
         }
         kept.extend(excerpt.finish());
-        Ok(Self::new(from, to, kept))
+        Ok(Self::new(from, to, kept).map(|taken| Self { notes, ..taken }))
     }
 
     /// The watches of it.

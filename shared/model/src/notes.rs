@@ -267,6 +267,12 @@ impl Notes {
         self.by_key.contains_key(key)
     }
 
+    /// A record.
+    #[must_use]
+    pub fn get(&self, key: &NoteKey) -> Option<&KeptNote> {
+        self.by_key.get(key)
+    }
+
     /// The records that are held, in the order of their times.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = &KeptNote> {
         let notes = self.by_time.iter();

@@ -17,7 +17,7 @@ use watchscope_model::wire::{
 use watchscope_model::{Entry, EpochId, Seq};
 
 use super::*;
-use crate::hub::api::{Hub as _, ObjectError, Outgoing, Viewer as _};
+use crate::hub::api::{Hub as _, ObjectError, Outgoing, SessionId, Viewer as _};
 use crate::hub::{HubViewer, LogHub};
 
 fn hub(log: &LogHandle, history: &Kept) -> LogHub {

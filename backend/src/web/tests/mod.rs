@@ -21,7 +21,9 @@ use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
 use super::page::tests::SHORT;
 use super::{Limits, PageSource, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
-use crate::hub::api::{BadPosition, Close, Hub, JsonLines, ObjectError, Outgoing, Viewer};
+use crate::hub::api::{
+    BadPosition, Close, Hub, JsonLines, NotesForm, ObjectError, Outgoing, SessionId, Viewer,
+};
 use crate::origin::{AllowedHosts, Scheme};
 use crate::session::{LINK_LIFETIME, Sessions, TokenFile};
 
