@@ -114,9 +114,9 @@ mod tests {
                 "See <b>here</b>:\n\u{1b}[2J\u{202e}\0".to_owned(),
             )
         };
-        assert_snapshot!(shown(note), @"");
-        assert_snapshot!(shown(Note::new(Author::Person, String::new())), @"");
-        assert_snapshot!(shown(Note::new(Author::Story, "The story.".to_owned())), @"");
+        assert_snapshot!(shown(note), @r"09:00:00.004                          note                Note: See <b>here</b>:\n\u{1b}[2J\u{202e}\u{0} (about 2025-11-21 08:50:00.000 to 2025-11-21 08:51:00.000 UTC)");
+        assert_snapshot!(shown(Note::new(Author::Person, String::new())), @"09:00:00.004                          note                Note withdrawn");
+        assert_snapshot!(shown(Note::new(Author::Story, "The story.".to_owned())), @"09:00:00.004                          note                The story.");
     }
 
     #[test]

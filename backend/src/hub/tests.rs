@@ -595,7 +595,11 @@ async fn a_session_writes_ten_notes_a_minute_over_all_its_viewers() {
     let (_log, hub, _commands) = hub();
     let (mut one, mut other) = (joined(&hub).await, joined(&hub).await);
     for number in 0..10 {
-        let viewer = [&mut one, &mut other][number % 2];
+        let viewer = if number % 2 == 0 {
+            &mut one
+        } else {
+            &mut other
+        };
         assert_eq!(write(viewer, said(number as u64, "x")).await, None);
     }
     for viewer in [&mut one, &mut other] {

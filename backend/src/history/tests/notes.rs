@@ -72,7 +72,7 @@ async fn a_note_is_carried_on_when_the_file_that_held_its_record_goes() {
     let history = bench.begin(&log).await;
     log.write_note(said("Kept.")).await.unwrap();
     let mut random = 1_u64;
-    for _ in 0..14 {
+    for _ in 0..20 {
         append_random(&log, &mut random).await;
     }
     let head = log.head().await.0.seq;
@@ -86,7 +86,7 @@ async fn a_note_is_carried_on_when_the_file_that_held_its_record_goes() {
     };
     assert_eq!(holding(&bench), ["Kept."], "once, and in one file");
     // Once more: now the file goes that it was carried into. The ring is long past it.
-    for _ in 0..14 {
+    for _ in 0..20 {
         append_random(&log, &mut random).await;
     }
     let head = log.head().await.0.seq;
