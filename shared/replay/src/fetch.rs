@@ -144,7 +144,7 @@ pub struct FetchNotes {
 }
 
 impl FetchNotes {
-    /// Of what a file holds.
+    /// Of a file with these contents.
     #[must_use]
     pub fn new(log: LogId, contents: &Contents) -> Self {
         let noted = contents.chapters.iter();

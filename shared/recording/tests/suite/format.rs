@@ -32,7 +32,7 @@ const VERSIONS: [(u32, u8); 3] = [(1, 2), (1, 3), (1, 4)];
 /// The version from which on there is a fixture with notes.
 const WITH_NOTES: (u32, u8) = (1, 4);
 
-/// Every fixture: of which version, and in which form.
+/// Every fixture: its version and its form.
 fn fixtures() -> impl Iterator<Item = ((u32, u8), &'static str)> {
     VERSIONS.into_iter().flat_map(|version| {
         let forms = FORMS.into_iter().map(move |form| (version, form));
