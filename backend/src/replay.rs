@@ -10,11 +10,13 @@ use bytes::Bytes;
 use thiserror::Error;
 use watchscope_journal::again::Numbers;
 use watchscope_log::{Fetched, Recording, Ring};
-use watchscope_model::{EpochId, Seq};
+use watchscope_model::{EpochId, Notes, Seq};
 use watchscope_replay::{clock_start, first_body, first_chapter};
 
 use crate::log::{LogHandle, SystemClock};
-use crate::recordings::{Joined, OpenError, Past, body_in, chapter_in, name_of as file_name};
+use crate::recordings::{
+    Joined, OpenError, Past, body_in, chapter_in, name_of as file_name, notes_in,
+};
 
 /// Why recordings cannot be served.
 #[derive(Debug, Error)]
@@ -113,6 +115,19 @@ impl Past for JudgedAgain {
             None => Ok(None),
         }
     }
+
+    /// Those of the records that are shown. What lies beside them is in the recorded files alone.
+    fn notes(&self) -> Notes {
+        let mut notes = self.judged.notes();
+        for file in self.recorded.files() {
+            for note in &file.contents().notes {
+                if note.key.log.as_str() == self.recorded.log() {
+                    notes.insert(note.clone());
+                }
+            }
+        }
+        notes
+    }
 }
 
 /// A ring with the newest chapter that can be read. The log of watchscope itself says what cannot.
@@ -167,6 +182,16 @@ impl Past for Joined {
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
         let holding = self.holding(epoch, seq);
         first_body(holding.map(|(file, entry)| body_in(file, entry, seq)))
+    }
+
+    fn notes(&self) -> Notes {
+        let mut notes = Notes::default();
+        for file in self.files() {
+            for note in notes_in(file, self.log().into()).records() {
+                notes.insert(note.clone());
+            }
+        }
+        notes
     }
 }
 

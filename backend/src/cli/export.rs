@@ -18,7 +18,7 @@ use watchscope_recording::{Excerpt, ExcerptRun, Lanes, Stretch};
 use super::args::{ExportArgs, FormArg, HideArg};
 use super::exit::Failure;
 use crate::raster::{Fonts, png};
-use crate::recordings::{Joined, UNFINISHED, deflated};
+use crate::recordings::{Joined, Past as _, UNFINISHED, deflated};
 
 /// What is shown before the first finding and after the last one, in microseconds.
 const AROUND_US: i64 = 60_000_000;
@@ -78,6 +78,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
             "No record is from {from} to {to}.\nThe recording has {first} to {last}: choose with --from and --to."
         ))
     })?;
+    let taken = taken.with_notes(&joined.notes());
     let lanes = LanesWanted::of(&args.lanes);
     let shows_all = !matches!(lanes, LanesWanted::Expanded);
     let taken = only(taken, lanes)?;

@@ -365,10 +365,9 @@ async fn write_down(mut outputs: mpsc::Receiver<DemoOutput>, log: LogHandle) {
 async fn narrate(Line { text, watch, over }: Line, log: &LogHandle) -> Result<(), LogClosed> {
     tracing::info!("{text}");
     let note = Note {
-        author: Author::Story,
-        text,
         watch,
         over: over.then_some(true),
+        ..Note::new(Author::Story, text)
     };
     log.append(Event::from(note)).await
 }

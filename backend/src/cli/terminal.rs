@@ -89,8 +89,8 @@ mod tests {
     use std::sync::Arc;
 
     use insta::assert_snapshot;
-    use watchscope_model::event::{Change, WatchPhase};
-    use watchscope_model::vocabulary::{Origin, PhaseReason};
+    use watchscope_model::event::{Change, Note, WatchPhase};
+    use watchscope_model::vocabulary::{Author, Origin, PhaseReason};
     use watchscope_model::{Object, Seq, StreamId, Time, Uid};
 
     use super::*;
@@ -102,6 +102,21 @@ mod tests {
             event: event.into(),
         };
         anstream::adapter::strip_str(&line(&record)).to_string()
+    }
+
+    #[test]
+    fn a_note_of_a_person_says_what_it_is_about_and_commands_no_terminal() {
+        let note = Note {
+            from: Some(Time(1_763_715_000_000_000)),
+            to: Some(Time(1_763_715_060_000_000)),
+            ..Note::new(
+                Author::Person,
+                "See <b>here</b>:\n\u{1b}[2J\u{202e}\0".to_owned(),
+            )
+        };
+        assert_snapshot!(shown(note), @r"09:00:00.004                          note                Note: See <b>here</b>:\n\u{1b}[2J\u{202e}\u{0} (about 2025-11-21 08:50:00.000 to 2025-11-21 08:51:00.000 UTC)");
+        assert_snapshot!(shown(Note::new(Author::Person, String::new())), @"09:00:00.004                          note                Note withdrawn");
+        assert_snapshot!(shown(Note::new(Author::Story, "The story.".to_owned())), @"09:00:00.004                          note                The story.");
     }
 
     #[test]

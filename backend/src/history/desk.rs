@@ -1,5 +1,6 @@
 //! Writes the log's frames into files, one after the other. All of it runs on a thread that may wait for the disk.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,14 +10,15 @@ use bytes::Bytes;
 use thiserror::Error;
 use tokio::time::Instant;
 use watchscope_model::chapter::ChapterReader;
+use watchscope_model::notes::push_note;
 use watchscope_model::vocabulary::DiskTrouble;
-use watchscope_model::{Seq, Time};
+use watchscope_model::{KeptNote, NoteKey, Seq, Time};
 use watchscope_recording::FileBlock;
 
 use super::HistoryConfig;
 use super::archive::Archive;
 use super::place::{Place, PlaceError};
-use super::shelf::{Shelf, times};
+use super::shelf::{Shelf, holds_record, times};
 use super::state::{HistoryState, trouble_of};
 use crate::log::{FrameRead, LogHandle};
 use crate::recordings::{Disk, RecordError, Recorder, file_block};
@@ -27,6 +29,8 @@ const SYNC: Duration = Duration::from_secs(4);
 const LOOK: Duration = Duration::from_secs(60);
 /// A file with this number of blocks is ended. With one block a second that is after a day.
 const MAX_FILE_BLOCKS: usize = 100_000;
+/// Notes that are carried on from dropped files take at most this part of the budget.
+const NOTES_IN_BUDGET: u64 = 8;
 
 /// Why the history cannot go on for now.
 #[derive(Debug, Error)]
@@ -85,6 +89,8 @@ struct OpenFile {
     first: Option<Seq>,
     /// The time of its first record.
     first_at: Option<Time>,
+    /// The notes in it beside its chapters.
+    noted: BTreeSet<NoteKey>,
     recorder: Recorder,
 }
 
@@ -123,6 +129,7 @@ impl Desk {
     ) -> Self {
         let now = Instant::now();
         let shelf = Shelf::new(disk.clone(), place.folder(), &config);
+        log.keep_notes();
         Self {
             config,
             disk,
@@ -213,6 +220,7 @@ impl Desk {
                     number,
                     first: None,
                     first_at: None,
+                    noted: BTreeSet::new(),
                     recorder,
                 })
             }
@@ -263,16 +271,81 @@ impl Desk {
         let bodies = self.open.as_ref();
         let bodies = bodies.map_or(0, |open| open.recorder.bodies_bytes());
         let open_bytes = self.open_bytes() - bodies;
+        let over = self.shelf.over_budget(open_bytes, &self.config, at);
+        let over = self.carry_notes(over)?;
         let shelf = &mut self.shelf;
         let dropped = match self.config.bodies_bytes {
             Some(bodies_bytes) => shelf.drop_bodies(bodies, bodies_bytes),
             None => Ok(()),
         };
-        let dropped = dropped.and_then(|()| shelf.drop_over_budget(open_bytes, &self.config, at));
+        let dropped = dropped.and_then(|()| shelf.drop_files(&over));
         if shelf.take_changed() {
             self.list_files();
         }
         dropped.map_err(|error| self.folder_error(error))
+    }
+
+    /// Writes the notes that would be in no file any more, were the files `leaving` dropped, into the one that is open.
+    /// Returns which files may go: where none is open, those with such notes stay until one is.
+    ///
+    /// What is carried on takes at most an eighth of the budget; notes over that, the oldest first, go for good.
+    fn carry_notes(&mut self, mut leaving: Vec<u64>) -> Result<Vec<u64>, DeskError> {
+        let mut keys: Vec<NoteKey> = self.log.with_notes(|notes| {
+            let newest_first = notes.records().rev();
+            newest_first.map(|note| note.key.clone()).collect()
+        });
+        self.only_lost(&mut keys, &leaving);
+        if keys.is_empty() {
+            return Ok(leaving);
+        }
+        let mut lost: Vec<KeptNote> = self.log.with_notes(|notes| {
+            let lost = keys.iter().filter_map(|key| notes.get(key));
+            lost.cloned().collect()
+        });
+        let Some(open) = &mut self.open else {
+            leaving.retain(|&number| !self.shelf.holds_any(number, &lost));
+            return Ok(leaving);
+        };
+        let most = self.config.size_bytes / NOTES_IN_BUDGET;
+        let mut bytes = Vec::new();
+        let kept = lost.iter().take_while(|note| {
+            push_note(note, &mut bytes);
+            bytes.len() as u64 <= most
+        });
+        let over = lost.split_off(kept.count());
+        if !over.is_empty() {
+            tracing::warn!(
+                "the history: {} notes do not fit in an eighth of --history-size and are gone",
+                over.len()
+            );
+            let keys: Vec<NoteKey> = over.into_iter().map(|note| note.key).collect();
+            self.log.forget_notes(&keys);
+        }
+        lost.reverse();
+        open.recorder.put_notes(&lost)?;
+        open.noted.extend(lost.into_iter().map(|note| note.key));
+        Ok(leaving)
+    }
+
+    /// Leaves the notes that are in no file which stays, and will be in none: their records are not to be written any more.
+    fn only_lost(&self, keys: &mut Vec<NoteKey>, leaving: &[u64]) {
+        // From here on all records of this run are in the open file, or will be.
+        let whole_from = match self.open {
+            Some(_) => self.whole_from.min(self.unsafe_from),
+            None => self.unsafe_from,
+        };
+        keys.retain(|key| {
+            let is_own = self.of.epoch == key.epoch.as_str();
+            let open = self.open.as_ref();
+            let is_noted = open.is_some_and(|open| open.noted.contains(key));
+            !(is_noted || is_own && key.seq >= whole_from || self.shelf.is_held(key, leaving))
+        });
+        if let Some(open) = &self.open
+            && !keys.is_empty()
+        {
+            let contents = open.recorder.contents();
+            keys.retain(|key| !holds_record(&contents, key));
+        }
     }
 
     fn look_for_the_file(&mut self) -> Result<(), DeskError> {
@@ -311,6 +384,8 @@ impl Desk {
         self.place.renew()?;
         let found = self.shelf.find();
         found.map_err(|error| self.folder_error(error))?;
+        let (notes, watches) = self.shelf.read_notes(self.log.log());
+        self.log.learn_notes(notes.records().cloned(), watches);
         self.drop_over_budget(at)
     }
 

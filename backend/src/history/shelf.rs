@@ -1,19 +1,19 @@
 //! The files of a log's folder: found at the start, merged where they are many and small, dropped over the budget.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use watchscope_log::FileRun;
-use watchscope_model::{EpochId, Seq, Time};
-use watchscope_recording::{BlockPlace, Contents, FILE_HEADER_BYTES};
+use watchscope_model::{EpochId, KeptNote, LogId, NoteKey, Notes, Seq, Time, WatchName};
+use watchscope_recording::{BlockPlace, Contents, FILE_HEADER_BYTES, has_notes};
 
 use super::HistoryConfig;
 use super::archive::ArchivedFile;
 use super::budget::{self, Weighed};
 use crate::recordings::{
-    Disk, Finished, OpenFile, UNFINISHED, ended, is_ended, merged, without_bodies,
+    Disk, Finished, OpenFile, UNFINISHED, ended, is_ended, merged, notes_in, without_bodies,
 };
 
 /// What files of the history are named with at their end.
@@ -30,15 +30,25 @@ pub(super) struct KeptFile {
     bodies_bytes: u64,
     /// The times of its first and last record.
     times: Option<(Time, Time)>,
+    /// The notes that it holds beside its chapters.
+    noted: BTreeSet<NoteKey>,
+    /// Whether the log knows the notes that it holds.
+    is_known: bool,
 }
 
 impl KeptFile {
-    fn new(path: PathBuf, bytes: u64, contents: Option<Contents>) -> Self {
+    fn new(path: PathBuf, bytes: u64, mut contents: Option<Contents>) -> Self {
+        // Their texts are the log's to hold.
+        let noted = contents
+            .as_mut()
+            .map(|contents| std::mem::take(&mut contents.notes));
         let chapters = contents.iter().flat_map(|contents| &contents.chapters);
         let bodies = chapters.flat_map(|entry| &entry.bodies);
         Self {
             bodies_bytes: bodies.map(BlockPlace::len).sum(),
             times: contents.as_ref().and_then(times),
+            noted: noted.into_iter().flatten().map(|note| note.key).collect(),
+            is_known: false,
             path,
             bytes,
             contents,
@@ -47,6 +57,18 @@ impl KeptFile {
 
     fn ended(path: PathBuf, finished: Finished) -> Self {
         Self::new(path, finished.bytes, Some(finished.contents))
+    }
+
+    /// Whether it holds a note, in a chapter or beside them.
+    fn holds(&self, key: &NoteKey) -> bool {
+        let contents = self.contents.as_ref();
+        self.noted.contains(key) || contents.is_some_and(|contents| holds_record(contents, key))
+    }
+
+    /// Whether it may hold notes of persons.
+    fn may_have_notes(&self) -> bool {
+        let mut chapters = self.contents.iter().flat_map(|contents| &contents.chapters);
+        !self.noted.is_empty() || chapters.any(|entry| has_notes(&entry.summary))
     }
 
     fn weighed(&self, counts_bodies: bool) -> Weighed {
@@ -135,7 +157,11 @@ impl Shelf {
 
     /// Puts a file here that was ended.
     pub(super) fn put(&mut self, number: u64, path: PathBuf, finished: Finished) {
-        self.files.insert(number, KeptFile::ended(path, finished));
+        let file = KeptFile {
+            is_known: true,
+            ..KeptFile::ended(path, finished)
+        };
+        self.files.insert(number, file);
         self.is_changed = true;
     }
 
@@ -191,21 +217,66 @@ impl Shelf {
         Ok(())
     }
 
-    /// Drops what is too old, and the oldest that do not fit beside `open_bytes`. Bodies do not count where they have a
+    /// Reads the notes of persons in files that were not read before, and which watches they name.
+    pub(super) fn read_notes(&mut self, log: &LogId) -> (Notes, BTreeSet<WatchName>) {
+        let (mut notes, mut watches) = (Notes::default(), BTreeSet::new());
+        for file in self.files.values_mut().filter(|file| !file.is_known) {
+            let Some(contents) = &file.contents else {
+                continue;
+            };
+            let named = contents.files.iter().flat_map(|of| &of.watches);
+            watches.extend(named.map(|watch| WatchName::from(&*watch.watch)));
+            if file.may_have_notes() {
+                match OpenFile::open_on(&*self.disk, &file.path) {
+                    Ok(open) => {
+                        let read = notes_in(&open, log.clone());
+                        read.records().for_each(|note| {
+                            notes.insert(note.clone());
+                        });
+                    }
+                    Err(error) => {
+                        tracing::warn!("the history: {error}");
+                        continue;
+                    }
+                }
+            }
+            file.is_known = true;
+        }
+        (notes, watches)
+    }
+
+    /// Which files of those that are not in `leaving` hold a note.
+    pub(super) fn is_held(&self, key: &NoteKey, leaving: &[u64]) -> bool {
+        let mut staying = self.files.iter();
+        staying.any(|(number, file)| !leaving.contains(number) && file.holds(key))
+    }
+
+    /// Whether a file holds one of these notes.
+    pub(super) fn holds_any(&self, number: u64, notes: &[KeptNote]) -> bool {
+        let file = self.files.get(&number);
+        file.is_some_and(|file| notes.iter().any(|note| file.holds(&note.key)))
+    }
+
+    /// Which files are too old, or the oldest that do not fit beside `open_bytes`. Bodies do not count where they have a
     /// budget of their own.
-    pub(super) fn drop_over_budget(
-        &mut self,
+    pub(super) fn over_budget(
+        &self,
         open_bytes: u64,
         config: &HistoryConfig,
         now: Time,
-    ) -> io::Result<()> {
+    ) -> Vec<u64> {
         let numbers: Vec<u64> = self.files.keys().copied().collect();
         let counts_bodies = config.bodies_bytes.is_none();
         let files = self.files.values();
         let weighed: Vec<Weighed> = files.map(|file| file.weighed(counts_bodies)).collect();
         let size_bytes = config.size_bytes;
-        for place in budget::dropped(&weighed, open_bytes, size_bytes, config.age, now) {
-            let number = numbers[place];
+        let dropped = budget::dropped(&weighed, open_bytes, size_bytes, config.age, now);
+        dropped.into_iter().map(|place| numbers[place]).collect()
+    }
+
+    /// Drops files.
+    pub(super) fn drop_files(&mut self, numbers: &[u64]) -> io::Result<()> {
+        for &number in numbers {
             match self.disk.remove(&self.files[&number].path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {
@@ -370,6 +441,15 @@ impl Shelf {
             *file = KeptFile::ended(file.path.clone(), finished);
         }
     }
+}
+
+/// Whether a file's chapters hold a record.
+pub(super) fn holds_record(contents: &Contents, key: &NoteKey) -> bool {
+    contents.chapters.iter().any(|entry| {
+        let of = contents.file_of(entry);
+        of.is_some_and(|of| of.epoch == key.epoch.as_str() && of.log == key.log.as_str())
+            && (entry.summary.first..=entry.summary.last).contains(&key.seq)
+    })
 }
 
 /// The times of the first and the last record of a file.

@@ -18,8 +18,8 @@ pub trait Hub: Clone + Send + Sync + 'static {
     /// One viewer's side of the conversation.
     type Viewer: Viewer;
 
-    /// A viewer that has just connected; it has said nothing yet.
-    fn viewer(&self) -> Self::Viewer;
+    /// A viewer of a session that has just connected; it has said nothing yet.
+    fn viewer(&self, session: SessionId) -> Self::Viewer;
 
     /// `/api/records`: the log in the JSON form from `since` (`EPOCH.SEQ`, of any run that is kept), or from the first record
     /// in memory, then live. Each run begins with its own `log` line. It ends when the hub shuts down, or `web` cuts it at the drain deadline.
@@ -31,6 +31,10 @@ pub trait Hub: Clone + Send + Sync + 'static {
     /// `/api/state`: the fold at the head, then the end.
     fn state(&self) -> JsonLines;
 
+    /// `/api/notes`: the notes of persons of all runs that are kept, in the order in which they were written. They may be
+    /// read from files.
+    fn notes(&self, form: NotesForm) -> impl Future<Output = Bytes> + Send;
+
     /// `/api/objects/EPOCH.SEQ`: the redacted body of the change with that position, as JSON. It may be read from a file.
     ///
     /// # Errors
@@ -40,6 +44,22 @@ pub trait Hub: Clone + Send + Sync + 'static {
         epoch: &str,
         seq: u64,
     ) -> impl Future<Output = Result<Bytes, ObjectError>> + Send;
+}
+
+/// A session, as far as a hub tells it from others: no other of this process had the number before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionId(
+    /// Its number.
+    pub u64,
+);
+
+/// How notes are written for whoever asks for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotesForm {
+    /// JSON lines.
+    Lines,
+    /// As a recording holds them in its block `N` ([`watchscope_model::notes::decode_notes`]), for the page.
+    Block,
 }
 
 /// One viewer: what it said goes in, what it gets comes out. The hub owns windows, acknowledgements and heartbeats.

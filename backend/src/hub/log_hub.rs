@@ -6,17 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
 use watchscope_log::{Reader, Recording};
+use watchscope_model::json::push_line;
+use watchscope_model::notes::push_note;
 use watchscope_model::wire::Contexts;
-use watchscope_model::{Seq, Text};
+use watchscope_model::{KeptNote, Seq, Text};
 
-use super::api::{BadPosition, Hub, JsonLines, ObjectError};
+use super::api::{BadPosition, Hub, JsonLines, NotesForm, ObjectError, SessionId};
 use super::commands::{CommandRequest, QUEUED_COMMANDS};
 use super::ending::Ending;
 use super::lines;
 use super::news::News;
+use super::note_rates::NoteRates;
 use super::past::PastReader;
 use super::totals::{ViewerShare, ViewerTotals};
-use super::viewer::HubViewer;
+use super::viewer::{HubViewer, NoteWriter};
 use crate::history::HistoryState;
 use crate::log::{BodyLookup, LogHandle};
 use crate::recordings::Past;
@@ -33,6 +36,7 @@ pub struct LogHub {
     recording: Option<Recording>,
     ending: watch::Sender<Option<Ending>>,
     viewers: Arc<AtomicU64>,
+    note_rates: Arc<NoteRates>,
     totals: Arc<ViewerTotals>,
 }
 
@@ -51,6 +55,7 @@ impl LogHub {
             recording: None,
             ending: watch::Sender::default(),
             viewers: Arc::default(),
+            note_rates: Arc::default(),
             totals: Arc::default(),
         };
         (hub, requests)
@@ -112,7 +117,7 @@ impl LogHub {
 impl Hub for LogHub {
     type Viewer = HubViewer;
 
-    fn viewer(&self) -> HubViewer {
+    fn viewer(&self, session: SessionId) -> HubViewer {
         let news = News::new(
             self.contexts.subscribe(),
             self.history.clone(),
@@ -126,6 +131,11 @@ impl Hub for LogHub {
             news,
             self.past.clone(),
             ViewerShare::of(self.totals()),
+            NoteWriter {
+                rates: Arc::clone(&self.note_rates),
+                session,
+                is_over: self.recording.is_some(),
+            },
             self.viewers.fetch_add(1, Ordering::Relaxed),
         )
     }
@@ -136,6 +146,14 @@ impl Hub for LogHub {
 
     fn state(&self) -> JsonLines {
         lines::state(&self.log)
+    }
+
+    async fn notes(&self, form: NotesForm) -> Bytes {
+        if self.recording.is_none() {
+            return self.log.with_notes(|notes| written(notes.records(), form));
+        }
+        let notes = self.past.clone().notes().await;
+        written(notes.records(), form)
     }
 
     async fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {
@@ -149,4 +167,16 @@ impl Hub for LogHub {
             Err(reason) => Err(ObjectError::NotRead { reason }),
         }
     }
+}
+
+/// Notes, one behind the other.
+fn written<'a>(notes: impl Iterator<Item = &'a KeptNote>, form: NotesForm) -> Bytes {
+    let mut out = Vec::new();
+    for note in notes {
+        match form {
+            NotesForm::Lines => push_line(note, &mut out),
+            NotesForm::Block => push_note(note, &mut out),
+        }
+    }
+    out.into()
 }

@@ -14,6 +14,7 @@ mod kept_lines;
 mod lines;
 mod log_hub;
 mod news;
+mod note_rates;
 mod past;
 mod totals;
 mod viewer;

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use watchscope_log::Fetched;
 use watchscope_model::wire::Backfill;
-use watchscope_model::{EpochId, Seq};
+use watchscope_model::{EpochId, Notes, Seq};
 
 use crate::recordings::Past;
 
@@ -46,6 +46,12 @@ impl PastReader {
     pub(super) async fn body(self, epoch: EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
         let read = self.in_turn(move |files| files.body(&epoch, seq));
         read.await.unwrap_or(Ok(None))
+    }
+
+    /// Reads the notes of persons in the files; none if there are no files.
+    pub(super) async fn notes(self) -> Notes {
+        let read = self.in_turn(|files| files.notes());
+        read.await.unwrap_or_default()
     }
 
     /// Reads the chapter that a viewer asks for, on a thread that may wait for the disk.

@@ -6,13 +6,16 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use watchscope_model::Seq;
+use watchscope_model::event::Note;
+use watchscope_model::notes::{MAX_NOTE_BYTES, MAX_NOTES, decode_notes};
+use watchscope_model::vocabulary::{Author, NoteRefusal};
 use watchscope_model::wire::{
-    ClientMessage, Command, Contexts, Hello, PROTOCOL_VERSION, ServerMessage, decode_server,
-    encode_client,
+    ClientMessage, Command, Contexts, Hello, PROTOCOL_VERSION, RawText, ServerMessage, WriteNote,
+    decode_server, encode_client, encode_note,
 };
+use watchscope_model::{KeptNote, NoteKey, Seq, Time};
 
-use super::api::{Hub as _, ObjectError, Outgoing, Viewer as _};
+use super::api::{Hub as _, NotesForm, ObjectError, Outgoing, SessionId, Viewer as _};
 use super::ending::RETRY_MS;
 use super::{CommandRequest, HubViewer, LogHub};
 use crate::log::tests::{note, open};
@@ -57,7 +60,7 @@ async fn closed(viewer: &mut HubViewer) -> u16 {
 }
 
 async fn joined(hub: &LogHub) -> HubViewer {
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
     assert!(matches!(
         heard(&mut viewer).await,
@@ -130,7 +133,7 @@ async fn the_answer_to_a_command_comes_behind_the_records_that_it_made() {
 #[tokio::test(start_paused = true)]
 async fn waiting_for_the_next_message_may_be_given_up_at_any_time() {
     let (log, hub, _commands) = hub();
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
     let mut told = Vec::new();
     for _ in 0..50 {
@@ -161,7 +164,7 @@ async fn a_hundred_viewers_who_come_at_once_share_one_snapshot() {
     log.append(note("x")).await.unwrap();
     let mut snapshots = Vec::new();
     for _ in 0..100 {
-        let mut viewer = hub.viewer();
+        let mut viewer = hub.viewer(SessionId(1));
         hello(&mut viewer);
         // The welcome and a heartbeat.
         heard(&mut viewer).await;
@@ -192,7 +195,7 @@ async fn all_viewers_hear_goodbye_each_with_its_own_moment_to_return() {
     let (_log, hub, _commands) = hub();
     let (mut first, mut second) = (joined(&hub).await, joined(&hub).await);
     hub.go_away();
-    let mut late = hub.viewer();
+    let mut late = hub.viewer(SessionId(1));
     let mut moments = Vec::new();
     for viewer in [&mut first, &mut second, &mut late] {
         let ServerMessage::Bye(bye) = heard(viewer).await else {
@@ -221,7 +224,7 @@ async fn an_ended_session_is_told_not_to_return() {
 #[tokio::test(start_paused = true)]
 async fn another_version_of_the_page_is_told_and_closed() {
     let (_log, hub, _commands) = hub();
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     say(
         &mut viewer,
         Hello {
@@ -238,7 +241,7 @@ async fn another_version_of_the_page_is_told_and_closed() {
 #[tokio::test(start_paused = true)]
 async fn what_is_no_message_is_answered_with_a_close() {
     let (_log, hub, _commands) = hub();
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     let close = viewer.receive(Bytes::from_static(&[7, 7, 7])).unwrap_err();
     assert_eq!(close.code, 1002);
 }
@@ -292,7 +295,7 @@ async fn contexts_are_told_after_the_welcome_and_whenever_they_change() {
         names: vec!["kind".into()],
         reason: "the kubeconfig has no current context".to_owned(),
     }));
-    let mut viewer = hub.viewer();
+    let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
     let mut told = Vec::new();
     for _ in 0..4 {
@@ -454,4 +457,183 @@ async fn what_viewers_get_is_added_up_and_one_that_goes_takes_its_queue_along() 
     assert_eq!(told()[..2], [1.0, 0.0]);
     drop(first);
     assert_eq!(told()[..2], [0.0, 0.0]);
+}
+
+fn said(command: u64, text: &str) -> WriteNote {
+    WriteNote {
+        command,
+        text: RawText(text.as_bytes().to_vec()),
+        watch: None,
+        object: None,
+        from: None,
+        to: None,
+        replaces: None,
+    }
+}
+
+/// Has a viewer write a note; returns why it was refused, once the viewer has been answered.
+async fn write(viewer: &mut HubViewer, asked: WriteNote) -> Option<NoteRefusal> {
+    let command = asked.command;
+    viewer.receive(encode_note(&asked).into()).unwrap();
+    loop {
+        if let ServerMessage::CommandDone(done) = heard(viewer).await {
+            assert_eq!((done.command, done.error), (command, None));
+            return done.refused;
+        }
+    }
+}
+
+async fn notes(hub: &LogHub) -> Vec<KeptNote> {
+    decode_notes(&hub.notes(NotesForm::Block).await).unwrap()
+}
+
+fn place(seq: u64) -> NoteKey {
+    NoteKey {
+        log: "demo".into(),
+        epoch: "e1".into(),
+        seq: Seq(seq),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_note_of_one_viewer_is_a_record_for_all() {
+    let (log, hub, _commands) = hub();
+    log.append(note("before")).await.unwrap();
+    let (mut one, mut other) = (joined(&hub).await, joined(&hub).await);
+    let hostile = "<script>alert(1)</script>\u{1b}[2J\u{202e}\0";
+    let asked = WriteNote {
+        from: Some(Time(7)),
+        to: Some(Time(9)),
+        ..said(7, hostile)
+    };
+    viewer_gets_it(&mut one, &mut other, asked).await;
+    let kept = notes(&hub).await;
+    assert_eq!((&kept[0].key, &*kept[0].note.text), (&place(2), hostile));
+    let line = lines(&hub.notes(NotesForm::Lines).await);
+    assert_eq!(
+        (&line[0]["epoch"], &line[0]["seq"]),
+        (&"e1".into(), &2.into())
+    );
+    // It is changed, and then withdrawn.
+    let changed = WriteNote {
+        replaces: Some(place(2)),
+        ..said(8, "changed")
+    };
+    assert_eq!(write(&mut one, changed.clone()).await, None);
+    let withdrawn = WriteNote {
+        text: RawText::default(),
+        replaces: Some(place(3)),
+        ..changed
+    };
+    assert_eq!(write(&mut other, withdrawn).await, None);
+    assert_eq!(notes(&hub).await.len(), 3);
+    log.with_notes(|notes| assert_eq!(notes.standing(), []));
+}
+
+async fn viewer_gets_it(one: &mut HubViewer, other: &mut HubViewer, asked: WriteNote) {
+    one.receive(encode_note(&asked).into()).unwrap();
+    for viewer in [&mut *one, other] {
+        let segment = heard(viewer).await;
+        assert!(matches!(segment, ServerMessage::Segment(_)));
+    }
+    let ServerMessage::CommandDone(done) = heard(one).await else {
+        panic!("the answer comes behind the record")
+    };
+    assert_eq!((done.command, done.refused), (asked.command, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_note_that_is_not_taken_is_answered_with_its_reason() {
+    let (log, hub, _commands) = hub();
+    log.append(note("of a story")).await.unwrap();
+    let mut viewer = joined(&hub).await;
+    let long = "x".repeat(MAX_NOTE_BYTES + 1);
+    let of_nothing = WriteNote {
+        watch: Some("shop/nothing".into()),
+        ..said(1, "x")
+    };
+    let of_a_story = WriteNote {
+        replaces: Some(place(1)),
+        ..said(1, "x")
+    };
+    let backwards = WriteNote {
+        from: Some(Time(2)),
+        to: Some(Time(1)),
+        ..said(1, "x")
+    };
+    let no_text = WriteNote {
+        text: RawText(vec![b'a', 0xff]),
+        ..said(1, "x")
+    };
+    for (asked, refused) in [
+        (said(1, &long), NoteRefusal::TooLong),
+        (no_text, NoteRefusal::NotText),
+        (said(1, ""), NoteRefusal::Empty),
+        (backwards, NoteRefusal::BadSpan),
+        (of_nothing, NoteRefusal::UnknownWatch),
+        (of_a_story, NoteRefusal::UnknownNote),
+    ] {
+        assert_eq!(write(&mut viewer, asked).await, Some(refused));
+    }
+    assert_eq!(write(&mut viewer, said(1, "x")).await, None);
+    assert_eq!(notes(&hub).await.len(), 1);
+    // A log has no more than it may.
+    let kept = notes(&hub).await.remove(0);
+    let more = (3..).take(MAX_NOTES - 1).map(|seq| KeptNote {
+        key: place(seq),
+        ..kept.clone()
+    });
+    log.learn_notes(more, []);
+    assert_eq!(
+        write(&mut viewer, said(1, "x")).await,
+        Some(NoteRefusal::TooMany)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_writes_ten_notes_a_minute_over_all_its_viewers() {
+    let (_log, hub, _commands) = hub();
+    let (mut one, mut other) = (joined(&hub).await, joined(&hub).await);
+    for number in 0..10 {
+        let viewer = if number % 2 == 0 {
+            &mut one
+        } else {
+            &mut other
+        };
+        assert_eq!(write(viewer, said(number as u64, "x")).await, None);
+    }
+    for viewer in [&mut one, &mut other] {
+        let refused = write(viewer, said(11, "x")).await;
+        assert_eq!(refused, Some(NoteRefusal::TooOften));
+    }
+    let mut stranger = hub.viewer(SessionId(2));
+    hello(&mut stranger);
+    assert_eq!(write(&mut stranger, said(1, "x")).await, None);
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(write(&mut one, said(12, "x")).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_note_goes_with_its_record_where_no_history_keeps_it() {
+    let log = open(1 << 20, BODY_BYTES);
+    let (hub, _commands) = LogHub::new(log.clone(), "0.1.0");
+    log.write_note(Note::new(Author::Person, "x".to_owned()))
+        .await
+        .unwrap();
+    assert_eq!(notes(&hub).await.len(), 1);
+    for _ in 0..300 {
+        log.append(note(&"y".repeat(20_000))).await.unwrap();
+    }
+    log.head().await;
+    assert!(log.with_ring(|ring| ring.first() > Seq(1)));
+    assert_eq!(notes(&hub).await, []);
+    let replacing = Note {
+        replaces: Some(place(1)),
+        ..Note::new(Author::Person, "x".to_owned())
+    };
+    let refused = log.write_note(replacing).await;
+    assert_eq!(refused, Err(NoteRefusal::UnknownNote));
+    log.close().await;
+    let late = Note::new(Author::Person, "x".to_owned());
+    assert_eq!(log.write_note(late).await, Err(NoteRefusal::NotKept));
 }

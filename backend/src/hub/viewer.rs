@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,13 +11,17 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
-use watchscope_log::{Fetched, Parting, Reader, Refusal, Step};
-use watchscope_model::wire::{Command, CommandDone};
+use watchscope_log::{Asked, Fetched, Parting, Reader, Refusal, Step};
+use watchscope_model::event::Note;
+use watchscope_model::notes::checked;
+use watchscope_model::vocabulary::NoteRefusal;
+use watchscope_model::wire::{Command, CommandDone, WriteNote};
 use watchscope_model::{Seq, Time};
 
-use super::api::{Close, Outgoing, Viewer};
+use super::api::{Close, Outgoing, SessionId, Viewer};
 use super::commands::{CommandRequest, OPEN_COMMANDS};
 use super::news::News;
+use super::note_rates::NoteRates;
 use super::past::PastReader;
 use super::totals::ViewerShare;
 use crate::log::{LogHandle, RingProgress};
@@ -27,6 +32,15 @@ const POLICY: u16 = 1008;
 
 /// The answer to a command, once it is there, and the last record that came of it.
 type Answer = Pin<Box<dyn Future<Output = (Option<Seq>, CommandDone)> + Send>>;
+
+/// By what right a viewer writes notes.
+#[derive(Debug)]
+pub(super) struct NoteWriter {
+    pub(super) rates: Arc<NoteRates>,
+    pub(super) session: SessionId,
+    /// Whether the log is a recording, into which nothing is written.
+    pub(super) is_over: bool,
+}
 
 /// One viewer of the hub.
 pub struct HubViewer {
@@ -41,6 +55,7 @@ pub struct HubViewer {
     past: PastReader,
     /// The chapter that is being read from a file. It goes on where this viewer is not polled, as behind a slow socket.
     fetching: Option<JoinHandle<Fetched>>,
+    note_writer: NoteWriter,
     alarm: Alarm,
     number: u64,
     share: ViewerShare,
@@ -55,6 +70,7 @@ impl HubViewer {
         news: News,
         past: PastReader,
         share: ViewerShare,
+        note_writer: NoteWriter,
         number: u64,
     ) -> Self {
         Self {
@@ -67,6 +83,7 @@ impl HubViewer {
             news,
             past,
             fetching: None,
+            note_writer,
             alarm: Alarm::default(),
             number,
             share,
@@ -79,11 +96,8 @@ impl HubViewer {
             verb,
             argument,
         } = command;
-        let busy = |error: &str| CommandDone {
-            command,
-            error: Some(error.to_owned()),
-        };
-        if self.answers.len() + self.done.len() >= OPEN_COMMANDS {
+        let busy = |error: &str| CommandDone::of(command, Some(error.to_owned()));
+        if self.is_busy() {
             self.reader
                 .tell(busy("too many commands wait for an answer; try again"));
             return;
@@ -101,9 +115,53 @@ impl HubViewer {
                     Ok(seq) => (seq, None),
                     Err(error) => (None, Some(error)),
                 };
-                (seq, CommandDone { command, error })
+                (seq, CommandDone::of(command, error))
             })),
             Err(_) => self.reader.tell(busy("watchscope is busy; try again")),
+        }
+    }
+
+    /// Whether as many commands wait for their answer as may.
+    fn is_busy(&self) -> bool {
+        self.answers.len() + self.done.len() >= OPEN_COMMANDS
+    }
+
+    /// Writes a person's note, or says at once why not.
+    fn write_note(&mut self, asked: WriteNote) {
+        let command = asked.command;
+        let note = match self.allowed(asked) {
+            Ok(note) => note,
+            Err(refused) => {
+                let done = CommandDone::of_note(command, Some(refused));
+                self.reader.tell(done);
+                return;
+            }
+        };
+        let log = self.log.clone();
+        self.answers.push(Box::pin(async move {
+            let written = log.write_note(note).await;
+            (written.ok(), CommandDone::of_note(command, written.err()))
+        }));
+    }
+
+    /// The note that is to be written, if this viewer may write it now.
+    fn allowed(&self, asked: WriteNote) -> Result<Note, NoteRefusal> {
+        let NoteWriter {
+            rates,
+            session,
+            is_over,
+        } = &self.note_writer;
+        if *is_over {
+            return Err(NoteRefusal::NotKept);
+        }
+        let note = checked(asked)?;
+        if self.is_busy() {
+            return Err(NoteRefusal::Busy);
+        }
+        if rates.allow(*session) {
+            Ok(note)
+        } else {
+            Err(NoteRefusal::TooOften)
         }
     }
 
@@ -151,8 +209,12 @@ impl Viewer for HubViewer {
         self.share.update(self.reader.served());
         match taken {
             Ok(None) => Ok(()),
-            Ok(Some(command)) => {
+            Ok(Some(Asked::Command(command))) => {
                 self.run(command);
+                Ok(())
+            }
+            Ok(Some(Asked::Note(note))) => {
+                self.write_note(note);
                 Ok(())
             }
             Err(refusal) => Err(Close {

@@ -8,7 +8,11 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
 use watchscope_journal::CompareRequest;
 use watchscope_log::{Catalogue, Ring, Sealer};
-use watchscope_model::{EpochId, Inside, Layers, LogId, Seq, State, Time};
+use watchscope_model::event::Note;
+use watchscope_model::vocabulary::NoteRefusal;
+use watchscope_model::{
+    EpochId, Inside, KeptNote, Layers, LogId, NoteKey, Notes, Seq, State, Time, WatchName,
+};
 
 use super::batch::Batch;
 use super::bodies::{Bodies, BodyLookup, KeptBody};
@@ -109,6 +113,7 @@ impl LogHandle {
             ids: Ids::default(),
             ring: Mutex::new(ring),
             bodies: Mutex::new(Bodies::new(body_bytes)),
+            notes: Mutex::default(),
             progress: watch::Sender::default(),
             snapshot_wanted: Notify::new(),
             restored: watch::Sender::default(),
@@ -127,6 +132,7 @@ impl LogHandle {
             ids: Ids::default(),
             ring: Mutex::new(ring),
             bodies: Mutex::new(Bodies::new(0)),
+            notes: Mutex::default(),
             progress: watch::Sender::new(Progress {
                 version: 0,
                 is_closed: true,
@@ -204,6 +210,42 @@ impl LogHandle {
         let (done, over) = oneshot::channel();
         self.put(Input::WhenCompared(asked, done)).await?;
         over.await.map_err(|_| LogClosed)
+    }
+
+    /// Has a person's note written. Returns the place of its record, or why it was not taken.
+    ///
+    /// # Errors
+    /// Why the log does not take it; [`NoteRefusal::NotKept`] after [`LogHandle::close`].
+    pub async fn write_note(&self, note: Note) -> Result<Seq, NoteRefusal> {
+        let (reply, written) = oneshot::channel();
+        let asked = self.put(Input::Note(Box::new(note), reply)).await;
+        asked.map_err(|_| NoteRefusal::NotKept)?;
+        written.await.unwrap_or(Err(NoteRefusal::NotKept))
+    }
+
+    /// Looks at the notes of persons that can be read, of all runs that are kept.
+    pub(crate) fn with_notes<T>(&self, look: impl FnOnce(&Notes) -> T) -> T {
+        let first = lock(&self.shared.ring).first();
+        look(lock(&self.shared.notes).notes(&self.shared.epoch, first))
+    }
+
+    /// From now on a history keeps the notes of persons, also where the ring drops their records.
+    pub(crate) fn keep_notes(&self) {
+        lock(&self.shared.notes).set_kept();
+    }
+
+    /// Takes in notes of persons and names of watches that the files of a history hold.
+    pub(crate) fn learn_notes(
+        &self,
+        notes: impl IntoIterator<Item = KeptNote>,
+        watches: impl IntoIterator<Item = WatchName>,
+    ) {
+        lock(&self.shared.notes).learn(notes, watches);
+    }
+
+    /// Lets notes go that no file holds any more.
+    pub(crate) fn forget_notes(&self, keys: &[NoteKey]) {
+        lock(&self.shared.notes).forget(keys);
     }
 
     /// What the writer has counted, and what stands; `None` after [`LogHandle::close`].

@@ -13,6 +13,7 @@ mod clock;
 mod frames;
 mod handle;
 mod ids;
+mod notes;
 mod reader;
 mod shared;
 mod sink;

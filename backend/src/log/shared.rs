@@ -9,6 +9,7 @@ use watchscope_model::{EpochId, LogId};
 use super::bodies::Bodies;
 use super::clock::Clock;
 use super::ids::Ids;
+use super::notes::NoteBook;
 
 /// What the writer and the readers share. Each lock is held for the time of a look-up or a push, never across an await.
 pub(super) struct Shared {
@@ -18,6 +19,7 @@ pub(super) struct Shared {
     pub(super) ids: Ids,
     pub(super) ring: Mutex<Ring>,
     pub(super) bodies: Mutex<Bodies>,
+    pub(super) notes: Mutex<NoteBook>,
     pub(super) progress: watch::Sender<Progress>,
     pub(super) snapshot_wanted: Notify,
     /// How often the cluster was found to have a history other than the one its watches go by (F33).

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use watchscope_diagnosis::audit::Read;
 use watchscope_journal::Sink;
 use watchscope_log::{Sealed, Sealer};
-use watchscope_model::{InsideRecord, Record, State, Time};
+use watchscope_model::{Event, InsideRecord, Record, State, Time};
 
 use super::shared::{Shared, lock};
 use crate::metrics::{Exposition, Tally, standing};
@@ -115,6 +115,10 @@ impl Sink for LogSink {
         };
         lock(&self.shared.bodies).record(record.seq, &record.event, bytes, overhead);
         self.tally.observe(&record);
+        if matches!(record.event, Event::Note(_)) {
+            let Shared { log, epoch, .. } = &*self.shared;
+            lock(&self.shared.notes).record(log, epoch, &record);
+        }
         let sealed = self.sealer.take(&record, after);
         self.publish(sealed);
     }

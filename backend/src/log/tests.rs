@@ -73,13 +73,7 @@ fn open_with(clock: Arc<TestClock>, ring_bytes: u64, body_bytes: u64) -> LogHand
 }
 
 pub(crate) fn note(text: &str) -> Event {
-    Note {
-        author: Author::Story,
-        text: text.to_owned(),
-        watch: None,
-        over: None,
-    }
-    .into()
+    Note::new(Author::Story, text.to_owned()).into()
 }
 
 fn modified(name: &str) -> Event {

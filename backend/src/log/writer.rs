@@ -17,6 +17,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
 use watchscope_journal::{CompareRequest, Journal};
 use watchscope_log::Sealer;
+use watchscope_model::event::Note;
+use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::{Event, Inside, Seq, Time};
 
 use super::batch::Batch;
@@ -46,6 +48,8 @@ pub(super) enum Input {
     Compare(CompareRequest, oneshot::Sender<bool>),
     /// Say when nothing more comes of such a comparison, and behind which record.
     WhenCompared(CompareRequest, oneshot::Sender<Seq>),
+    /// Write a person's note, and say where it stands or why it was not taken.
+    Note(Box<Note>, oneshot::Sender<Result<Seq, NoteRefusal>>),
     /// Say what was counted, and what stands.
     Measure(oneshot::Sender<Exposition>),
     /// Take what is queued, then end.
@@ -151,6 +155,9 @@ impl Writer {
             Input::Compare(asked, is_there) => {
                 let _ = is_there.send(self.journal.compare(&asked, now));
             }
+            Input::Note(note, reply) => {
+                let _ = reply.send(self.write_note(*note, now));
+            }
             Input::WhenCompared(asked, done) => self.comparing.push((asked, done)),
             Input::Measure(reply) => {
                 drop(reply.send(self.sink.measure(now, self.journal.state())));
@@ -169,6 +176,17 @@ impl Writer {
                 self.sink.take_body(body, std::mem::take(&mut overhead));
             }
             self.journal.append(event, now, &mut self.sink);
+        }
+    }
+
+    /// Writes a person's note if the log takes it.
+    fn write_note(&mut self, note: Note, now: Time) -> Result<Seq, NoteRefusal> {
+        let first = lock(&self.shared.ring).first();
+        let (state, epoch) = (self.journal.state(), &self.shared.epoch);
+        let refused = lock(&self.shared.notes).refusal(&note, state, epoch, first);
+        match refused {
+            Some(refused) => Err(refused),
+            None => Ok(self.journal.append(note.into(), now, &mut self.sink)),
         }
     }
 

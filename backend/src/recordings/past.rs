@@ -5,9 +5,9 @@ use std::{fmt, io};
 
 use bytes::Bytes;
 use watchscope_log::Fetched;
-use watchscope_model::{EpochId, Seq};
+use watchscope_model::{EpochId, LogId, Notes, Seq};
 use watchscope_recording::ChapterEntry;
-use watchscope_replay::{FetchBody, FetchChapter, holding};
+use watchscope_replay::{FetchBody, FetchChapter, FetchNotes, holding};
 
 use super::open_file::{OpenError, OpenFile};
 
@@ -21,6 +21,11 @@ pub trait Past: fmt::Debug + Send + Sync {
     /// # Errors
     /// Why it cannot be read, in a sentence.
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String>;
+
+    /// The notes of persons, of all runs; none where the log itself knows them. What cannot be read is left out.
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
 }
 
 /// The body of a record, if a file has it.
@@ -32,6 +37,16 @@ pub(crate) fn body_in(
     let mut machine = FetchBody::new(&name_of(file.path()), [entry], seq);
     let read = file.run(|input| machine.step(input));
     read.unwrap_or_else(|error| Err(unread(&error)))
+}
+
+/// The notes of persons of a log that a file has. What cannot be read is left out.
+pub(crate) fn notes_in(file: &OpenFile, log: LogId) -> Notes {
+    let mut machine = FetchNotes::new(log, file.contents());
+    let read = file.run(|input| machine.step(input));
+    read.unwrap_or_else(|error| {
+        unread(&error);
+        Notes::default()
+    })
 }
 
 /// The same of a file that is opened for it. One that is gone has none.

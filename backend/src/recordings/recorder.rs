@@ -8,7 +8,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
-use watchscope_model::{EpochId, LogId, Seq};
+use watchscope_model::{EpochId, KeptNote, LogId, Seq};
 use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Contents, FileBlock, WriteError, Writer};
 
@@ -261,6 +261,13 @@ impl Recorder {
             self.bodies_bytes += self.written - before;
         }
         Ok(())
+    }
+
+    /// Writes notes of persons whose records are not in the file, and has them on the disk.
+    pub(crate) fn put_notes(&mut self, notes: &[KeptNote]) -> Result<(), RecordError> {
+        let bytes = self.writer.notes(notes);
+        self.put(bytes)?;
+        self.sync()
     }
 
     /// Has all that was written on the disk.

@@ -39,6 +39,8 @@ pub const FAILURE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Cookies of other instances that a browser keeps when it enters a session here.
 pub const MAX_OTHER_COOKIES: usize = 8;
+/// The session of whoever sends the token file's bearer.
+const BEARER: u64 = 0;
 const COOKIE_PREFIX: &str = "watchscope_";
 
 /// The sessions of this process; a cheap handle.
@@ -153,7 +155,10 @@ impl Sessions {
             book.sessions.pop_front();
         }
         let token = Secret::random();
+        book.last_number += 1;
+        let number = book.last_number;
         book.sessions.push_back(Session {
+            number,
             token: token.clone(),
             scheme,
         });
@@ -181,8 +186,9 @@ impl Sessions {
             }
         }
         let session = book.sessions.remove(found?)?;
+        let number = session.number;
         book.sessions.push_back(session);
-        Some(self.grant())
+        Some(self.grant(number))
     }
 
     /// The grant of a script that sends what the token file holds.
@@ -200,7 +206,7 @@ impl Sessions {
             return Err(CredentialError::TooManyFailures);
         }
         if token.is_some_and(|token| token.equals(guess)) {
-            Ok(self.grant())
+            Ok(self.grant(BEARER))
         } else {
             book.bearer_failures.note(now);
             Err(CredentialError::Wrong)
@@ -218,8 +224,9 @@ impl Sessions {
     }
 
     /// A grant as of now. Called with the book locked, so that no revocation falls between check and grant.
-    fn grant(&self) -> Grant {
+    fn grant(&self, session: u64) -> Grant {
         Grant {
+            session,
             revocations: self.shared.revocations.subscribe(),
         }
     }
@@ -246,10 +253,17 @@ pub enum CredentialError {
 /// The right to see the log, until revoked.
 #[derive(Clone, Debug)]
 pub struct Grant {
+    session: u64,
     revocations: watch::Receiver<u64>,
 }
 
 impl Grant {
+    /// The number of the session: no other one of this process has it. All who send the token file's bearer are one.
+    #[must_use]
+    pub fn session(&self) -> u64 {
+        self.session
+    }
+
     /// Returns when the grant ends: on revocation, or when the process gives up its sessions.
     pub async fn revoked(mut self) {
         let _ = self.revocations.changed().await;
@@ -268,12 +282,15 @@ struct Book {
     secrets: VecDeque<OneTime>,
     /// Least recently used first.
     sessions: VecDeque<Session>,
+    /// The number of the session that was entered last.
+    last_number: u64,
     exchange_failures: Failures,
     bearer_failures: Failures,
 }
 
 #[derive(Debug)]
 struct Session {
+    number: u64,
     token: Secret,
     /// Of the page that entered it.
     scheme: Scheme,

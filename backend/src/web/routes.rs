@@ -24,12 +24,14 @@ use super::refusals::{Refusal, Refusals, Refused};
 use super::server::Connection;
 use super::upgrade::Upgrade;
 use super::{headers, page, socket as viewer_socket};
-use crate::hub::api::{Hub, JsonLines, ObjectError};
+use crate::hub::api::{Hub, JsonLines, NotesForm, ObjectError, SessionId};
 use crate::origin::Scheme;
 use crate::session::Grant;
 
 /// Sockets that may be open without having said hello; the next one is told to come again.
 pub const MAX_OPENING_SOCKETS: usize = 256;
+/// What a recording holds in its block `N`.
+const BLOCK: HeaderValue = HeaderValue::from_static("application/octet-stream");
 /// JSON lines: what `-o jsonl` writes.
 const JSON_LINES: HeaderValue = HeaderValue::from_static("application/jsonl; charset=utf-8");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -62,6 +64,7 @@ pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
         )
         .route("/api/records", get(records::<H>))
         .route("/api/state", get(state::<H>))
+        .route("/api/notes", get(notes::<H>))
         .route("/api/objects/{position}", get(object::<H>))
         .merge(
             page::router(page_source).layer(middleware::from_fn_with_state(
@@ -252,6 +255,21 @@ async fn state<H: Hub>(
     }
 }
 
+async fn notes<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    Extension(_): Extension<Grant>,
+    uri: Uri,
+) -> Response {
+    let (form, content_type) = match only_parameter(&uri, "form") {
+        Ok(None) => (NotesForm::Lines, JSON_LINES),
+        Ok(Some("block")) => (NotesForm::Block, BLOCK),
+        Ok(Some(_)) => return (StatusCode::BAD_REQUEST, "form: there is block\n").into_response(),
+        Err(refused) => return refused,
+    };
+    let notes = web.hub.notes(form).await;
+    ([(CONTENT_TYPE, content_type)], notes).into_response()
+}
+
 async fn object<H: Hub>(
     State(web): State<Arc<Web<H>>>,
     Extension(_): Extension<Grant>,
@@ -294,7 +312,7 @@ async fn socket<H: Hub>(
     let Ok(opening) = Arc::clone(&web.opening).try_acquire_owned() else {
         return web.refuse(Refusal::TooManyUpgrades, &http::Method::GET, &uri, &headers);
     };
-    let viewer = web.hub.viewer();
+    let viewer = web.hub.viewer(SessionId(grant.session()));
     upgrade.answer(viewer_socket::config(), move |socket| {
         viewer_socket::run(socket, viewer, grant.revoked(), opening)
     })

@@ -50,12 +50,7 @@ fn large_log(seed: u64, chance: &mut Chance) -> Log {
     let mut log = Log::new("a");
     for record in random_log(seed, 220).records {
         if chance.one_in(4) {
-            let note = Note {
-                author: Author::Story,
-                text: "n".repeat(chance.below(100_000) as usize),
-                watch: None,
-                over: None,
-            };
+            let note = Note::new(Author::Story, "n".repeat(chance.below(100_000) as usize));
             log.push_at(record.at, note);
         }
         log.push_at(record.at, record.event);

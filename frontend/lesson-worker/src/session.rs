@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use watchscope_log::{Fetched, Reader, Refusal, Step};
+use watchscope_log::{Asked, Fetched, Reader, Refusal, Step};
+use watchscope_model::vocabulary::NoteRefusal;
+use watchscope_model::wire::CommandDone;
 use watchscope_model::{Entry, Time};
 use watchscope_scenarios::lessons::{self, Lesson, Run, Stage};
 use watchscope_simulator::{ClientGo, Version};
@@ -95,8 +97,15 @@ impl Session {
         let Some(reader) = &mut self.reader else {
             return Ok(());
         };
-        // The controls say what the server's commands say elsewhere.
-        reader.receive(message, self.stage.ring(), now).map(|_| ())
+        let asked = reader.receive(message, self.stage.ring(), now)?;
+        // The controls say what the server's commands say elsewhere. A lesson's log is gone with its page.
+        if let Some(Asked::Note(note)) = asked {
+            reader.tell(CommandDone::of_note(
+                note.command,
+                Some(NoteRefusal::NotKept),
+            ));
+        }
+        Ok(())
     }
 
     /// The next message for the reader, if there is one.

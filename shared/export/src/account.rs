@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use watchscope_model::codec::DecodeError;
-use watchscope_model::event::{Finding, ListComplete};
+use watchscope_model::event::{Finding, ListComplete, Note};
 use watchscope_model::row::Attributed;
-use watchscope_model::vocabulary::{AuditOutcome, Certainty, LossPlace, Severity, Standing};
-use watchscope_model::{Entry, Event, Record, Seq, State, Text, Time};
+use watchscope_model::vocabulary::{
+    AuditOutcome, Author, Certainty, LossPlace, Severity, Standing,
+};
+use watchscope_model::{Entry, Event, Notes, Record, Seq, State, Text, Time};
 use watchscope_timeline::format::{clock_ms, duration};
 use watchscope_timeline::words::event_words;
 
@@ -58,9 +60,10 @@ impl Found {
 pub(crate) struct Told {
     at: Time,
     run: usize,
-    seq: Seq,
     place: String,
     words: String,
+    /// The seq of its record; of a note from another run also the epoch.
+    record: String,
 }
 
 /// The lines of the timeline: at most [`MOST_ROWS`] are held, the others are counted.
@@ -118,7 +121,8 @@ pub(crate) struct Line<'a> {
     pub(crate) at: Time,
     pub(crate) place: &'a str,
     pub(crate) words: String,
-    pub(crate) seq: Option<Seq>,
+    /// The seq of its record; of a note from another run also the epoch; absent between two runs.
+    pub(crate) record: Option<&'a str>,
 }
 
 impl Account {
@@ -172,6 +176,7 @@ impl Account {
                 }
             })?;
         }
+        told.note(&taken.all_notes()?, taken, &runs);
         Ok(Self {
             found,
             told,
@@ -204,7 +209,7 @@ impl Account {
                     at: told.at,
                     place: &told.place,
                     words: told.words.clone(),
-                    seq: Some(told.seq),
+                    record: Some(&told.record),
                 });
             }
             if let Some((next, _)) = self.runs.get(place + 1) {
@@ -216,7 +221,7 @@ impl Account {
                         clock_ms(*next),
                         duration(next.micros_since(*end))
                     ),
-                    seq: None,
+                    record: None,
                 });
             }
         }
@@ -270,11 +275,11 @@ fn is_told(event: &Event, before: &State) -> bool {
         // What is left out on purpose is said at the top.
         Event::Loss(loss) => loss.place != LossPlace::Withheld,
         Event::Audit(audit) => audit.outcome() == AuditOutcome::Differs,
-        Event::Gap(_)
-        | Event::StreamError(_)
-        | Event::Verdict(_)
-        | Event::Note(_)
-        | Event::ConnectionGoaway(_) => true,
+        Event::Gap(_) | Event::StreamError(_) | Event::Verdict(_) | Event::ConnectionGoaway(_) => {
+            true
+        }
+        // Those of persons stand where the time is that they are about.
+        Event::Note(note) => note.author != Author::Person,
         _ => false,
     }
 }
@@ -287,10 +292,45 @@ impl Lines {
             self.held.push(Told {
                 at: record.at,
                 run,
-                seq: record.seq,
+                record: record.seq.to_string(),
                 place: watch.map_or_else(String::new, ToString::to_string),
                 words: event_words(&record.event),
             });
         }
+    }
+}
+
+impl Lines {
+    /// Adds the notes of persons as they stand, each with its number in the range, where the time begins that it is about.
+    fn note(&mut self, notes: &Notes, taken: &Taken, runs: &[(Time, Time)]) {
+        let standing = notes.in_range(taken.from, taken.to);
+        self.count += standing.len();
+        for (number, note) in (1..).zip(standing) {
+            let at = note.from.max(taken.from);
+            let run = runs.iter().rposition(|(begin, _)| *begin <= at);
+            let run = run.unwrap_or(0);
+            let key = note.last;
+            let is_own = taken.runs.get(run).is_some_and(|of| of.epoch == key.epoch);
+            let words = Note {
+                replaces: None,
+                ..note.note.clone()
+            };
+            self.held.push(Told {
+                at,
+                run,
+                place: note
+                    .note
+                    .watch
+                    .as_ref()
+                    .map_or_else(String::new, ToString::to_string),
+                words: format!("({number}) {}", event_words(&words.into())),
+                record: match is_own {
+                    true => key.seq.to_string(),
+                    false => format!("{}.{}", key.epoch, key.seq),
+                },
+            });
+        }
+        self.held.sort_by_key(|line| (line.run, line.at));
+        self.held.truncate(MOST_ROWS);
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use watchscope_model::codec::DecodeError;
-use watchscope_model::{Entry, Event, Object, ResourceVersion};
+use watchscope_model::{Entry, Event, KeptNote, Object, Record, ResourceVersion};
 use watchscope_timeline::words::{event_words, inside_words};
 
 use crate::taken::Taken;
@@ -24,7 +24,8 @@ const COLUMNS: [&str; 12] = [
     "words",
 ];
 
-/// A line of names, then one for each record. A cell that a spreadsheet would compute begins with an apostrophe.
+/// A line of names, then one for each record, then one for each note of a person about the range whose record lies
+/// elsewhere. A cell that a spreadsheet would compute begins with an apostrophe.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -39,6 +40,14 @@ pub fn csv(taken: &Taken) -> Result<Vec<u8>, DecodeError> {
     put(COLUMNS.map(Cow::Borrowed));
     for run in &taken.runs {
         run.read(|entry, _| put(cells(run.epoch.as_str(), entry)))?;
+    }
+    for KeptNote { key, at, note } in &taken.notes {
+        let record = Record {
+            seq: key.seq,
+            at: *at,
+            event: note.clone().into(),
+        };
+        put(cells(key.epoch.as_str(), &Entry::Record(record)));
     }
     Ok(out.into_inner().unwrap_or_default())
 }
@@ -83,6 +92,7 @@ fn object_of(event: &Event) -> Option<&Object> {
         Event::Change(change) => Some(&change.object),
         Event::Verdict(verdict) => Some(&verdict.object),
         Event::Audit(audit) => audit.object.as_deref(),
+        Event::Note(note) => note.object.as_deref(),
         _ => None,
     }
 }

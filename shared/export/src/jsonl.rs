@@ -6,7 +6,8 @@ use watchscope_model::json::{LogLine, push_line};
 
 use crate::taken::{Taken, TakenRun};
 
-/// All records; each run begins with a `log` line of its own.
+/// All records; each run begins with a `log` line of its own. Behind them stand notes of persons about the range whose
+/// records lie elsewhere, with their log and epoch.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -15,6 +16,9 @@ pub fn jsonl(taken: &Taken) -> Result<Vec<u8>, DecodeError> {
     for run in &taken.runs {
         push_line(&begins(run), &mut out);
         run.read(|entry, _| push_line(entry, &mut out))?;
+    }
+    for note in &taken.notes {
+        push_line(note, &mut out);
     }
     Ok(out)
 }

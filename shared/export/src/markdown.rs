@@ -124,8 +124,8 @@ fn timeline(out: &mut String, account: &Account) {
     };
     for line in &lines {
         let (place, words) = (escaped(line.place), escaped(&line.words));
-        let seq = line.seq.map_or_else(String::new, |seq| seq.to_string());
-        row(out, line.at, [&place, &words, &seq]);
+        let record = escaped(line.record.unwrap_or_default());
+        row(out, line.at, [&place, &words, &record]);
     }
     more(out, account.told.count);
 }

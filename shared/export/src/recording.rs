@@ -33,6 +33,7 @@ pub fn recording(
     }
     match file {
         Some((mut writer, mut bytes)) => {
+            bytes.extend(writer.notes(&taken.notes)?);
             bytes.extend(writer.finish()?);
             Ok(bytes)
         }

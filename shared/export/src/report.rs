@@ -311,15 +311,13 @@ fn timeline(out: &mut String, account: &Account) {
             put!(out, "<tr class=\"day\"><th colspan=\"4\">{date}</th></tr>");
             day = Some(date);
         }
-        let seq = line
-            .seq
-            .map_or_else(|| "seam".to_owned(), |seq| number(seq.0));
         put!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"seq\">{seq}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"seq\">{}</td></tr>",
             clock_ms(line.at),
             escaped(line.place),
-            escaped(&line.words)
+            escaped(&line.words),
+            escaped(line.record.unwrap_or("seam"))
         );
     }
     put!(out, "</tbody>\n</table>");

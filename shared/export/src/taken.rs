@@ -6,8 +6,11 @@ use watchscope_hiding::{Hider, Known, Parts, Seed};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
 use watchscope_model::event::Finding;
-use watchscope_model::{Entry, EpochId, Event, LogId, Record, Seq, State, Time, WatchName};
-use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch};
+use watchscope_model::rewrite::Rewrite as _;
+use watchscope_model::{
+    Entry, EpochId, Event, KeptNote, LogId, Notes, Record, Seq, State, Time, WatchName,
+};
+use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch, outside};
 use watchscope_timeline::picture;
 
 /// What all forms of an export say of it.
@@ -28,6 +31,8 @@ pub struct Taken {
     pub to: Time,
     /// The runs that have a record of it, in their order; never empty.
     pub(crate) runs: Vec<TakenRun>,
+    /// Notes of persons about it whose records are in none of the runs, in the order of their records' times.
+    pub(crate) notes: Vec<KeptNote>,
 }
 
 /// What an export has of one run of the log's writer.
@@ -43,7 +48,47 @@ impl Taken {
     #[must_use]
     pub fn new(from: Time, to: Time, runs: Vec<ExcerptRun>) -> Option<Self> {
         let runs: Vec<TakenRun> = runs.into_iter().map(TakenRun::of).collect();
-        (!runs.is_empty()).then_some(Self { from, to, runs })
+        (!runs.is_empty()).then_some(Self {
+            from,
+            to,
+            runs,
+            notes: Vec::new(),
+        })
+    }
+
+    /// The same with the notes of persons of the whole log: those about the range are taken, wherever their records lie.
+    #[must_use]
+    pub fn with_notes(self, notes: &Notes) -> Self {
+        let about = notes.records_about(self.from, self.to);
+        let kept: Vec<_> = self
+            .runs
+            .iter()
+            .map(|run| {
+                let chapters = run.run.chapters.iter();
+                let kept = chapters.flat_map(|chapter| &chapter.kept);
+                (run.epoch.clone(), kept.copied().collect())
+            })
+            .collect();
+        Self {
+            notes: outside(about.into_iter().cloned().collect(), &kept),
+            ..self
+        }
+    }
+
+    /// All notes of persons that it has, those in its records too.
+    pub(crate) fn all_notes(&self) -> Result<Notes, DecodeError> {
+        let mut notes = Notes::default();
+        for note in &self.notes {
+            notes.insert(note.clone());
+        }
+        for run in &self.runs {
+            run.read(|entry, _| {
+                if let Entry::Record(record) = entry {
+                    notes.record(&run.log, &run.epoch, record);
+                }
+            })?;
+        }
+        Ok(notes)
     }
 
     /// The same of some watches alone; `None` if they have no record.
@@ -51,13 +96,23 @@ impl Taken {
     /// # Errors
     /// If a frame cannot be read.
     pub fn only(self, watches: BTreeSet<WatchName>) -> Result<Option<Self>, ExcerptError> {
-        let Self { from, to, runs } = self;
+        let Self {
+            from,
+            to,
+            runs,
+            mut notes,
+        } = self;
+        // As of the records: what is on no watch stays.
+        notes.retain(|note| {
+            let watch = note.note.watch.as_ref();
+            watch.is_none_or(|watch| watches.contains(watch))
+        });
         let lanes = Lanes::Only {
             watches,
             clients: BTreeSet::new(),
         };
         let kept = again(runs, Stretch::Times { from, to }, lanes, None)?;
-        Ok(Self::new(from, to, kept))
+        Ok(Self::new(from, to, kept).map(|taken| Self { notes, ..taken }))
     }
 
     /// The same with parts of it hidden, and what hides the same names in words that stand beside it.
@@ -65,7 +120,12 @@ impl Taken {
     /// # Errors
     /// If a frame cannot be read.
     pub fn hiding(self, parts: Parts, seed: Seed) -> Result<(Self, Hider), ExcerptError> {
-        let Self { from, to, runs } = self;
+        let Self {
+            from,
+            to,
+            runs,
+            mut notes,
+        } = self;
         let mut known = Known::default();
         let chapters = runs.iter().flat_map(|run| &run.run.chapters);
         for (place, chapter) in chapters.enumerate() {
@@ -74,13 +134,21 @@ impl Taken {
             let read = known.chapter(&chapter.head, segments);
             read.map_err(|error| ExcerptError::Frame { number, error })?;
         }
-        let hider = Hider::new(known, parts, seed);
+        for note in &mut notes {
+            note.note.rewrite(&mut known);
+        }
+        let mut hider = Hider::new(known, parts, seed);
+        for note in &mut notes {
+            note.key.rewrite(&mut hider);
+            note.note.rewrite(&mut hider);
+        }
         let kept = again(runs, Stretch::Times { from, to }, Lanes::All, Some(&hider))?;
         Ok((
             Self {
                 from,
                 to,
                 runs: kept.into_iter().map(TakenRun::of).collect(),
+                notes,
             },
             hider,
         ))

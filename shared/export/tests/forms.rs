@@ -13,7 +13,7 @@ use insta::assert_snapshot;
 use watchscope_export::{Says, Size, Taken, csv, jsonl, markdown, recording, svg};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::{Author, Cause, Severity, Standing};
-use watchscope_model::{Time, WatchName};
+use watchscope_model::{KeptNote, NoteKey, Notes, Seq, Time, WatchName};
 use watchscope_recording::{Excerpt, Lanes, Stretch};
 use watchscope_timeline::Theme;
 
@@ -73,10 +73,11 @@ fn night() -> (Log, Log) {
     second.push(
         70.0,
         Note {
-            author: Author::Story,
-            text: "A | `name` <script>alert(1)</script> [x](https://y) @all".to_owned(),
             watch: Some(WatchName::from("shop/pods")),
-            over: None,
+            ..Note::new(
+                Author::Story,
+                "A | `name` <script>alert(1)</script> [x](https://y) @all".to_owned(),
+            )
         },
     );
     (first, second)
@@ -105,12 +106,7 @@ fn a_cell_that_a_spreadsheet_would_compute_is_text() {
     let mut log = Log::steady("a", 0.0, 1);
     log.push(
         2.0,
-        Note {
-            author: Author::Story,
-            text: "=HYPERLINK(\"https://x\",\"y\")".to_owned(),
-            watch: None,
-            over: None,
-        },
+        Note::new(Author::Story, "=HYPERLINK(\"https://x\",\"y\")".to_owned()),
     );
     let table = csv(&taken(&[&log], at(0.0), at(9.0))).unwrap();
     let table = String::from_utf8(table).unwrap();
@@ -207,4 +203,74 @@ fn of_some_lanes_only_their_records_are_taken() {
         "it is left out on purpose"
     );
     assert!(table.contains(&format!(",{one},")) && !table.contains(&format!(",{other},")));
+}
+
+#[test]
+fn notes_about_the_range_are_told_from_wherever_they_were_written() {
+    let (first, second) = night();
+    let place = |epoch: &str, seq: u64| NoteKey {
+        log: "log".into(),
+        epoch: epoch.into(),
+        seq: Seq(seq),
+    };
+    let kept = |seq: u64, note: Note| KeptNote {
+        key: place("c", seq),
+        at: at(5_000.0),
+        note,
+    };
+    let said = |text: &str| Note::new(Author::Person, text.to_owned());
+    let mut notes = Notes::default();
+    for note in [
+        kept(
+            3,
+            Note {
+                watch: Some(WatchName::from("shop/pods")),
+                from: Some(at(10.5)),
+                to: Some(at(12.5)),
+                ..said(
+                    "Here <script>alert(1)</script> it | broke \u{202e}\u{1b}[2J\nSee the ticket.",
+                )
+            },
+        ),
+        kept(
+            4,
+            Note {
+                from: Some(at(11.0)),
+                ..said("withdrawn")
+            },
+        ),
+        kept(
+            5,
+            Note {
+                replaces: Some(place("c", 4)),
+                ..said("")
+            },
+        ),
+        kept(
+            6,
+            Note {
+                from: Some(at(900.0)),
+                ..said("Of another time.")
+            },
+        ),
+    ] {
+        notes.insert(note);
+    }
+    let taken = taken(&[&first, &second], at(0.0), at(90.0)).with_notes(&notes);
+    let text = markdown(&taken, &SAYS).unwrap();
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("Note")).collect();
+    assert_snapshot!(told.join("\n"), @r"| 09:31:10.500 | shop/pods | (1) Note: Here &lt;script&gt;alert(1)&lt;/script&gt; it \| broke   \[2J See the ticket. (about 2026-11-19 09:31:10.500 to 2026-11-19 09:31:12.500 UTC) | c.3 |");
+    let lines = String::from_utf8(jsonl(&taken).unwrap()).unwrap();
+    let outside: Vec<&str> = lines
+        .lines()
+        .filter(|line| line.contains(r#""author":"person""#))
+        .collect();
+    assert_snapshot!(outside.join("\n"), @r#"{"type":"note","log":"log","epoch":"c","seq":3,"at":"2026-11-19T10:54:20.000000Z","author":"person","text":"Here <script>alert(1)</script> it | broke \u202e\u001b[2J\nSee the ticket.","watch":"shop/pods","from":"2026-11-19T09:31:10.500000Z","to":"2026-11-19T09:31:12.500000Z"}"#);
+    let table = String::from_utf8(csv(&taken).unwrap()).unwrap();
+    assert!(
+        table.contains("c,3,") && !table.contains("Of another time"),
+        "{table}"
+    );
+    let file = recording(&taken, <[u8]>::to_vec).unwrap();
+    assert!(!file.is_empty());
 }

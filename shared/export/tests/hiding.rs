@@ -190,10 +190,14 @@ fn log() -> Log {
     log.push(
         4.0,
         Note {
-            author: Author::Person,
-            text: "okapi in quagga lost its node dingo".into(),
             watch: Some(pods.clone()),
-            over: None,
+            object: Some(object(Some("quagga"), "lemur-dingo")),
+            replaces: Some(NoteKey {
+                log: "log".into(),
+                epoch: "a".into(),
+                seq: Seq(1),
+            }),
+            ..Note::new(Author::Person, "okapi in quagga lost its node dingo".into())
         },
     );
     log.push(

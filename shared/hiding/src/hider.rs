@@ -57,12 +57,6 @@ impl Hider {
         self.parts
     }
 
-    /// The name of the log, which is made of the cluster's.
-    #[must_use]
-    pub fn log(&self, log: &LogId) -> LogId {
-        LogId(self.names.name(log.as_str()).into())
-    }
-
     /// A person's words with known names replaced.
     #[must_use]
     pub fn said(&self, text: &str) -> String {
@@ -153,6 +147,10 @@ impl Rewriter for Hider {
         );
         self.owners.insert(owner.clone(), new.clone());
         Some(new)
+    }
+
+    fn log(&mut self, log: &LogId) -> Option<LogId> {
+        changed(&self.names.name(log.as_str()), log.as_str()).map(LogId)
     }
 
     fn headers(&mut self, headers: &mut Headers) {

@@ -58,11 +58,6 @@ impl Default for Known {
 }
 
 impl Known {
-    /// Takes in the name of the log, which is made of the cluster's.
-    fn log(&mut self, log: &LogId) {
-        self.name(HiddenPart::Cluster, log.as_str());
-    }
-
     /// Takes in a chapter: a head frame, and segment frames.
     ///
     /// # Errors
@@ -74,7 +69,7 @@ impl Known {
     ) -> Result<(), DecodeError> {
         let (mut reader, mut opening) = ChapterReader::open(head)?;
         let mut layers = reader.layers(&opening.state, &opening.layers)?;
-        self.log(&opening.log);
+        opening.log.rewrite(self);
         opening.state.rewrite(self);
         layers.rewrite(self);
         for segment in segments {
@@ -229,6 +224,12 @@ impl Rewriter for Known {
         if let Some(deployment) = deployment_of(owner) {
             self.name(HiddenPart::Names, deployment);
         }
+        None
+    }
+
+    /// It is made of the cluster's name.
+    fn log(&mut self, log: &LogId) -> Option<LogId> {
+        self.name(HiddenPart::Cluster, log.as_str());
         None
     }
 

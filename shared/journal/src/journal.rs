@@ -198,13 +198,7 @@ mod tests {
     }
 
     fn note() -> Event {
-        Note {
-            author: Author::Story,
-            text: "x".to_owned(),
-            watch: None,
-            over: None,
-        }
-        .into()
+        Note::new(Author::Story, "x".to_owned()).into()
     }
 
     fn ms(millis: u64) -> Time {

@@ -22,8 +22,8 @@ pub use catalogue::Catalogue;
 #[cfg(feature = "catalogue")]
 pub use catalogue::{FileRun, MAX_ENTRIES, MAX_RUNS};
 pub use reader::{
-    BEHIND_BYTES, BEHIND_US, Fetched, MAX_BACKFILLS, Parting, Reader, Recording, Refusal, Served,
-    Step,
+    Asked, BEHIND_BYTES, BEHIND_US, Fetched, MAX_BACKFILLS, Parting, Reader, Recording, Refusal,
+    Served, Step,
 };
 pub use ring::{Chapter, MAX_NAME_BYTES, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES};
 pub use sealer::{CHAPTER_BYTES, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealer};

@@ -318,13 +318,7 @@ mod tests {
     const START: Time = Time(1_763_715_600_000_000);
 
     fn note() -> Event {
-        Note {
-            author: Author::Story,
-            text: "x".repeat(1_000),
-            watch: None,
-            over: None,
-        }
-        .into()
+        Note::new(Author::Story, "x".repeat(1_000)).into()
     }
 
     fn filled(capacity: u64, records: u64) -> (FoldingSealer, Ring) {

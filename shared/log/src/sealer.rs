@@ -184,13 +184,7 @@ mod tests {
     }
 
     fn note(bytes: usize) -> Event {
-        Note {
-            author: Author::Story,
-            text: "x".repeat(bytes),
-            watch: None,
-            over: None,
-        }
-        .into()
+        Note::new(Author::Story, "x".repeat(bytes)).into()
     }
 
     #[test]

@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use crate::field::Headers;
+use crate::field::{Headers, struct_fields};
 use crate::id::{
-    ConnectionId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName,
+    ConnectionId, EpochId, LogId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text,
+    WatchName,
 };
 use crate::options::ListOptions;
+use crate::rewrite::classed_fields;
 use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::{
@@ -87,6 +89,20 @@ macro_rules! events {
     };
 }
 pub(crate) use events;
+
+classed_fields! {
+    /// The place of a person's note: what a later one replaces, and by which it is known.
+    #[derive(Eq, PartialOrd, Ord)]
+    struct NoteKey {
+        /// The log.
+        log "log": LogId,
+        /// The run of its writer.
+        epoch "epoch": EpochId,
+        /// The place of its record in that run.
+        seq "seq": Seq,
+    }
+}
+struct_fields!(NoteKey, Note);
 
 events! {
     /// What happened. One variant per `type` of the JSON form.
@@ -515,6 +531,14 @@ events! {
         watch "watch": Option<WatchName>,
         /// Whether a story is over with it: the cluster goes on, and nothing more is done to it.
         over "over": Option<bool>,
+        /// The object it is about.
+        object "object": Option<Arc<Object>>,
+        /// When the time it is about begins, by `at` of any epoch; absent: it is about the time of its record.
+        from "from": Option<Time>,
+        /// When that time ends; absent: it is one moment.
+        to "to": Option<Time>,
+        /// The earlier note of a person that it takes the place of.
+        replaces "replaces": Option<NoteKey>,
     }
 }
 
@@ -568,6 +592,23 @@ impl WatchStarted {
             field_selector: None,
             server: None,
             aggregated: None,
+        }
+    }
+}
+
+impl Note {
+    /// A sentence about the time of its record, and about nothing more narrow than the cluster.
+    #[must_use]
+    pub fn new(author: Author, text: String) -> Self {
+        Self {
+            author,
+            text,
+            watch: None,
+            over: None,
+            object: None,
+            from: None,
+            to: None,
+            replaces: None,
         }
     }
 }

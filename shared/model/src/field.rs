@@ -13,7 +13,8 @@ use serde::ser::SerializeMap;
 
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::id::{
-    ConnectionId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text, Uid, WatchName,
+    ConnectionId, EpochId, LogId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text,
+    Uid, WatchName,
 };
 use crate::map::Map;
 use crate::time::Time;
@@ -241,6 +242,8 @@ leaf! {
     RequestId: |value, w| w.varint(value.0), |r| Self(r.varint());
     Time: |value, w| w.time(*value), |r| r.time();
     WatchName: |value, w| w.text(Some(&value.0), 0), |r| Self(r.text());
+    LogId: |value, w| w.text(Some(&value.0), 0), |r| Self(r.text());
+    EpochId: |value, w| w.text(Some(&value.0), 0), |r| Self(r.text());
     String: |value, w| w.inline(value.as_bytes()), |r| r.inline_str().into();
     ResourceVersion: |value, w| w.version(value), |r| r.version();
     Uid: |value, w| w.uid(value), |r| r.uid();
@@ -261,6 +264,7 @@ leaf! {
     words::CachePhase: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Way: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Author: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::NoteRefusal: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::DiskTrouble: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
 }
 

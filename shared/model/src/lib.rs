@@ -26,6 +26,7 @@ pub mod inside;
 pub mod json;
 pub mod layers;
 pub mod map;
+pub mod notes;
 pub mod options;
 pub mod read;
 pub mod request;
@@ -37,7 +38,7 @@ pub mod tree;
 pub mod vocabulary;
 pub mod wire;
 
-pub use event::{Event, Record};
+pub use event::{Event, NoteKey, Record};
 pub use fold::State;
 pub use id::{
     Aside, ConnectionId, EpochId, LogId, Object, RequestId, ResourceVersion, Seq, StreamId, Text,
@@ -45,5 +46,6 @@ pub use id::{
 };
 pub use inside::{Entry, Inside, InsideRecord};
 pub use layers::Layers;
+pub use notes::{KeptNote, Notes};
 pub use row::Row;
 pub use time::Time;

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use crate::field::Headers;
 use crate::id::{
-    ConnectionId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text, Uid, WatchName,
+    ConnectionId, EpochId, LogId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text,
+    Uid, WatchName,
 };
 use crate::map::Map;
 use crate::time::Time;
@@ -72,6 +73,9 @@ pub trait Rewriter {
 
     /// The controller of an object.
     fn owner(&mut self, owner: &Owner) -> Option<Owner>;
+
+    /// The name of a log.
+    fn log(&mut self, log: &LogId) -> Option<LogId>;
 
     /// HTTP headers.
     fn headers(&mut self, headers: &mut Headers);
@@ -179,6 +183,7 @@ without_text!(
     ConnectionId,
     RequestId,
     StreamId,
+    EpochId,
     ResourceVersion,
     words::Cause,
     words::Phase,
@@ -204,6 +209,14 @@ impl Rewrite for WatchName {
     fn rewrite(&mut self, with: &mut dyn Rewriter) {
         if let Some(name) = with.watch(self) {
             *self = name;
+        }
+    }
+}
+
+impl Rewrite for LogId {
+    fn rewrite(&mut self, with: &mut dyn Rewriter) {
+        if let Some(log) = with.log(self) {
+            *self = log;
         }
     }
 }

@@ -511,6 +511,32 @@ words! {
         /// A person.
         Person = "person",
     }
+
+    /// Why a note of a person was not taken.
+    NoteRefusal {
+        /// It says nothing, and replaces no note that it would withdraw.
+        Empty = "empty",
+        /// It is longer than 4 KiB.
+        TooLong = "too-long",
+        /// Its text is no UTF-8.
+        NotText = "not-text",
+        /// No watch of the log has this name.
+        UnknownWatch = "unknown-watch",
+        /// No object has such a name: it is empty or too long.
+        BadObject = "bad-object",
+        /// Its time ends before it begins, or ends without a begin.
+        BadSpan = "bad-span",
+        /// What it is to replace is no note of a person that is kept.
+        UnknownNote = "unknown-note",
+        /// The session wrote ten notes in the last minute.
+        TooOften = "too-often",
+        /// The log holds as many notes as it may.
+        TooMany = "too-many",
+        /// Other commands of this viewer, or of all, wait for their answer.
+        Busy = "busy",
+        /// The log is over: a recording, or a process that ends.
+        NotKept = "not-kept-here",
+    }
 }
 
 impl Severity {

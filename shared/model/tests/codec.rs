@@ -18,8 +18,8 @@ use watchscope_model::chapter::{ChapterReader, ChapterWriter, decode_chapter};
 use watchscope_model::codec::FORMAT_VERSION;
 use watchscope_model::event::{
     Attribution, Bookmark, Change, Clock, ClusterConnected, ConnectionClosed, ConnectionOpened,
-    Finding, Gap, ListComplete, ListPage, Loss, Note, RequestAnswered, RequestSent, StreamEnded,
-    StreamError, StreamOpened, WatchPhase, WatchStarted, WatchStopped,
+    Finding, Gap, ListComplete, ListPage, Loss, Note, NoteKey, RequestAnswered, RequestSent,
+    StreamEnded, StreamError, StreamOpened, WatchPhase, WatchStarted, WatchStopped,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::id::Owner;
@@ -224,8 +224,14 @@ fn event() -> impl Strategy<Value = Event> {
             watch, stream: StreamId(stream), code: "F08".into(), certainty: Certainty::Likely, evidence }.into()),
         3 => finding(),
         1 => (any::<String>(), any::<Option<bool>>()).prop_map(|(text, over)| {
-            Note { author: Author::Story, text, watch: None, over }.into()
+            Note { over, ..Note::new(Author::Story, text) }.into()
         }),
+        1 => (any::<String>(), prop::option::of(watch()), prop::option::of(object()), any::<Option<i64>>(), any::<Option<i64>>(), any::<Option<u64>>())
+            .prop_map(|(text, watch, object, from, to, replaces)| Note {
+                watch, object, from: from.map(Time), to: to.map(Time),
+                replaces: replaces.map(|seq| NoteKey { log: "demo".into(), epoch: "e0".into(), seq: Seq(seq) }),
+                ..Note::new(Author::Person, text)
+            }.into()),
     ]
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use watchscope_model::Seq;
 use watchscope_model::summary::Summary;
+use watchscope_model::{KeptNote, Seq};
 
 use crate::block::BlockPlace;
 use crate::error::{Damage, DamageKind};
@@ -22,6 +22,9 @@ pub struct Contents {
     pub chapters: Vec<ChapterEntry>,
     /// Its blocks, in the order of the file. Those that could not be read are not among them.
     pub blocks: Vec<BlockPlace>,
+    /// Notes of persons whose record lies outside its chapters; at most
+    /// [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES).
+    pub notes: Vec<KeptNote>,
     /// What could not be read, as far as was looked.
     pub damaged: Vec<Damage>,
     /// Where the file was cut, if it ends inside a block.
@@ -194,14 +197,21 @@ impl Draft {
 }
 
 impl Grouped {
-    /// What they are in a file of `size` bytes.
-    pub(crate) fn contents(self, size: u64, damaged: Vec<Damage>, cut: Option<Cut>) -> Contents {
+    /// What they are in a file of `size` bytes, which has these notes.
+    pub(crate) fn contents(
+        self,
+        size: u64,
+        notes: Vec<KeptNote>,
+        damaged: Vec<Damage>,
+        cut: Option<Cut>,
+    ) -> Contents {
         let drafts = self.drafts.into_iter();
         Contents {
             size,
             files: self.files,
             chapters: drafts.filter_map(Draft::finish).collect(),
             blocks: self.blocks,
+            notes,
             damaged,
             cut,
         }

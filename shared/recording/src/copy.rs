@@ -66,6 +66,12 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
                 making.copy(number, place, Some(entry));
             }
         }
+        // Their records may lie in chapters that are not copied, or in no file any more.
+        for &place in &source.contents.blocks {
+            if place.header.tag == Tag::Notes && !is_damaged(source.contents, place) {
+                making.copy(number, place, None);
+            }
+        }
     }
     Ok(making.finish())
 }
@@ -86,13 +92,9 @@ pub fn compact(contents: &Contents, files: &[FileBlock]) -> Result<Vec<Piece>, W
         }
     }
     let mut making = Making::new();
-    let is_damaged = |place: &BlockPlace| {
-        let damaged = &contents.damaged;
-        damaged.iter().any(|damage| damage.block == place.number)
-    };
     let mut files = files.iter();
     for &place in &contents.blocks {
-        if place.header.tag == Tag::File && !is_damaged(&place) {
+        if place.header.tag == Tag::File && !is_damaged(contents, place) {
             making.file(files.next())?;
             continue;
         }
@@ -107,6 +109,12 @@ pub fn compact(contents: &Contents, files: &[FileBlock]) -> Result<Vec<Piece>, W
         }
     }
     Ok(making.finish())
+}
+
+/// Whether a block could not be read, as far as was looked.
+fn is_damaged(contents: &Contents, place: BlockPlace) -> bool {
+    let mut damaged = contents.damaged.iter();
+    damaged.any(|damage| damage.block == place.number)
 }
 
 /// A closed chapter's block, or the blocks of one that was not closed.

@@ -4,6 +4,7 @@ use thiserror::Error;
 use watchscope_hiding::{Hider, Parts};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
+use watchscope_model::rewrite::Rewrite as _;
 use watchscope_model::{EpochId, LogId};
 
 use crate::chapter::Frames;
@@ -132,16 +133,15 @@ impl Excerpt {
             return Err(ExcerptError::SeveralLogs { number });
         }
         let ended = self.run.take_if(|run| run.epoch != epoch);
+        let mut log = opening.log.clone();
+        if let Some(hider) = &mut self.hider {
+            log.rewrite(hider);
+        }
         let hider = &self.hider;
         let run = self.run.get_or_insert_with(|| Run {
             extract: Extract::new(self.stretch, self.lanes.clone()).hiding(hider.clone()),
             of: FileBlock {
-                log: match hider {
-                    Some(hider) => hider.log(&opening.log),
-                    None => opening.log.clone(),
-                }
-                .as_str()
-                .to_owned(),
+                log: log.as_str().to_owned(),
                 epoch: epoch.as_str().to_owned(),
                 ..self.of.clone()
             },

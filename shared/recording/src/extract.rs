@@ -409,7 +409,7 @@ impl Run {
         if let Some(hider) = hider {
             self.state.rewrite(hider);
             self.layers.rewrite(hider);
-            log = hider.log(&log);
+            log.rewrite(hider);
         }
         let fold = Fold::new(&self.state, &self.layers);
         let (writer, head) = ChapterWriter::open(log, self.epoch.clone(), fold);

@@ -29,6 +29,7 @@ mod file_block;
 mod format;
 mod index;
 mod machine;
+mod notes;
 mod read_chapter;
 mod saving;
 mod scan;
@@ -54,6 +55,7 @@ pub use format::{
 };
 pub use index::CHAPTERS_BETWEEN_INDEXES;
 pub use machine::{Input, Step};
+pub use notes::{MAX_NOTES_BLOCK_BYTES, has_notes, notes_of, outside};
 pub use read_chapter::{Chapter, ReadChapter};
 pub use saving::{MAX_SAVED_BYTES, MAX_SAVED_CHAPTERS, Saved, Saving, SavingError, SavingStep};
 pub use scan::Scan;

@@ -7,11 +7,13 @@
 use std::collections::VecDeque;
 
 use thiserror::Error;
-use watchscope_model::Time;
+use watchscope_model::notes::MAX_NOTES;
+use watchscope_model::{EpochId, KeptNote, Seq, Time};
 
 use crate::error::WriteError;
 use crate::excerpt::{Excerpt, ExcerptError, ExcerptRun};
 use crate::extract::{Lanes, Out, Stretch};
+use crate::notes::outside;
 use crate::write::{Packing, Writer};
 
 /// The most bytes that are saved at once: what a page holds of its logs.
@@ -89,6 +91,9 @@ pub struct Saving {
     /// What is being deflated.
     packing: Option<Packing>,
     records: u64,
+    notes: Vec<KeptNote>,
+    /// Records that are in the file, of each run.
+    kept: Vec<(EpochId, Vec<(Seq, Seq)>)>,
 }
 
 impl Saving {
@@ -112,7 +117,17 @@ impl Saving {
             file: None,
             packing: None,
             records: 0,
+            notes: Vec::new(),
+            kept: Vec::new(),
         }
+    }
+
+    /// The same with notes of persons: those whose record is not in the range are written beside it. The first
+    /// [`MAX_NOTES`] are taken.
+    #[must_use]
+    pub fn with_notes(self, mut notes: Vec<KeptNote>) -> Self {
+        notes.truncate(MAX_NOTES);
+        Self { notes, ..self }
     }
 
     /// Takes in what was to be deflated; returns what to do next.
@@ -130,7 +145,8 @@ impl Saving {
         match &self.packing {
             Some(packing) => Ok(SavingStep::Deflate(packing.raw())),
             None => self.file.take().map_or(Err(SavingError::Empty), |file| {
-                finished(file, self.records).map(SavingStep::Done)
+                let notes = outside(std::mem::take(&mut self.notes), &self.kept);
+                finished(file, &notes, self.records).map(SavingStep::Done)
             }),
         }
     }
@@ -196,6 +212,9 @@ impl Saving {
             None => self.file = Some(Writer::begin(&run.of)?),
         }
         self.records += run.records();
+        let kept = run.chapters.iter().flat_map(|chapter| &chapter.kept);
+        self.kept
+            .push((run.of.epoch.as_str().into(), kept.copied().collect()));
         self.outs.extend(run.chapters);
         Ok(())
     }
@@ -204,8 +223,10 @@ impl Saving {
 /// Ends the file.
 fn finished(
     (mut writer, mut bytes): (Writer, Vec<u8>),
+    notes: &[KeptNote],
     records: u64,
 ) -> Result<Saved, SavingError> {
+    bytes.extend(writer.notes(notes)?);
     bytes.extend(writer.finish()?);
     let chapters = writer.contents().chapters;
     let summaries = chapters.iter().map(|entry| &entry.summary);

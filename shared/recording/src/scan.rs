@@ -1,14 +1,15 @@
 //! The machine that opens a recording: what is in it, where, and what of it is damaged.
 //!
 //! ```text
-//!   first bytes ─► last bytes ─┬─ an index ─────────────┬─► F blocks ─► chapters without a summary ─► Contents
+//!   first bytes ─► last bytes ─┬─ an index ─────────────┬─► F and N blocks ─► chapters without a summary ─► Contents
 //!                              └─ none: header by header ┘
 //! ```
 //!
 //! A closed chapter's frames are not read here, only its summary. [`ReadChapter`](crate::ReadChapter) reads them.
 
-use watchscope_model::Seq;
 use watchscope_model::codec::split_frame;
+use watchscope_model::notes::MAX_NOTES;
+use watchscope_model::{KeptNote, Seq};
 
 use crate::block::{BlockPlace, Header, check_file_header};
 use crate::chapter::split_key;
@@ -18,6 +19,7 @@ use crate::file_block::{FileBlock, MAX_FILE_BLOCK_BYTES};
 use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_STORED_BYTES, Tag};
 use crate::index::{self, Found, TRAILER_BYTES};
 use crate::machine::{Input, Step};
+use crate::notes::{self, MAX_NOTES_BLOCK_BYTES};
 use crate::summary::FrameSummarizer;
 use crate::walk::Walk;
 use crate::window::{Missing, Window};
@@ -37,6 +39,7 @@ pub struct Scan {
     window: Window,
     phase: Phase,
     damaged: Vec<Damage>,
+    notes: Vec<KeptNote>,
     cut: Option<Cut>,
 }
 
@@ -50,11 +53,14 @@ enum Phase {
     Index(u64),
     /// Header by header.
     Walk(Walk),
-    /// The blocks are known; `F` blocks are read.
+    /// The blocks are known; `F` and `N` blocks are read.
     Files(Files),
     /// Chapters without a summary are read.
     Chapters(Box<Chapters>),
 }
+
+/// More than a log holds is no file of ours.
+const MORE_NOTES: DamageKind = DamageKind::Payload("it has more notes than are read");
 
 #[derive(Debug, Default)]
 struct Files {
@@ -63,6 +69,8 @@ struct Files {
     next: usize,
     /// What those before it say; `None` if one is damaged.
     files: Vec<Option<FileBlock>>,
+    /// The notes of the `N` blocks among them.
+    notes: Vec<KeptNote>,
 }
 
 #[derive(Debug, Default)]
@@ -94,6 +102,7 @@ impl Scan {
             window: Window::new(size),
             phase: Phase::First,
             damaged: Vec::new(),
+            notes: Vec::new(),
             cut: None,
         }
     }
@@ -169,6 +178,7 @@ impl Scan {
             }
             Phase::Files(files) => {
                 files.go_on(&self.window, &mut self.damaged)?;
+                self.notes = std::mem::take(&mut files.notes);
                 let (found, files) = std::mem::take(files).finish();
                 let chapters = Chapters {
                     grouped: group(found, files, &mut self.damaged),
@@ -181,7 +191,8 @@ impl Scan {
                 let mut damaged = std::mem::take(&mut self.damaged);
                 damaged.sort_by_key(|damage| damage.offset);
                 let grouped = std::mem::take(&mut chapters.grouped);
-                return Ok(Some(grouped.contents(size, damaged, self.cut)));
+                let notes = std::mem::take(&mut self.notes);
+                return Ok(Some(grouped.contents(size, notes, damaged, self.cut)));
             }
         }
         Ok(None)
@@ -221,7 +232,7 @@ impl Files {
         (self.found, self.files)
     }
 
-    /// Reads all `F` blocks.
+    /// Reads all `F` and `N` blocks.
     fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
         while let Some(found) = self.found.get(self.next) {
             let place = found.place;
@@ -234,6 +245,26 @@ impl Files {
                 };
                 let file = read.map_err(|kind| damaged.push(place.damage(kind))).ok();
                 self.files.push(file);
+            }
+            if place.header.tag == Tag::Notes {
+                let read = if place.header.stored_bytes as usize > MAX_NOTES_BLOCK_BYTES {
+                    Err(DamageKind::Payload("it is longer than 1 MiB"))
+                } else if self.notes.len() >= MAX_NOTES {
+                    Err(MORE_NOTES)
+                } else {
+                    let block = window.get(place.offset, place.len() as usize)?;
+                    place.payload(block).and_then(notes::read)
+                };
+                match read {
+                    Ok(notes) => {
+                        let room = MAX_NOTES - self.notes.len();
+                        if notes.len() > room {
+                            damaged.push(place.damage(MORE_NOTES));
+                        }
+                        self.notes.extend(notes.into_iter().take(room));
+                    }
+                    Err(kind) => damaged.push(place.damage(kind)),
+                }
             }
             self.next += 1;
         }

@@ -9,7 +9,7 @@
 
 use watchscope_model::codec::{FrameKind, split_frame};
 use watchscope_model::summary::Summary;
-use watchscope_model::{EpochId, LogId, Seq, State};
+use watchscope_model::{EpochId, KeptNote, LogId, Seq, State};
 
 use crate::block::{BlockPlace, block, file_header};
 use crate::body::Bodies;
@@ -19,6 +19,7 @@ use crate::error::WriteError;
 use crate::file_block::FileBlock;
 use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, MAX_RAW_BYTES, Tag};
 use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
+use crate::notes;
 use crate::summary::FrameSummarizer;
 
 /// The most bytes of frames that an `O` or `S` holds.
@@ -33,6 +34,8 @@ pub struct Writer {
     offset: u64,
     blocks: Vec<Listed>,
     files: Vec<FileBlock>,
+    /// Those of the `N` blocks.
+    notes: Vec<KeptNote>,
     chapters_since_index: u32,
     open: Option<OpenChapter>,
 }
@@ -101,6 +104,7 @@ impl Writer {
             offset: FILE_HEADER_BYTES as u64,
             blocks: Vec::new(),
             files: Vec::new(),
+            notes: Vec::new(),
             chapters_since_index: 0,
             open: None,
         };
@@ -116,6 +120,20 @@ impl Writer {
     pub fn file(&mut self, file: &FileBlock) -> Result<Vec<u8>, WriteError> {
         let bytes = self.append(Tag::File, &[&file.encode()], None, None)?;
         self.files.push(file.clone());
+        Ok(bytes)
+    }
+
+    /// Writes notes of persons whose record lies outside the file's chapters; returns their `N`, or several of 1 MiB. A host
+    /// writes no more than [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) into a file: a reader reads no more.
+    ///
+    /// # Errors
+    /// None: a note that does not fit in a block is left out.
+    pub fn notes(&mut self, notes: &[KeptNote]) -> Result<Vec<u8>, WriteError> {
+        let mut bytes = Vec::new();
+        for payload in notes::payloads(notes) {
+            bytes.extend(self.append(Tag::Notes, &[&payload], None, None)?);
+        }
+        self.notes.extend_from_slice(notes);
         Ok(bytes)
     }
 
@@ -153,6 +171,7 @@ impl Writer {
             chapters_since_index: since_index.filter(|tag| *tag == Tag::Chapter).count() as u32,
             blocks,
             files: contents.files.clone(),
+            notes: contents.notes.clone(),
             open: None,
         };
         Some((writer, offset))
@@ -180,7 +199,7 @@ impl Writer {
         }
         let (files, mut damaged) = (self.files.iter().cloned().map(Some), Vec::new());
         let grouped = group(found, files, &mut damaged);
-        grouped.contents(self.offset, damaged, None)
+        grouped.contents(self.offset, self.notes.clone(), damaged, None)
     }
 
     /// Opens a chapter with its head frame; returns its `O`.

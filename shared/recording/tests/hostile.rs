@@ -175,8 +175,56 @@ fn a_file_of_nothing_but_its_first_bytes_is_an_empty_recording() {
 }
 
 #[test]
+fn a_block_of_notes_that_is_none_is_damage_and_the_rest_is_read() {
+    use watchscope_model::event::Note;
+    use watchscope_model::notes::{MAX_NOTES, push_note};
+    use watchscope_model::vocabulary::Author;
+    use watchscope_model::{KeptNote, NoteKey, Time};
+    use watchscope_recording::MAX_NOTES_BLOCK_BYTES;
+
+    let notes = |first: u64, count: u64, text: &str| {
+        let mut payload = Vec::new();
+        for seq in first..first + count {
+            let key = NoteKey {
+                log: "demo".into(),
+                epoch: "e0".into(),
+                seq: Seq(seq),
+            };
+            let note = Note::new(Author::Person, text.to_owned());
+            push_note(
+                &KeptNote {
+                    key,
+                    at: Time(1),
+                    note,
+                },
+                &mut payload,
+            );
+        }
+        block(b'N', &payload, payload.len() as u32)
+    };
+    let text = "x".repeat(MAX_NOTES_BLOCK_BYTES);
+    let file = [
+        begun(),
+        block(b'N', b"\x7fnotes", 6),
+        notes(1, 1, &text),
+        notes(2, 1, "<script>\u{1b}[2J\u{202e}\0"),
+    ]
+    .concat();
+    let contents = host::open(&file).unwrap();
+    let damaged: Vec<u32> = contents.damaged.iter().map(|damage| damage.block).collect();
+    assert_eq!(damaged, [0, 1]);
+    assert_eq!(contents.notes.len(), 1);
+    // No more are held than a log has, however many blocks there are.
+    let blocks = (0..6).map(|part| notes(part * 3_000, 3_000, "x"));
+    let file = [begun(), blocks.collect::<Vec<_>>().concat()].concat();
+    let contents = host::open(&file).unwrap();
+    assert_eq!(contents.notes.len(), MAX_NOTES);
+    assert_eq!(contents.damaged.len(), 3);
+}
+
+#[test]
 fn blocks_of_a_later_version_are_passed_over() {
-    let file = [begun(), block(b'X', b"later", 5), block(b'N', b"notes", 5)].concat();
+    let file = [begun(), block(b'X', b"later", 5), block(b'N', b"", 0)].concat();
     let contents = host::open(&file).unwrap();
     assert_eq!(contents.damaged, []);
     let tags: Vec<Tag> = contents

@@ -3,7 +3,7 @@
     python3 read_recording.py FILE...
 
 Prints one JSON object a line: for each block its number, offset, tag and lengths, whether its checksum is right, and how
-many frames of each kind it holds. It decodes no fields of records. A file is read header by header; its index is listed
+many frames of each kind or how many notes it holds. It decodes no fields of records. A file is read header by header; its index is listed
 like any other block.
 """
 
@@ -62,6 +62,28 @@ def count_frames(frames):
     return counts
 
 
+def read_varint(payload, at):
+    """A number and where it ends."""
+    value, shift = 0, 0
+    while True:
+        byte = payload[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def count_notes(payload):
+    """How many notes there are; each must be there to its last byte."""
+    count, at = 0, 0
+    while at < len(payload):
+        length, at = read_varint(payload, at)
+        at, count = at + length, count + 1
+    if at != len(payload):
+        raise ValueError("a note is cut")
+    return count
+
+
 def frames_of(tag, payload, raw):
     """The frames that a block holds; None if it is of a tag without frames."""
     if tag in "OS":
@@ -104,6 +126,8 @@ def blocks(file):
             frames = frames_of(tag, payload, raw)
             if frames is not None:
                 entry["frames"] = count_frames(frames)
+            if tag == "N":
+                entry["notes"] = count_notes(payload)
         yield entry
         at, number = end, number + 1
 

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use watchscope_log::Fetched;
-use watchscope_model::{EpochId, Seq};
+use watchscope_model::{EpochId, KeptNote, LogId, Notes, Seq};
 use watchscope_recording::{
-    BlockPlace, ChapterEntry, Contents, Damage, Input, ReadBodies, ReadChapter, Step,
+    BlockPlace, ChapterEntry, Contents, Damage, Input, ReadBodies, ReadChapter, Step, has_notes,
+    notes_of,
 };
 
 /// Reads the chapter of a record from a file.
@@ -124,6 +125,66 @@ impl FetchBody {
                     }
                 }
                 Err(damage) => self.damaged = Some(reason(&self.name, &damage)),
+            }
+            input = Input::Begin;
+        }
+    }
+}
+
+/// Reads the notes of persons of one log in a file: those of its `N` blocks, and those of chapters that list notes. A chapter
+/// that cannot be read is passed over.
+///
+/// It holds the entries of these chapters, what [`ReadChapter`] holds of one, and [`Notes`].
+#[derive(Debug)]
+pub struct FetchNotes {
+    log: LogId,
+    waiting: VecDeque<ChapterEntry>,
+    reading: Option<ReadChapter>,
+    notes: Notes,
+}
+
+impl FetchNotes {
+    /// Of a file with these contents.
+    #[must_use]
+    pub fn new(log: LogId, contents: &Contents) -> Self {
+        let noted = contents.chapters.iter();
+        let noted = noted.filter(|entry| has_notes(&entry.summary));
+        let mut fetch = Self {
+            log,
+            waiting: noted.cloned().collect(),
+            reading: None,
+            notes: Notes::default(),
+        };
+        fetch.take(contents.notes.clone());
+        fetch
+    }
+
+    fn take(&mut self, notes: Vec<KeptNote>) {
+        for note in notes {
+            if note.key.log == self.log {
+                self.notes.insert(note);
+            }
+        }
+    }
+
+    /// Takes in what was asked for; returns what to do next.
+    pub fn step(&mut self, mut input: Input) -> Step<Notes> {
+        loop {
+            let mut machine = match self.reading.take() {
+                Some(reading) => reading,
+                None => match self.waiting.pop_front() {
+                    Some(entry) => ReadChapter::new(&entry),
+                    None => return Step::Done(std::mem::take(&mut self.notes)),
+                },
+            };
+            match machine.step(input).map(Step::into_done) {
+                Ok(Err(needs)) => {
+                    self.reading = Some(machine);
+                    return needs;
+                }
+                Ok(Ok(chapter)) => self.take(notes_of(&chapter.frames)),
+                // The page says of the file what cannot be read.
+                Err(_) => {}
             }
             input = Input::Begin;
         }

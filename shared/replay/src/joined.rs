@@ -51,6 +51,7 @@ pub enum LogError {
 /// Recordings of one log, as one.
 #[derive(Clone, Debug)]
 pub struct JoinedFiles<F> {
+    log: String,
     files: Vec<F>,
     runs: Vec<Run>,
     /// How many runs behind them have records and cannot be read.
@@ -94,6 +95,7 @@ impl<F: Recorded> JoinedFiles<F> {
         let log = one_log(&files, log)?;
         let runs = runs(&files, &log);
         Ok(Self {
+            log,
             files,
             runs,
             unread_runs: 0,
@@ -104,6 +106,12 @@ impl<F: Recorded> JoinedFiles<F> {
     #[must_use]
     pub fn files(&self) -> &[F] {
         &self.files
+    }
+
+    /// The log that they are of.
+    #[must_use]
+    pub fn log(&self) -> &str {
+        &self.log
     }
 
     /// The runs.

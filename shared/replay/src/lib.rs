@@ -28,7 +28,7 @@ mod opening;
 mod words;
 
 pub use about::About;
-pub use fetch::{FetchBody, FetchChapter, first_body, first_chapter, holding};
+pub use fetch::{FetchBody, FetchChapter, FetchNotes, first_body, first_chapter, holding};
 pub use joined::{ChapterPlace, JoinedFiles, LogError, Recorded, Run, clock_start};
 pub use opened::{NO_CLUSTER, Next, Opened};
 pub use opening::{OpenError, Opening};

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use watchscope_log::{Fetched, Parting, Reader, Recording, Refusal, Ring, Step};
+use watchscope_log::{Asked, Fetched, Parting, Reader, Recording, Refusal, Ring, Step};
+use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::CommandDone;
 use watchscope_model::{EpochId, Seq, Time};
 use watchscope_recording::{ChapterEntry, Contents, Damage};
 
 use crate::about::About;
-use crate::fetch::{FetchBody, FetchChapter};
+use crate::fetch::{FetchBody, FetchChapter, FetchNotes};
 use crate::joined::{JoinedFiles, clock_start};
 use crate::words::{self, Notice};
 
@@ -107,6 +108,12 @@ impl Opened {
         &self.about
     }
 
+    /// Reads the notes of persons that the file has, of all its runs.
+    #[must_use]
+    pub fn notes(&self) -> FetchNotes {
+        FetchNotes::new(self.joined.log().into(), self.contents())
+    }
+
     /// A viewer comes, or comes again. The first need not be announced.
     pub fn connect(&mut self) {
         self.reader = reader(&self.recording);
@@ -120,9 +127,13 @@ impl Opened {
     pub fn receive(&mut self, message: &[u8], clock: Duration) -> Result<(), Refusal> {
         let now = self.now(clock);
         if let Some(asked) = self.reader.receive(message, &self.ring, now)? {
-            self.reader.tell(CommandDone {
-                command: asked.command,
-                error: Some(NO_CLUSTER.to_owned()),
+            self.reader.tell(match asked {
+                Asked::Command(asked) => {
+                    CommandDone::of(asked.command, Some(NO_CLUSTER.to_owned()))
+                }
+                Asked::Note(asked) => {
+                    CommandDone::of_note(asked.command, Some(NoteRefusal::NotKept))
+                }
             });
         }
         Ok(())

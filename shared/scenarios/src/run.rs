@@ -274,10 +274,9 @@ impl Run {
             {
                 for line in telling.perform(&mut self.world) {
                     let note = Note {
-                        author: Author::Story,
-                        text: line.text,
                         watch: line.watch,
                         over: line.over.then_some(true),
+                        ..Note::new(Author::Story, line.text)
                     };
                     self.recorder.record(note.into(), now);
                 }

@@ -251,12 +251,10 @@ async fn write_until_killed(folder: &Path) -> Result<()> {
     tokio::spawn(async move {
         let mut random = ChaCha8Rng::seed_from_u64(now_ms());
         loop {
-            let note = Note {
-                author: Author::Story,
-                text: "x".repeat((random.next_u32() % 2_000) as usize),
-                watch: None,
-                over: None,
-            };
+            let note = Note::new(
+                Author::Story,
+                "x".repeat((random.next_u32() % 2_000) as usize),
+            );
             if writer.append(Event::from(note)).await.is_err() {
                 return;
             }

@@ -1,6 +1,7 @@
 //! A log whose history is kept, and what the files then give.
 
 mod disk;
+mod notes;
 mod past;
 mod runs;
 

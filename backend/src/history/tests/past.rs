@@ -17,7 +17,7 @@ use watchscope_model::wire::{
 use watchscope_model::{Entry, EpochId, Seq};
 
 use super::*;
-use crate::hub::api::{Hub as _, ObjectError, Outgoing, Viewer as _};
+use crate::hub::api::{Hub as _, ObjectError, Outgoing, SessionId, Viewer as _};
 use crate::hub::{HubViewer, LogHub};
 
 fn hub(log: &LogHandle, history: &Kept) -> LogHub {
@@ -44,7 +44,7 @@ impl Visitor {
     pub(super) async fn of(log: &LogHandle, history: &Kept) -> Self {
         let hub = hub(log, history);
         let mut visitor = Self {
-            viewer: hub.viewer(),
+            viewer: hub.viewer(SessionId(1)),
             log: log.clone(),
             joiner: Joiner::new(64 << 20),
             bytes: 0,

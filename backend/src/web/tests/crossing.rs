@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::*;
 
 /// All routes there are, and some there are not.
-const ROUTES: [&str; 10] = [
+const ROUTES: [&str; 11] = [
     "/",
     "/index.html",
     "/app.js",
@@ -15,6 +15,7 @@ const ROUTES: [&str; 10] = [
     "/session",
     "/api/records",
     "/api/state",
+    "/api/notes",
     "/api/objects/e.7",
     "/api/nothing",
     "/nothing",
@@ -319,7 +320,12 @@ async fn posts_from_elsewhere_are_refused_and_no_answer_ever_shares_across_origi
 async fn a_page_on_another_port_cannot_read_with_our_cookie() {
     let world = World::start().await;
     let cookie = world.cookie();
-    for path in ["/api/state", "/api/records", "/api/objects/e.7"] {
+    for path in [
+        "/api/state",
+        "/api/records",
+        "/api/notes",
+        "/api/objects/e.7",
+    ] {
         for site in [
             None,
             Some("same-site"),
@@ -611,6 +617,8 @@ async fn no_route_takes_an_address_and_no_answer_redirects() {
         "/api/records?since",
         "/api/objects/e.7?url=x",
         "/api/state?since=e.1",
+        "/api/notes?form=evil",
+        "/api/notes?log=other",
     ] {
         let answer = world.ask("GET", path, &headers).await;
         assert_eq!(answer.status, 400, "{path}: {answer:?}");

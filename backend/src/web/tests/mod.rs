@@ -21,7 +21,9 @@ use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
 use super::page::tests::SHORT;
 use super::{Limits, PageSource, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
-use crate::hub::api::{BadPosition, Close, Hub, JsonLines, ObjectError, Outgoing, Viewer};
+use crate::hub::api::{
+    BadPosition, Close, Hub, JsonLines, NotesForm, ObjectError, Outgoing, SessionId, Viewer,
+};
 use crate::origin::{AllowedHosts, Scheme};
 use crate::session::{LINK_LIFETIME, Sessions, TokenFile};
 
@@ -46,7 +48,7 @@ struct FakeHub {
 impl Hub for FakeHub {
     type Viewer = FakeViewer;
 
-    fn viewer(&self) -> FakeViewer {
+    fn viewer(&self, _: SessionId) -> FakeViewer {
         FakeViewer {
             outbox: VecDeque::new(),
             floods: false,
@@ -69,6 +71,10 @@ impl Hub for FakeHub {
 
     fn state(&self) -> JsonLines {
         stream::once(async { Bytes::from(format!("{CANARY}\n")) }).boxed()
+    }
+
+    async fn notes(&self, _: NotesForm) -> Bytes {
+        Bytes::from(format!("{CANARY}\n"))
     }
 
     async fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {

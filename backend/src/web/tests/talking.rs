@@ -195,7 +195,7 @@ async fn a_socket_that_says_no_hello_within_ten_seconds_is_closed() {
     let viewer = FakeHub {
         said: broadcast::Sender::new(1),
     }
-    .viewer();
+    .viewer(SessionId(1));
     let began = tokio::time::Instant::now();
     super::super::socket::run(socket, viewer, future::pending(), opening).await;
     assert_eq!(began.elapsed().as_secs(), 10);

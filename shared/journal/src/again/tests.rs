@@ -34,13 +34,7 @@ fn ms(millis: u64) -> Time {
 }
 
 fn note(text: &str) -> Event {
-    Note {
-        author: Author::Story,
-        text: text.to_owned(),
-        watch: None,
-        over: None,
-    }
-    .into()
+    Note::new(Author::Story, text.to_owned()).into()
 }
 
 fn opened(stream: u64) -> Event {

@@ -18,8 +18,9 @@ use thiserror::Error;
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::{DecodeError, split_frame};
 use watchscope_model::wire::{
-    self, Acknowledge, Backfill, Bye, ClientMessage, Command, Expired, HEARTBEAT_MS, Heartbeat,
-    Hello, MAX_MESSAGE_BYTES, Moved, NotRead, PROTOCOL_VERSION, ServerMessage, Welcome,
+    self, Acknowledge, Backfill, Bye, ClientMessage, Command, Expired, FromViewer, HEARTBEAT_MS,
+    Heartbeat, Hello, MAX_MESSAGE_BYTES, Moved, NotRead, PROTOCOL_VERSION, ServerMessage, Welcome,
+    WriteNote,
 };
 use watchscope_model::{Seq, Text, Time};
 
@@ -142,6 +143,15 @@ pub enum Fetched {
     },
 }
 
+/// What a viewer asks of the host, and no reader can do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// A command.
+    Command(Command),
+    /// A person's note is to be written into the log.
+    Note(WriteNote),
+}
+
 /// What to do next for a viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
@@ -252,7 +262,7 @@ impl Reader {
         }
     }
 
-    /// Takes one message of the viewer; returns the command it asks for, if it does. What a later version added is
+    /// Takes one message of the viewer; returns what its host is to do for it, if anything. What a later version added is
     /// ignored.
     ///
     /// # Errors
@@ -262,17 +272,21 @@ impl Reader {
         message: &[u8],
         ring: &Ring,
         now: Time,
-    ) -> Result<Option<Command>, Refusal> {
+    ) -> Result<Option<Asked>, Refusal> {
         if self.control.len() >= MAX_CONTROL {
             return Err(Refusal::Unread);
         }
-        let Some(message) = wire::decode_client(message)? else {
+        let Some(message) = wire::decode_viewer(message)? else {
             return Ok(None);
         };
-        let is_hello = matches!(message, ClientMessage::Hello(_));
+        let is_hello = matches!(message, FromViewer::Message(ClientMessage::Hello(_)));
         if is_hello != matches!(self.feed, Feed::Greeting) {
             return Err(Refusal::Hello);
         }
+        let message = match message {
+            FromViewer::Message(message) => message,
+            FromViewer::Note(note) => return Ok(Some(Asked::Note(note))),
+        };
         match message {
             ClientMessage::Hello(hello) => self.greet(&hello, ring, now),
             ClientMessage::Acknowledge(Acknowledge { bytes }) => {
@@ -292,7 +306,7 @@ impl Reader {
                 self.want(self.is_paused, subscribe.logs.contains(ring.log()), ring);
             }
             ClientMessage::Pause(pause) => self.want(pause.paused, self.is_subscribed, ring),
-            ClientMessage::Command(command) => return Ok(Some(command)),
+            ClientMessage::Command(command) => return Ok(Some(Asked::Command(command))),
         }
         Ok(None)
     }
@@ -743,13 +757,7 @@ mod tests {
             writer.push(&Record {
                 seq: Seq(seq),
                 at: Time(seq as i64),
-                event: Note {
-                    author: Author::Story,
-                    text: "n".to_owned(),
-                    watch: None,
-                    over: None,
-                }
-                .into(),
+                event: Note::new(Author::Story, "n".to_owned()).into(),
             });
             if seq % 4 == 0 {
                 frames.extend(writer.seal().expect("four records"));

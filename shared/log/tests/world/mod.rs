@@ -256,13 +256,7 @@ pub fn change(number: u64) -> Event {
 }
 
 pub fn note(bytes: usize) -> Event {
-    Note {
-        author: Author::Story,
-        text: "n".repeat(bytes),
-        watch: None,
-        over: None,
-    }
-    .into()
+    Note::new(Author::Story, "n".repeat(bytes)).into()
 }
 
 /// A viewer: the machine at the server, what is on its way, and the page.

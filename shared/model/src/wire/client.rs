@@ -1,9 +1,15 @@
 //! What a viewer sends.
 
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+
 use super::message::{MAX_MESSAGE_BYTES, decode, messages};
 use crate::codec::{DecodeError, Reader, Writer};
-use crate::field::{Fields, fields};
-use crate::id::{EpochId, LogId, Seq, Text};
+use crate::event::NoteKey;
+use crate::field::{Field, Fields, fields};
+use crate::id::{EpochId, LogId, Object, Seq, Text, WatchName};
+use crate::time::Time;
 
 messages! {
     /// What a viewer sends.
@@ -55,6 +61,86 @@ messages! {
     }
 }
 
+/// The kind of a [`WriteNote`] among the messages of a viewer.
+const WRITE_NOTE: u64 = 6;
+
+/// A text as it came, which may be no UTF-8: whoever takes it says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawText(
+    /// Its bytes.
+    pub Vec<u8>,
+);
+
+impl Field for RawText {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.inline(&self.0);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let bytes = reader.inline();
+        Self(if reader.charge(bytes.len()) {
+            bytes.to_vec()
+        } else {
+            Vec::new()
+        })
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry(name, &String::from_utf8_lossy(&self.0))
+    }
+}
+
+fields! {
+    /// Asks that a person's note be written into the log. The answer is a [`CommandDone`](super::CommandDone).
+    ///
+    /// It is no [`ClientMessage`], so that the page's first part, which sends none, has no code for it.
+    struct WriteNote {
+        /// The command's number, chosen by the viewer.
+        command: u64,
+        /// The text; empty withdraws the note that it replaces.
+        text: RawText,
+        /// The watch it is about.
+        watch: Option<WatchName>,
+        /// The object it is about.
+        object: Option<Arc<Object>>,
+        /// When the time it is about begins.
+        from: Option<Time>,
+        /// When that time ends.
+        to: Option<Time>,
+        /// The earlier note that it takes the place of.
+        replaces: Option<NoteKey>,
+    }
+}
+
+/// What a server receives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FromViewer {
+    /// A message.
+    Message(ClientMessage),
+    /// A note of a person.
+    Note(WriteNote),
+}
+
+/// Encodes a person's note.
+#[must_use]
+pub fn encode_note(note: &WriteNote) -> Vec<u8> {
+    Writer::plain(|writer| {
+        writer.varint(WRITE_NOTE);
+        writer.sized(|fields| note.write_fields(fields));
+    })
+}
+
+/// Decodes what a viewer sends, notes too. `None` for a kind this build does not know.
+///
+/// # Errors
+/// If the bytes are no message, or too many.
+pub fn decode_viewer(bytes: &[u8]) -> Result<Option<FromViewer>, DecodeError> {
+    decode_sized(bytes, |kind, fields| match kind {
+        WRITE_NOTE => Some(FromViewer::Note(WriteNote::read_fields(fields))),
+        _ => ClientMessage::read_fields(kind, fields).map(FromViewer::Message),
+    })
+}
+
 /// Encodes a viewer's message.
 #[must_use]
 pub fn encode_client(message: &ClientMessage) -> Vec<u8> {
@@ -64,13 +150,20 @@ pub fn encode_client(message: &ClientMessage) -> Vec<u8> {
     })
 }
 
-/// Decodes a viewer's message. `None` for a kind this build does not know.
+/// Decodes a viewer's message. `None` for a kind this build does not know, and for a note.
 ///
 /// # Errors
 /// If the bytes are no message, or too many.
 pub fn decode_client(bytes: &[u8]) -> Result<Option<ClientMessage>, DecodeError> {
+    decode_sized(bytes, ClientMessage::read_fields)
+}
+
+fn decode_sized<T>(
+    bytes: &[u8],
+    read: impl FnOnce(u64, &mut Reader<'_>) -> Option<T>,
+) -> Result<Option<T>, DecodeError> {
     if bytes.len() > MAX_MESSAGE_BYTES {
         return Err(DecodeError::Message("it is longer than a message may be"));
     }
-    Ok(decode(bytes, ClientMessage::read_fields)?.map(|(message, _)| message))
+    Ok(decode(bytes, read)?.map(|(message, _)| message))
 }

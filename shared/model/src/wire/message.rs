@@ -1,8 +1,6 @@
 //! What both sides share: limits, and how a message is written: its kind, its fields, and data behind them.
 
-use crate::codec::{DecodeError, Reader, Writer};
-use crate::field::Field;
-use crate::id::{EpochId, LogId};
+use crate::codec::{DecodeError, Reader};
 
 /// The version of the wire protocol; a viewer and a server of different versions do not talk.
 pub const PROTOCOL_VERSION: u32 = 2;
@@ -63,23 +61,6 @@ macro_rules! messages {
     };
 }
 pub(super) use messages;
-
-macro_rules! id_fields {
-    ($($type:ty),*) => {$(
-        impl Field for $type {
-            fn write(&self, writer: &mut Writer<'_>) {
-                writer.text(Some(&self.0), 0);
-            }
-            fn read(reader: &mut Reader<'_>) -> Self {
-                Self(reader.text())
-            }
-            fn entry<M: serde::ser::SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
-                map.serialize_entry(name, self)
-            }
-        }
-    )*};
-}
-id_fields!(LogId, EpochId);
 
 /// Decodes a message with `read`, which takes its kind and fields; returns it and the data behind it.
 pub(super) fn decode<T>(

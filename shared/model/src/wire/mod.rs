@@ -1,7 +1,7 @@
 //! Wire messages between the hub and a viewer, over a WebSocket, a worker's port or a pipe.
 //!
 //! ```text
-//!   viewer   hello ─► welcome, snapshot, segment…, catalogue…   acknowledge ─►   backfill ─► chapter   pause, command ─►
+//!   viewer   hello ─► welcome, snapshot, segment…, catalogue…   acknowledge ─►   backfill ─► chapter   pause, command, note ─►
 //! ```
 //!
 //! A message is a kind (varint), then its fields; the server's messages that carry encoded data end in its bytes as
@@ -16,8 +16,8 @@ mod server;
 
 pub use self::catalogue::{Availability, CatalogueEntry, catalogue_entries, push_catalogue_entry};
 pub use self::client::{
-    Acknowledge, Backfill, ClientMessage, Command, Hello, Pause, Subscribe, decode_client,
-    encode_client,
+    Acknowledge, Backfill, ClientMessage, Command, FromViewer, Hello, Pause, RawText, Subscribe,
+    WriteNote, decode_client, decode_viewer, encode_client, encode_note,
 };
 pub use self::message::{
     ACKNOWLEDGE_BYTES, ACKNOWLEDGE_MS, HEARTBEAT_MS, MAX_MESSAGE_BYTES, PAGE_HEADER,

@@ -95,10 +95,13 @@ impl Joiner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::NoteKey;
     use crate::id::Seq;
+    use crate::time::Time;
     use crate::wire::{
-        Acknowledge, Backfill, ClientMessage, Command, Hello, Pause, ServerMessage, decode_client,
-        decode_server, encode_client,
+        Acknowledge, Backfill, ClientMessage, Command, FromViewer, Hello, Pause, RawText,
+        ServerMessage, WriteNote, decode_client, decode_server, decode_viewer, encode_client,
+        encode_note,
     };
     use proptest::prelude::*;
 
@@ -180,8 +183,25 @@ mod tests {
         }
 
         #[test]
+        fn a_note_survives_the_wire_whatever_its_bytes_are(command: u64, text: Vec<u8>, from: Option<i64>, seq: Option<u64>) {
+            let note = WriteNote {
+                command,
+                text: RawText(text),
+                watch: Some("shop/pods".into()),
+                object: None,
+                from: from.map(Time),
+                to: None,
+                replaces: seq.map(|seq| NoteKey { log: "l".into(), epoch: "e".into(), seq: Seq(seq) }),
+            };
+            let bytes = encode_note(&note);
+            prop_assert_eq!(decode_client(&bytes), Ok(None));
+            prop_assert_eq!(decode_viewer(&bytes), Ok(Some(FromViewer::Note(note))));
+        }
+
+        #[test]
         fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>) {
             let _ = decode_client(&bytes);
+            let _ = decode_viewer(&bytes);
             let _ = decode_server(&bytes);
         }
     }

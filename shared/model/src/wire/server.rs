@@ -5,7 +5,7 @@ use crate::codec::{DecodeError, Reader, Writer};
 use crate::field::{Fields, fields};
 use crate::id::{EpochId, LogId, Seq, Text};
 use crate::time::Time;
-use crate::vocabulary::DiskTrouble;
+use crate::vocabulary::{DiskTrouble, NoteRefusal};
 
 messages! {
     /// What a server sends. [`Snapshot`], [`Segment`], [`Chapter`], [`Piece`] and [`Catalogue`] are followed by data.
@@ -120,12 +120,15 @@ messages! {
             /// Why there is no cluster, in a sentence.
             reason: String,
         }
-        /// What became of a [`Command`](super::Command); after all records that it made.
+        /// What became of a [`Command`](super::Command) or of a [`WriteNote`](super::WriteNote); after all records that it
+        /// made.
         10 CommandDone {
             /// The command's number.
             command: u64,
             /// What went wrong, in a sentence; absent on success.
             error: Option<String>,
+            /// Why a note was not taken; absent of other commands, and of a note that is in the log.
+            refused: Option<NoteRefusal>,
         }
         /// How the history on disk fares; sent where one is kept, after the welcome and as that changes, at most every 10 s
         /// unless there is trouble.
@@ -166,6 +169,28 @@ messages! {
             before: Seq,
             /// Why, in a sentence.
             reason: String,
+        }
+    }
+}
+
+impl CommandDone {
+    /// A command that was carried out, or why not, in a sentence.
+    #[must_use]
+    pub fn of(command: u64, error: Option<String>) -> Self {
+        Self {
+            command,
+            error,
+            refused: None,
+        }
+    }
+
+    /// A note that is in the log, or why it is not.
+    #[must_use]
+    pub fn of_note(command: u64, refused: Option<NoteRefusal>) -> Self {
+        Self {
+            command,
+            error: None,
+            refused,
         }
     }
 }

@@ -4,15 +4,22 @@
 
 use std::fmt::Write as _;
 use std::process::Command;
+use std::sync::Arc;
 
 use crate::world::records::{event, stamped};
 use crate::world::{Act, decoded, host, write};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use watchscope_model::codec::{self, split_frame};
+use watchscope_model::event::Note;
+use watchscope_model::notes::MAX_NOTES;
 use watchscope_model::summary::{MAX_TROUBLES, Summary};
-use watchscope_model::{Event, Record};
-use watchscope_recording::{BLOCK_HEADER_BYTES, Contents, DamageKind, FORMAT_VERSION, MAGIC, Tag};
+use watchscope_model::vocabulary::Author;
+use watchscope_model::{Event, KeptNote, NoteKey, Object, Record, Seq, Time, Uid};
+use watchscope_recording::{
+    BLOCK_HEADER_BYTES, Contents, DamageKind, FORMAT_VERSION, MAGIC, MAX_NOTES_BLOCK_BYTES, Tag,
+    Writer,
+};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
@@ -21,6 +28,55 @@ const FORMS: [&str; 3] = ["", "-cut", "-damaged"];
 
 /// Which versions of the file there are fixtures of, with those of the frames in it.
 const VERSIONS: [(u32, u8); 3] = [(1, 2), (1, 3), (1, 4)];
+
+/// The version from which on there is a fixture with notes.
+const WITH_NOTES: (u32, u8) = (1, 4);
+
+/// Every fixture: its version and its form.
+fn fixtures() -> impl Iterator<Item = ((u32, u8), &'static str)> {
+    VERSIONS.into_iter().flat_map(|version| {
+        let forms = FORMS.into_iter().map(move |form| (version, form));
+        forms.chain((version >= WITH_NOTES).then_some((version, "-notes")))
+    })
+}
+
+/// The same file with notes of an earlier run.
+fn with_notes(file: &[u8]) -> Vec<u8> {
+    let key = |seq: u64| NoteKey {
+        log: "demo".into(),
+        epoch: "e0".into(),
+        seq: Seq(seq),
+    };
+    let first = Note {
+        watch: Some("shop/pods".into()),
+        object: Some(Arc::new(Object {
+            namespace: Some("shop".into()),
+            name: "web-1".into(),
+            uid: Uid::parse("5c1f2d3e-0000-4000-8000-000000000001"),
+        })),
+        from: Some(Time(1_763_715_000_000_000)),
+        to: Some(Time(1_763_715_060_000_000)),
+        ..Note::new(
+            Author::Person,
+            "The rollout began here.\nSee <b>the ticket</b>.".into(),
+        )
+    };
+    let second = Note {
+        replaces: Some(key(7)),
+        ..Note::new(Author::Person, "It began \u{202e}earlier\u{1b}[2J.".into())
+    };
+    let notes = [(7, first), (9, second)].map(|(seq, note)| KeptNote {
+        key: key(seq),
+        at: Time(1_763_715_500_000_000),
+        note,
+    });
+    let (mut writer, cut) = Writer::resume(&host::open(file).unwrap()).unwrap();
+    let mut file = file[..cut as usize].to_vec();
+    file.extend(writer.notes(&notes).unwrap());
+    file.extend(writer.finish().unwrap());
+    assert_eq!(writer.contents().notes, notes);
+    file
+}
 
 fn path((file, frames): (u32, u8), form: &str, ending: &str) -> String {
     format!("{FOLDER}/version-{file}-{frames}{form}.{ending}")
@@ -70,7 +126,9 @@ fn write_fixtures() {
     flip(&mut damaged, Tag::Chapter, 1, BLOCK_HEADER_BYTES + 200);
     // So that it is read header by header.
     *damaged.last_mut().unwrap() ^= 1;
-    for (form, file) in FORMS.iter().zip([file, cut, damaged]) {
+    let noted = with_notes(&file);
+    let forms = FORMS.iter().chain([&"-notes"]);
+    for (form, file) in forms.zip([file, cut, damaged, noted]) {
         let lines = lines_of(&file);
         let version = (FORMAT_VERSION, codec::FORMAT_VERSION);
         std::fs::write(path(version, form, "wscope"), file).unwrap();
@@ -84,6 +142,9 @@ fn lines_of(file: &[u8]) -> String {
     let mut out = String::new();
     for file in &contents.files {
         writeln!(out, "{}", serde_json::to_string(file).unwrap()).unwrap();
+    }
+    for note in &contents.notes {
+        writeln!(out, "{}", watchscope_model::json::to_line(note)).unwrap();
     }
     let mut damaged = contents.damaged.clone();
     for entry in &contents.chapters {
@@ -149,16 +210,14 @@ fn files_of_every_format_version_are_read() {
         VERSIONS.last(),
         Some(&(FORMAT_VERSION, codec::FORMAT_VERSION))
     );
-    for version in VERSIONS {
-        for form in FORMS {
-            let file = std::fs::read(path(version, form, "wscope")).unwrap();
-            let expected = std::fs::read_to_string(path(version, form, "jsonl")).unwrap();
-            let lines = lines_of(&file);
-            assert!(
-                lines.lines().eq(expected.lines()),
-                "version {version:?}{form} now reads as\n{lines}"
-            );
-        }
+    for (version, form) in fixtures() {
+        let file = std::fs::read(path(version, form, "wscope")).unwrap();
+        let expected = std::fs::read_to_string(path(version, form, "jsonl")).unwrap();
+        let lines = lines_of(&file);
+        assert!(
+            lines.lines().eq(expected.lines()),
+            "version {version:?}{form} now reads as\n{lines}"
+        );
     }
 }
 
@@ -178,7 +237,9 @@ fn blocks_of(file: &[u8], contents: &Contents) -> Vec<String> {
             }
             _ => None,
         };
-        let frames = frames.map_or(String::new(), |frames| {
+        let notes = is_whole && place.header.tag == Tag::Notes;
+        let notes = notes.then(|| format!(",\"notes\":{}", contents.notes.len()));
+        let frames = frames.map_or(notes.unwrap_or_default(), |frames| {
             format!(",\"frames\":{}", counts_of(&frames))
         });
         let line = format!(
@@ -234,21 +295,19 @@ fn python(file: &str) -> std::process::Output {
 
 #[test]
 fn a_reader_written_from_the_documentation_finds_the_same_blocks() {
-    for version in VERSIONS {
-        for form in FORMS {
-            let path = path(version, form, "wscope");
-            let output = python(&path);
-            let lines = String::from_utf8(output.stdout).unwrap();
-            assert!(
-                output.status.success(),
-                "{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-            let file = std::fs::read(&path).unwrap();
-            let expected = blocks_of(&file, &host::open(&file).unwrap());
-            assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{path}");
-            assert!(expected.len() > 10);
-        }
+    for (version, form) in fixtures() {
+        let path = path(version, form, "wscope");
+        let output = python(&path);
+        let lines = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let file = std::fs::read(&path).unwrap();
+        let expected = blocks_of(&file, &host::open(&file).unwrap());
+        assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{path}");
+        assert!(expected.len() > 10);
     }
 }
 
@@ -266,6 +325,8 @@ fn the_documentation_names_every_number_of_the_format() {
         with_commas(watchscope_recording::MAX_CHAPTERS as u64),
         with_commas(watchscope_recording::MAX_BODIES as u64),
         format!("at most {}", MAX_TROUBLES),
+        format!("at most {} MiB", MAX_NOTES_BLOCK_BYTES >> 20),
+        with_commas(MAX_NOTES as u64),
         format!(
             "each {}th closed chapter",
             watchscope_recording::CHAPTERS_BETWEEN_INDEXES

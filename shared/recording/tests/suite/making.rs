@@ -223,10 +223,8 @@ fn note(seq: u64, watch: Option<&str>) -> Record {
     use watchscope_model::event::Note;
     use watchscope_model::vocabulary::Author;
     let note = Note {
-        author: Author::Story,
-        text: format!("note {seq}"),
         watch: watch.map(WatchName::from),
-        over: None,
+        ..Note::new(Author::Story, format!("note {seq}"))
     };
     Record {
         seq: Seq(seq),

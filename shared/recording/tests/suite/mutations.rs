@@ -101,6 +101,7 @@ fn a_hundred_thousand_mutations_break_nothing() {
         "version-1-4.wscope",
         "version-1-4-cut.wscope",
         "version-1-4-damaged.wscope",
+        "version-1-4-notes.wscope",
     ];
     let fixtures = names.map(Fixture::read);
     for seed in 0..100_000 {

@@ -12,7 +12,7 @@ use watchscope_model::codec::{checksum, split_frame};
 use watchscope_model::{EpochId, Record, Seq, State, Time, WatchName};
 use watchscope_recording::{
     ClusterName, Contents, Form, Lanes, MAX_SAVED_BYTES, MAX_SAVED_CHAPTERS, Saved, Saving,
-    SavingError, SavingStep, Stretch,
+    SavingError, SavingStep, Source, Stretch, copy,
 };
 
 /// Drives the machine with a host that deflates.
@@ -224,12 +224,7 @@ fn notes(epoch: &str, count: u64) -> Vec<u8> {
         version: "v1.33.1".into(),
         uid: None,
     };
-    let note = |number: u64| Note {
-        author: Author::Story,
-        text: format!("note {number}"),
-        watch: None,
-        over: None,
-    };
+    let note = |number: u64| Note::new(Author::Story, format!("note {number}"));
     let events =
         std::iter::once(connected.into()).chain((1..count).map(|number| note(number).into()));
     for (number, event) in (1..).zip(events) {
@@ -321,4 +316,51 @@ fn a_host_that_cannot_deflate_gets_no_file() {
     assert!(matches!(saving.step(None), Ok(SavingStep::Deflate(_))));
     assert_eq!(saving.step(None), Err(SavingError::Deflate));
     assert_eq!(saving.step(None), Err(SavingError::Empty));
+}
+
+#[test]
+fn notes_about_a_range_whose_records_lie_elsewhere_go_with_it() {
+    use watchscope_model::event::Note;
+    use watchscope_model::notes::MAX_NOTES;
+    use watchscope_model::vocabulary::Author;
+    use watchscope_model::{KeptNote, NoteKey};
+
+    let kept = |epoch: &str, seq: u64| KeptNote {
+        key: NoteKey {
+            log: "log".into(),
+            epoch: epoch.into(),
+            seq: Seq(seq),
+        },
+        at: START,
+        note: Note::new(Author::Person, format!("{epoch} {seq}")),
+    };
+    let all = vec![kept("a", 3), kept("a", 900), kept("b", 3)];
+    let saving = Saving::new(ALL, Lanes::All, vec![notes("a", 11)], "0.1.0", 2);
+    let saved = driven(saving.with_notes(all)).unwrap();
+    let contents = host::open(&saved.bytes).unwrap();
+    assert_eq!(contents.damaged, []);
+    assert_eq!(contents.notes, [kept("a", 900), kept("b", 3)]);
+    let copied = copy(
+        &[Source {
+            contents: &contents,
+            chapters: &[],
+            with_bodies: false,
+        }],
+        Form::Copy,
+    );
+    let file = host::build(&copied.unwrap(), &[&saved.bytes]);
+    let copied = host::open(&file).unwrap();
+    assert_eq!(copied.notes, contents.notes);
+    assert!(copied.chapters.is_empty());
+    // More than a log holds are not written, so all of them are read.
+    let many = (0..MAX_NOTES as u64 + 5)
+        .map(|seq| kept("b", seq))
+        .collect();
+    let saving = Saving::new(ALL, Lanes::All, vec![notes("a", 11)], "0.1.0", 2);
+    let saved = driven(saving.with_notes(many)).unwrap();
+    let contents = host::open(&saved.bytes).unwrap();
+    assert_eq!(
+        (contents.notes.len(), contents.damaged.len()),
+        (MAX_NOTES, 0)
+    );
 }

@@ -10,12 +10,7 @@ use watchscope_model::{Record, Seq, State};
 use watchscope_recording::{CHAPTERS_BETWEEN_INDEXES, Contents, Packing, WriteError, Writer};
 
 fn note(seq: u64, bytes: usize) -> Record {
-    let note = Note {
-        author: Author::Story,
-        text: "x".repeat(bytes),
-        watch: None,
-        over: None,
-    };
+    let note = Note::new(Author::Story, "x".repeat(bytes));
     Record {
         seq: Seq(seq),
         at: START.plus_millis(seq),

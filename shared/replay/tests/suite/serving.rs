@@ -3,17 +3,20 @@
 use std::time::Duration;
 
 use watchscope_log::Fetched;
+use watchscope_model::event::Note;
+use watchscope_model::vocabulary::{Author, NoteRefusal};
 use watchscope_model::wire::{
     Availability, Backfill, CatalogueEntry, ClientMessage, Command, HEARTBEAT_MS, Hello,
-    PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
+    PROTOCOL_VERSION, RawText, ServerMessage, WriteNote, decode_server, encode_client, encode_note,
 };
-use watchscope_model::{Seq, Time};
+use watchscope_model::{KeptNote, NoteKey, Seq, Time};
+use watchscope_recording::Writer;
 use watchscope_replay::{FetchChapter, NO_CLUSTER, Next, Opened};
 use watchscope_timeline::Store;
 
 use crate::common::{Log, at, random::random_log};
 use crate::files::{File, PODS, body_of, cuts, damage_chapter, fixture, scanned, whole};
-use crate::viewer::{self, Local, Page, Server as _, display_list, open};
+use crate::viewer::{self, Local, Page, Server as _, display_list, open, run};
 
 /// The page that has looked at all of a file.
 fn visited(file: &[u8]) -> Page {
@@ -262,6 +265,57 @@ fn a_command_is_answered_that_there_is_no_cluster() {
         panic!("{answer:?}");
     };
     assert_eq!((done.command, done.error.as_deref()), (7, Some(NO_CLUSTER)));
+}
+
+#[test]
+fn a_note_is_answered_that_it_is_not_kept_here() {
+    let file = whole(&Log::steady("a", 0.0, 10), 12);
+    let mut local = greeted(&file);
+    let note = WriteNote {
+        command: 8,
+        text: RawText(b"Here.".to_vec()),
+        watch: None,
+        object: None,
+        from: None,
+        to: None,
+        replaces: None,
+    };
+    local.receive(&encode_note(&note));
+    let answer = sent(&mut local.opened, Duration::ZERO).unwrap();
+    let ServerMessage::CommandDone(done) = answer else {
+        panic!("{answer:?}");
+    };
+    let refused = Some(NoteRefusal::NotKept);
+    assert_eq!((done.command, done.error, done.refused), (8, None, refused));
+}
+
+#[test]
+fn the_notes_of_a_file_come_from_its_chapters_and_from_beside_them() {
+    let mut log = Log::steady("a", 0.0, 10);
+    let seq = log.push(11.0, Note::new(Author::Person, "In a chapter.".into()));
+    log.push(12.0, Note::new(Author::Story, "Of a story.".into()));
+    let beside = |log: &str| KeptNote {
+        key: NoteKey {
+            log: log.into(),
+            epoch: "gone".into(),
+            seq: Seq(7),
+        },
+        at: at(1.0),
+        note: Note::new(Author::Person, "Beside.".into()),
+    };
+    let records = log.records.len();
+    let file = whole(&log, records);
+    let (mut writer, cut) = Writer::resume(&scanned(&file)).unwrap();
+    let mut file = file[..usize::try_from(cut).unwrap()].to_vec();
+    let notes = [beside("log"), beside("another log")];
+    file.extend(writer.notes(&notes).unwrap());
+    file.extend(writer.finish().unwrap());
+    let opened = open(&file).unwrap();
+    let mut machine = opened.notes();
+    let notes = run(&file, |input| machine.step(input));
+    let notes = notes.records();
+    let notes: Vec<_> = notes.map(|note| (note.key.seq, &*note.note.text)).collect();
+    assert_eq!(notes, [(Seq(7), "Beside."), (seq, "In a chapter.")]);
 }
 
 /// Asks for a chapter, and returns the machine that reads it.

@@ -1,18 +1,18 @@
 //! Each kind of event as a sentence and as named particulars; the page and the terminal have no other words for them.
 
-use watchscope_model::event::{Attribution, Change, Event};
+use watchscope_model::event::{Attribution, Change, Event, Note};
 use watchscope_model::id::Extent;
 use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{
-    AuditMethod, AuditOutcome, Cause, Certainty, ChangeType, ClientPhase, LossPlace, Origin,
-    Standing,
+    AuditMethod, AuditOutcome, Author, Cause, Certainty, ChangeType, ClientPhase, LossPlace,
+    Origin, Standing,
 };
-use watchscope_model::{Object, Row, WatchName};
+use watchscope_model::{Object, Row, Time, WatchName};
 
 use super::phase_sentence;
 use crate::draw::{cause_words, protocol};
 use crate::findings::watches_of;
-use crate::format::{count, duration, number, version};
+use crate::format::{clock_ms, count, date, duration, number, version};
 
 /// An event in words.
 #[must_use]
@@ -264,8 +264,38 @@ pub fn event_words(event: &Event) -> String {
                 event.client, event.phase
             )
         }
-        Event::Note(event) => event.text.clone(),
+        Event::Note(event) => note(event),
     }
+}
+
+/// What a narrator says, as it is; of a person's note also that it is one, and what it is about.
+fn note(note: &Note) -> String {
+    if note.author != Author::Person {
+        return note.text.clone();
+    }
+    let mut words = match (note.text.is_empty(), &note.replaces) {
+        (true, _) => return "Note withdrawn".to_owned(),
+        (false, Some(_)) => format!("Note changed: {}", note.text),
+        (false, None) => format!("Note: {}", note.text),
+    };
+    if let Some(object) = &note.object {
+        let namespace = object.namespace.as_deref();
+        let namespace = namespace.map_or(String::new(), |name| format!("{name}/"));
+        words += &format!(" (on {namespace}{})", object.name);
+    }
+    match (note.from, note.to) {
+        (Some(from), Some(to)) if from < to => {
+            words += &format!(" (about {} to {} UTC)", moment(from), moment(to));
+        }
+        (Some(at), _) => words += &format!(" (about {} UTC)", moment(at)),
+        (None, _) => {}
+    }
+    words
+}
+
+/// `2026-11-19 09:35:28.911`.
+fn moment(at: Time) -> String {
+    format!("{} {}", date(at), clock_ms(at))
 }
 
 /// How a stream ended: "ended (reset by peer)", or its cause alone where that begins so.

@@ -91,12 +91,7 @@ fn runs_come_in_their_order_and_a_stretch_without_records_has_no_frames() {
 #[test]
 fn what_this_build_does_not_know_is_told_as_left_out_where_the_log_is_encoded_anew() {
     let mut log = Log::steady("a", 0.0, 400);
-    let later = Note {
-        author: Author::Person,
-        text: "LATER".into(),
-        watch: None,
-        over: None,
-    };
+    let later = Note::new(Author::Person, "LATER".into());
     let seq = log.push(401.0, later);
     log.bookmark(402.0, "shop/pods", 1, 900);
     let mut store = Store::new(128 << 10);

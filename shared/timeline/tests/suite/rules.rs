@@ -1503,12 +1503,7 @@ fn what_has_expired_of_an_epoch_that_is_over_says_nothing_of_the_next() {
 
 #[test]
 fn records_of_unknown_kinds_are_counted_and_nothing_else_is_amiss() {
-    let note = |text: &str| Note {
-        author: Author::Story,
-        text: text.to_owned(),
-        watch: None,
-        over: None,
-    };
+    let note = |text: &str| Note::new(Author::Story, text.to_owned());
     let mut log = streaming();
     log.push(5.0, note("LATER"));
     log.bookmark(6.0, PODS, 10, 1_100);

@@ -1132,10 +1132,8 @@ fn a_story_that_is_over_is_shown_up_to_what_is_found_within_a_minute_of_its_end(
     log.finding(10.0, "F23", Error, Raised, PODS, "went back");
     assert_eq!(log.store().story_shown_until(), None);
     let over = Note {
-        author: Author::Story,
-        text: "The story is over.".into(),
-        watch: None,
         over: Some(true),
+        ..Note::new(Author::Story, "The story is over.".into())
     };
     log.push(30.0, over);
     assert_eq!(log.store().story_shown_until(), Some(at(30.0)));

@@ -365,7 +365,16 @@ const MODEL: Crate = Crate {
             ],
         ),
         room("summary", &["summary"], &["base", "codec", "event", "fold"]),
-        room("wire", &["wire"], &["base", "codec", "field", "summary"]),
+        room(
+            "wire",
+            &["wire"],
+            &["base", "codec", "event", "field", "summary"],
+        ),
+        room(
+            "notes",
+            &["notes"],
+            &["base", "codec", "event", "field", "wire"],
+        ),
         room("belief", &["belief"], &["base"]),
         room("read", &["read"], &["base"]),
         room("root", &["lib"], &[]),
@@ -382,7 +391,7 @@ const RECORDING: Crate = Crate {
         room("block", &["block"], &["base"]),
         room(
             "payloads",
-            &["file_block", "summary", "chapter", "body", "index"],
+            &["file_block", "summary", "chapter", "body", "index", "notes"],
             &["base", "block"],
         ),
         room(

@@ -193,7 +193,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         1 => watch().prop_map(|watch| Attribution { watch, stream: StreamId(1), code: "F08".into(), certainty: Certainty::Likely, evidence: vec![Seq(1)] }.into()),
         1 => prop::option::of(watch()).prop_map(|watch| Loss { place: LossPlace::Frame, count: 2, from_seq: None, to_seq: None, watch, bytes: None, reason: None, what: None }.into()),
         1 => (-9i64..9).prop_map(|off_ms| Clock { off_ms, paused_ms: None }.into()),
-        1 => "[a-z ]{0,40}".prop_map(|text| Note { author: Author::Story, text, watch: None, over: None }.into()),
+        1 => "[a-z ]{0,40}".prop_map(|text| Note::new(Author::Story, text).into()),
     ]
 }
 
