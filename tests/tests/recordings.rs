@@ -211,6 +211,9 @@ async fn a_recording_is_judged_again_as_it_was_judged() -> Result<()> {
 #[tokio::test]
 async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_of_a_file()
 -> Result<()> {
+    const FORMS: [&str; 8] = [
+        "svg", "png", "html", "md", "csv", "jsonl", "trace", "wscope",
+    ];
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     let folder = tempfile::tempdir()?;
@@ -239,13 +242,18 @@ async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_o
         "2100-01-01T00:00:00Z",
     ];
     for round in ["one", "two"] {
-        let names = ["svg", "png", "md", "csv", "jsonl", "trace", "wscope"]
-            .map(|end| format!("{round}.{end}"));
-        let done = export(&whole, &names.each_ref().map(String::as_str)).await?;
+        let names = FORMS.map(|end| format!("{round}.{end}"));
+        let done = export(
+            &[&whole[..], &["--form", "report"]].concat(),
+            &names.each_ref().map(String::as_str),
+        )
+        .await?;
+        ensure!(done.code() == Some(0), "{done:?}");
+        let done = export(&whole, &[&format!("{round}/")]).await?;
         ensure!(done.code() == Some(0), "{done:?}");
     }
     let read_file = |name: &str| std::fs::read(path(name));
-    for end in ["svg", "png", "md", "csv", "jsonl", "trace", "wscope"] {
+    for end in FORMS {
         let (one, two) = (
             read_file(&format!("one.{end}"))?,
             read_file(&format!("two.{end}"))?,
@@ -264,6 +272,32 @@ async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_o
     let again = read(&binary, &path("one.wscope"), "jsonl").await?;
     ensure!(again.stdout == told, "{again:?}");
     ensure!(String::from_utf8(read_file("one.svg")?)?.ends_with("</svg>"));
+    let charts = std::fs::read_dir(path("one"))?.collect::<std::io::Result<Vec<_>>>()?;
+    ensure!(charts.len() == 8, "{charts:?}");
+    for chart in charts {
+        let other = path("two").join(chart.file_name());
+        ensure!(std::fs::read(chart.path())? == std::fs::read(other)?);
+    }
+
+    // With all hidden nothing is left of names, and two commands have other pseudonyms.
+    for round in ["three", "four"] {
+        let names = ["jsonl", "wscope", "svg", "html"].map(|end| format!("{round}.{end}"));
+        let arguments = [&whole[..], &["--form", "report", "--hide", "all"]].concat();
+        let done = export(&arguments, &names.each_ref().map(String::as_str)).await?;
+        ensure!(done.code() == Some(0), "{done:?}");
+    }
+    let hidden = String::from_utf8(read_file("three.jsonl")?)?;
+    ensure!(
+        hidden.lines().count() == told.lines().count(),
+        "each record"
+    );
+    ensure!(
+        told.contains("\"shop\"") && !hidden.contains("shop"),
+        "{hidden}"
+    );
+    ensure!(hidden != String::from_utf8(read_file("four.jsonl")?)?);
+    let again = read(&binary, &path("three.wscope"), "jsonl").await?;
+    ensure!(again.stdout == hidden, "{again:?}");
 
     for (arguments, name, says) in [
         (
@@ -292,6 +326,7 @@ async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_o
             "is empty",
         ),
         (vec![], "x.docx", "its ending says no form"),
+        (vec![], "x.html", "html is the ending of a report"),
         (vec![], "missing/x.svg", "cannot be written"),
     ] {
         let done = export(&arguments, &[name]).await?;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use watchscope_export::{
-    DrawnChart, Form, Image, ReportParts, Says, Taken, charts, csv, jsonl, markdown, recording,
-    report, svg, trace,
+    DrawnChart, Form, Image, ReportParts, Says, Size, Taken, charts, csv, jsonl, markdown,
+    recording, report, svg, trace,
 };
 use watchscope_hiding::{Parts, Seed};
 use watchscope_model::summary::TroubleKind;
@@ -25,6 +25,12 @@ const AROUND_US: i64 = 60_000_000;
 
 /// How many times the range charts look at, unless a person says how much.
 const CONTEXT: i64 = 10;
+
+/// The picture of a report: of the width of a page, so that its letters can be read there.
+const REPORT_SIZE: Size = Size {
+    width_px: 1_240,
+    height_px: 900,
+};
 
 /// Which lanes a person wants.
 enum LanesWanted {
@@ -44,7 +50,7 @@ enum Wanted {
 
 impl Wanted {
     fn needs_picture(self) -> bool {
-        matches!(self, Self::File(Form::Svg | Form::Png | Form::Report))
+        matches!(self, Self::File(Form::Svg | Form::Png))
     }
 
     fn needs_charts(self) -> bool {
@@ -119,6 +125,13 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     if outs.iter().any(|(_, wanted)| wanted.needs_picture()) {
         drawn = svg(&taken, &says, args.picture.size, theme, shows_all).map_err(Failure::failed)?;
     }
+    let mut of_report = String::new();
+    if outs
+        .iter()
+        .any(|(_, wanted)| *wanted == Wanted::File(Form::Report))
+    {
+        of_report = svg(&taken, &says, REPORT_SIZE, theme, shows_all).map_err(Failure::failed)?;
+    }
     let drawn_charts = match &context {
         Some(context) => charts(context, Some(range), &says, theme).map_err(Failure::failed)?,
         None => Vec::new(),
@@ -144,7 +157,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
                     says: &says,
                     picture: Image {
                         alt: "The lanes of the range",
-                        svg: &drawn,
+                        svg: &of_report,
                     },
                     charts: &images,
                     context: context

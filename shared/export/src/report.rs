@@ -124,11 +124,8 @@ fn facts(out: &mut String, taken: &Taken, account: &Account, parts: &ReportParts
         (
             "When",
             format!(
-                "{} {} – {} {} UTC ({})",
-                date(from),
-                clock(from),
-                date(to),
-                clock(to),
+                "{} UTC ({})",
+                span_words(from, to),
                 duration(to.micros_since(from))
             ),
         ),
@@ -148,11 +145,8 @@ fn facts(out: &mut String, taken: &Taken, account: &Account, parts: &ReportParts
         facts.push((
             "Looked at",
             format!(
-                "{} {} – {} {}, {}",
-                date(context_from),
-                clock(context_from),
-                date(context_to),
-                clock(context_to),
+                "{}, {}",
+                span_words(context_from, context_to),
                 count(account.runs.len() as u64, "run")
             ),
         ));
@@ -171,6 +165,16 @@ fn facts(out: &mut String, taken: &Taken, account: &Account, parts: &ReportParts
         );
     }
     put!(out, "</dl>");
+}
+
+/// `2026-11-19 03:11:48 – 03:41:07`; the second day only if it is another one.
+fn span_words(from: Time, to: Time) -> String {
+    let (first, last) = (date(from), date(to));
+    let last = match first == last {
+        true => clock(to),
+        false => format!("{last} {}", clock(to)),
+    };
+    format!("{first} {} – {last}", clock(from))
 }
 
 /// `2 errors, 1 warning`.
@@ -235,7 +239,7 @@ fn findings(out: &mut String, account: &Account) {
     }
     put!(
         out,
-        "<table class=\"findings\">\n<thead><tr><th></th><th>what, where, how sure</th><th>when, UTC</th><th>evidence</th>\
+        "<table class=\"findings\">\n<thead><tr><th></th><th class=\"what\">what, where, how sure</th><th>when, UTC</th><th class=\"evidence\">evidence</th>\
          <th class=\"seq\">seq</th></tr></thead>"
     );
     for found in account.found.iter().take(MOST_ROWS) {
@@ -253,7 +257,7 @@ fn findings(out: &mut String, account: &Account) {
         };
         put!(
             out,
-            "<td rowspan=\"{rows}\"><b>{}</b><br>{}<br><span class=\"dim\">{}</span><br>{}</td>",
+            "<td class=\"what\" rowspan=\"{rows}\"><b>{}</b><br>{}<br><span class=\"dim\">{}</span><br>{}</td>",
             escaped(&found.name),
             escaped(subject),
             certainty(found.certainty),
@@ -261,7 +265,7 @@ fn findings(out: &mut String, account: &Account) {
         );
         put!(
             out,
-            "<td rowspan=\"{rows}\">{}<br><span class=\"dim\">until {}</span></td>",
+            "<td class=\"time\" rowspan=\"{rows}\">{}<br><span class=\"dim\">until {}</span></td>",
             clock_ms(found.since),
             account.until(found)
         );
@@ -276,7 +280,7 @@ fn findings(out: &mut String, account: &Account) {
             let words = words.map_or("before this range", |words| words);
             put!(
                 out,
-                "<td>{}</td><td class=\"seq\">{}</td></tr>",
+                "<td class=\"evidence\">{}</td><td class=\"seq\">{}</td></tr>",
                 escaped(words),
                 number(seq.0)
             );
@@ -313,7 +317,7 @@ fn timeline(out: &mut String, account: &Account) {
         }
         put!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"seq\">{}</td></tr>",
+            "<tr><td class=\"time\">{}</td><td class=\"where\">{}</td><td>{}</td><td class=\"seq\">{}</td></tr>",
             clock_ms(line.at),
             escaped(line.place),
             escaped(&line.words),

@@ -7,10 +7,15 @@ mod common;
 
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use common::random::random_log;
 use common::{Log, at};
 use insta::assert_snapshot;
-use watchscope_export::{Says, Size, Taken, csv, jsonl, markdown, recording, svg};
+use sha2::{Digest as _, Sha256};
+use watchscope_export::{
+    Image, ReportParts, Says, Size, Taken, charts, csv, jsonl, markdown, recording, report, svg,
+};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::{Author, Cause, Severity, Standing};
 use watchscope_model::{KeptNote, NoteKey, Notes, Seq, Time, WatchName};
@@ -182,6 +187,65 @@ fn each_form_is_twice_the_same_and_hostile_text_is_text_in_it() {
     }
     let file = |taken: &Taken| recording(taken, <[u8]>::to_vec).unwrap();
     assert_eq!(file(&taken()), file(&taken()));
+}
+
+#[test]
+fn a_report_has_no_script_asks_for_nothing_and_shows_hostile_text_as_text() {
+    let (first, second) = night();
+    let taken = taken(&[&first, &second], at(0.0), at(90.0));
+    let charts = charts(&taken, None, &SAYS, Theme::Light).unwrap();
+    let images: Vec<Image<'_>> = charts
+        .iter()
+        .map(|chart| Image {
+            alt: "\"><script>",
+            svg: &chart.svg,
+        })
+        .collect();
+    let parts = ReportParts {
+        says: &SAYS,
+        picture: images[0],
+        charts: &images[1..],
+        context: (taken.from, taken.to),
+    };
+    let page = report(&taken, &parts).unwrap();
+    assert_eq!(page, report(&taken, &parts).unwrap());
+    for markup in ["<script", "<b>in", "url(", "@import", "javascript:"] {
+        assert!(!page.contains(markup), "{markup}");
+    }
+    assert_eq!(
+        page.matches(" src=\"").count(),
+        page.matches(" src=\"data:image/svg+xml;base64,").count()
+    );
+    assert_eq!(page.matches("<img ").count(), images.len());
+    let policy = page
+        .split("style-src '")
+        .nth(1)
+        .unwrap()
+        .split('\'')
+        .next()
+        .unwrap();
+    let style = page
+        .split("<style>")
+        .nth(1)
+        .unwrap()
+        .split("</style>")
+        .next()
+        .unwrap();
+    assert_eq!(
+        policy,
+        format!("sha256-{}", STANDARD.encode(Sha256::digest(style)))
+    );
+    assert!(page.contains("default-src 'none'; img-src data:;"));
+    // What stands in it.
+    for words in [
+        "A night &lt;b&gt;in&lt;/b&gt; | `shop`",
+        "unknown, in 1 gap",
+        "History is gone.",
+        "Nobody watched until",
+        "Hidden: nothing.",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
 }
 
 #[test]

@@ -11,7 +11,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use common::{Log, at};
 use insta::assert_snapshot;
-use watchscope_export::{Says, Size, Taken, csv, jsonl, markdown, recording, svg, trace};
+use watchscope_export::{
+    Image, ReportParts, Says, Size, Taken, charts, csv, jsonl, markdown, recording, report, svg,
+    trace,
+};
 use watchscope_hiding::{HiddenPart, Parts, Seed};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::event::*;
@@ -268,6 +271,24 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
     // A recording whose chapters are not deflated can be looked through as it is.
     let file = recording(taken, <[u8]>::to_vec).unwrap();
     let drawn = svg(taken, &says, size, Theme::Light, true).unwrap();
+    let drawn_charts = charts(taken, None, &says, Theme::Light).unwrap();
+    let images: Vec<Image<'_>> = drawn_charts
+        .iter()
+        .map(|chart| Image {
+            alt: &chart.title,
+            svg: &chart.svg,
+        })
+        .collect();
+    let parts = ReportParts {
+        says: &says,
+        picture: Image {
+            alt: "The lanes",
+            svg: &drawn,
+        },
+        charts: &images,
+        context: (taken.from, taken.to),
+    };
+    let of_report = report(taken, &parts).unwrap();
     vec![
         ("state", states(&file)),
         ("wscope", file),
@@ -276,6 +297,7 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
         ("csv", csv(taken).unwrap()),
         ("jsonl", jsonl(taken).unwrap()),
         ("trace", trace(taken).unwrap()),
+        ("report", of_report.into_bytes()),
     ]
 }
 
@@ -396,7 +418,7 @@ fn records_say_the_same_with_pseudonyms() {
     {"type":"stream.error","seq":11,"at":"2026-11-19T09:31:02.000000Z","watch":"ns-gvn8dtxf/pods?label-kxvlrqsn in (label-74jvlg5p,label-n9zrg9f2)&metadata.name=name-zb5wjcrj-97szsv-ghv72d#2","stream":1,"code":410,"reason":"Expired","message":"too old resource version: 100 (140)"}
     {"type":"verdict","seq":12,"at":"2026-11-19T09:31:02.100000Z","watch":"ns-gvn8dtxf/pods?label-kxvlrqsn in (label-74jvlg5p,label-n9zrg9f2)&metadata.name=name-zb5wjcrj-97szsv-ghv72d#2","namespace":"ns-gvn8dtxf","name":"name-zb5wjcrj-97szsv-ghv72d","uid":"899239f8-7f16-fef8-41f5-a11194d5bd4f","kind":"ghost","held":"100","state":"raised","certainty":"definite"}
     {"type":"finding","seq":13,"at":"2026-11-19T09:31:03.000000Z","code":"F11","name":"F11 name","severity":"error","state":"raised","certainty":"likely","watch":"ns-gvn8dtxf/pods?label-kxvlrqsn in (label-74jvlg5p,label-n9zrg9f2)&metadata.name=name-zb5wjcrj-97szsv-ghv72d#2","evidence":[1],"summary":"The history that ns-gvn8dtxf/pods?label-kxvlrqsn in (label-74jvlg5p,label-n9zrg9f2)&metadata.name=name-zb5wjcrj-97szsv-ghv72d#2 asked for is gone. It holds ns-gvn8dtxf/name-zb5wjcrj-97szsv-ghv72d, which is gone, at host-n9klr6m9:6443."}
-    {"type":"note","seq":14,"at":"2026-11-19T09:31:04.000000Z","author":"person","text":"name-zb5wjcrj in ns-gvn8dtxf lost its node node-txtwd4fd","watch":"ns-gvn8dtxf/pods?label-kxvlrqsn in (label-74jvlg5p,label-n9zrg9f2)&metadata.name=name-zb5wjcrj-97szsv-ghv72d#2"}
+    {"type":"note","seq":14,"at":"2026-11-19T09:31:04.000000Z","author":"person","text":"name-zb5wjcrj in ns-gvn8dtxf lost its node node-txtwd4fd","watch":"ns-gvn8dtxf/pods?label-kxvlrqsn in (label-74jvlg5p,label-n9zrg9f2)&metadata.name=name-zb5wjcrj-97szsv-ghv72d#2","namespace":"ns-gvn8dtxf","name":"name-kwqrhv6r-l2bh2w","uid":"899239f8-7f16-fef8-41f5-a11194d5bd4f","replaces":{"log":"cluster-wfzmv9c8","epoch":"a","seq":1}}
     {"type":"client.started","seq":15,"at":"2026-11-19T09:31:05.000000Z","client":"name-nzgdfs7v","program":"informer"}
     {"type":"client.request","seq":16,"at":"2026-11-19T09:31:05.100000Z","client":"name-nzgdfs7v","request":"GET /api/v1/namespaces/ns-gvn8dtxf/pods/name-kwqrhv6r-l2bh2w?watch=true"}
     {"type":"client.report","seq":17,"at":"2026-11-19T09:31:05.200000Z","client":"name-nzgdfs7v","phase":"watching","iterations":1,"handled":1,"belief":"[{\"resource\":\"pods\",\"resourceVersion\":\"102\",\"held\":{\"ns-gvn8dtxf/name-kwqrhv6r-l2bh2w\":\"899239f8-7f16-fef8-41f5-a11194d5bd4f@102\"}}]"}

@@ -239,15 +239,7 @@ fn hostile_names_are_valid_and_cut_and_stay_apart() {
         };
         log.push(3.0, change);
     }
-    log.push(
-        4.0,
-        Note {
-            author: Author::Story,
-            text: long.clone(),
-            watch: None,
-            over: None,
-        },
-    );
+    log.push(4.0, Note::new(Author::Story, long.clone()));
     let bytes = trace(&taken(&[&log])).unwrap();
     assert!(bytes.len() < 40_000, "{}", bytes.len());
     let trace = Trace::decode(&*bytes).unwrap();
