@@ -19,7 +19,7 @@ use super::news::News;
 use super::note_rates::NoteRates;
 use super::past::PastReader;
 use super::totals::{ViewerShare, ViewerTotals};
-use super::viewer::{HubViewer, NoteWriter};
+use super::viewer::{HubViewer, NoteWriter, Sources};
 use crate::history::HistoryState;
 use crate::log::{BodyLookup, LogHandle};
 use crate::recordings::Past;
@@ -127,9 +127,11 @@ impl Hub for LogHub {
         HubViewer::new(
             self.log.clone(),
             reader,
-            self.commands.clone(),
-            news,
-            self.past.clone(),
+            Sources {
+                commands: self.commands.clone(),
+                news,
+                past: self.past.clone(),
+            },
             ViewerShare::of(self.totals()),
             NoteWriter {
                 rates: Arc::clone(&self.note_rates),

@@ -42,6 +42,13 @@ pub(super) struct NoteWriter {
     pub(super) is_over: bool,
 }
 
+/// What a viewer reads and asks beside the ring.
+pub(super) struct Sources {
+    pub(super) commands: mpsc::Sender<CommandRequest>,
+    pub(super) news: News,
+    pub(super) past: PastReader,
+}
+
 /// One viewer of the hub.
 pub struct HubViewer {
     log: LogHandle,
@@ -66,13 +73,16 @@ impl HubViewer {
     pub(super) fn new(
         log: LogHandle,
         reader: Reader,
-        commands: mpsc::Sender<CommandRequest>,
-        news: News,
-        past: PastReader,
+        sources: Sources,
         share: ViewerShare,
         note_writer: NoteWriter,
         number: u64,
     ) -> Self {
+        let Sources {
+            commands,
+            news,
+            past,
+        } = sources;
         Self {
             reader,
             progress: log.progress(),

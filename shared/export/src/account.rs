@@ -73,7 +73,7 @@ pub(crate) struct Lines {
     pub(crate) count: usize,
 }
 
-/// All that is told.
+/// All that a timeline and a report have.
 pub(crate) struct Account {
     pub(crate) found: Vec<Found>,
     pub(crate) told: Lines,

@@ -450,7 +450,7 @@ impl Table {
         out
     }
 
-    /// Of what a client believes, what [`watchscope_model::belief`] reads, and nothing else.
+    /// A belief with the parts of it that [`watchscope_model::belief`] reads, and no others.
     fn belief(&self, text: &str) -> String {
         let Ok(Value::Array(parts)) = serde_json::from_str(text) else {
             return "[]".to_owned();

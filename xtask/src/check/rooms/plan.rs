@@ -450,12 +450,15 @@ const EXPORT: Crate = Crate {
         room(
             "forms",
             &[
+                "account",
                 "by_hand",
                 "csv",
                 "jsonl",
+                "letters",
                 "markdown",
                 "picture",
                 "recording",
+                "report",
                 "trace",
             ],
             &["taken"],
