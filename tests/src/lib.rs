@@ -19,6 +19,7 @@
 
 pub mod anatomy;
 mod browser;
+pub mod change_file;
 pub mod change_load;
 mod eventually;
 mod exposition;

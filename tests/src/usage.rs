@@ -38,10 +38,22 @@ pub async fn numbers_of_child(arguments: &[&str]) -> Result<Vec<u64>> {
 /// # Errors
 /// If there is no such process, or the system does not say.
 pub fn resident_kib(process: &str) -> Result<u64> {
+    status_kib(process, "VmRSS:")
+}
+
+/// The most memory that a process has held so far, in KiB; `process` is its id, or `self`.
+///
+/// # Errors
+/// If there is no such process, or the system does not say.
+pub fn most_resident_kib(process: &str) -> Result<u64> {
+    status_kib(process, "VmHWM:")
+}
+
+fn status_kib(process: &str, field: &'static str) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .context("VmRSS")?;
+        .find_map(|line| line.strip_prefix(field))
+        .context(field)?;
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }

@@ -1,10 +1,11 @@
 //! The picture: all lanes that are exported, with all that they need to stand alone.
 
+use watchscope_model::Notes;
 use watchscope_model::codec::DecodeError;
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_recording::{FrameSummarizer, Out};
 use watchscope_timeline::draw::Ways;
-use watchscope_timeline::picture::{Caption, SAVED_SCALE, lanes_width_px, saved};
+use watchscope_timeline::picture::{Caption, Flag, SAVED_SCALE, lanes_width_px, saved};
 use watchscope_timeline::store::StoreError;
 use watchscope_timeline::svg::svg_of_width;
 use watchscope_timeline::{Lanes, Picture, Px, Store, Theme, View};
@@ -57,6 +58,7 @@ pub fn svg(
         ..Picture::new(&store, &rows, &view, now)
     };
     let version = taken.runs.last().map_or("", |run| &*run.run.of.watchscope);
+    let notes = flags(&taken.all_notes()?, taken);
     let caption = Caption {
         title: says.title,
         filter: "",
@@ -64,9 +66,30 @@ pub fn svg(
         zone_offset_min: says.zone_offset_min,
         least_height: least,
         hidden: &taken.hidden(),
+        notes: &notes,
     };
     let scene = saved(&picture, &caption);
     Ok(svg_of_width(&scene, theme, size.width_px))
+}
+
+/// The notes of persons about the range, as they stand.
+fn flags(notes: &Notes, taken: &Taken) -> Vec<Flag> {
+    let standing = notes.in_range(taken.from, taken.to);
+    let flags = standing.into_iter().map(|standing| {
+        let note = &standing.note;
+        let rest = note.text.trim_start().split_once('\n');
+        let watch = note.watch.as_ref().map(ToString::to_string);
+        let object = note.object.as_ref().map(|object| object.name.to_string());
+        let place: Vec<String> = watch.into_iter().chain(object).collect();
+        Flag {
+            from: standing.from,
+            to: standing.to,
+            heading: standing.heading().to_owned(),
+            text: rest.map_or_else(String::new, |(_, rest)| rest.to_owned()),
+            place: place.join(" "),
+        }
+    });
+    flags.collect()
 }
 
 /// What a page would hold of it.

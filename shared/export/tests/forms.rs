@@ -189,6 +189,57 @@ fn each_form_is_twice_the_same_and_hostile_text_is_text_in_it() {
     assert_eq!(file(&taken()), file(&taken()));
 }
 
+/// The same night with notes of persons: two close together, one about a span, one of the day before about it.
+fn night_with_notes() -> (Log, Log) {
+    let (mut first, mut second) = night();
+    let person = |text: &str| Note::new(Author::Person, text.to_owned());
+    first.push(
+        14.0,
+        person("The reset\nA switch was restarted; nobody had said so."),
+    );
+    let spans = Note {
+        watch: Some(WatchName::from("shop/pods")),
+        from: Some(at(11.0)),
+        to: Some(at(30.0)),
+        ..person(
+            "History is gone <script>\nWhat came in between is not known. The list that followed says only what is there.",
+        )
+    };
+    second.push(71.0, spans);
+    let close = Note {
+        from: Some(at(11.5)),
+        ..person("Retried by hand")
+    };
+    second.push(72.0, close);
+    (first, second)
+}
+
+#[test]
+fn a_picture_numbers_the_notes_of_its_range_by_time_and_has_their_texts() {
+    let (first, second) = night_with_notes();
+    let taken = taken(&[&first, &second], at(0.0), at(90.0));
+    let drawn = svg(&taken, &SAYS, SIZE, Theme::Light, true).unwrap();
+    let place = |text: &str| drawn.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        place(">History is gone &lt;script&gt;<") < place(">What came in between is not known.")
+    );
+    // Numbers follow the time that notes are about, not that of their records.
+    assert!(
+        place(">History is gone &lt;script&gt;<") < place(">Retried by hand<")
+            || drawn.contains(">3<")
+    );
+    assert!(!drawn.contains("<script"));
+    let within = taken
+        .only(BTreeSet::from(["shop/pods".into()]))
+        .unwrap()
+        .unwrap();
+    let drawn = svg(&within, &SAYS, SIZE, Theme::Light, true).unwrap();
+    assert!(
+        drawn.contains("History is gone"),
+        "a note on a watch that is shown"
+    );
+}
+
 #[test]
 fn a_report_has_no_script_asks_for_nothing_and_shows_hostile_text_as_text() {
     let (first, second) = night();

@@ -3,6 +3,8 @@
 //! A title with cluster and UTC range, what was lost, the tree, ruler and lanes, a legend of what is present and
 //! nothing else, the filters in force, and who made it. Another display list for the same painter.
 
+mod flags;
+
 use watchscope_model::vocabulary::{LossPlace, Severity};
 use watchscope_model::{Seq, Time};
 
@@ -13,6 +15,9 @@ use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Area, Hatch, Primitive, Px, Scene, Stroke, TextLine};
 use crate::store::Coverage;
 use crate::tokens::Token;
+
+use self::flags::Flags;
+pub use self::flags::{FLAGS_MOST, Flag};
 
 /// How much larger than on the page a saved picture is drawn, so that it survives half its width.
 pub const SAVED_SCALE: f64 = 1.22;
@@ -32,6 +37,8 @@ pub struct Caption<'a> {
     pub least_height: Px,
     /// What was hidden of the log before, in words; empty for nothing.
     pub hidden: &'a str,
+    /// Notes of the range, in the order of their times.
+    pub notes: &'a [Flag],
 }
 
 const EDGE: Px = Px::whole(24);
@@ -74,14 +81,19 @@ pub fn title(namespaces: &str, cluster: &str) -> String {
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     let (mut page, lanes) = Page::of(picture, EDGE, TREE_WIDTH);
     let top = HEAD_HEIGHT;
-    let legend_end = top + page.height_of(&lanes);
+    let flags = Flags::new(caption.notes, page.scene.width);
+    let legend_end = top + flags.row_height() + page.height_of(&lanes);
+    let notes_end = legend_end + flags.texts_height();
     let findings = findings(picture, shown(picture));
-    let findings_end = legend_end + height_of_findings(&findings);
+    let lanes_bottom = top + RULER_HEIGHT + flags.row_height() + lanes.height;
+    let findings_end = notes_end + height_of_findings(&findings);
     let height = (findings_end + FOOT_HEIGHT).max(caption.least_height);
     page.ground(height);
     page.head(picture, caption, page.scene.width);
-    page.lanes(picture, lanes, top, true);
-    page.findings(&findings, legend_end, page.scene.width);
+    page.lanes(picture, lanes, top, Some(flags.row_height()));
+    page.flags(&flags, picture.view, (top + RULER_HEIGHT, lanes_bottom));
+    page.flag_texts(&flags, legend_end);
+    page.findings(&findings, notes_end, page.scene.width);
     page.foot(picture, caption, height - FOOT_HEIGHT, page.scene.width);
     page.outline();
     page.scene
@@ -92,7 +104,7 @@ pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
 pub fn small(picture: &Picture<'_>) -> Scene {
     let (mut page, lanes) = Page::of(picture, Px::ZERO, SMALL_TREE_WIDTH);
     page.ground(page.height_of(&lanes));
-    page.lanes(picture, lanes, Px::ZERO, false);
+    page.lanes(picture, lanes, Px::ZERO, None);
     page.outline();
     page.scene
 }
@@ -252,11 +264,11 @@ impl Page {
         });
     }
 
-    /// Ruler, tree, lanes and legend from `top` down.
-    fn lanes(&mut self, picture: &Picture<'_>, lanes: Measured<'_>, top: Px, has_headings: bool) {
+    /// Ruler, tree, lanes and legend from `top` down. With headings, so much is left free below the ruler.
+    fn lanes(&mut self, picture: &Picture<'_>, lanes: Measured<'_>, top: Px, headed: Option<Px>) {
         let (edge, tree_width) = (self.edge, self.tree_width);
         let lanes_x = edge + tree_width;
-        let lanes_y = top + RULER_HEIGHT;
+        let lanes_y = top + RULER_HEIGHT + headed.unwrap_or(Px::ZERO);
         let ruler_scene = ruler_of(picture);
         self.clipped(ruler_scene, lanes_x, top, RULER_HEIGHT);
         self.fill(
@@ -268,7 +280,7 @@ impl Page {
             },
             Token::Ground2,
         );
-        if has_headings {
+        if headed.is_some() {
             let (y, look) = (top + Px::whole(17), Look::small(Token::Text3));
             self.text(edge + Px::whole(6), y, "Lane", look);
             self.text(lanes_x - Px::whole(8), y, "changes", look.end());

@@ -22,11 +22,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use serde_json::Value;
 use thirtyfour::By;
-use watchscope::recordings::deflated;
-use watchscope_log::{NextChapter, Sealed};
 use watchscope_model::Time;
-use watchscope_recording::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FileBlock, Header, Tag, Writer};
-use watchscope_tests::change_load::{BUSY, ChangeLoad, Pace};
+use watchscope_recording::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, Header, Tag};
+use watchscope_tests::change_file::write_run;
+use watchscope_tests::change_load::{BUSY, Pace};
 use watchscope_tests::stage::{Tab, fresh_link, load_average, percentile, row, sorted};
 use watchscope_tests::{Served, WatchscopeBinary, eventually};
 
@@ -113,70 +112,6 @@ async fn main() -> Result<()> {
         percentile(&jumps, 1.0)
     );
     Ok(())
-}
-
-/// A recording that is being written.
-struct Recording {
-    out: BufWriter<File>,
-    writer: Writer,
-    head: Vec<u8>,
-    segments: Vec<Vec<u8>>,
-}
-
-impl Recording {
-    fn begin(path: &Path, pace: Pace, opening: NextChapter) -> Result<Self> {
-        let of = FileBlock::new(&"prod".into(), &pace.epoch.into());
-        let (writer, bytes) = Writer::begin(&of)?;
-        let mut out = BufWriter::new(File::create(path)?);
-        out.write_all(&bytes)?;
-        Ok(Self {
-            out,
-            writer,
-            head: opening.opening.to_vec(),
-            segments: Vec::new(),
-        })
-    }
-
-    fn take(&mut self, Sealed { segment, closed }: Sealed) -> Result<()> {
-        self.segments.push(segment.frame().to_vec());
-        if let Some((_, next)) = closed {
-            self.close()?;
-            self.head = next.opening.to_vec();
-        }
-        Ok(())
-    }
-
-    fn close(&mut self) -> Result<()> {
-        let segments = self.segments.iter().map(Vec::as_slice);
-        let packing = Writer::whole_chapter(&self.head, segments)?;
-        let bytes = self.writer.packed(&packing, &deflated(packing.raw()))?;
-        self.out.write_all(&bytes)?;
-        self.segments.clear();
-        Ok(())
-    }
-
-    fn end(mut self) -> Result<()> {
-        if !self.segments.is_empty() {
-            self.close()?;
-        }
-        let bytes = self.writer.finish()?;
-        self.out.write_all(&bytes)?;
-        Ok(self.out.flush()?)
-    }
-}
-
-/// Writes a run as long as `goes_on` says; returns how long it is, in microseconds.
-fn write_run(path: &Path, pace: Pace, goes_on: impl Fn(&ChangeLoad) -> bool) -> Result<f64> {
-    let mut sealed = Vec::new();
-    let (mut load, opening) = ChangeLoad::start(pace, &mut |of| sealed.push(of));
-    let mut recording = Recording::begin(path, pace, opening)?;
-    while goes_on(&load) {
-        sealed.drain(..).try_for_each(|of| recording.take(of))?;
-        load.step(&mut |of| sealed.push(of));
-    }
-    sealed.drain(..).try_for_each(|of| recording.take(of))?;
-    recording.end()?;
-    Ok(load.seconds() * 1e6)
 }
 
 fn write_large(path: &Path) -> Result<f64> {

@@ -44,6 +44,7 @@ fn paint(model: &Model) -> Option<()> {
         zone_offset_min: -js_sys::Date::new_0().get_timezone_offset() as i32,
         least_height: Px::ZERO,
         hidden: "",
+        notes: &[],
     };
     let scene = saved(&model.picture(now), &caption);
     let (width, height) = (scene.width.to_f64(), scene.height.to_f64());

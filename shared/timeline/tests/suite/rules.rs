@@ -1267,6 +1267,7 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
             zone_offset_min: 0,
             least_height: Px::ZERO,
             hidden: "",
+            notes: &[],
         };
         watchscope_timeline::picture::saved(&picture, &caption)
     };
@@ -1316,6 +1317,7 @@ fn a_saved_picture_says_apart_what_is_not_loaded_what_is_not_shown_and_what_is_h
             zone_offset_min: 0,
             least_height: Px::ZERO,
             hidden: "",
+            notes: &[],
         };
         let scene = watchscope_timeline::picture::saved(&picture, &caption);
         let texts = texts(&scene);

@@ -202,6 +202,7 @@ fn the_story_of_the_look_is_drawn() {
             zone_offset_min: 60,
             least_height: Px::ZERO,
             hidden: "",
+            notes: &[],
         };
         let input = Picture {
             height: rows.height,

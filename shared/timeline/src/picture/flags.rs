@@ -1,0 +1,335 @@
+//! Numbered flags for notes: a row of them below the ruler, and their texts below the legend.
+
+use watchscope_model::Time;
+
+use super::{Cut, EDGE, Look, Page, shortened, spared};
+use crate::format::{clock, text_width};
+use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
+use crate::tokens::Token;
+use crate::view::View;
+
+/// The most notes that have a flag; how many others there are is said.
+pub const FLAGS_MOST: usize = 40;
+/// The most lines of a note's text; the last one says that there is more.
+const LINES_MOST: usize = 8;
+/// Height of the row of flags.
+const ROW: Px = Px::whole(22);
+/// Side of a flag, and the least distance of two flags' middles.
+const FLAG: Px = Px::whole(14);
+const APART: Px = Px::whole(16);
+/// The least width of a column of texts.
+const COLUMN: i32 = 300;
+const LINE: i32 = 14;
+/// Where a text begins, from the left of its column.
+const INDENT: Px = Px::whole(22);
+
+/// A note as a picture has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// When the time begins that it is about.
+    pub from: Time,
+    /// When that time ends.
+    pub to: Time,
+    /// Its first line.
+    pub heading: String,
+    /// The other lines.
+    pub text: String,
+    /// What it is about, if not the whole log.
+    pub place: String,
+}
+
+/// The flags of a picture, measured. Numbers are given by place.
+pub(super) struct Flags<'a> {
+    flags: &'a [Flag],
+    /// How many there are beyond those that are drawn.
+    more: usize,
+    columns: Vec<Vec<Text<'a>>>,
+    column_width: Px,
+}
+
+/// A note's text, broken into lines.
+struct Text<'a> {
+    number: usize,
+    flag: &'a Flag,
+    lines: Vec<String>,
+}
+
+impl<'a> Flags<'a> {
+    /// For a picture of a width.
+    pub(super) fn new(flags: &'a [Flag], width: Px) -> Self {
+        let more = flags.len().saturating_sub(FLAGS_MOST);
+        let flags = &flags[..flags.len() - more];
+        let room = width - EDGE - EDGE;
+        let count = (room.0 / Px::whole(COLUMN).0).clamp(1, 4);
+        let column_width = Px(room.0 / count);
+        let mut columns: Vec<Vec<Text<'a>>> = (0..count).map(|_| Vec::new()).collect();
+        for (place, flag) in flags.iter().enumerate() {
+            let text = Text {
+                number: place + 1,
+                flag,
+                lines: broken(&flag.text, column_width - INDENT - Px::whole(16)),
+            };
+            columns[place % count as usize].push(text);
+        }
+        Self {
+            flags,
+            more,
+            columns,
+            column_width,
+        }
+    }
+
+    /// Height of the row; none without flags.
+    pub(super) fn row_height(&self) -> Px {
+        if self.flags.is_empty() { Px::ZERO } else { ROW }
+    }
+
+    /// Height of the texts; none without flags.
+    pub(super) fn texts_height(&self) -> Px {
+        if self.flags.is_empty() {
+            return Px::ZERO;
+        }
+        let heights = self.columns.iter().map(|texts| {
+            let lines: usize = texts.iter().map(Text::lines).sum();
+            LINE * lines as i32 + 6 * texts.len() as i32
+        });
+        let more = if self.more > 0 { LINE } else { 0 };
+        Px::whole(28 + heights.max().unwrap_or(0) + more)
+    }
+}
+
+impl Text<'_> {
+    /// Its lines, with those of heading and place.
+    fn lines(&self) -> usize {
+        1 + usize::from(!self.flag.place.is_empty()) + self.lines.len()
+    }
+}
+
+impl Page {
+    /// The row of flags at `top`, and dotted lines from it down to `bottom`.
+    pub(super) fn flags(&mut self, flags: &Flags<'_>, view: &View, (top, bottom): (Px, Px)) {
+        if flags.flags.is_empty() {
+            return;
+        }
+        let lanes_x = self.edge + self.tree_width;
+        let right = self.scene.width - self.edge;
+        let name = Look {
+            weight: 600,
+            ..Look::small(Token::Text1)
+        };
+        let baseline = top + ROW.half() + Px::whole(4);
+        self.text(self.edge + Px::whole(6), baseline, "Notes", name);
+        self.line(self.edge, right, top + ROW, Token::Line1);
+        let x_of = |at: Time| {
+            let x = view.x(at.max(view.left()).min(view.right()));
+            (lanes_x + x).max(lanes_x).min(right)
+        };
+        // Flags give way to those before them; their dotted lines stay where the time is.
+        let mut free = lanes_x;
+        for (place, flag) in flags.flags.iter().enumerate() {
+            let (from_x, to_x) = (x_of(flag.from), x_of(flag.to));
+            let middle = from_x.max(free).min(right - FLAG.half());
+            free = middle + APART;
+            if to_x > from_x {
+                let foot = Area {
+                    x: from_x,
+                    y: top + ROW - Px::whole(3),
+                    w: to_x - from_x,
+                    h: Px::whole(2),
+                };
+                self.fill(foot, Token::Text2);
+            }
+            let steps = [Step::Move(from_x, top + ROW), Step::Line(from_x, bottom)];
+            let steps = self.scene.path(&steps);
+            self.scene.primitives.push(Primitive::Path {
+                steps,
+                fill: None,
+                stroke: Some(Stroke::dashed(Token::Text2, Px::whole(1), 1, 3)),
+                opacity: 100,
+            });
+            self.flag(middle, top + ROW.half() - Px::whole(1), place + 1);
+        }
+    }
+
+    /// A flag by its middle.
+    fn flag(&mut self, x: Px, y: Px, number: usize) {
+        let number = number.to_string();
+        let area = Area {
+            x: x - FLAG.half(),
+            y: y - FLAG.half(),
+            w: FLAG,
+            h: FLAG,
+        };
+        self.scene.primitives.push(Primitive::Rect {
+            area,
+            fill: Some(Token::Text1),
+            stroke: None,
+            radius: 2,
+            opacity: 100,
+        });
+        let look = Look {
+            size: 10,
+            weight: 600,
+            ink: Token::Ground0,
+            align: Align::Middle,
+        };
+        self.text(x, y + Px::whole(4), number, look);
+    }
+
+    /// The texts of the notes from `top` down.
+    pub(super) fn flag_texts(&mut self, flags: &Flags<'_>, top: Px) {
+        if flags.flags.is_empty() {
+            return;
+        }
+        let bold = Look {
+            weight: 600,
+            ..Look::small(Token::Text1)
+        };
+        self.text(EDGE, top + Px::whole(18), "Notes", bold);
+        let mut x = EDGE;
+        let mut lowest = top;
+        for texts in &flags.columns {
+            let mut y = top + Px::whole(38);
+            let room = flags.column_width - INDENT - Px::whole(16);
+            for text in texts {
+                self.flag(x + FLAG.half(), y - Px::whole(4), text.number);
+                let time = clock(text.flag.from);
+                let time_width = spared(text_width(&time, 11, 400)) + Px::whole(6);
+                self.text(x + INDENT, y, time, Look::small(Token::Text2));
+                let heading = shortened(&text.flag.heading, room - time_width, 600, Cut::End);
+                self.text(x + INDENT + time_width, y, heading, bold);
+                let place = Some(&text.flag.place).filter(|place| !place.is_empty());
+                let place = place.map(|place| shortened(place, room, 400, Cut::Middle));
+                for line in place.iter().chain(&text.lines) {
+                    y = y + Px::whole(LINE);
+                    self.text(x + INDENT, y, line.clone(), Look::small(Token::Text2));
+                }
+                y = y + Px::whole(LINE + 6);
+            }
+            lowest = lowest.max(y);
+            x = x + flags.column_width;
+        }
+        if flags.more > 0 {
+            let words = format!(
+                "and {} more",
+                crate::format::count(flags.more as u64, "note")
+            );
+            self.text(EDGE, lowest, words, Look::small(Token::Text2));
+        }
+    }
+}
+
+/// A text broken into lines that fit, between words where it can be; of one that is too long the end is cut.
+fn broken(text: &str, room: Px) -> Vec<String> {
+    let fits = |line: &str| spared(text_width(line, 11, 400)) <= room;
+    let mut lines: Vec<String> = Vec::new();
+    for paragraph in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            let longer = match line.is_empty() {
+                true => word.to_owned(),
+                false => format!("{line} {word}"),
+            };
+            if line.is_empty() || fits(&longer) {
+                line = longer;
+            } else {
+                lines.push(std::mem::replace(&mut line, word.to_owned()));
+            }
+            if lines.len() > LINES_MOST {
+                break;
+            }
+        }
+        lines.push(line);
+    }
+    let is_cut = lines.len() > LINES_MOST;
+    lines.truncate(LINES_MOST);
+    if let Some(last) = lines.last_mut().filter(|_| is_cut) {
+        last.push_str(" …");
+    }
+    // A word may be wider than the room.
+    lines
+        .iter()
+        .map(|line| shortened(line, room, 400, Cut::End))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Ways;
+    use crate::scene::Scene;
+    use crate::{Lanes, Picture, Store};
+
+    fn flag(from: i64, to: i64) -> Flag {
+        Flag {
+            from: Time(from),
+            to: Time(to),
+            heading: "heading".to_owned(),
+            text: String::new(),
+            place: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_text_is_broken_between_words_and_cut_where_it_is_too_long() {
+        let room = Px::whole(120);
+        let lines = broken("one two three four five six seven\n\neight", room);
+        assert!(
+            lines.len() > 2 && lines[0].starts_with("one two"),
+            "{lines:?}"
+        );
+        assert_eq!(lines.last().map(String::as_str), Some("eight"));
+        for line in broken(&"word ".repeat(500), room) {
+            assert!(spared(text_width(&line, 11, 400)) <= room, "{line}");
+        }
+        let long = broken(&"word ".repeat(500), room);
+        assert_eq!(long.len(), LINES_MOST);
+        assert!(long.last().unwrap().ends_with('…'));
+        assert!(broken(&"x".repeat(4_096), room)[0].ends_with('…'));
+        assert_eq!(broken(" \n", room), Vec::<String>::new());
+    }
+
+    #[test]
+    fn flags_do_not_overlap_and_their_lines_stay_where_the_time_is() {
+        let store = Store::new(1 << 20);
+        let view = View::between(Time(0), Time(1_000_000), 600.0);
+        let rows = Lanes::default().rows(&store, &view, Time(1_000_000));
+        let picture = Picture {
+            ways: Ways::Stopped,
+            ..Picture::new(&store, &rows, &view, Time(1_000_000))
+        };
+        let (mut page, _) = Page::of(&picture, EDGE, Px::whole(200));
+        let all = [
+            flag(500_000, 500_000),
+            flag(500_100, 700_000),
+            flag(500_200, 500_200),
+        ];
+        let flags = Flags::new(&all, page.scene.width);
+        page.flags(&flags, &view, (Px::ZERO, Px::whole(100)));
+        let Scene {
+            primitives, steps, ..
+        } = &page.scene;
+        let plates: Vec<Px> = primitives
+            .iter()
+            .filter_map(|primitive| match primitive {
+                Primitive::Rect { area, .. } if area.w == FLAG => Some(area.x),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(plates.len(), 3);
+        assert!(
+            plates.windows(2).all(|pair| pair[1] - pair[0] >= FLAG),
+            "{plates:?}"
+        );
+        let lines = steps.iter().filter_map(|step| match step {
+            Step::Move(x, _) => Some(*x),
+            _ => None,
+        });
+        let lines_x = EDGE + Px::whole(200);
+        let at: Vec<Px> = all.iter().map(|flag| lines_x + view.x(flag.from)).collect();
+        assert_eq!(lines.collect::<Vec<Px>>(), at);
+        assert_eq!(Flags::new(&[], page.scene.width).row_height(), Px::ZERO);
+        let many = vec![flag(0, 0); FLAGS_MOST + 3];
+        assert_eq!(Flags::new(&many, page.scene.width).more, 3);
+    }
+}
