@@ -46,8 +46,8 @@ fn main() -> Result<()> {
     let busy = folder.path().join("busy.wscope");
     pace_of(278, 5.0, &busy)?;
 
-    let range = |from_s: i64, to_s: i64| {
-        let at = |seconds: i64| BUSY.start.plus_millis(1_000 * seconds).to_string();
+    let range = |from_s: u64, to_s: u64| {
+        let at = |seconds: u64| BUSY.start.plus_millis(1_000 * seconds).to_string();
         ["--from".to_owned(), at(from_s), "--to".to_owned(), at(to_s)]
     };
     let export = |file: &Path, out: &str, more: &[String]| -> Result<(Took, f64)> {

@@ -243,6 +243,7 @@ fn a_page_gets_the_numbers_of_an_opened_file_and_what_its_last_run_is_of() {
       "cluster": null,
       "form": "recorded",
       "withheld": [],
+      "hidden": [],
       "watchscope": "0.1.0",
       "notice": {
         "what": "a.wscope ends inside block 24 at byte 3587",
