@@ -121,7 +121,10 @@ impl Summarizer {
             Event::StreamError(_) => {
                 vec![self.trouble(TroubleKind::Error, Severity::Error, now, at)]
             }
-            Event::Verdict(verdict) if verdict.state == Standing::Cleared => {
+            // A difference that turns out to be an older list is one no more.
+            Event::Verdict(verdict)
+                if verdict.state == Standing::Cleared || verdict.kind == Divergence::ListOlder =>
+            {
                 let watch = self.state.watches.get(&verdict.watch);
                 let open = watch.and_then(|watch| watch.verdict_on(&verdict.object));
                 open.and_then(|open| self.verdict(open, at))

@@ -7,7 +7,9 @@ use crate::world::records::{START, WATCHES, log, stamped};
 use crate::world::{folded, host, plan, write};
 use proptest::prelude::*;
 use watchscope_model::chapter::ChapterWriter;
-use watchscope_model::event::{Finding, Gap, StreamEnded, StreamError, Verdict, WatchStopped};
+use watchscope_model::event::{
+    Finding, Gap, StreamEnded, StreamError, Verdict, WatchStarted, WatchStopped,
+};
 use watchscope_model::summary::{MAX_TROUBLES, Summary, TroubleKind};
 use watchscope_model::vocabulary::{Cause, Certainty, Divergence, PhaseReason, Severity, Standing};
 use watchscope_model::{Event, Object, Record, Seq, State, StreamId, Time, Uid};
@@ -284,6 +286,26 @@ fn lost_gaps(before: &State, records: &[Record]) -> Vec<(Time, Time)> {
     }
     gaps.sort();
     gaps
+}
+
+#[test]
+fn a_ghost_that_becomes_an_older_list_is_marked_up_to_there() {
+    let Event::Verdict(ghost) = verdict(Standing::Raised) else {
+        panic!("a verdict")
+    };
+    let older = Verdict {
+        kind: Divergence::ListOlder,
+        state: Standing::Updated,
+        ..ghost.clone()
+    };
+    let started = WatchStarted::plain(WATCHES[0].into(), "", "pods");
+    let log = stamped([(started.into(), 1), (ghost.into(), 1), (older.into(), 1)]);
+    let summary = summary_of(&folded(&log[..2]), &log[2..]);
+    let open = summary
+        .troubles
+        .iter()
+        .find(|trouble| trouble.open_at_begin);
+    assert_eq!(open.map(|open| open.severity), Some(Severity::Divergence));
 }
 
 proptest! {
