@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use watchscope_hiding::{Hider, Known, Parts, Seed};
+use watchscope_hiding::{Hide as _, Hider, Known, Parts, Seed};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
 use watchscope_model::event::Finding;
@@ -261,7 +261,7 @@ fn again(
     let of = of.unwrap_or_default();
     let mut excerpt = Excerpt::new(stretch, lanes, &of.watchscope, of.redaction).after(&of);
     if let Some(hider) = hider {
-        excerpt = excerpt.hiding(hider.clone());
+        excerpt = excerpt.hiding(hider.again());
     }
     let mut kept = Vec::new();
     for chapter in runs.into_iter().flat_map(|run| run.run.chapters) {

@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod hide;
 mod hider;
 mod known;
 mod part;
@@ -27,6 +28,7 @@ mod selector;
 mod sentence;
 mod words;
 
+pub use self::hide::Hide;
 pub use self::hider::Hider;
 pub use self::known::Known;
 pub use self::part::{HiddenPart, Parts};

@@ -1,10 +1,9 @@
 //! The machine that makes an extract of the chapters of one log, over all runs of its writer.
 
 use thiserror::Error;
-use watchscope_hiding::{Hider, Parts};
+use watchscope_hiding::{Hide, Parts};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
-use watchscope_model::rewrite::Rewrite as _;
 use watchscope_model::{EpochId, LogId};
 
 use crate::chapter::Frames;
@@ -56,7 +55,7 @@ impl ExcerptRun {
 pub struct Excerpt {
     stretch: Stretch,
     lanes: Lanes,
-    hider: Option<Hider>,
+    hider: Option<Box<dyn Hide>>,
     /// What the chapters of each run are of, but for what is known of the run.
     of: FileBlock,
     /// How many chapters were read.
@@ -108,7 +107,7 @@ impl Excerpt {
 
     /// With parts of it hidden, by a hider that knows all names in its chapters.
     #[must_use]
-    pub fn hiding(mut self, hider: Hider) -> Self {
+    pub fn hiding(mut self, hider: Box<dyn Hide>) -> Self {
         let before: Parts = self.of.hidden.iter().copied().collect();
         let parts = hider.parts().iter().fold(before, Parts::with);
         self.of.hidden = parts.iter().collect();
@@ -135,11 +134,11 @@ impl Excerpt {
         let ended = self.run.take_if(|run| run.epoch != epoch);
         let mut log = opening.log.clone();
         if let Some(hider) = &mut self.hider {
-            log.rewrite(hider);
+            hider.log(&mut log);
         }
-        let hider = &self.hider;
+        let hider = self.hider.as_ref().map(|hider| hider.again());
         let run = self.run.get_or_insert_with(|| Run {
-            extract: Extract::new(self.stretch, self.lanes.clone()).hiding(hider.clone()),
+            extract: Extract::new(self.stretch, self.lanes.clone()).hiding(hider),
             of: FileBlock {
                 log: log.as_str().to_owned(),
                 epoch: epoch.as_str().to_owned(),

@@ -10,11 +10,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use watchscope_hiding::Hider;
+use watchscope_hiding::Hide;
 use watchscope_model::chapter::{ChapterReader, ChapterWriter, Fold, Opening};
 use watchscope_model::codec::DecodeError;
 use watchscope_model::event::{Finding, Loss};
-use watchscope_model::rewrite::Rewrite as _;
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{
     Entry, EpochId, Event, Layers, LogId, Record, Seq, State, Text, Time, WatchName,
@@ -182,7 +181,7 @@ impl Out {
 pub struct Extract {
     stretch: Stretch,
     lanes: Lanes,
-    hider: Option<Hider>,
+    hider: Option<Box<dyn Hide>>,
     run: Option<Run>,
     is_over: bool,
     is_empty: bool,
@@ -204,7 +203,7 @@ impl Extract {
 
     /// With what is to be hidden of it.
     #[must_use]
-    pub fn hiding(self, hider: Option<Hider>) -> Self {
+    pub fn hiding(self, hider: Option<Box<dyn Hide>>) -> Self {
         Self { hider, ..self }
     }
 
@@ -278,7 +277,7 @@ impl Extract {
                     Ordering::Less => run.fold(entry.as_ref(), seq, at),
                     Ordering::Equal => {
                         self.is_empty = false;
-                        run.take(entry, seq, at, &self.lanes, self.hider.as_mut());
+                        run.take(entry, seq, at, &self.lanes, self.hider.as_deref_mut());
                     }
                     Ordering::Greater => {
                         self.is_over = true;
@@ -371,7 +370,7 @@ impl Run {
         seq: Seq,
         at: Time,
         lanes: &Lanes,
-        mut hider: Option<&mut Hider>,
+        mut hider: Option<&mut (dyn Hide + 'static)>,
     ) {
         self.begin(lanes, hider.as_deref_mut());
         let is_unknown = entry.is_none();
@@ -388,16 +387,13 @@ impl Run {
             making.out.keep(seq);
         }
         if let Some(hider) = hider {
-            match &mut entry {
-                Entry::Record(record) => record.event.rewrite(hider),
-                Entry::Inside(record) => record.inside.rewrite(hider),
-            }
+            hider.entry(&mut entry);
         }
         self.push(&entry, lanes);
     }
 
     /// Opens the first chapter, with what the fold has of the lanes.
-    fn begin(&mut self, lanes: &Lanes, hider: Option<&mut Hider>) {
+    fn begin(&mut self, lanes: &Lanes, hider: Option<&mut (dyn Hide + 'static)>) {
         if self.making.is_some() {
             return;
         }
@@ -407,9 +403,8 @@ impl Run {
         }
         let mut log = self.log.clone();
         if let Some(hider) = hider {
-            self.state.rewrite(hider);
-            self.layers.rewrite(hider);
-            log.rewrite(hider);
+            hider.opening(&mut self.state, &mut self.layers);
+            hider.log(&mut log);
         }
         let fold = Fold::new(&self.state, &self.layers);
         let (writer, head) = ChapterWriter::open(log, self.epoch.clone(), fold);
