@@ -50,7 +50,7 @@ fn every_option_is_a_variable_by_its_name_but_for_what_must_not_lie_about() {
             None => without.push(name),
         }
     }
-    assert_eq!(without, ["out", "from", "to", "title", "revoke"]);
+    assert_eq!(without, ["out", "from", "to", "form", "title", "revoke"]);
 }
 
 #[test]
