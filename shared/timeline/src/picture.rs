@@ -4,6 +4,7 @@
 //! nothing else, the filters in force, and who made it. Another display list for the same painter.
 
 mod flags;
+mod page;
 
 use watchscope_model::vocabulary::{LossPlace, Severity};
 use watchscope_model::{Seq, Time};
@@ -12,12 +13,13 @@ use crate::draw::{Picture, RULER_HEIGHT, lanes, ruler_of, severity_ink};
 use crate::format::{clock, count, date, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::lanes::{Row, RowKind};
-use crate::scene::{Align, Area, Hatch, Primitive, Px, Scene, Stroke, TextLine};
+use crate::scene::{Align, Area, Hatch, Primitive, Px, Scene};
 use crate::store::Coverage;
 use crate::tokens::Token;
 
 use self::flags::Flags;
 pub use self::flags::{FLAGS_MOST, Flag};
+use self::page::{Cut, EDGE, Look, Page, shortened, spared};
 
 /// How much larger than on the page a saved picture is drawn, so that it survives half its width.
 pub const SAVED_SCALE: f64 = 1.22;
@@ -41,7 +43,6 @@ pub struct Caption<'a> {
     pub notes: &'a [Flag],
 }
 
-const EDGE: Px = Px::whole(24);
 const TREE_WIDTH: Px = Px::whole(212);
 const HEAD_HEIGHT: Px = Px::whole(108);
 const FOOT_HEIGHT: Px = Px::whole(56);
@@ -118,33 +119,6 @@ struct Measured<'a> {
     legend: Vec<Vec<Item>>,
 }
 
-/// How a text of the frame looks.
-#[derive(Clone, Copy)]
-struct Look {
-    size: u8,
-    weight: u16,
-    ink: Token,
-    align: Align,
-}
-
-impl Look {
-    const fn small(ink: Token) -> Self {
-        Self {
-            size: 11,
-            weight: 400,
-            ink,
-            align: Align::Start,
-        }
-    }
-
-    const fn end(self) -> Self {
-        Self {
-            align: Align::End,
-            ..self
-        }
-    }
-}
-
 /// One thing a legend explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
@@ -191,13 +165,6 @@ fn legend_items(legend: &crate::scene::Legend, width: Px) -> Vec<Vec<Item>> {
     lines
 }
 
-struct Page {
-    scene: Scene,
-    /// What is left free on both sides.
-    edge: Px,
-    tree_width: Px,
-}
-
 impl Page {
     /// A page as wide as a picture needs, and the picture's lanes.
     fn of<'a>(picture: &Picture<'a>, edge: Px, tree_width: Px) -> (Self, Measured<'a>) {
@@ -239,32 +206,7 @@ impl Page {
         RULER_HEIGHT + lanes.height + legend
     }
 
-    fn whole(&self) -> Area {
-        Area {
-            x: Px::ZERO,
-            y: Px::ZERO,
-            w: self.scene.width,
-            h: self.scene.height,
-        }
-    }
-
-    fn ground(&mut self, height: Px) {
-        self.scene.height = height;
-        self.fill(self.whole(), Token::Ground0);
-    }
-
-    fn outline(&mut self) {
-        let stroke = Some(Stroke::solid(Token::Line2, Px::whole(1)));
-        self.scene.primitives.push(Primitive::Rect {
-            area: self.whole(),
-            fill: None,
-            stroke,
-            radius: 0,
-            opacity: 100,
-        });
-    }
-
-    /// Ruler, tree, lanes and legend from `top` down. With headings, so much is left free below the ruler.
+    /// Ruler, tree, lanes and legend from `top` down. With headings, the given height is left free below the ruler.
     fn lanes(&mut self, picture: &Picture<'_>, lanes: Measured<'_>, top: Px, headed: Option<Px>) {
         let (edge, tree_width) = (self.edge, self.tree_width);
         let lanes_x = edge + tree_width;
@@ -299,52 +241,6 @@ impl Page {
         let bottom = lanes_y + lanes.height;
         self.line(edge, self.scene.width - edge, bottom, Token::Line2);
         self.legend(&lanes.legend, bottom + Px::whole(20));
-    }
-
-    fn fill(&mut self, area: Area, ink: Token) {
-        let fill = Some(ink);
-        self.scene.primitives.push(Primitive::Rect {
-            area,
-            fill,
-            stroke: None,
-            radius: 0,
-            opacity: 100,
-        });
-    }
-
-    fn line(&mut self, x0: Px, x1: Px, y: Px, ink: Token) {
-        self.fill(
-            Area {
-                x: x0,
-                y,
-                w: x1 - x0,
-                h: Px::whole(1),
-            },
-            ink,
-        );
-    }
-
-    fn text(&mut self, x: Px, y: Px, text: impl Into<String>, look: Look) {
-        let text = text.into();
-        // Wider faces are given what they need; only what is wider still is squeezed.
-        let max_width = Some(spared(text_width(&text, look.size, look.weight)));
-        let Look {
-            size,
-            weight,
-            ink,
-            align,
-        } = look;
-        self.scene.primitives.push(Primitive::Text(TextLine {
-            x,
-            y,
-            text,
-            size,
-            weight,
-            ink,
-            halo: None,
-            align,
-            max_width,
-        }));
     }
 
     /// Another scene at a place, cut to `height`.
@@ -700,48 +596,6 @@ fn height_of_findings(findings: &[Listed]) -> Px {
         lines => lines,
     };
     FINDING_HEADING + Px::whole(FINDING_LINE * lines as i32 + 4)
-}
-
-/// A reckoned width with what wide faces need on top.
-fn spared(width: Px) -> Px {
-    width + Px(width.0 / 4)
-}
-
-/// Where a text is cut that has too little room.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cut {
-    /// A name: both its ends say which it is.
-    Middle,
-    /// A sentence.
-    End,
-}
-
-/// A text cut so that it fits.
-fn shortened(text: &str, room: Px, weight: u16, at: Cut) -> String {
-    let fits = |text: &str| spared(text_width(text, 11, weight)) <= room;
-    if fits(text) {
-        return text.to_owned();
-    }
-    let letters: Vec<char> = text.chars().collect();
-    let keeping = |kept: usize| -> String {
-        let tail = if at == Cut::Middle { kept / 2 } else { 0 };
-        let (head, tail) = (&letters[..kept - tail], &letters[letters.len() - tail..]);
-        head.iter().chain(&['…']).chain(tail).collect()
-    };
-    // The more is kept, the wider it is: the most that fits is found by halves.
-    let (mut fitting, mut too_many) = (1, letters.len());
-    while fitting + 1 < too_many {
-        let kept = usize::midpoint(fitting, too_many);
-        if fits(&keeping(kept)) {
-            fitting = kept;
-        } else {
-            too_many = kept;
-        }
-    }
-    match fitting {
-        1 => "…".to_owned(),
-        kept => keeping(kept),
-    }
 }
 
 fn zone_words(offset_min: i32) -> String {

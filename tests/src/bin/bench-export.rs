@@ -6,6 +6,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
+    clippy::disallowed_methods,
     reason = "a benchmark speaks to a person"
 )]
 
@@ -145,7 +146,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Writes a recording of so many changes a second over so many hours.
+/// Writes a recording with a number of changes a second over a number of hours.
 fn pace_of(changes_per_s: u64, hours: f64, path: &Path) -> Result<()> {
     let pace = Pace {
         changes_per_s,

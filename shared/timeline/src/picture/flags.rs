@@ -2,7 +2,7 @@
 
 use watchscope_model::Time;
 
-use super::{Cut, EDGE, Look, Page, shortened, spared};
+use super::page::{Cut, EDGE, Look, Page, shortened, spared};
 use crate::format::{clock, text_width};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
@@ -256,9 +256,7 @@ fn broken(text: &str, room: Px) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Ways;
     use crate::scene::Scene;
-    use crate::{Lanes, Picture, Store};
 
     fn flag(from: i64, to: i64) -> Flag {
         Flag {
@@ -291,14 +289,15 @@ mod tests {
 
     #[test]
     fn flags_do_not_overlap_and_their_lines_stay_where_the_time_is() {
-        let store = Store::new(1 << 20);
         let view = View::between(Time(0), Time(1_000_000), 600.0);
-        let rows = Lanes::default().rows(&store, &view, Time(1_000_000));
-        let picture = Picture {
-            ways: Ways::Stopped,
-            ..Picture::new(&store, &rows, &view, Time(1_000_000))
+        let mut page = Page {
+            scene: Scene {
+                width: EDGE + Px::whole(200 + 600) + EDGE,
+                ..Scene::default()
+            },
+            edge: EDGE,
+            tree_width: Px::whole(200),
         };
-        let (mut page, _) = Page::of(&picture, EDGE, Px::whole(200));
         let all = [
             flag(500_000, 500_000),
             flag(500_100, 700_000),
