@@ -126,12 +126,12 @@ pub(crate) struct Line<'a> {
 }
 
 impl Account {
-    /// Reads all records twice: first the findings, then what they rest on.
+    /// Reads all records twice: first findings and notes, then what findings rest on.
     ///
     /// # Errors
     /// If a frame cannot be read.
     pub(crate) fn of(taken: &Taken) -> Result<Self, DecodeError> {
-        let mut found = Vec::new();
+        let (mut found, mut notes) = (Vec::new(), taken.notes_elsewhere());
         // When each run begins and ends.
         let mut runs: Vec<(Time, Time)> = Vec::new();
         for (place, run) in taken.runs.iter().enumerate() {
@@ -142,10 +142,11 @@ impl Account {
                     (entry.at(), entry.at())
                 });
                 *last = entry.at();
-                if let Entry::Record(record) = entry
-                    && let Event::Finding(finding) = &record.event
-                {
-                    note(place, record, finding, &mut found);
+                if let Entry::Record(record) = entry {
+                    notes.record(&run.log, &run.epoch, record);
+                    if let Event::Finding(finding) = &record.event {
+                        note(place, record, finding, &mut found);
+                    }
                 }
             })?;
             runs.push(times.unwrap_or((taken.from, taken.from)));
@@ -176,7 +177,7 @@ impl Account {
                 }
             })?;
         }
-        told.note(&taken.all_notes()?, taken, &runs);
+        told.note(&notes, taken, &runs);
         Ok(Self {
             found,
             told,
@@ -298,9 +299,7 @@ impl Lines {
             });
         }
     }
-}
 
-impl Lines {
     /// Adds the notes of persons as they stand, each with its number in the range, where the time begins that it is about.
     fn note(&mut self, notes: &Notes, taken: &Taken, runs: &[(Time, Time)]) {
         let standing = notes.in_range(taken.from, taken.to);

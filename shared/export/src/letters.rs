@@ -1,7 +1,26 @@
-//! Letters that have to be taken out of texts of a cluster.
+//! Letters of a cluster's texts, for forms that have markup.
+
+/// The most letters of a text; the rest is cut.
+pub(crate) const MOST_LETTERS: usize = 400;
+
+/// A text with each letter as `put` writes it, cut at [`MOST_LETTERS`]. Letters that change how others are read become spaces.
+pub(crate) fn escaped(text: &str, put: impl Fn(char, &mut String)) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (place, letter) in text.chars().enumerate() {
+        if place == MOST_LETTERS {
+            out.push('…');
+            break;
+        }
+        match letter {
+            letter if changes_others(letter) => out.push(' '),
+            letter => put(letter, &mut out),
+        }
+    }
+    out
+}
 
 /// Whether a letter changes how others are read, and is none itself: control characters and those that turn the direction.
-pub(crate) fn changes_others(letter: char) -> bool {
+fn changes_others(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

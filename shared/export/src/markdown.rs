@@ -7,11 +7,8 @@ use watchscope_model::codec::DecodeError;
 use watchscope_timeline::format::{clock_ms, count, date, duration};
 
 use crate::account::{Account, MOST_ROWS};
-use crate::letters::changes_others;
+use crate::letters;
 use crate::taken::{Says, Taken};
-
-/// The most letters of a cell; the rest is cut.
-const MOST_LETTERS: usize = 400;
 
 /// Findings with their evidence, and in order of time what did not go as it should.
 ///
@@ -154,25 +151,17 @@ fn more(out: &mut String, rows: usize) {
 
 /// Text as Markdown shows it: nothing in it is markup, a link, a mention or the end of a cell.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (place, letter) in text.chars().enumerate() {
-        if place == MOST_LETTERS {
-            out.push('…');
-            break;
+    let out = letters::escaped(text, |letter, out| match letter {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '@' => out.push_str("&#64;"),
+        '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
+            out.push('\\');
+            out.push(letter);
         }
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '@' => out.push_str("&#64;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
-                out.push('\\');
-                out.push(letter);
-            }
-            letter if changes_others(letter) => out.push(' '),
-            letter => out.push(letter),
-        }
-    }
+        letter => out.push(letter),
+    });
     // An address alone would become a link.
     out.replace("://", "&#58;//")
 }
@@ -187,6 +176,9 @@ mod tests {
             escaped("a|b `c` <script> @all [x](https://y) \u{202e}z\n\n# h"),
             r"a\|b \`c\` &lt;script&gt; &#64;all \[x\](https&#58;//y)  z  \# h"
         );
-        assert_eq!(escaped(&"x".repeat(500)).chars().count(), MOST_LETTERS + 1);
+        assert_eq!(
+            escaped(&"x".repeat(500)).chars().count(),
+            letters::MOST_LETTERS + 1
+        );
     }
 }

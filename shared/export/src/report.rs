@@ -9,17 +9,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use watchscope_model::Time;
 use watchscope_model::codec::DecodeError;
-use watchscope_model::vocabulary::{Certainty, Severity};
+use watchscope_model::vocabulary::Severity;
 use watchscope_timeline::format::{clock, clock_ms, count, date, duration, number};
 
 use crate::account::{Account, Found, MOST_ROWS};
-use crate::letters::changes_others;
+use crate::letters;
 use crate::taken::{Says, Taken};
 
 /// The most rows of the timeline before the charts; with more, it stands behind them.
 const SHORT_ROWS: usize = 40;
-/// The most letters of a text of a cluster; the rest is cut.
-const MOST_LETTERS: usize = 400;
 /// The most records of a finding whose words are written; those beyond are counted.
 const MOST_EVIDENCE: usize = 8;
 /// The most watches that are named as affected; the others are counted.
@@ -248,7 +246,7 @@ fn findings(out: &mut String, account: &Account) {
         put!(
             out,
             "<tbody>\n<tr><td rowspan=\"{rows}\"><b class=\"code {}\">{}</b></td>",
-            severity(found.severity),
+            found.severity.word(),
             escaped(&found.code)
         );
         let subject = match found.subject.is_empty() {
@@ -260,7 +258,7 @@ fn findings(out: &mut String, account: &Account) {
             "<td class=\"what\" rowspan=\"{rows}\"><b>{}</b><br>{}<br><span class=\"dim\">{}</span><br>{}</td>",
             escaped(&found.name),
             escaped(subject),
-            certainty(found.certainty),
+            found.certainty.word(),
             escaped(&found.summary)
         );
         put!(
@@ -393,23 +391,6 @@ fn image(image: &Image<'_>) -> String {
     )
 }
 
-const fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Divergence => "divergence",
-        Severity::Error => "error",
-        Severity::Warning => "warn",
-        _ => "note",
-    }
-}
-
-const fn certainty(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Definite => "definite",
-        Certainty::Likely => "likely",
-        _ => "suspected",
-    }
-}
-
 /// The source of the style sheet as a policy names it: `sha256-…`.
 fn style_hash() -> String {
     use sha2::{Digest as _, Sha256};
@@ -421,21 +402,12 @@ fn style_hash() -> String {
 
 /// Text as HTML shows it, in elements and in quoted attributes: nothing in it is markup, or turns the direction of others.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (place, letter) in text.chars().enumerate() {
-        if place == MOST_LETTERS {
-            out.push('…');
-            break;
-        }
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            letter if changes_others(letter) => out.push(' '),
-            letter => out.push(letter),
-        }
-    }
-    out
+    letters::escaped(text, |letter, out| match letter {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '"' => out.push_str("&quot;"),
+        '\'' => out.push_str("&#39;"),
+        letter => out.push(letter),
+    })
 }

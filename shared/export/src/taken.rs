@@ -75,12 +75,18 @@ impl Taken {
         }
     }
 
-    /// All notes of persons that it has, those in its records too.
-    pub(crate) fn all_notes(&self) -> Result<Notes, DecodeError> {
+    /// Notes of persons whose records are in none of its runs.
+    pub(crate) fn notes_elsewhere(&self) -> Notes {
         let mut notes = Notes::default();
         for note in &self.notes {
             notes.insert(note.clone());
         }
+        notes
+    }
+
+    /// All notes of persons that it has, those in its records too.
+    pub(crate) fn all_notes(&self) -> Result<Notes, DecodeError> {
+        let mut notes = self.notes_elsewhere();
         for run in &self.runs {
             run.read(|entry, _| {
                 if let Entry::Record(record) = entry {

@@ -4,10 +4,12 @@
 
 #[path = "../../timeline/tests/suite/common/mod.rs"]
 mod common;
+mod taken;
 
 use common::random::random_log;
 use common::{Log, at, object};
 use insta::assert_snapshot;
+use taken::taken;
 use watchscope_export::{DrawnChart, Says, Taken, charts};
 use watchscope_model::event::{
     Audit, Bookmark, Change, Gap, ListComplete, Loss, RequestSent, StreamEnded, StreamOpened,
@@ -16,24 +18,12 @@ use watchscope_model::vocabulary::{
     AuditMethod, AuditOutcome, Cause, ChangeType, LossPlace, Origin,
 };
 use watchscope_model::{ConnectionId, RequestId, Seq, StreamId, Time, fnv};
-use watchscope_recording::{Excerpt, Lanes, Stretch};
 use watchscope_timeline::Theme;
 
 const SAYS: Says<'static> = Says {
     title: "A night",
     zone_offset_min: 60,
 };
-
-/// What an export has of logs, each a run, from one time to another.
-fn taken(logs: &[&Log], from: Time, to: Time) -> Taken {
-    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
-    let mut runs = Vec::new();
-    for log in logs {
-        runs.extend(excerpt.chapter(log.chapter(0, log.records.len())).unwrap());
-    }
-    runs.extend(excerpt.finish());
-    Taken::new(from, to, runs).unwrap()
-}
 
 fn light(taken: &Taken) -> Vec<DrawnChart> {
     charts(taken, None, &SAYS, Theme::Light).unwrap()

@@ -4,6 +4,7 @@
 
 #[path = "../../timeline/tests/suite/common/mod.rs"]
 mod common;
+mod taken;
 
 use std::collections::BTreeSet;
 
@@ -13,13 +14,13 @@ use common::random::random_log;
 use common::{Log, at};
 use insta::assert_snapshot;
 use sha2::{Digest as _, Sha256};
+use taken::taken;
 use watchscope_export::{
     Image, ReportParts, Says, Size, Taken, charts, csv, jsonl, markdown, recording, report, svg,
 };
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::{Author, Cause, Severity, Standing};
-use watchscope_model::{KeptNote, NoteKey, Notes, Seq, Time, WatchName};
-use watchscope_recording::{Excerpt, Lanes, Stretch};
+use watchscope_model::{KeptNote, NoteKey, Notes, Seq, WatchName};
 use watchscope_timeline::Theme;
 
 const SIZE: Size = Size {
@@ -31,17 +32,6 @@ const SAYS: Says<'static> = Says {
     title: "A night <b>in</b> | `shop`",
     zone_offset_min: 60,
 };
-
-/// What an export has of logs, each a run, from one time to another.
-fn taken(logs: &[&Log], from: Time, to: Time) -> Taken {
-    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
-    let mut runs = Vec::new();
-    for log in logs {
-        runs.extend(excerpt.chapter(log.chapter(0, log.records.len())).unwrap());
-    }
-    runs.extend(excerpt.finish());
-    Taken::new(from, to, runs).unwrap()
-}
 
 /// Two runs: in the first one history is lost, then watchscope was restarted.
 fn night() -> (Log, Log) {

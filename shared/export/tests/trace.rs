@@ -4,6 +4,7 @@
 
 #[path = "../../timeline/tests/suite/common/mod.rs"]
 mod common;
+mod taken;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -12,9 +13,8 @@ use std::process::{Command, Output};
 
 use common::random::random_log;
 use common::{Log, at};
-use watchscope_export::{Taken, jsonl, trace};
-use watchscope_model::Time;
-use watchscope_recording::{Excerpt, Lanes, Stretch};
+use taken::taken;
+use watchscope_export::{jsonl, trace};
 
 /// The variable by which `cargo xtask test` says where the package is that tests/perfetto/requirements.txt names.
 const PERFETTO: &str = "WATCHSCOPE_TEST_PERFETTO";
@@ -31,16 +31,6 @@ fn perfetto() -> Option<PathBuf> {
         std::io::stderr().write_all(line.as_bytes()).unwrap();
     }
     folder
-}
-
-fn taken(logs: &[&Log], from: Time, to: Time) -> Taken {
-    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
-    let mut runs = Vec::new();
-    for log in logs {
-        runs.extend(excerpt.chapter(log.chapter(0, log.records.len())).unwrap());
-    }
-    runs.extend(excerpt.finish());
-    Taken::new(from, to, runs).unwrap()
 }
 
 /// Checks in Python what pairs of a trace and JSON lines say.

@@ -28,11 +28,10 @@ const REMEMBERED: usize = 4_096;
 
 /// Rewrites the texts of a log whose names are all known.
 ///
-/// Holds each known text and its new form, each object and its new form, and at most 4,096 other texts.
+/// Holds each known text and its new form, which its clones share; each object and its new form, and at most 4,096 other texts.
 #[derive(Clone, Debug)]
 pub struct Hider {
-    parts: Parts,
-    names: Table,
+    names: Arc<Table>,
     objects: BTreeMap<Arc<Object>, Arc<Object>>,
     owners: BTreeMap<Owner, Owner>,
     texts: BTreeMap<(TextClass, Text), Option<Text>>,
@@ -43,8 +42,7 @@ impl Hider {
     #[must_use]
     pub fn new(known: Known, parts: Parts, seed: Seed) -> Self {
         Self {
-            parts,
-            names: Table::new(known, parts, seed),
+            names: Arc::new(Table::new(known, parts, seed)),
             objects: BTreeMap::default(),
             owners: BTreeMap::default(),
             texts: BTreeMap::default(),
@@ -54,7 +52,7 @@ impl Hider {
     /// What is hidden.
     #[must_use]
     pub fn parts(&self) -> Parts {
-        self.parts
+        self.names.parts
     }
 
     /// A person's words with known names replaced.
@@ -83,7 +81,7 @@ impl Hider {
 
 impl Rewriter for Hider {
     fn text(&mut self, class: TextClass, text: &str) -> Option<Text> {
-        if !self.parts.changes_texts() {
+        if !self.parts().changes_texts() {
             return None;
         }
         match class {
@@ -114,7 +112,7 @@ impl Rewriter for Hider {
     }
 
     fn object(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
-        if !self.parts.changes_texts() {
+        if !self.parts().changes_texts() {
             return None;
         }
         if let Some(new) = self.objects.get(object) {
@@ -134,7 +132,7 @@ impl Rewriter for Hider {
     }
 
     fn owner(&mut self, owner: &Owner) -> Option<Owner> {
-        if !self.parts.changes_texts() {
+        if !self.parts().changes_texts() {
             return None;
         }
         if let Some(new) = self.owners.get(owner) {
@@ -216,10 +214,9 @@ impl Table {
             longest: 0,
         };
         let texts: Named = known.texts.into_iter().collect();
-        let (mut hidden, kept): (Named, Named) =
+        // They are in order, which decides who gives way where two pseudonyms are the same.
+        let (hidden, kept): (Named, Named) =
             texts.into_iter().partition(|(_, named)| named.meets(parts));
-        // The order decides who gives way where two pseudonyms are the same.
-        hidden.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut taken: BTreeSet<Text> = BTreeSet::default();
         for (name, named) in hidden {
             let mut attempt = 0;
@@ -267,8 +264,8 @@ impl Table {
         for (name, selectors) in watches {
             let new = self.watch_anew(&name, &selectors);
             let is_plain = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-            let mut letters = name.as_str().chars();
-            if !is_plain(letters.next()) || !is_plain(name.as_str().chars().next_back()) {
+            let letters = || name.as_str().chars();
+            if !is_plain(letters().next()) || !is_plain(letters().next_back()) {
                 self.odd.push(name.clone());
             }
             self.longest = self.longest.max(name.as_str().len());
@@ -312,10 +309,10 @@ impl Table {
 
     /// A text with known names replaced.
     fn inside(&self, text: &str) -> String {
-        // Without a check nothing is refused.
-        rewritten(text, self, Check::None).unwrap_or_else(|| HIDDEN.to_owned())
+        self.sentence(text, Check::None)
     }
 
+    /// The same, if each other word passes the check; else what stands for a text that cannot be checked.
     fn sentence(&self, text: &str, check: Check) -> String {
         rewritten(text, self, check).unwrap_or_else(|| HIDDEN.to_owned())
     }

@@ -109,7 +109,7 @@ fn bounded(mut note: KeptNote) -> KeptNote {
     note
 }
 
-/// What a viewer asks to be written, as far as it can be judged without the log.
+/// The note that a viewer asks for, if nothing is wrong with it that can be seen without the log.
 ///
 /// # Errors
 /// What is wrong with it. Whether its watch and the note that it replaces are known, the log's writer says.

@@ -1,0 +1,20 @@
+//! What an export has of logs that are written by hand.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use watchscope_export::Taken;
+use watchscope_model::Time;
+use watchscope_recording::{Excerpt, Lanes, Stretch};
+
+use crate::common::Log;
+
+/// What an export has of logs, each a run, from one time to another.
+pub(crate) fn taken(logs: &[&Log], from: Time, to: Time) -> Taken {
+    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
+    let mut runs = Vec::new();
+    for log in logs {
+        runs.extend(excerpt.chapter(log.chapter(0, log.records.len())).unwrap());
+    }
+    runs.extend(excerpt.finish());
+    Taken::new(from, to, runs).unwrap()
+}
