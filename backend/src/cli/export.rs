@@ -1,13 +1,11 @@
 //! `watchscope export`: a stretch of recordings as files that others can open.
 
-use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use watchscope_export::{
-    DrawnChart, Form, Image, ReportParts, Says, Size, Taken, charts, csv, jsonl, markdown,
-    recording, report, svg, trace,
+    DrawnChart, Form, Image, LanesError, REPORT_SIZE, ReportParts, Says, Shown, Taken, WantedLanes,
+    charts, context, csv, jsonl, markdown, recording, report, svg, trace,
 };
 use watchscope_hiding::{Parts, Seed};
 use watchscope_model::summary::TroubleKind;
@@ -22,23 +20,6 @@ use crate::recordings::{Joined, Past as _, UNFINISHED, deflated};
 
 /// What is shown before the first finding and after the last one, in microseconds.
 const AROUND_US: i64 = 60_000_000;
-
-/// How many times the range charts look at, unless a person says how much.
-const CONTEXT: i64 = 10;
-
-/// The picture of a report: of the width of a page, so that its letters can be read there.
-const REPORT_SIZE: Size = Size {
-    width_px: 1_240,
-    height_px: 900,
-};
-
-/// Which lanes a person wants.
-enum LanesWanted {
-    All,
-    Expanded,
-    Findings,
-    Watches(BTreeSet<WatchName>),
-}
 
 /// What one `-o` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,16 +66,18 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         ))
     })?;
     let taken = taken.with_notes(&joined.notes());
-    let lanes = LanesWanted::of(&args.lanes);
-    let shows_all = !matches!(lanes, LanesWanted::Expanded);
-    let taken = only(taken, lanes)?;
-    let mut context = None;
+    let (lanes, shown) = lanes(&args.lanes);
+    let taken = lanes.of(taken).map_err(|error| no_lanes(error, range))?;
+    let mut looked_at = None;
     if outs.iter().any(|(_, wanted)| wanted.needs_charts()) {
-        let (from, to) = around(range, args.context, all);
+        let wanted_us = args
+            .context
+            .map(|wanted| i64::try_from(wanted.as_micros()).unwrap_or(i64::MAX));
+        let (from, to) = context(range, wanted_us, all);
         let runs = excerpt(&joined, (from, to), &mut damaged)?;
         let looked = Taken::new(from, to, runs);
         let watches = taken.watches();
-        context = match looked {
+        looked_at = match looked {
             Some(looked) if looked.watches() != watches => {
                 looked.only(watches).map_err(Failure::failed)?
             }
@@ -103,17 +86,17 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     }
     let mut title = args.picture.title.clone();
     let hides = parts(&args.hide);
-    let (taken, context) = if hides.is_empty() {
-        (taken, context)
+    let (taken, looked_at) = if hides.is_empty() {
+        (taken, looked_at)
     } else {
         let seed = seed()?;
         let hide = |taken: Taken| taken.hiding(hides, seed.clone()).map_err(Failure::failed);
-        let context = context.map(|context| hide(context).map(|(hidden, _)| hidden));
-        let context = context.transpose()?;
+        let looked_at = looked_at.map(|looked| hide(looked).map(|(hidden, _)| hidden));
+        let looked_at = looked_at.transpose()?;
         let (hidden, hider) = hide(taken)?;
         title = title.map(|title| hider.said(&title));
         tracing::info!("not hidden: {}", hides.not_hidden().join(", "));
-        (hidden, context)
+        (hidden, looked_at)
     };
     let title = title.unwrap_or_else(|| taken.title());
     let says = Says {
@@ -123,17 +106,17 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let theme = args.picture.theme.into();
     let mut drawn = String::new();
     if outs.iter().any(|(_, wanted)| wanted.needs_picture()) {
-        drawn = svg(&taken, &says, args.picture.size, theme, shows_all).map_err(Failure::failed)?;
+        drawn = svg(&taken, &says, args.picture.size, theme, shown).map_err(Failure::failed)?;
     }
     let mut of_report = String::new();
     if outs
         .iter()
         .any(|(_, wanted)| *wanted == Wanted::File(Form::Report))
     {
-        of_report = svg(&taken, &says, REPORT_SIZE, theme, shows_all).map_err(Failure::failed)?;
+        of_report = svg(&taken, &says, REPORT_SIZE, theme, shown).map_err(Failure::failed)?;
     }
-    let drawn_charts = match &context {
-        Some(context) => charts(context, Some(range), &says, theme).map_err(Failure::failed)?,
+    let drawn_charts = match &looked_at {
+        Some(looked) => charts(looked, Some(range), &says, theme).map_err(Failure::failed)?,
         None => Vec::new(),
     };
     for (out, wanted) in outs {
@@ -160,9 +143,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
                         svg: &of_report,
                     },
                     charts: &images,
-                    context: context
+                    context: looked_at
                         .as_ref()
-                        .map_or(range, |context| (context.from, context.to)),
+                        .map_or(range, |looked| (looked.from, looked.to)),
                 };
                 report(&taken, &parts)
                     .map_err(Failure::failed)?
@@ -187,23 +170,6 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         "A part could not be read; the rest is exported.\n{}",
         damaged.join("\n")
     )))
-}
-
-/// The time that charts look at: around the range, as much before as behind it, within the recording.
-fn around((from, to): (Time, Time), wanted: Option<Duration>, all: (Time, Time)) -> (Time, Time) {
-    let range_us = to.micros_since(from);
-    let wanted_us = wanted.map_or(range_us.saturating_mul(CONTEXT), |wanted| {
-        i64::try_from(wanted.as_micros()).unwrap_or(i64::MAX)
-    });
-    let wanted_us = wanted_us.clamp(range_us, all.1.micros_since(all.0).max(range_us));
-    let before_us = (wanted_us - range_us) / 2;
-    // What there is not on one side is taken on the other.
-    let latest = all.1.plus_micros(-wanted_us).min(from);
-    let begin = from
-        .plus_micros(-before_us)
-        .min(latest)
-        .max(all.0.min(from));
-    (begin, begin.plus_micros(wanted_us).max(to))
 }
 
 fn image(chart: &DrawnChart) -> Image<'_> {
@@ -363,50 +329,45 @@ fn excerpt(
     Ok(runs)
 }
 
-impl LanesWanted {
-    fn of(words: &[String]) -> Self {
-        let words: Vec<&str> = words.iter().map(|word| word.trim()).collect();
-        match words[..] {
-            ["all"] => Self::All,
-            ["expanded"] => Self::Expanded,
-            ["findings"] => Self::Findings,
-            _ => Self::Watches(words.into_iter().map(WatchName::from).collect()),
+/// Which watches are exported, and which of their rows.
+fn lanes(words: &[String]) -> (WantedLanes, Shown<'static>) {
+    let words: Vec<&str> = words.iter().map(|word| word.trim()).collect();
+    match words[..] {
+        ["all"] => (WantedLanes::All, Shown::All),
+        ["expanded"] => {
+            let shown = Shown::AsOnPage {
+                choices: "",
+                filter: "",
+            };
+            (WantedLanes::All, shown)
+        }
+        ["findings"] => (WantedLanes::WithFindings, Shown::All),
+        _ => {
+            let names = words.into_iter().map(WatchName::from).collect();
+            (WantedLanes::Named(names), Shown::All)
         }
     }
 }
 
-/// The lanes of it that are wanted.
-fn only(taken: Taken, wanted: LanesWanted) -> Result<Taken, Failure> {
-    let watches = match wanted {
-        LanesWanted::All | LanesWanted::Expanded => return Ok(taken),
-        LanesWanted::Findings => {
-            let with = taken.watches_with_findings().map_err(Failure::failed)?;
-            if with.is_empty() {
-                return Err(Failure::failed(
-                    "No finding of the range concerns a watch.\nWith --lanes expanded all watches are exported.",
-                ));
-            }
-            with
+/// What to do where lanes cannot be exported.
+fn no_lanes(error: LanesError, (from, to): (Time, Time)) -> Failure {
+    match error {
+        LanesError::NoFinding => Failure::failed(
+            "No finding of the range concerns a watch.\nWith --lanes expanded all watches are exported.",
+        ),
+        LanesError::Unknown { name, known } => {
+            let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
+            Failure::failed(format!(
+                "No watch of the range is called {name}.\nThere are all, expanded, findings, and {}.",
+                known.join(", ")
+            ))
         }
-        LanesWanted::Watches(names) => {
-            let known = taken.watches();
-            if let Some(unknown) = names.iter().find(|name| !known.contains(*name)) {
-                let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
-                return Err(Failure::failed(format!(
-                    "No watch of the range is called {unknown}.\nThere are all, expanded, findings, and {}.",
-                    known.join(", ")
-                )));
-            }
-            names
-        }
-    };
-    let (from, to) = (taken.from, taken.to);
-    let taken = taken.only(watches).map_err(Failure::failed)?;
-    taken.ok_or_else(|| {
-        Failure::failed(format!(
+        LanesError::Empty => Failure::failed(format!(
             "These lanes have no record from {from} to {to}.\nChoose with --lanes, --from and --to."
-        ))
-    })
+        )),
+        LanesError::Frame(error) => Failure::failed(error),
+        LanesError::Excerpt(error) => Failure::failed(error),
+    }
 }
 
 /// Writes a file beside its name and renames it: under the name is the whole file or what was there before.
@@ -437,28 +398,4 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.write_all(bytes).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn charts_look_around_the_range_and_at_nothing_outside_of_the_recording() {
-        let look = |from, to, wanted: Option<u64>| {
-            let wanted = wanted.map(Duration::from_micros);
-            let (from, to) = around((Time(from), Time(to)), wanted, (Time(0), Time(1_000)));
-            (from.0, to.0)
-        };
-        assert_eq!(look(500, 520, None), (410, 610));
-        assert_eq!(look(500, 520, Some(40)), (490, 530));
-        assert_eq!(
-            look(500, 520, Some(5)),
-            (500, 520),
-            "never less than the range"
-        );
-        assert_eq!(look(10, 30, None), (0, 200));
-        assert_eq!(look(980, 1_000, None), (800, 1_000));
-        assert_eq!(look(400, 700, None), (0, 1_000));
-    }
 }

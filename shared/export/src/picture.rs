@@ -26,6 +26,26 @@ pub struct Size {
     pub height_px: u32,
 }
 
+/// The picture of a report: of the width of a page, so that its letters can be read there.
+pub const REPORT_SIZE: Size = Size {
+    width_px: 1_240,
+    height_px: 900,
+};
+
+/// Which rows a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown<'a> {
+    /// All that there are.
+    All,
+    /// Those that a page shows: a watch with little to tell is one strip.
+    AsOnPage {
+        /// What a person opened and closed, as [`Lanes::choices`] writes it.
+        choices: &'a str,
+        /// The filter as typed.
+        filter: &'a str,
+    },
+}
+
 /// The picture as SVG.
 ///
 /// # Errors
@@ -35,7 +55,7 @@ pub fn svg(
     says: &Says<'_>,
     size: Size,
     theme: Theme,
-    shows_all: bool,
+    shown: Shown<'_>,
 ) -> Result<String, StoreError> {
     let store = store_of(taken)?;
     let width_px = f64::from(size.width_px) / SAVED_SCALE;
@@ -44,7 +64,11 @@ pub fn svg(
     let drawn = |px: u32| Px::from_f64(f64::from(px) / SAVED_SCALE);
     let (least, most) = (drawn(size.height_px), drawn(MOST_HEIGHT_PX));
     let mut lanes = Lanes::showing_all();
-    lanes.shows_all = shows_all;
+    if let Shown::AsOnPage { choices, filter } = shown {
+        lanes.shows_all = false;
+        lanes.set_choices(choices);
+        lanes.set_filter(filter);
+    }
     lanes.height = Some(least);
     let mut rows = lanes.rows(&store, &view, now);
     if rows.height > most && lanes.shows_all {
@@ -61,7 +85,7 @@ pub fn svg(
     let notes = flags(&taken.all_notes()?, taken);
     let caption = Caption {
         title: says.title,
-        filter: "",
+        filter: lanes.filter(),
         version,
         zone_offset_min: says.zone_offset_min,
         least_height: least,

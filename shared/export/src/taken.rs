@@ -35,6 +35,21 @@ pub struct Taken {
     pub(crate) notes: Vec<KeptNote>,
 }
 
+/// How much an export has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Watches.
+    pub watches: usize,
+    /// Records that are not left out.
+    pub records: u64,
+    /// Changes of objects.
+    pub changes: u64,
+    /// Findings that stand at a time of it.
+    pub findings: usize,
+    /// Notes of persons about it, as they stand.
+    pub notes: usize,
+}
+
 /// What an export has of one run of the log's writer.
 #[derive(Debug)]
 pub(crate) struct TakenRun {
@@ -121,29 +136,37 @@ impl Taken {
         Ok(Self::new(from, to, kept).map(|taken| Self { notes, ..taken }))
     }
 
-    /// The same with parts of it hidden, and what hides the same names in words that stand beside it.
+    /// All that it names, by which of it can be hidden.
     ///
     /// # Errors
     /// If a frame cannot be read.
-    pub fn hiding(self, parts: Parts, seed: Seed) -> Result<(Self, Hider), ExcerptError> {
-        let Self {
-            from,
-            to,
-            runs,
-            mut notes,
-        } = self;
+    pub fn known(&self) -> Result<Known, ExcerptError> {
         let mut known = Known::default();
-        let chapters = runs.iter().flat_map(|run| &run.run.chapters);
+        let chapters = self.runs.iter().flat_map(|run| &run.run.chapters);
         for (place, chapter) in chapters.enumerate() {
             let segments = chapter.segments.iter().map(Vec::as_slice);
             let number = place + 1;
             let read = known.chapter(&chapter.head, segments);
             read.map_err(|error| ExcerptError::Frame { number, error })?;
         }
-        for note in &mut notes {
-            note.note.rewrite(&mut known);
+        for note in &self.notes {
+            note.note.clone().rewrite(&mut known);
         }
-        let mut hider = Hider::new(known, parts, seed);
+        Ok(known)
+    }
+
+    /// The same with parts of it hidden, and what hides the same names in words that stand beside it.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn hiding(self, parts: Parts, seed: Seed) -> Result<(Self, Hider), ExcerptError> {
+        let mut hider = Hider::new(self.known()?, parts, seed);
+        let Self {
+            from,
+            to,
+            runs,
+            mut notes,
+        } = self;
         for note in &mut notes {
             note.key.rewrite(&mut hider);
             note.note.rewrite(&mut hider);
@@ -165,6 +188,44 @@ impl Taken {
         let hidden = self.runs.first().map(|run| &run.run.of.hidden);
         let words = hidden.into_iter().flatten().map(|part| part.words());
         words.collect::<Vec<&str>>().join(", ")
+    }
+
+    /// How much of everything it has.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn counts(&self) -> Result<Counts, DecodeError> {
+        let mut counts = Counts {
+            watches: self.watches().len(),
+            records: self.runs.iter().map(|run| run.run.records()).sum(),
+            notes: self.all_notes()?.in_range(self.from, self.to).len(),
+            ..Counts::default()
+        };
+        let mut findings = BTreeSet::new();
+        for (place, run) in self.runs.iter().enumerate() {
+            let mut is_first = true;
+            run.read(|entry, state| {
+                if std::mem::take(&mut is_first) {
+                    let standing = state.findings.values();
+                    findings.extend(standing.map(|open| (place, open.finding.key())));
+                }
+                match entry {
+                    Entry::Record(Record {
+                        event: Event::Change(_),
+                        ..
+                    }) => counts.changes += 1,
+                    Entry::Record(Record {
+                        event: Event::Finding(finding),
+                        ..
+                    }) => {
+                        findings.insert((place, finding.key()));
+                    }
+                    _ => {}
+                }
+            })?;
+        }
+        counts.findings = findings.len();
+        Ok(counts)
     }
 
     /// The watches of it.

@@ -16,7 +16,8 @@ use insta::assert_snapshot;
 use sha2::{Digest as _, Sha256};
 use taken::taken;
 use watchscope_export::{
-    Image, ReportParts, Says, Size, Taken, charts, csv, jsonl, markdown, recording, report, svg,
+    Image, ReportParts, Says, Shown, Size, Taken, charts, csv, jsonl, markdown, recording, report,
+    svg,
 };
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::{Author, Cause, Severity, Standing};
@@ -162,7 +163,7 @@ fn the_timeline_tells_what_went_wrong_and_where_nobody_watched() {
 fn each_form_is_twice_the_same_and_hostile_text_is_text_in_it() {
     let (first, second) = night();
     let taken = || taken(&[&first, &second], at(0.0), at(90.0));
-    let picture = |taken: &Taken| svg(taken, &SAYS, SIZE, Theme::Light, true).unwrap();
+    let picture = |taken: &Taken| svg(taken, &SAYS, SIZE, Theme::Light, Shown::All).unwrap();
     let drawn = picture(&taken());
     assert_eq!(drawn, picture(&taken()));
     assert!(drawn.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1920\""));
@@ -208,7 +209,7 @@ fn night_with_notes() -> (Log, Log) {
 fn a_picture_numbers_the_notes_of_its_range_by_time_and_has_their_texts() {
     let (first, second) = night_with_notes();
     let taken = taken(&[&first, &second], at(0.0), at(90.0));
-    let drawn = svg(&taken, &SAYS, SIZE, Theme::Light, true).unwrap();
+    let drawn = svg(&taken, &SAYS, SIZE, Theme::Light, Shown::All).unwrap();
     let place = |text: &str| drawn.find(text).unwrap_or_else(|| panic!("{text}"));
     assert!(
         place(">History is gone &lt;script&gt;<") < place(">What came in between is not known.")
@@ -223,7 +224,7 @@ fn a_picture_numbers_the_notes_of_its_range_by_time_and_has_their_texts() {
         .only(BTreeSet::from(["shop/pods".into()]))
         .unwrap()
         .unwrap();
-    let drawn = svg(&within, &SAYS, SIZE, Theme::Light, true).unwrap();
+    let drawn = svg(&within, &SAYS, SIZE, Theme::Light, Shown::All).unwrap();
     assert!(
         drawn.contains("History is gone"),
         "a note on a watch that is shown"
@@ -301,7 +302,7 @@ fn of_some_lanes_only_their_records_are_taken() {
     assert_eq!(some.watches(), one);
     let table = String::from_utf8(csv(&some).unwrap()).unwrap();
     let (one, other) = (one.first().unwrap(), watches.last().unwrap());
-    let drawn = svg(&some, &SAYS, SIZE, Theme::Light, true).unwrap();
+    let drawn = svg(&some, &SAYS, SIZE, Theme::Light, Shown::All).unwrap();
     assert!(drawn.contains(">0 records</text>") && drawn.contains(">Left out</text>"));
     assert!(
         !drawn.contains("lost by watchscope"),

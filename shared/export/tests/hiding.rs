@@ -12,8 +12,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use common::{Log, at};
 use insta::assert_snapshot;
 use watchscope_export::{
-    Image, ReportParts, Says, Size, Taken, charts, csv, jsonl, markdown, recording, report, svg,
-    trace,
+    Image, ReportParts, Says, Shown, Size, Taken, charts, csv, jsonl, markdown, recording, report,
+    svg, trace,
 };
 use watchscope_hiding::{HiddenPart, Parts, Seed};
 use watchscope_model::chapter::ChapterReader;
@@ -270,7 +270,7 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
     };
     // A recording whose chapters are not deflated can be looked through as it is.
     let file = recording(taken, <[u8]>::to_vec).unwrap();
-    let drawn = svg(taken, &says, size, Theme::Light, true).unwrap();
+    let drawn = svg(taken, &says, size, Theme::Light, Shown::All).unwrap();
     let drawn_charts = charts(taken, None, &says, Theme::Light).unwrap();
     let images: Vec<Image<'_>> = drawn_charts
         .iter()

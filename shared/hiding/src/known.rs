@@ -83,6 +83,19 @@ impl Known {
         Ok(())
     }
 
+    /// How many texts name something of a part.
+    #[must_use]
+    pub fn count(&self, part: HiddenPart) -> usize {
+        let parts = self.texts.values();
+        parts.filter(|parts| parts.has(part)).count()
+    }
+
+    /// The texts that name something of a part, in order.
+    pub fn texts_of(&self, part: HiddenPart) -> impl Iterator<Item = &str> {
+        let texts = self.texts.iter();
+        texts.filter_map(move |(text, parts)| parts.has(part).then_some(&**text))
+    }
+
     fn name(&mut self, part: HiddenPart, text: &str) {
         if text.is_empty() {
             return;

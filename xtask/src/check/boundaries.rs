@@ -113,6 +113,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "watchscope-export-worker",
+        &[
+            "watchscope-export",
+            "watchscope-hiding",
+            "watchscope-model",
+            "watchscope-probe",
+            "watchscope-recording",
+            "watchscope-timeline",
+        ],
+    ),
+    (
         "watchscope-story-digests",
         &["watchscope-export", "watchscope-scenarios"],
     ),

@@ -6,6 +6,7 @@
 //!                                             └─► frontend_second.wasm ────────────────────────────────────┤
 //! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
 //! frontend/recording-worker ─► the same ─► recording.js, recording_bg.wasm ────────────────────────────────┤
+//! frontend/export-worker ─► the same ─► export.js, export_bg.wasm ─────────────────────────────────────────┤
 //! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
 //! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
@@ -34,9 +35,10 @@ use crate::setup::{Installs, targets};
 use crate::shell;
 
 /// The workers: their packages, and what the files of each are called.
-const WORKERS: [(&str, &str); 2] = [
+const WORKERS: [(&str, &str); 3] = [
     ("watchscope-lesson-worker", "lesson"),
     ("watchscope-recording-worker", "recording"),
+    ("watchscope-export-worker", "export"),
 ];
 const DIGESTS: &str = "watchscope-story-digests";
 /// Set, the page keeps the names of its functions, for a profile; it is then far larger.

@@ -443,7 +443,9 @@ const EXPORT: Crate = Crate {
     folder: "shared/export",
     rooms: &[
         room("form", &["form"], &[]),
+        room("context", &["context"], &[]),
         room("taken", &["taken"], &[]),
+        room("lanes", &["lanes"], &["taken"]),
         room("measured", &["measured"], &["taken"]),
         room("charts", &["charts"], &["measured", "taken"]),
         room("digest", &["digest"], &["charts", "taken"]),
@@ -466,7 +468,9 @@ const EXPORT: Crate = Crate {
         room(
             "root",
             &["lib"],
-            &["charts", "digest", "form", "forms", "taken"],
+            &[
+                "charts", "context", "digest", "form", "forms", "lanes", "taken",
+            ],
         ),
     ],
     machines: &[],

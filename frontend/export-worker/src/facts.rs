@@ -1,0 +1,88 @@
+//! What the dialog shows of what it will export.
+
+use serde::Serialize;
+use watchscope_export::Counts;
+use watchscope_hiding::{HiddenPart, Hider, Known, Parts};
+
+/// The most names of which the dialog shows what they become.
+const MOST_EXAMPLES: usize = 6;
+
+/// All that the dialog shows beside the preview.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Facts {
+    pub(crate) title: String,
+    pub(crate) watches: usize,
+    pub(crate) records: u64,
+    pub(crate) changes: u64,
+    pub(crate) findings: usize,
+    pub(crate) notes: usize,
+    /// How many texts there are of each part that can be hidden.
+    pub(crate) parts: Vec<Part>,
+    /// Names, and what they become.
+    pub(crate) examples: Vec<Example>,
+    /// What is not hidden, in words; never empty.
+    pub(crate) not_hidden: Vec<&'static str>,
+}
+
+/// Something that can be hidden.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Part {
+    part: HiddenPart,
+    count: usize,
+}
+
+/// A name, and what it becomes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Example {
+    name: String,
+    becomes: String,
+}
+
+impl Facts {
+    pub(crate) fn new(
+        title: String,
+        counts: Counts,
+        known: &Known,
+        parts: Parts,
+        hider: Option<&Hider>,
+    ) -> Self {
+        let all = HiddenPart::ALL.into_iter();
+        Self {
+            title,
+            watches: counts.watches,
+            records: counts.records,
+            changes: counts.changes,
+            findings: counts.findings,
+            notes: counts.notes,
+            parts: all
+                .map(|part| Part {
+                    part,
+                    count: known.count(part),
+                })
+                .collect(),
+            examples: hider.map_or_else(Vec::new, |hider| examples(known, parts, hider)),
+            not_hidden: parts.not_hidden(),
+        }
+    }
+}
+
+/// Some of each part that is hidden, in turn.
+fn examples(known: &Known, parts: Parts, hider: &Hider) -> Vec<Example> {
+    let mut of_parts: Vec<_> = parts.iter().map(|part| known.texts_of(part)).collect();
+    let mut examples = Vec::new();
+    while examples.len() < MOST_EXAMPLES && !of_parts.is_empty() {
+        of_parts.retain_mut(|texts| {
+            let name = texts.next();
+            examples.extend(name.map(|name| Example {
+                name: name.to_owned(),
+                becomes: hider.said(name),
+            }));
+            name.is_some()
+        });
+    }
+    examples.truncate(MOST_EXAMPLES);
+    examples
+}

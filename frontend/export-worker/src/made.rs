@@ -1,0 +1,151 @@
+//! What is made of a wish: facts, and a file in any form.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+use watchscope_export::{
+    DrawnChart, Image, REPORT_SIZE, RecordingFile, ReportParts, Says, Taken, charts, csv, jsonl,
+    markdown, report, svg, trace,
+};
+
+use crate::facts::Facts;
+use crate::records::text;
+use crate::wish::Wish;
+
+/// What was taken of the records for one wish.
+#[wasm_bindgen]
+pub struct Made {
+    taken: Taken,
+    wish: Wish,
+    facts: Facts,
+    recording: RecordingFile,
+}
+
+#[wasm_bindgen]
+impl Made {
+    /// What the dialog shows beside the preview, as JSON.
+    pub fn facts(&self) -> String {
+        serde_json::to_string(&self.facts).expect("texts and numbers are always written as JSON")
+    }
+
+    /// The picture, as SVG.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn picture(&self) -> Result<String, String> {
+        svg(
+            &self.taken,
+            &self.says(),
+            self.wish.size(),
+            self.wish.theme(),
+            self.wish.shown(),
+        )
+        .map_err(text)
+    }
+
+    /// The timeline, as Markdown.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn markdown(&self) -> Result<String, String> {
+        markdown(&self.taken, &self.says()).map_err(text)
+    }
+
+    /// Records as a table.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn csv(&self) -> Result<Vec<u8>, String> {
+        csv(&self.taken).map_err(text)
+    }
+
+    /// Records as JSON lines.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn jsonl(&self) -> Result<Vec<u8>, String> {
+        jsonl(&self.taken).map_err(text)
+    }
+
+    /// A trace for Perfetto.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn trace(&self) -> Result<Vec<u8>, String> {
+        trace(&self.taken).map_err(text)
+    }
+
+    /// The next step of a recording: takes in what was deflated; returns what to deflate, or nothing at the end.
+    ///
+    /// # Errors
+    /// If a part does not fit in a block.
+    #[wasm_bindgen(js_name = nextOfRecording)]
+    pub fn next_of_recording(
+        &mut self,
+        deflated: Option<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, String> {
+        let raw = self.recording.step(&self.taken, deflated.as_deref());
+        raw.map(|raw| raw.map(<[u8]>::to_vec)).map_err(text)
+    }
+
+    /// The recording, at its end. It is given once.
+    pub fn recording(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.recording).into_bytes()
+    }
+}
+
+impl Made {
+    pub(crate) fn new(taken: Taken, wish: Wish, facts: Facts) -> Self {
+        Self {
+            taken,
+            wish,
+            facts,
+            recording: RecordingFile::default(),
+        }
+    }
+
+    pub(crate) fn wish(&self) -> &Wish {
+        &self.wish
+    }
+
+    /// Charts of what is looked at, as SVG.
+    pub(crate) fn charts_of(&self, looked: &Taken) -> Result<Vec<String>, String> {
+        let drawn = self.drawn(looked)?;
+        Ok(drawn.into_iter().map(|chart| chart.svg).collect())
+    }
+
+    pub(crate) fn report_of(&self, looked: &Taken) -> Result<String, String> {
+        let drawn = self.drawn(looked)?;
+        let images: Vec<Image<'_>> = drawn.iter().map(image).collect();
+        let says = self.says();
+        let (theme, shown) = (self.wish.theme(), self.wish.shown());
+        let picture = svg(&self.taken, &says, REPORT_SIZE, theme, shown).map_err(text)?;
+        let parts = ReportParts {
+            says: &says,
+            picture: Image {
+                alt: "The lanes of the range",
+                svg: &picture,
+            },
+            charts: &images,
+            context: (looked.from, looked.to),
+        };
+        report(&self.taken, &parts).map_err(text)
+    }
+
+    fn drawn(&self, looked: &Taken) -> Result<Vec<DrawnChart>, String> {
+        let range = Some(self.wish.range());
+        charts(looked, range, &self.says(), self.wish.theme()).map_err(text)
+    }
+
+    fn says(&self) -> Says<'_> {
+        Says {
+            title: &self.facts.title,
+            zone_offset_min: self.wish.zone_offset_min,
+        }
+    }
+}
+
+fn image(chart: &DrawnChart) -> Image<'_> {
+    Image {
+        alt: &chart.title,
+        svg: &chart.svg,
+    }
+}

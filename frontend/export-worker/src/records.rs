@@ -1,0 +1,136 @@
+//! The frames that a page handed over.
+
+use std::fmt;
+
+use wasm_bindgen::prelude::wasm_bindgen;
+use watchscope_export::{Taken, WantedLanes, context};
+use watchscope_hiding::Seed;
+use watchscope_model::{Notes, Time};
+use watchscope_probe::REDACTION_VERSION;
+use watchscope_recording::{Excerpt, Lanes, Stretch};
+
+use crate::facts::Facts;
+use crate::made::Made;
+use crate::wish::Wish;
+
+/// The frames of a page's chapters, in the order of their records.
+///
+/// Bounded by what a page holds of its log.
+#[wasm_bindgen]
+pub struct Records {
+    chapters: Vec<Vec<u8>>,
+    notes: Notes,
+    seed: Seed,
+    /// From when to when there are records.
+    span: (Time, Time),
+}
+
+#[wasm_bindgen]
+impl Records {
+    /// From one time to another, in microseconds, with the seed of the pseudonyms: 32 bytes of chance, or pseudonyms could be guessed.
+    ///
+    /// # Errors
+    /// If there are not 32 bytes.
+    #[wasm_bindgen(constructor)]
+    pub fn new(from_us: f64, to_us: f64, seed: &[u8]) -> Result<Self, String> {
+        let seed = seed.try_into().map_err(|_| "no chance for pseudonyms")?;
+        Ok(Self {
+            chapters: Vec::new(),
+            notes: Notes::default(),
+            seed: Seed::new(seed),
+            span: (Time(from_us as i64), Time(to_us as i64)),
+        })
+    }
+
+    /// Adds the frames of the next chapter.
+    pub fn add(&mut self, chapter: Vec<u8>) {
+        self.chapters.push(chapter);
+    }
+
+    /// What is made of a wish, which is JSON.
+    ///
+    /// # Errors
+    /// If nothing can be made of it: what is wrong, in a sentence.
+    pub fn make(&self, wish: &str) -> Result<Made, String> {
+        let wish: Wish = serde_json::from_str(wish).map_err(text)?;
+        let parts = wish.parts();
+        let (from, to) = wish.range();
+        let taken = self.taken((from, to))?;
+        let taken = taken.ok_or("no record is in the range")?;
+        let taken = wish.lanes().of(taken).map_err(text)?;
+        let counts = taken.counts().map_err(text)?;
+        let known = taken.known().map_err(text)?;
+        let mut title = wish.title.clone();
+        let (taken, hider) = if parts.is_empty() {
+            (taken, None)
+        } else {
+            let (taken, hider) = taken.hiding(parts, self.seed.clone()).map_err(text)?;
+            title = hider.said(&title);
+            (taken, Some(hider))
+        };
+        if title.is_empty() {
+            title = taken.title();
+        }
+        let facts = Facts::new(title, counts, &known, parts, hider.as_ref());
+        Ok(Made::new(taken, wish, facts))
+    }
+
+    /// What charts look at around a wish: what is held of it.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn charts(&self, made: &Made) -> Result<Vec<String>, String> {
+        let looked = self.looked_at(made)?;
+        made.charts_of(&looked)
+    }
+
+    /// The report.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn report(&self, made: &Made) -> Result<String, String> {
+        let looked = self.looked_at(made)?;
+        made.report_of(&looked)
+    }
+}
+
+impl Records {
+    fn looked_at(&self, made: &Made) -> Result<Taken, String> {
+        let range = made.wish().range();
+        let looked = self.taken(context(range, None, self.span))?;
+        let looked = looked.ok_or("no record is in the range")?;
+        let watches = match made.wish().lanes() {
+            WantedLanes::All => looked.watches(),
+            lanes => {
+                let taken = self.taken(range)?.ok_or("no record is in the range")?;
+                lanes.of(taken).map_err(text)?.watches()
+            }
+        };
+        let looked = looked.only(watches).map_err(text)?;
+        let looked = looked.ok_or("no record is in the range")?;
+        let parts = made.wish().parts();
+        if parts.is_empty() {
+            return Ok(looked);
+        }
+        let hidden = looked.hiding(parts, self.seed.clone());
+        hidden.map(|(hidden, _)| hidden).map_err(text)
+    }
+
+    fn taken(&self, (from, to): (Time, Time)) -> Result<Option<Taken>, String> {
+        let stretch = Stretch::Times { from, to };
+        let version = env!("CARGO_PKG_VERSION");
+        let mut excerpt = Excerpt::new(stretch, Lanes::All, version, REDACTION_VERSION);
+        let mut runs = Vec::new();
+        for chapter in &self.chapters {
+            runs.extend(excerpt.chapter(chapter.clone()).map_err(text)?);
+        }
+        runs.extend(excerpt.finish());
+        let taken = Taken::new(from, to, runs);
+        Ok(taken.map(|taken| taken.with_notes(&self.notes)))
+    }
+}
+
+/// An error as a text.
+pub(crate) fn text(error: impl fmt::Display) -> String {
+    error.to_string()
+}

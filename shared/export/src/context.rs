@@ -1,0 +1,50 @@
+//! The time that charts look at.
+
+use watchscope_model::Time;
+
+/// How many times the range charts look at, unless a person says how much.
+const CONTEXT: i64 = 10;
+
+/// The time that charts look at: around a range, as much before as behind it, within `all` that there is. `wanted_us` is
+/// how long a person wants it, in microseconds; ten times the range if they do not say.
+#[must_use]
+pub fn context(
+    (from, to): (Time, Time),
+    wanted_us: Option<i64>,
+    all: (Time, Time),
+) -> (Time, Time) {
+    let range_us = to.micros_since(from);
+    let wanted_us = wanted_us.unwrap_or_else(|| range_us.saturating_mul(CONTEXT));
+    let wanted_us = wanted_us.clamp(range_us, all.1.micros_since(all.0).max(range_us));
+    let before_us = (wanted_us - range_us) / 2;
+    // What there is not on one side is taken on the other.
+    let latest = all.1.plus_micros(-wanted_us).min(from);
+    let begin = from
+        .plus_micros(-before_us)
+        .min(latest)
+        .max(all.0.min(from));
+    (begin, begin.plus_micros(wanted_us).max(to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_look_around_the_range_and_at_nothing_outside_of_the_recording() {
+        let look = |from, to, wanted: Option<i64>| {
+            let (from, to) = context((Time(from), Time(to)), wanted, (Time(0), Time(1_000)));
+            (from.0, to.0)
+        };
+        assert_eq!(look(500, 520, None), (410, 610));
+        assert_eq!(look(500, 520, Some(40)), (490, 530));
+        assert_eq!(
+            look(500, 520, Some(5)),
+            (500, 520),
+            "never less than the range"
+        );
+        assert_eq!(look(10, 30, None), (0, 200));
+        assert_eq!(look(980, 1_000, None), (800, 1_000));
+        assert_eq!(look(400, 700, None), (0, 1_000));
+    }
+}
