@@ -6,7 +6,7 @@
 // Both pages call offer() once their panels are there; the one in the frame calls enter() before. An opened file has no
 // way to the server or the session.
 import { button, make } from "./{{elements.js}}";
-import { read, save } from "./{{recordings.js}}";
+import { read, save, sizeOf } from "./{{recordings.js}}";
 
 const way = globalThis.watchscopeWay;
 // These numbers say to the page what happened; bridge.rs has the same.
@@ -21,10 +21,6 @@ const around = parent === self ? undefined : parent.watchscopeOpening;
 const find = (selector) => document.querySelector(selector);
 const inAddress = ({ name }) => name.slice(0, MOST_NAME);
 const nameOf = (file) => (file.name.length > MOST_NAME ? `${inAddress(file)}…` : file.name);
-const sizeOf = (bytes) => {
-  const [unit, of] = bytes < 1e6 ? ["kB", 1e3] : bytes < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
-  return bytes < 1e3 ? `${bytes} bytes` : `${(bytes / of).toFixed(bytes < 10 * of ? 1 : 0)} ${unit}`;
-};
 
 // A notice stands under the header until it is closed, or something else is said: what is wrong and where, and what to do.
 const notify = ({ what, advice }, kind = "error") => {
@@ -336,9 +332,16 @@ const listenToDrops = () => {
   });
 };
 
-// Offers to open and to save, once the panels are there.
+const exportOf = (facts, hand) =>
+  import("./{{export-dialog.js}}").then(
+    ({ show }) => show(JSON.parse(facts), hand),
+    () => notify({ what: "The export dialog could not be loaded.", advice: "Reload the page." }),
+  );
+
+// Offers to open, to save and to export, once the panels are there.
 export const offer = () => {
   way.save = save;
+  way.export = exportOf;
   listenToDrops();
   document.addEventListener("click", ({ target }) => target.closest?.("[data-part='open']") && choose(notify));
   if (around) {

@@ -1,12 +1,12 @@
 // The worker of a recording: reads its file, answers its viewer as a server would, and saves a range of the records that
 // the page holds. The module decides; this is its host.
 import init, { Reading, Save } from "./{{recording.js}}";
+import { deflated, FORMAT, streamed } from "./{{streams.js}}";
 
 // The most chapters and bodies that are read at once, and the most that wait for their turn.
 const AT_ONCE = 2, WAITING = 64;
 // The longest time that setTimeout takes is a little more.
 const LONGEST_MS = 2e9;
-const FORMAT = "deflate-raw";
 
 const load = async () => {
   const { body } = await fetch(new URL("./{{recording_bg.wasm}}", import.meta.url));
@@ -33,13 +33,6 @@ const canInflate = () => {
   } catch {
     return false;
   }
-};
-
-const streamed = (bytes, through) => new Blob([bytes]).stream().pipeThrough(through);
-
-const deflated = async (bytes) => {
-  const stream = streamed(bytes, new CompressionStream(FORMAT));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
 };
 
 // At most one byte more than stated; nothing, if it is no deflate stream.

@@ -4,6 +4,20 @@
 // The time after which an address of a download is let go, in milliseconds: the browser has begun with it by then.
 const DOWNLOAD_MS = 10_000;
 
+// Hands a file to the browser's downloads.
+export const download = (bytes, name, type = "application/octet-stream") => {
+  const url = URL.createObjectURL(bytes instanceof Blob ? bytes : new Blob([bytes], { type }));
+  const link = document.createElement("a");
+  [link.href, link.download] = [url, name];
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
+};
+
+export const sizeOf = (bytes) => {
+  const [unit, of] = bytes < 1e6 ? ["kB", 1e3] : bytes < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
+  return bytes < 1e3 ? `${bytes} bytes` : `${(bytes / of).toFixed(bytes < 10 * of ? 1 : 0)} ${unit}`;
+};
+
 // Starts a worker. `tell` gets what it says without being asked; what it is asked for is answered by a promise.
 const hire = (tell) => {
   const worker = new Worker(new URL("./{{recording-worker.js}}", import.meta.url), { type: "module" });
@@ -60,11 +74,7 @@ export const save = async (name, fromUs, toUs, chapters) => {
     const made = worker.ask("save", { fromUs, toUs, chapters }, handed);
     const { bytes, records, why, failed: error } = await Promise.race([made, failed]);
     if (!bytes) throw new Error(why ?? error);
-    const url = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
-    const link = document.createElement("a");
-    [link.href, link.download] = [url, name];
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
+    download(bytes, name);
     return records;
   } finally {
     worker?.end();

@@ -75,12 +75,16 @@ fn examples(known: &Known, parts: Parts, hider: &Hider) -> Vec<Example> {
     let mut examples = Vec::new();
     while examples.len() < MOST_EXAMPLES && !of_parts.is_empty() {
         of_parts.retain_mut(|texts| {
-            let name = texts.next();
-            examples.extend(name.map(|name| Example {
+            // Some names stay, as those of Kubernetes itself.
+            let changed = texts
+                .map(|name| (name, hider.said(name)))
+                .find(|(name, becomes)| name != becomes);
+            let is_one = changed.is_some();
+            examples.extend(changed.map(|(name, becomes)| Example {
                 name: name.to_owned(),
-                becomes: hider.said(name),
+                becomes,
             }));
-            name.is_some()
+            is_one
         });
     }
     examples.truncate(MOST_EXAMPLES);

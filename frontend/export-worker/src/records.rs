@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use js_sys::Function;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_export::{Taken, WantedLanes, context};
 use watchscope_hiding::Seed;
@@ -47,15 +49,20 @@ impl Records {
         self.chapters.push(chapter);
     }
 
-    /// What is made of a wish, which is JSON.
+    /// What is made of a wish, which is JSON. `progress` is called with how many chapters were read, and of how many.
     ///
     /// # Errors
     /// If nothing can be made of it: what is wrong, in a sentence.
-    pub fn make(&self, wish: &str) -> Result<Made, String> {
+    pub fn make(&self, wish: &str, progress: &Function) -> Result<Made, String> {
         let wish: Wish = serde_json::from_str(wish).map_err(text)?;
         let parts = wish.parts();
         let (from, to) = wish.range();
-        let taken = self.taken((from, to))?;
+        let told = |done: usize| {
+            let (done, of) = (JsValue::from(done), JsValue::from(self.chapters.len()));
+            // What is shown meanwhile decides nothing.
+            let _ = progress.call2(&JsValue::NULL, &done, &of);
+        };
+        let taken = self.taken((from, to), told)?;
         let taken = taken.ok_or("no record is in the range")?;
         let taken = wish.lanes().of(taken).map_err(text)?;
         let counts = taken.counts().map_err(text)?;
@@ -97,12 +104,14 @@ impl Records {
 impl Records {
     fn looked_at(&self, made: &Made) -> Result<Taken, String> {
         let range = made.wish().range();
-        let looked = self.taken(context(range, None, self.span))?;
+        let looked = self.taken(context(range, None, self.span), |_| ())?;
         let looked = looked.ok_or("no record is in the range")?;
         let watches = match made.wish().lanes() {
             WantedLanes::All => looked.watches(),
             lanes => {
-                let taken = self.taken(range)?.ok_or("no record is in the range")?;
+                let taken = self
+                    .taken(range, |_| ())?
+                    .ok_or("no record is in the range")?;
                 lanes.of(taken).map_err(text)?.watches()
             }
         };
@@ -116,13 +125,19 @@ impl Records {
         hidden.map(|(hidden, _)| hidden).map_err(text)
     }
 
-    fn taken(&self, (from, to): (Time, Time)) -> Result<Option<Taken>, String> {
+    /// What is taken of a range; `told` hears how many chapters were read.
+    fn taken(
+        &self,
+        (from, to): (Time, Time),
+        told: impl Fn(usize),
+    ) -> Result<Option<Taken>, String> {
         let stretch = Stretch::Times { from, to };
         let version = env!("CARGO_PKG_VERSION");
         let mut excerpt = Excerpt::new(stretch, Lanes::All, version, REDACTION_VERSION);
         let mut runs = Vec::new();
-        for chapter in &self.chapters {
+        for (place, chapter) in self.chapters.iter().enumerate() {
             runs.extend(excerpt.chapter(chapter.clone()).map_err(text)?);
+            told(place + 1);
         }
         runs.extend(excerpt.finish());
         let taken = Taken::new(from, to, runs);

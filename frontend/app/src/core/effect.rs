@@ -72,6 +72,17 @@ pub enum PanelEffect {
         /// to here.
         to: Time,
     },
+    /// Open the export dialog.
+    OpenExport,
+    /// Hand the records of a range to the export dialog.
+    HandRange {
+        /// From here,
+        from: Time,
+        /// to here.
+        to: Time,
+    },
+    /// Say to the export dialog why it is handed nothing.
+    RefuseRange(&'static str),
     /// Paint the overview as the model has it.
     PaintOverview,
     /// Have the address bar name the place where the person is.

@@ -97,6 +97,14 @@ pub enum Person {
     /// Goes to the place that a fragment names: of a link, or of the browser's button back.
     GoTo(Box<str>),
 
+    /// The export dialog wants the records of a range.
+    TakeRange {
+        /// From here,
+        from: Time,
+        /// to here.
+        to: Time,
+    },
+
     /// Shows only lanes that fit the text.
     Filter(Box<str>),
     /// Selects a lane and opens its detail, or the lanes that it stands for.

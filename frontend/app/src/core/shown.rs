@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use watchscope_model::Time;
 use watchscope_timeline::LaneId;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings::{Board, Restored, Tally};
@@ -92,6 +93,25 @@ pub struct RangeShown {
     pub words: RangeWords,
     /// What became of saving it.
     pub saving: SavingRange,
+}
+
+/// What can be exported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exportable {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The namespaces that are watched.
+    pub namespaces: String,
+    /// The marked range.
+    pub marked: Option<(Time, Time)>,
+    /// What is in the window, as far as there are records.
+    pub view: (Time, Time),
+    /// From the first record that is loaded to the last.
+    pub loaded: (Time, Time),
+    /// What the person opened and closed, as [`Lanes::choices`](watchscope_timeline::Lanes::choices) writes it.
+    pub choices: String,
+    /// The filter as typed.
+    pub filter: String,
 }
 
 /// The controls of a recording.

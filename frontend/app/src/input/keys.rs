@@ -47,6 +47,8 @@ pub enum Action {
     Slower,
     /// Show the marked range in all of the window.
     ZoomToRange,
+    /// Open the export dialog.
+    Export,
     /// Go to the filter field.
     Search,
     /// Show or hide the findings.
@@ -96,6 +98,7 @@ pub fn action(key: Key<'_>) -> Option<Action> {
         "KeyD" => Some(Action::PanLater),
         "KeyF" => Some(Action::Focus),
         "KeyR" => Some(Action::ZoomToRange),
+        "KeyE" => Some(Action::Export),
         "KeyI" => Some(Action::Findings),
         "KeyT" => Some(Action::Watches),
         "ArrowLeft" if key.shift => Some(Action::Collapse),
@@ -149,6 +152,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("Enter", "open what is focused"),
     ("F", "bring the selection into view; again: fit it"),
     ("R", "zoom to the marked range"),
+    ("E", "export what is shown, or the marked range"),
     ("I", "findings"),
     ("T", "table of watches"),
     (

@@ -5,7 +5,7 @@ use web_sys::Storage;
 
 use super::focus::{focus_filter, focus_soon, take_focus_back};
 use super::mount::mount;
-use super::{address, bodies, lesson, overview, save_range, texts};
+use super::{address, bodies, export, lesson, overview, save_range, texts};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::person::Person;
 use crate::runtime::bridge;
@@ -46,6 +46,9 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         PanelEffect::FetchTexts => texts::ask(),
         PanelEffect::Address { fragment, is_new } => bridge::place(&fragment, is_new),
         PanelEffect::SaveRange { from, to } => save_range::save(&read(), from, to),
+        PanelEffect::OpenExport => export::open(&read()),
+        PanelEffect::HandRange { from, to } => export::hand(&read(), from, to),
+        PanelEffect::RefuseRange(why) => export::refuse(why),
         PanelEffect::PaintOverview => overview::paint(&read()),
     }
 }

@@ -9,7 +9,6 @@ use watchscope_timeline::words::severity_token;
 use super::events::{paste_link, reload, try_now};
 use super::findings::RestoredBanner;
 use super::focus::{focus_picture, set_filter_field};
-use super::save::save_picture;
 use super::signals::Signals;
 use crate::core::person::Person;
 use crate::core::screen::ThemeChoice;
@@ -179,7 +178,16 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 </button>
                 <a class="control" href="#lessons">"Lessons"</a>
                 <button class="control" data-part="open" title="Open a recording: a .wscope file">"Open"</button>
-                <button class="control" on:click=|_| save_picture()>"Save picture"</button>
+                <button
+                    class="control"
+                    data-part="export"
+                    aria-haspopup="dialog"
+                    aria-keyshortcuts="E"
+                    title="A picture, a timeline, a table or a recording of it"
+                    on:click=|_| act(Person::Act(Action::Export))
+                >
+                    "Export"
+                </button>
                 <ThemeButton panels/>
                 <button
                     class="control"

@@ -80,6 +80,14 @@ fn RangeRow(range: RangeShown, x_px: RwSignal<i32>) -> impl IntoView {
                     >
                         {save}
                     </button>
+                    <button
+                        class="control"
+                        data-part="export-range"
+                        aria-haspopup="dialog"
+                        on:click=|_| act(Person::Act(Action::Export))
+                    >
+                        "Export"
+                    </button>
                 })}
                 <CopyLink/>
                 <button class="close" aria-label="Clear the range" on:click=|_| act(Person::ClearRange)>"×"</button>

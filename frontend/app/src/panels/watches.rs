@@ -12,8 +12,8 @@ use web_sys::Blob;
 
 use super::as_of::AsOf;
 use super::copy::copy;
+use super::download::download;
 use super::events::grip_detail;
-use super::save::download;
 use super::signals::Signals;
 use crate::core::person::Person;
 use crate::input::keys::Action;

@@ -68,6 +68,13 @@ mod boot {
             to_us: f64,
             chapters: &Array,
         ) -> Result<Promise, JsValue>;
+        /// Opens the export dialog over what can be exported, as JSON; it asks for the frames between two times, in
+        /// microseconds. Fails before it was offered.
+        #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
+        pub(crate) fn export(
+            facts: &str,
+            hand: &Closure<dyn Fn(f64, f64) -> Promise>,
+        ) -> Result<(), JsValue>;
         /// Sets the one timer, in milliseconds from now; never, if negative.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(super) fn wake(delay_ms: i32);
@@ -75,7 +82,7 @@ mod boot {
 }
 
 pub(crate) use self::boot::{
-    ask, close, exchange, link, names, object, offer, open, place, save, send,
+    ask, close, exchange, export, link, names, object, offer, open, place, save, send,
 };
 
 /// Puts into the connection whatever boot.js tells.

@@ -9,6 +9,15 @@ use watchscope_model::{Entry, EpochId, LogId, Record, Seq, Time};
 use super::{Chapter, Store};
 
 impl Store {
+    /// From when to when there are records, with stretches between them that are not loaded perhaps; `None` if there are none.
+    #[must_use]
+    pub fn loaded(&self) -> Option<(Time, Time)> {
+        let chapters = self.epochs.iter().flat_map(|epoch| epoch.chapters.iter());
+        let held = chapters.filter(|chapter| chapter.first <= chapter.last);
+        held.map(|chapter| (chapter.from, chapter.to))
+            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    }
+
     /// The chapters that are loaded and reach into a stretch of time, each as a head frame and the segment frames behind it.
     /// They come in the order of their records, those of one run after those of the run before; two of them may have records
     /// in common, and the outer ones have records beyond the stretch.

@@ -100,6 +100,7 @@ impl Model {
                 }
             }
             Action::ZoomToRange => self.zoom_to_range(),
+            Action::Export => self.open_export(),
             Action::Search => {
                 self.want(Effect::Panel(PanelEffect::FocusFilter));
             }

@@ -10,6 +10,7 @@
 //!                     ├─ as_of       the moment that panels answer for
 //!                     ├─ range       a range of time that is marked
 //!                     ├─ save_range  the marked range as a file
+//!                     ├─ export      what the export dialog is given
 //!                     ├─ replay      a recording that is played
 //!                     ├─ comparison  with the cluster, as it was asked for
 //!                     └─ lesson      what a lesson asks for
@@ -21,6 +22,7 @@ mod act;
 mod address;
 mod as_of;
 mod comparison;
+mod export;
 mod findings;
 mod lesson;
 mod overview;

@@ -70,6 +70,7 @@ impl Model {
             Person::NamePlace => self.name_place(),
             Person::ClearRange => self.set_range(None),
             Person::SaveRange => self.save_range(),
+            Person::TakeRange { from, to } => self.take_range(from, to),
             Person::Saved { records } => self.saved(records),
             Person::NotSaved(why) => self.not_saved(&why),
             Person::ShowRecord(record) => self.show_record(record, None),

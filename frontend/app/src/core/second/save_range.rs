@@ -8,7 +8,7 @@ use crate::core::model::Model;
 use crate::core::panel_state::SavingRange;
 
 /// Why a range is not saved that cannot be loaded whole.
-const TOO_LONG: &str = "The range has more than this page can hold. Mark a shorter one.";
+pub(super) const TOO_LONG: &str = "The range has more than this page can hold. Mark a shorter one.";
 
 impl Model {
     /// The person wants the marked range as a file.

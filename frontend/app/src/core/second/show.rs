@@ -23,6 +23,7 @@ impl Model {
         self.follow_check();
         self.load_before_seam();
         self.publish_range(now);
+        self.go_on_taking(now);
         self.publish_replay();
         self.follow_evidence();
         self.follow_awaited();

@@ -1,0 +1,94 @@
+// The worker of an export: makes of the frames that a page hands over what the dialog shows, and files. The module decides;
+// this is its host.
+import init, { Records } from "./{{export.js}}";
+import { deflated } from "./{{streams.js}}";
+
+// Lines of a text that are shown before it is exported, and the most letters of them.
+const LINES = 20, LETTERS = 4_000;
+// Over this many records a text or trace is made only when it is exported: it would take seconds each time.
+const MOST_SHOWN = 50_000;
+
+const load = async () => {
+  const { body } = await fetch(new URL("./{{export_bg.wasm}}", import.meta.url));
+  // Compiled as it comes, whatever type the server gives it.
+  await init({ module_or_path: new Response(body, { headers: { "Content-Type": "application/wasm" } }) });
+};
+const loaded = load();
+const seed = crypto.getRandomValues(new Uint8Array(32));
+
+let records, made;
+
+// Forms
+
+const decoder = new TextDecoder();
+const recording = async () => {
+  let raw = made.nextOfRecording();
+  while (raw) raw = made.nextOfRecording(await deflated(raw));
+  return made.recording();
+};
+const FORMS = {
+  svg: () => made.picture(),
+  png: () => made.picture(),
+  md: () => made.markdown(),
+  csv: () => made.csv(),
+  jsonl: () => made.jsonl(),
+  trace: () => made.trace(),
+  report: () => records.report(made),
+  charts: () => records.charts(made),
+  wscope: recording,
+};
+const PICTURES = ["svg", "png", "wscope"];
+
+const firstLines = (of) => {
+  const text = typeof of === "string" ? of : decoder.decode(of);
+  const lines = text.split("\n", LINES + 1);
+  const rest = lines.length > LINES;
+  return lines.slice(0, LINES).join("\n").slice(0, LETTERS) + (rest ? "\n…" : "");
+};
+
+// What the dialog shows of a form: pictures, or the first lines; and how long the file is, if it was made.
+const preview = async (form, { records: count }) => {
+  if (PICTURES.includes(form)) {
+    const picture = made.picture();
+    return { pictures: [picture], bytes: form === "svg" ? new Blob([picture]).size : undefined };
+  }
+  if (form === "charts") return { pictures: records.charts(made) };
+  if (form === "report") return { pictures: [made.picture(), ...records.charts(made)] };
+  if (count > MOST_SHOWN) return { lines: "" };
+  const file = await FORMS[form]();
+  const bytes = typeof file === "string" ? new Blob([file]).size : file.length;
+  return form === "trace" ? { lines: "", bytes } : { lines: firstLines(file), bytes };
+};
+
+const hear = {
+  records({ fromUs, toUs, chapters }) {
+    made?.free();
+    records?.free();
+    made = undefined;
+    records = new Records(fromUs, toUs, seed);
+    // The module has a copy.
+    while (chapters.length) records.add(chapters.shift());
+    return {};
+  },
+  async make({ wish, form }, progress) {
+    made?.free();
+    made = undefined;
+    made = records.make(JSON.stringify(wish), progress);
+    const facts = JSON.parse(made.facts());
+    return { facts, preview: await preview(form, facts) };
+  },
+  async file({ form }) {
+    return { file: await FORMS[form]() };
+  },
+};
+
+// One after the other, as they were asked for.
+let work = loaded;
+onmessage = ({ data }) => {
+  const progress = (done, of) => postMessage({ id: data.id, done, of });
+  const answer = async () => {
+    await loaded;
+    postMessage({ id: data.id, ...(await hear[data.do](data, progress)) });
+  };
+  work = work.then(answer, answer).catch((error) => postMessage({ id: data.id, why: error.message ?? String(error) }));
+};

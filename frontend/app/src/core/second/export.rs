@@ -1,0 +1,57 @@
+//! What the export dialog is given: what can be exported, and the records of a range once they are loaded.
+
+use watchscope_model::Time;
+use watchscope_timeline::words;
+
+use super::save_range::TOO_LONG;
+use crate::core::effect::{Effect, PanelEffect};
+use crate::core::model::Model;
+use crate::core::shown::Exportable;
+
+impl Model {
+    /// The person wants to export something.
+    pub(super) fn open_export(&mut self) {
+        self.want(Effect::Panel(PanelEffect::OpenExport));
+    }
+
+    /// What can be exported; nothing before a record is here.
+    #[must_use]
+    pub fn exportable(&self) -> Option<Exportable> {
+        let loaded = self.store.loaded()?;
+        let within = |(from, to): (Time, Time)| (from.max(loaded.0), to.min(loaded.1));
+        let summary = &self.shown.summary;
+        Some(Exportable {
+            cluster: summary.cluster.clone(),
+            namespaces: summary.namespaces.clone(),
+            marked: self.marked.range,
+            view: within((self.view.left(), self.view.right())),
+            loaded,
+            choices: self.lanes.choices(),
+            filter: self.lanes.filter().to_owned(),
+        })
+    }
+
+    /// The dialog wants the records of a range.
+    pub(super) fn take_range(&mut self, from: Time, to: Time) {
+        self.panels.taking = Some((from, to));
+        self.changed();
+    }
+
+    /// Hands over what was asked for once all of it is loaded; else has the rest loaded.
+    pub(super) fn go_on_taking(&mut self, now: Time) {
+        let Some((from, to)) = self.panels.taking else {
+            return;
+        };
+        let told = if !words::range_words(&self.store, (from, to), now).is_loading {
+            PanelEffect::HandRange { from, to }
+        } else if self.store.backfill(from, to).is_none() {
+            PanelEffect::RefuseRange(TOO_LONG)
+        } else {
+            self.link.also_loads = Some((from, to));
+            self.changed();
+            return;
+        };
+        self.panels.taking = None;
+        self.want(Effect::Panel(told));
+    }
+}

@@ -1,0 +1,82 @@
+//! The way to the export dialog, which is JavaScript (assets/export-dialog.js): what can be exported, and the frames that it
+//! asks for.
+
+use std::cell::RefCell;
+
+use js_sys::{Array, Function, Promise, Uint8Array};
+use serde_json::json;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::closure::Closure;
+use watchscope_model::Time;
+
+use crate::core::model::Model;
+use crate::core::person::Person;
+use crate::runtime::bridge;
+use crate::runtime::page::act;
+
+/// Charts look at as many times the range.
+const CONTEXT: i64 = 10;
+
+thread_local! {
+    /// What is called with the frames, or with why there are none. Of two requests the later counts.
+    static ASKED: RefCell<Option<(Function, Function)>> = const { RefCell::new(None) };
+}
+
+/// Opens the dialog.
+pub(super) fn open(model: &Model) {
+    let Some(of) = model.exportable() else {
+        act(Person::Trouble("There is no record to export yet."));
+        return;
+    };
+    let span = |(from, to): (Time, Time)| [from.0, to.0];
+    let facts = json!({
+        "cluster": of.cluster,
+        "namespaces": of.namespaces,
+        "marked": of.marked.map(span),
+        "view": span(of.view),
+        "loaded": span(of.loaded),
+        "choices": of.choices,
+        "filter": of.filter,
+    });
+    let hand = Closure::<dyn Fn(f64, f64) -> Promise>::new(|from_us: f64, to_us: f64| {
+        let (from, to) = (Time(from_us as i64), Time(to_us as i64));
+        let promise = Promise::new(&mut |resolve, reject| ASKED.set(Some((resolve, reject))));
+        act(Person::TakeRange { from, to });
+        promise
+    });
+    if bridge::export(&facts.to_string(), &hand).is_err() {
+        act(Person::Trouble(
+            "The dialog could not be loaded. Reload the page.",
+        ));
+    }
+    // The dialog calls it as long as it is open; the page has no sign of its end.
+    hand.forget();
+}
+
+/// Hands over the frames of a range, and of as much around it as charts look at.
+pub(super) fn hand(model: &Model, from: Time, to: Time) {
+    let around_us = to.micros_since(from).saturating_mul(CONTEXT);
+    let wide = (from.plus_micros(-around_us), to.plus_micros(around_us));
+    let chapters: Result<Array, _> = model
+        .store
+        .frames(wide.0, wide.1)
+        .map(|frames| frames.map(|frames| Uint8Array::from(&*frames)))
+        .collect();
+    match chapters {
+        Ok(chapters) => answer(|(resolve, _)| resolve.call1(&JsValue::NULL, &chapters)),
+        Err(error) => refuse(&error.to_string()),
+    }
+}
+
+/// Says why nothing is handed over.
+pub(super) fn refuse(why: &str) {
+    let error = js_sys::Error::new(why);
+    answer(|(_, reject)| reject.call1(&JsValue::NULL, &error));
+}
+
+fn answer(tell: impl FnOnce((Function, Function)) -> Result<JsValue, JsValue>) {
+    if let Some(asked) = ASKED.take() {
+        // A promise's own functions do not fail.
+        let _ = tell(asked);
+    }
+}
