@@ -405,10 +405,13 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
       if (by !== turn) return;
       refuse(`${sentence(error)} ${ADVICE[wanted.lanes] ?? "Choose another range."}`);
     }
-    if (isWanted) {
-      isWanted = false;
-      refresh();
-    }
+    goOn();
+  };
+  // What was changed meanwhile is made now.
+  const goOn = () => {
+    if (!isWanted) return;
+    isWanted = false;
+    refresh();
   };
   let turn = 0;
   const ADVICE = { findings: "Choose other lanes, or another range." };
@@ -490,6 +493,7 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
       else download(file, made, type);
       busy("");
       progressWords.textContent = Array.isArray(file) ? `Exported ${file.length} charts` : `Exported ${made}`;
+      goOn();
     } catch (error) {
       if (by === turn) refuse(`${sentence(error)} It was not exported.`);
     }

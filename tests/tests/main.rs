@@ -13,6 +13,7 @@ mod conformance;
 mod deploy;
 mod divergence;
 mod each_server;
+mod exporting;
 mod faults;
 mod findings;
 mod first_paint;
