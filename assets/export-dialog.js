@@ -4,6 +4,7 @@
 //
 // All that it shows of an export comes from the worker: the same code makes the file.
 import { button, make } from "./{{elements.js}}";
+import { hire, inPlace, loadStyles } from "./{{exports.js}}";
 import { download, sizeOf } from "./{{recordings.js}}";
 
 // What a form is called, what for, and its ending and type. `isText`: it can be copied as text.
@@ -50,34 +51,6 @@ const lasted = (us) => {
 };
 const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : what.endsWith("h") ? "es" : "s"}`;
 
-// The worker. What is asked of it is answered by a promise; `end` stops it, and what it was asked is never answered.
-const hire = (progress) => {
-  const worker = new Worker(new URL("./{{export-worker.js}}", import.meta.url), { type: "module" });
-  const answers = new Map();
-  let asked = 0;
-  worker.onmessage = ({ data }) => {
-    if (data.of !== undefined) return progress(data);
-    const [resolve, reject] = answers.get(data.id) ?? [];
-    answers.delete(data.id);
-    if (data.why === undefined) resolve?.(data);
-    else reject?.(new Error(data.why));
-  };
-  worker.onerror = () => {
-    for (const [, reject] of answers.values()) reject(new Error("its program could not be loaded"));
-    answers.clear();
-  };
-  return {
-    ask: (what, with_, handed = []) =>
-      new Promise((resolve, reject) => {
-        answers.set((asked += 1), [resolve, reject]);
-        worker.postMessage({ do: what, id: asked, ...with_ }, handed);
-      }),
-    end: () => worker.terminate(),
-  };
-};
-
-// A picture as the browser has it; an address that holds it asks nobody for it.
-const inPlace = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 const drawn = (svg) =>
   new Promise((resolve, reject) => {
     const image = new Image();
@@ -106,13 +79,6 @@ const keep = (parts) => {
     localStorage.setItem(HIDE_KEY, parts.join(","));
   } catch {}
 };
-
-let styles;
-const loadStyles = () =>
-  (styles ??= new Promise((resolve) => {
-    const href = new URL("./{{export.css}}", import.meta.url).href;
-    document.head.append(make("link", { rel: "stylesheet", href, onload: resolve, onerror: resolve }));
-  }));
 
 // Radio buttons in a row: one of them is chosen.
 const choice = (name, words, options, chosen, choose) =>

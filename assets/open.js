@@ -264,7 +264,11 @@ const FORMS = { recorded: "", copy: "copy", extract: "extract", later: "" };
 const writeLine = () => {
   const { about, isLive, isLesson } = around;
   const from = about.cluster?.name && ` from ${about.cluster.name}`;
-  const parts = [FORMS[about.form], about.withheld.length > 0 && `without ${about.withheld.join(", ")}`].filter(Boolean);
+  const parts = [
+    FORMS[about.form],
+    about.withheld.length > 0 && `without ${about.withheld.join(", ")}`,
+    about.hidden.length > 0 && `hidden: ${about.hidden.join(", ")}`,
+  ].filter(Boolean);
   const came = make("span", { class: "quiet" });
   around.counts((records) => {
     came.textContent = records > 0 ? `${records.toLocaleString("en")} new` : "";
@@ -332,16 +336,17 @@ const listenToDrops = () => {
   });
 };
 
-const exportOf = (facts, hand) =>
-  import("./{{export-dialog.js}}").then(
+const showOver = (dialog) => (facts, hand) =>
+  dialog().then(
     ({ show }) => show(JSON.parse(facts), hand),
-    () => notify({ what: "The export dialog could not be loaded.", advice: "Reload the page." }),
+    () => notify({ what: "The dialog could not be loaded.", advice: "Reload the page." }),
   );
 
 // Offers to open, to save and to export, once the panels are there.
 export const offer = () => {
   way.save = save;
-  way.export = exportOf;
+  way.export = showOver(() => import("./{{export-dialog.js}}"));
+  way.charts = showOver(() => import("./{{charts-dialog.js}}"));
   listenToDrops();
   document.addEventListener("click", ({ target }) => target.closest?.("[data-part='open']") && choose(notify));
   if (around) {

@@ -15,6 +15,8 @@ use crate::facts::Facts;
 use crate::made::Made;
 use crate::wish::Wish;
 
+const EMPTY: &str = "no record is in the range";
+
 /// The frames of a page's chapters, in the order of their records.
 ///
 /// Bounded by what a page holds of its log.
@@ -63,7 +65,7 @@ impl Records {
             let _ = progress.call2(&JsValue::NULL, &done, &of);
         };
         let taken = self.taken((from, to), told)?;
-        let taken = taken.ok_or("no record is in the range")?;
+        let taken = taken.ok_or(EMPTY)?;
         let taken = wish.lanes().of(taken).map_err(text)?;
         let counts = taken.counts().map_err(text)?;
         let known = taken.known().map_err(text)?;
@@ -105,18 +107,15 @@ impl Records {
     fn looked_at(&self, made: &Made) -> Result<Taken, String> {
         let range = made.wish().range();
         let looked = self.taken(context(range, None, self.span), |_| ())?;
-        let looked = looked.ok_or("no record is in the range")?;
-        let watches = match made.wish().lanes() {
-            WantedLanes::All => looked.watches(),
+        let looked = looked.ok_or(EMPTY)?;
+        let looked = match made.wish().lanes() {
+            WantedLanes::All => looked,
             lanes => {
-                let taken = self
-                    .taken(range, |_| ())?
-                    .ok_or("no record is in the range")?;
-                lanes.of(taken).map_err(text)?.watches()
+                let taken = self.taken(range, |_| ())?.ok_or(EMPTY)?;
+                let watches = lanes.of(taken).map_err(text)?.watches();
+                looked.only(watches).map_err(text)?.ok_or(EMPTY)?
             }
         };
-        let looked = looked.only(watches).map_err(text)?;
-        let looked = looked.ok_or("no record is in the range")?;
         let parts = made.wish().parts();
         if parts.is_empty() {
             return Ok(looked);

@@ -74,14 +74,16 @@ pub enum PanelEffect {
     },
     /// Open the export dialog.
     OpenExport,
-    /// Hand the records of a range to the export dialog.
+    /// Show charts of the marked range, or of what is in view.
+    OpenCharts,
+    /// Hand the records of a range to the dialog that asked.
     HandRange {
         /// From here,
         from: Time,
         /// to here.
         to: Time,
     },
-    /// Say to the export dialog why it is handed nothing.
+    /// Say to it why it is handed nothing.
     RefuseRange(&'static str),
     /// Paint the overview as the model has it.
     PaintOverview,

@@ -43,7 +43,7 @@ pub struct PanelState {
     pub range_drag: Option<RangeDrag>,
     /// The range that was to be saved last, and what became of it.
     pub saving: Option<((Time, Time), SavingRange)>,
-    /// The range whose records the export dialog waits for.
+    /// The range whose records a dialog waits for.
     pub taking: Option<(Time, Time)>,
     /// Where a recording is played; absent while it is paused, and of a live log.
     pub playing: Option<Playing>,

@@ -97,7 +97,7 @@ pub enum Person {
     /// Goes to the place that a fragment names: of a link, or of the browser's button back.
     GoTo(Box<str>),
 
-    /// The export dialog wants the records of a range.
+    /// A dialog of exports or charts wants the records of a range.
     TakeRange {
         /// From here,
         from: Time,

@@ -49,6 +49,8 @@ pub enum Action {
     ZoomToRange,
     /// Open the export dialog.
     Export,
+    /// Show charts.
+    Charts,
     /// Go to the filter field.
     Search,
     /// Show or hide the findings.
@@ -99,6 +101,7 @@ pub fn action(key: Key<'_>) -> Option<Action> {
         "KeyF" => Some(Action::Focus),
         "KeyR" => Some(Action::ZoomToRange),
         "KeyE" => Some(Action::Export),
+        "KeyC" => Some(Action::Charts),
         "KeyI" => Some(Action::Findings),
         "KeyT" => Some(Action::Watches),
         "ArrowLeft" if key.shift => Some(Action::Collapse),
@@ -152,7 +155,8 @@ pub const HELP: &[(&str, &str)] = &[
     ("Enter", "open what is focused"),
     ("F", "bring the selection into view; again: fit it"),
     ("R", "zoom to the marked range"),
-    ("E", "export what is shown, or the marked range"),
+    ("E", "export what is in view, or the marked range"),
+    ("C", "charts of the same"),
     ("I", "findings"),
     ("T", "table of watches"),
     (

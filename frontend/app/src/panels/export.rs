@@ -1,5 +1,5 @@
-//! The way to the export dialog, which is JavaScript (assets/export-dialog.js): what can be exported, and the frames that it
-//! asks for.
+//! The way to the dialogs of exports and charts, which are JavaScript (assets/export-dialog.js, charts-dialog.js): what can
+//! be exported, and the frames that they ask for.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,6 @@ use watchscope_model::Time;
 
 use crate::core::model::Model;
 use crate::core::person::Person;
-use crate::runtime::bridge;
 use crate::runtime::page::act;
 
 /// Charts look at as many times the range.
@@ -22,8 +21,11 @@ thread_local! {
     static ASKED: RefCell<Option<(Function, Function)>> = const { RefCell::new(None) };
 }
 
-/// Opens the dialog.
-pub(super) fn open(model: &Model) {
+/// A dialog's opening, as the bridge has it.
+type Opening = fn(&str, &Closure<dyn Fn(f64, f64) -> Promise>) -> Result<(), JsValue>;
+
+/// Opens a dialog.
+pub(super) fn open(model: &Model, dialog: Opening) {
     let Some(of) = model.exportable() else {
         act(Person::Trouble("There is no record to export yet."));
         return;
@@ -44,7 +46,7 @@ pub(super) fn open(model: &Model) {
         act(Person::TakeRange { from, to });
         promise
     });
-    if bridge::export(&facts.to_string(), &hand).is_err() {
+    if dialog(&facts.to_string(), &hand).is_err() {
         act(Person::Trouble(
             "The dialog could not be loaded. Reload the page.",
         ));

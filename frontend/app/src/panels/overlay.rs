@@ -88,6 +88,9 @@ fn RangeRow(range: RangeShown, x_px: RwSignal<i32>) -> impl IntoView {
                     >
                         "Export"
                     </button>
+                    <button class="control" aria-haspopup="dialog" on:click=|_| act(Person::Act(Action::Charts))>
+                        "Charts"
+                    </button>
                 })}
                 <CopyLink/>
                 <button class="close" aria-label="Clear the range" on:click=|_| act(Person::ClearRange)>"×"</button>

@@ -75,6 +75,12 @@ mod boot {
             facts: &str,
             hand: &Closure<dyn Fn(f64, f64) -> Promise>,
         ) -> Result<(), JsValue>;
+        /// Shows charts; else as [`export`].
+        #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
+        pub(crate) fn charts(
+            facts: &str,
+            hand: &Closure<dyn Fn(f64, f64) -> Promise>,
+        ) -> Result<(), JsValue>;
         /// Sets the one timer, in milliseconds from now; never, if negative.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(super) fn wake(delay_ms: i32);
@@ -82,7 +88,7 @@ mod boot {
 }
 
 pub(crate) use self::boot::{
-    ask, close, exchange, export, link, names, object, offer, open, place, save, send,
+    ask, charts, close, exchange, export, link, names, object, offer, open, place, save, send,
 };
 
 /// Puts into the connection whatever boot.js tells.

@@ -100,7 +100,8 @@ impl Model {
                 }
             }
             Action::ZoomToRange => self.zoom_to_range(),
-            Action::Export => self.open_export(),
+            Action::Export => self.want(Effect::Panel(PanelEffect::OpenExport)),
+            Action::Charts => self.want(Effect::Panel(PanelEffect::OpenCharts)),
             Action::Search => {
                 self.want(Effect::Panel(PanelEffect::FocusFilter));
             }

@@ -1,4 +1,4 @@
-//! What the export dialog is given: what can be exported, and the records of a range once they are loaded.
+//! What the dialogs of exports and charts are given: what can be exported, and the records of a range once they are loaded.
 
 use watchscope_model::Time;
 use watchscope_timeline::words;
@@ -9,11 +9,6 @@ use crate::core::model::Model;
 use crate::core::shown::Exportable;
 
 impl Model {
-    /// The person wants to export something.
-    pub(super) fn open_export(&mut self) {
-        self.want(Effect::Panel(PanelEffect::OpenExport));
-    }
-
     /// What can be exported; nothing before a record is here.
     #[must_use]
     pub fn exportable(&self) -> Option<Exportable> {
@@ -31,7 +26,7 @@ impl Model {
         })
     }
 
-    /// The dialog wants the records of a range.
+    /// A dialog wants the records of a range.
     pub(super) fn take_range(&mut self, from: Time, to: Time) {
         self.panels.taking = Some((from, to));
         self.changed();

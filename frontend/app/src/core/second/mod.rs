@@ -10,7 +10,7 @@
 //!                     ├─ as_of       the moment that panels answer for
 //!                     ├─ range       a range of time that is marked
 //!                     ├─ save_range  the marked range as a file
-//!                     ├─ export      what the export dialog is given
+//!                     ├─ export      what the dialogs of exports and charts are given
 //!                     ├─ replay      a recording that is played
 //!                     ├─ comparison  with the cluster, as it was asked for
 //!                     └─ lesson      what a lesson asks for

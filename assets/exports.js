@@ -1,0 +1,37 @@
+// Exports, as a page has them of their worker; and what its dialogs share.
+import { make } from "./{{elements.js}}";
+
+// The worker. What is asked of it is answered by a promise; `end` stops it, and what it was asked is never answered.
+export const hire = (progress) => {
+  const worker = new Worker(new URL("./{{export-worker.js}}", import.meta.url), { type: "module" });
+  const answers = new Map();
+  let asked = 0;
+  worker.onmessage = ({ data }) => {
+    if (data.of !== undefined) return progress(data);
+    const [resolve, reject] = answers.get(data.id) ?? [];
+    answers.delete(data.id);
+    if (data.why === undefined) resolve?.(data);
+    else reject?.(new Error(data.why));
+  };
+  worker.onerror = () => {
+    for (const [, reject] of answers.values()) reject(new Error("its program could not be loaded"));
+    answers.clear();
+  };
+  return {
+    ask: (what, with_, handed = []) =>
+      new Promise((resolve, reject) => {
+        answers.set((asked += 1), [resolve, reject]);
+        worker.postMessage({ do: what, id: asked, ...with_ }, handed);
+      }),
+    end: () => worker.terminate(),
+  };
+};
+
+// A picture as the browser has it; an address that holds it asks nobody for it.
+export const inPlace = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+let styles;
+export const loadStyles = () =>
+  (styles ??= new Promise((resolve) => {
+    const href = new URL("./{{export.css}}", import.meta.url).href;
+    document.head.append(make("link", { rel: "stylesheet", href, onload: resolve, onerror: resolve }));
+  }));
