@@ -120,6 +120,8 @@ pub(crate) fn png(svg: &str, fonts: &Fonts) -> Result<Vec<u8>, RasterError> {
 
 #[cfg(test)]
 mod tests {
+    use watchscope_timeline::format::text_width;
+
     use super::*;
 
     fn picture(text: &str) -> String {
@@ -161,6 +163,60 @@ mod tests {
         assert!(
             matches!(error, RasterError::Size { width: 40_000, .. }),
             "{error}"
+        );
+    }
+
+    /// How wide a text is in the font of the binary, in px.
+    fn measured_px(text: &str, size: f32, is_bold: bool) -> f32 {
+        let data = if is_bold {
+            notosans::BOLD_TTF
+        } else {
+            notosans::REGULAR_TTF
+        };
+        let font = FontRef::new(data).unwrap();
+        let (letters, location) = (font.charmap(), skrifa::instance::LocationRef::default());
+        let widths = font.glyph_metrics(skrifa::instance::Size::new(size), location);
+        let glyphs = text.chars().filter_map(|letter| letters.map(letter));
+        glyphs.filter_map(|glyph| widths.advance_width(glyph)).sum()
+    }
+
+    #[test]
+    fn no_label_of_a_picture_of_a_failure_is_wider_than_it_was_reckoned() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/findings");
+        let mut labels = 0;
+        let mut wrong: Vec<(f32, String)> = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|end| end != "svg") {
+                continue;
+            }
+            let svg = std::fs::read_to_string(&path).unwrap();
+            let tree = usvg::roxmltree::Document::parse(&svg).unwrap();
+            for node in tree.descendants().filter(|node| node.has_tag_name("text")) {
+                let number = |name: &str| {
+                    node.attribute(name)
+                        .and_then(|value| value.parse::<u16>().ok())
+                };
+                let (size, weight) = (
+                    number("font-size").unwrap(),
+                    number("font-weight").unwrap_or(400),
+                );
+                let text = node.text().unwrap_or_default();
+                let reckoned = text_width(text, size as u8, weight).to_f64() as f32;
+                let excess = measured_px(text, f32::from(size), weight >= 600) - reckoned;
+                labels += 1;
+                if excess > 3.0 {
+                    wrong.push((excess, format!("{text:?} {size} {weight} {reckoned}")));
+                }
+            }
+        }
+        wrong.sort_by(|one, other| other.0.total_cmp(&one.0));
+        assert!(labels > 1_000, "{labels}");
+        assert!(
+            wrong.is_empty(),
+            "{} of {labels}: {:#?}",
+            wrong.len(),
+            &wrong[..wrong.len().min(12)]
         );
     }
 }

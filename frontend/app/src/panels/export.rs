@@ -27,7 +27,7 @@ type Opening = fn(&str, &Closure<dyn Fn(f64, f64) -> Promise>) -> Result<(), JsV
 /// Opens a dialog.
 pub(super) fn open(model: &Model, dialog: Opening) {
     let Some(of) = model.exportable() else {
-        act(Person::Trouble("There is no record to export yet."));
+        act(Person::Trouble("There is no record yet."));
         return;
     };
     let span = |(from, to): (Time, Time)| [from.0, to.0];

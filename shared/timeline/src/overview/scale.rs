@@ -30,9 +30,9 @@ const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 /// Width of the break in the axis, in px: behind it is what is older than the strip reaches.
 pub(super) const BREAK_PX: i64 = 12;
 /// Width of the stub before the break that stands for all that is kept and older, in px.
-pub(super) const STUB_PX: i64 = 96;
+pub(super) const STUB_PX: i64 = 102;
 /// Width of the words before the stub that say which records have expired, in px.
-pub(super) const EXPIRED_PX: i64 = 124;
+pub(super) const EXPIRED_PX: i64 = 132;
 /// A strip has a stub from this width on, in px; a narrower one has the break alone.
 const STUB_FROM_PX: i64 = 640;
 
