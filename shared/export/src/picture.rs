@@ -8,7 +8,8 @@ use watchscope_timeline::draw::Ways;
 use watchscope_timeline::picture::{Caption, Flag, SAVED_SCALE, lanes_width_px, saved};
 use watchscope_timeline::store::StoreError;
 use watchscope_timeline::svg::svg_of_width;
-use watchscope_timeline::{Lanes, Picture, Px, Store, Theme, View};
+
+use watchscope_timeline::{Lanes, Picture, Px, Row, Store, Theme, View};
 
 use crate::taken::{Says, Taken, frames};
 
@@ -76,8 +77,18 @@ pub fn svg(
         lanes.height = Some(most);
         rows = lanes.rows(&store, &view, now);
     }
+    // Whole rows; how many have no room is in the caption.
+    let bottoms = rows.rows.iter().map(Row::bottom);
+    let height = if rows.height <= most {
+        rows.height
+    } else {
+        bottoms
+            .filter(|&bottom| bottom <= most)
+            .max()
+            .unwrap_or(most)
+    };
     let picture = Picture {
-        height: rows.height.min(most),
+        height,
         ways: Ways::Stopped,
         ..Picture::new(&store, &rows, &view, now)
     };

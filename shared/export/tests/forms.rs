@@ -380,3 +380,17 @@ fn notes_about_the_range_are_told_from_wherever_they_were_written() {
     let file = recording(&taken, <[u8]>::to_vec).unwrap();
     assert!(!file.is_empty());
 }
+
+#[test]
+fn a_picture_of_very_many_watches_has_strips_and_counts_those_without_room() {
+    let mut log = Log::steady("a", 0.0, 3);
+    for watch in 0..900 {
+        log.opened(0.2, &format!("shop/r{watch}"), 100 + watch, &["a"], 100);
+    }
+    let taken = taken(&[&log], at(0.0), at(3.0));
+    let drawn = svg(&taken, &SAYS, SIZE, Theme::Light, Shown::All).unwrap();
+    assert!(drawn.contains("and 430 quiet watches"), "{drawn}");
+    let (_, rest) = drawn.split_once("height=\"").unwrap();
+    let height: u32 = rest.split_once('"').unwrap().0.parse().unwrap();
+    assert!(height < 10_000, "{height}");
+}
