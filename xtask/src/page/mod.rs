@@ -14,11 +14,15 @@
 //! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four
 //! ways broke the page without a word.
 
+mod bundle;
+#[path = "../../../shared/export/src/digits.rs"]
+mod digits;
 mod dist;
 mod glue;
 mod names;
 mod order;
 mod parts;
+mod single;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -96,6 +100,8 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         let module = folder.join(format!("{APP}.wasm"));
         let parts = parts::cut(&module, &folder.join("page-parts"), keeps_names(profile))?;
         files.extend(bind(parts, profile)?);
+        let uncut = parts::uncut(&module, &folder.join("page-parts"))?;
+        let whole = bind_uncut(&uncut, profile)?;
         for (package, name) in WORKERS {
             let (script, module) = bind_alone(&folder, package, name, profile)?;
             let script = names::Source::Finished(script.into());
@@ -103,6 +109,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
             let module = names::Source::Finished(module);
             files.insert(format!("{name}_bg.wasm"), module);
         }
+        single::add(&mut files, &whole, &folder.join("page-parts"))?;
         let page = names::assemble(files)?;
         let written = dist::write(&project.dist(), &page)?;
         eprintln!(
@@ -181,6 +188,18 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
             names::Source::Finished(parts.second),
         ),
     ]))
+}
+
+/// The glue and the module of the page in one file, where nothing is to be loaded later.
+fn bind_uncut(uncut: &parts::Uncut, profile: PageProfile) -> Result<single::Whole> {
+    let mut bindgen = bindgen(&uncut.module, "frontend", profile)?;
+    // The function table is among them.
+    bindgen.keep_lld_exports(true);
+    let (script, mut module) = glue_of(bindgen, profile, |glue| uncut.join(glue))?;
+    if !keeps_names(profile) {
+        module = order::by_likeness(&parts::without_custom_sections(&module)?)?;
+    }
+    Ok(single::Whole { script, module })
 }
 
 /// The glue of a module that stands alone, and the module.
