@@ -149,8 +149,7 @@ pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failur
             }
             Form::Html => {
                 let recording = recording(&taken, deflated).map_err(Failure::failed)?;
-                let view = view(range, asked_theme);
-                html(&template, &title, &view, &recording)
+                html(&template, &title, view(asked_theme), &recording)
                     .map_err(Failure::failed)?
                     .into_bytes()
             }

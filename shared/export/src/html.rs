@@ -4,7 +4,6 @@
 //! put in here stands in elements that do nothing, so no text of it is markup or a script.
 
 use thiserror::Error;
-use watchscope_model::Time;
 use watchscope_timeline::Theme;
 
 use crate::digits::digits;
@@ -54,15 +53,14 @@ pub fn html(
     .concat())
 }
 
-/// The view of a range in a theme; the system's, if none is named.
+/// The view in a theme of all that the file has; without one, as the system is.
 #[must_use]
-pub fn view((from, to): (Time, Time), theme: Option<Theme>) -> String {
-    let theme = match theme {
+pub const fn view(theme: Option<Theme>) -> &'static str {
+    match theme {
         None => "",
-        Some(Theme::Dark) => "&theme=dark",
-        Some(Theme::Light) => "&theme=light",
-    };
-    format!("v=1&from={}&to={}{theme}", from.0, to.0)
+        Some(Theme::Dark) => "v=1&theme=dark",
+        Some(Theme::Light) => "v=1&theme=light",
+    }
 }
 
 /// Title and view as JSON.
@@ -97,7 +95,7 @@ mod tests {
     #[test]
     fn each_thing_stands_in_its_place() {
         let made = html(TEMPLATE, "Shop", "v=1&from=5&to=9", b"wscope").unwrap();
-        insta::assert_snapshot!(made, @"");
+        insta::assert_snapshot!(made, @r#"<title>Shop</title><script type="application/json">{"title":"Shop","view":"v=1\u0026from=5\u0026to=9"}</script><script type="application/octet-stream">NI=?9L0R</script><script>run()</script>"#);
     }
 
     #[test]
@@ -135,12 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_view_is_a_link_to_a_range_in_a_theme() {
-        let range = (Time(5), Time(9));
-        assert_eq!(view(range, None), "v=1&from=5&to=9");
-        assert_eq!(
-            view(range, Some(Theme::Dark)),
-            "v=1&from=5&to=9&theme=dark"
-        );
+    fn a_theme_that_was_asked_for_is_in_the_view() {
+        assert_eq!(view(None), "");
+        assert_eq!(view(Some(Theme::Dark)), "v=1&theme=dark");
     }
 }

@@ -73,8 +73,28 @@ impl Names {
             }
             in_comment &= !line.ends_with("*/");
         }
-        Ok(shortened)
+        Ok(returned_at_once(&shortened))
     }
+}
+
+/// A script in which what is only returned has no name before.
+fn returned_at_once(script: &str) -> String {
+    let mut made = String::with_capacity(script.len());
+    let mut lines = script.lines().peekable();
+    while let Some(line) = lines.next() {
+        let value = line.strip_prefix("const ret = ");
+        let is_returned = lines.peek() == Some(&"return ret;");
+        match value.filter(|value| is_returned && value.ends_with(';')) {
+            Some(value) => {
+                made.push_str("return ");
+                made.push_str(value);
+                lines.next();
+            }
+            None => made.push_str(line),
+        }
+        made.push('\n');
+    }
+    made
 }
 
 /// The identifiers of a script, and what else is made of their letters.
@@ -114,6 +134,19 @@ mod tests {
         _0: function(a) {
         _0(a); x__wbg_fetch_0123456789abcdef();
         },
+        ");
+    }
+
+    #[test]
+    fn what_is_returned_at_once_has_no_name() {
+        let script = "const ret = a.b;\nreturn ret;\nconst ret = (\nc);\nreturn ret;\nconst ret = d;\nf(ret);\n";
+        insta::assert_snapshot!(Names::default().shorten(script).unwrap(), @r"
+        return a.b;
+        const ret = (
+        c);
+        return ret;
+        const ret = d;
+        f(ret);
         ");
     }
 
