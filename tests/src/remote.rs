@@ -139,14 +139,12 @@ impl RemoteBrowser {
                     .await?;
                 let theme = if is_dark { "dark" } else { "light" };
                 let feature = json!({"name": "prefers-color-scheme", "value": theme});
-                self.call(
-                    "Emulation.setEmulatedMedia",
-                    json!({"features": [feature]}),
-                )
-                .await?;
+                self.call("Emulation.setEmulatedMedia", json!({"features": [feature]}))
+                    .await?;
             }
             Kind::Firefox => {
-                let size = json!({"context": self.tab, "viewport": {"width": width, "height": height}});
+                let size =
+                    json!({"context": self.tab, "viewport": {"width": width, "height": height}});
                 self.call("browsingContext.setViewport", size).await?;
             }
         }

@@ -5,7 +5,9 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use watchscope_tests::change_file::write_records;
-use watchscope_tests::{BrowserKind, Missing, RemoteBrowser, WatchscopeBinary, eventually, or_skip};
+use watchscope_tests::{
+    BrowserKind, Missing, RemoteBrowser, WatchscopeBinary, eventually, or_skip,
+};
 
 use crate::browser::LONG;
 
@@ -84,19 +86,27 @@ async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
     browser
         .script("document.querySelector('[data-part=findings-button]').click()")
         .await?;
-    eventually("a finding is explained with its picture", LONG, async || {
-        let more = "document.querySelector('.findings .more[aria-expanded=false]')?.click()";
-        browser.script(more).await?;
-        let picture = "document.querySelector('.findings img').naturalWidth > 0";
-        ensure!(browser.script(picture).await? == "true", "no picture");
-        Ok(())
-    })
+    eventually(
+        "a finding is explained with its picture",
+        LONG,
+        async || {
+            let more = "document.querySelector('.findings .more[aria-expanded=false]')?.click()";
+            browser.script(more).await?;
+            let picture = "document.querySelector('.findings img').naturalWidth > 0";
+            ensure!(browser.script(picture).await? == "true", "no picture");
+            Ok(())
+        },
+    )
     .await?;
     let name = format!("single-file-{}", format!("{kind:?}").to_lowercase());
     browser.picture(&name).await?;
 
     // What a server would answer is not offered.
-    for absent in [".tools [href='#lessons']", "[data-part=back]", "[data-part=open]"] {
+    for absent in [
+        ".tools [href='#lessons']",
+        "[data-part=back]",
+        "[data-part=open]",
+    ] {
         let width = format!("document.querySelector(\"{absent}\")?.offsetWidth ?? 0");
         ensure!(browser.script(&width).await? == "0", "{absent}");
     }

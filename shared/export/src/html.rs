@@ -125,10 +125,7 @@ mod tests {
     fn a_template_without_a_place_is_refused() {
         for place in [TITLE, OPENED, RECORDING] {
             let template = TEMPLATE.replace(place, "");
-            assert_eq!(
-                html(&template, "", "", b""),
-                Err(HtmlError::NoPlace(place))
-            );
+            assert_eq!(html(&template, "", "", b""), Err(HtmlError::NoPlace(place)));
         }
     }
 

@@ -146,7 +146,10 @@ pub(super) fn uncut(module: &Path, folder: &Path) -> Result<Uncut> {
                 let name = import.name.strip_prefix(IMPORTED);
                 let name = name.with_context(|| format!("the page imports {}", import.name))?;
                 let before = function.replace(name.to_owned());
-                ensure!(before.is_none(), "the second part is more than one function");
+                ensure!(
+                    before.is_none(),
+                    "the second part is more than one function"
+                );
             }
         }
     }

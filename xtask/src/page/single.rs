@@ -24,8 +24,8 @@ use super::names::{INDEX, Source};
 
 /// The scripts of assets/ that are only in this file.
 const OWN: [&str; 3] = ["single.js", "single-worker.js", "single.css"];
-/// What boot.js loads that is not in it: lessons.
-const ABSENT: [&str; 1] = ["lessons.js"];
+/// What the page loads later and the file does without: lessons, and exports, whose worker is not in it.
+const ABSENT: [&str; 2] = ["export.js", "lessons.js"];
 
 /// The page's module as one, with the glue that fits it.
 pub(super) struct Whole {
