@@ -77,6 +77,7 @@ const hireWith = (program, module) => {
 // Stands in for the window around the page.
 const parent = {};
 const opened = async () => {
+  if (!held("opened").startsWith('{"')) return fail("This page holds no recording.", "watchscope export a.wscope -o a.html makes one that does.");
   await addStyles();
   const program = await whole("recording-worker.js").text();
   const module = await whole("recording_bg.wasm").arrayBuffer();
@@ -84,7 +85,7 @@ const opened = async () => {
   const { title, view } = JSON.parse(held("opened"));
   if (view && !/[#&]v=/.test(location.hash)) history.replaceState(null, "", `#${view}`);
   const { worker, about, refused } = await read(new File([decoded(held("recording"))], title));
-  if (refused) return fail(refused.what, refused.advice);
+  if (refused) return fail(`${refused.what}.`, "The file was changed on its way here: get it once more.");
   // Neither is another file opened here, nor is there a page to go back to.
   const none = () => {};
   parent.watchscopeOpening = {

@@ -339,6 +339,43 @@ mod tests {
     }
 
     #[test]
+    fn an_uncut_page_has_its_second_part_at_once() {
+        let uncut = Uncut {
+            module: PathBuf::new(),
+            function: "1f_second_part".to_owned(),
+        };
+        let import = |name: &str| format!("import * as {name} from \"{UNCUT}\"\n");
+        let glue = format!("{}{}let wasm;\n", import("import1"), import("import2"));
+        insta::assert_snapshot!(uncut.join(&glue).unwrap(), @r"
+        let wasm;
+        const uncut = {
+        __wasm_split_load_second: async (tell, told) => {
+        await undefined;
+        wasm.__indirect_function_table.get(tell)(told, true);
+        },
+        __wasm_split_00second00_import_1f_second_part: (...given) => wasm.__wasm_split_00second00_export_1f_second_part(...given),
+        };
+        const import1 = uncut;
+        const import2 = uncut;
+        ");
+        assert!(uncut.join("let wasm;").is_err());
+    }
+
+    #[test]
+    fn the_table_of_functions_is_exported_behind_what_is_already() {
+        let module = |exports: &[u8]| {
+            let section = [&[7, exports.len() as u8], exports].concat();
+            [&b"\0asm\x01\0\0\0"[..], &section].concat()
+        };
+        let one = [4, b'm', b'a', b'i', b'n', 0, 3];
+        let table = [&[25], FUNCTIONS.as_bytes(), &[1, 0]].concat();
+        assert_eq!(
+            with_table(&module(&[&[1], &one[..]].concat())).unwrap(),
+            module(&[&[2], &one[..], &table].concat())
+        );
+    }
+
+    #[test]
     fn sections_for_tools_are_left_out_and_the_others_stay() {
         let header = *b"\0asm\x01\0\0\0";
         let (types, names) = ([1, 2, 7, 7], [0, 3, 1, b'n', 9]);

@@ -157,3 +157,43 @@ fn inert(folder: &Path, name: &str, bytes: &[u8]) -> Result<String> {
     };
     Ok(digits(&deflated))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files() -> BTreeMap<String, Source> {
+        let texts = r#"{"F01":["{{F01.svg}}",[["What it is","a \"thing\""]]]}"#;
+        [
+            ("findings.json", texts),
+            ("F01.svg", "<svg id=\"a\"/>"),
+            ("icon.svg", "<svg/>"),
+        ]
+        .map(|(name, text)| (name.to_owned(), Source::Template(text.to_owned())))
+        .into()
+    }
+
+    #[test]
+    fn findings_have_their_texts_and_the_pictures_that_these_name() {
+        insta::assert_snapshot!(findings(&files()).unwrap(), @r#"{"texts":{"F01":["F01.svg",[["What it is","a \"thing\""]]]},"pictures":{"F01.svg":"<svg id=\"a\"/>"}}"#);
+    }
+
+    #[test]
+    fn the_body_is_what_index_html_has_of_the_page() {
+        let index = "<body>\n<noscript>no</noscript>\n<div class=\"page\">\n<p></p>\n</div>\n</body>\n</html>";
+        assert_eq!(
+            body(index).unwrap(),
+            "<div class=\"page\">\n<p></p>\n</div>"
+        );
+        assert!(body("<body></body>").is_err());
+    }
+
+    #[test]
+    fn what_is_deflated_is_kept_until_it_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = inert(folder.path(), "a", b"one").unwrap();
+        assert_eq!(inert(folder.path(), "a", b"one").unwrap(), one);
+        assert_ne!(inert(folder.path(), "a", b"two").unwrap(), one);
+        assert_eq!(inert(folder.path(), "a", b"one").unwrap(), one);
+    }
+}
