@@ -4,7 +4,7 @@
 //! * [`KubeCluster`]: etcd and kube-apiserver on loopback, with users, rights and etcd's own history as truth.
 //! * [`WatchscopeBinary`]: one run to its end, or a server with its link.
 //! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
-//! * [`RemoteBrowser`]: Chromium or Firefox without a network, which tells of each request.
+//! * [`RemoteBrowser`]: Chromium or Firefox without a network, which reports each request.
 //! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
 //! * [`page_weight`]: what a browser fetches before the first paint.
 //! * [`reading`]: watchscope's way from a socket into the log, in this process.

@@ -1,5 +1,5 @@
 //! A browser that is driven over its own protocol, without a driver: Chromium by DevTools, Firefox by WebDriver BiDi. Both
-//! tell of each request that a document and its workers make. They have no network: their proxy does not exist.
+//! report each request that a document and its workers make. They have no network: their proxy does not exist.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -115,7 +115,7 @@ impl RemoteBrowser {
         for domain in ["Network.enable", "Runtime.enable", "Log.enable"] {
             self.call(domain, json!({})).await?;
         }
-        // Workers too; they wait until their requests are told of.
+        // Workers too; each waits until its requests are reported.
         let attach = json!({"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true});
         self.call("Target.setAutoAttach", attach).await.map(|_| ())
     }
@@ -217,20 +217,20 @@ impl RemoteBrowser {
         let session = self.tab.clone();
         let id = self.send(&session, method, params).await?;
         loop {
-            let told = timeout(patient(LONG), self.socket.next()).await;
-            let told = told.with_context(|| format!("{method} is not answered"))?;
-            let told = told.context("the browser is gone")??;
-            let Message::Text(told) = told else {
+            let message = timeout(patient(LONG), self.socket.next()).await;
+            let message = message.with_context(|| format!("{method} is not answered"))?;
+            let message = message.context("the browser is gone")??;
+            let Message::Text(message) = message else {
                 continue;
             };
-            let told: Value = serde_json::from_str(&told)?;
-            if told["id"] == id {
-                if !told["error"].is_null() {
-                    bail!("{method}: {told}");
+            let message: Value = serde_json::from_str(&message)?;
+            if message["id"] == id {
+                if !message["error"].is_null() {
+                    bail!("{method}: {message}");
                 }
-                return Ok(told["result"].clone());
+                return Ok(message["result"].clone());
             }
-            self.hear(&told).await?;
+            self.hear(&message).await?;
         }
     }
 
@@ -246,10 +246,10 @@ impl RemoteBrowser {
         Ok(self.asked)
     }
 
-    /// Takes in what the browser tells by itself.
-    async fn hear(&mut self, told: &Value) -> Result<()> {
-        let params = &told["params"];
-        match told["method"].as_str().unwrap_or_default() {
+    /// Takes in what the browser reports by itself.
+    async fn hear(&mut self, message: &Value) -> Result<()> {
+        let params = &message["params"];
+        match message["method"].as_str().unwrap_or_default() {
             "Target.attachedToTarget" => {
                 let worker = text(&params["sessionId"])?;
                 for method in ["Network.enable", "Runtime.runIfWaitingForDebugger"] {

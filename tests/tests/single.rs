@@ -116,14 +116,17 @@ async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
         .filter(|of| !begun.iter().any(|begin| of.starts_with(begin)))
         .collect();
     ensure!(asked.is_empty(), "{asked:?}");
-    ensure!(!browser.requests().is_empty(), "the icon is told of");
+    ensure!(
+        !browser.requests().is_empty(),
+        "the request for the icon is reported"
+    );
     ensure!(
         browser.complaints().is_empty(),
         "{:?}",
         browser.complaints()
     );
-    let forbidden = "new Promise((told) => {
-        addEventListener('securitypolicyviolation', (event) => told(event.violatedDirective), {once: true});
+    let forbidden = "new Promise((resolve) => {
+        addEventListener('securitypolicyviolation', (event) => resolve(event.violatedDirective), {once: true});
         new Image().src = 'http://127.0.0.1:9/a.png';
     })";
     let forbidden = browser.script(&format!("await {forbidden}")).await?;

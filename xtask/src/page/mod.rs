@@ -10,6 +10,7 @@
 //! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
 //! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
+//! `single.rs` makes one more file of these, single.html: the whole page in one, as the template of an export.
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
 //! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four
 //! ways broke the page without a word.
