@@ -29,7 +29,7 @@ pub(crate) fn ensure(installs: Installs) -> Result<Option<Browser>> {
     find()
 }
 
-/// Looks for Firefox (`FIREFOX`, then `PATH`) and installs it as [`ensure`] does Chromium. It needs no driver.
+/// Looks for Firefox (`FIREFOX`, then `PATH`) and installs it as [`ensure()`] does Chromium. It needs no driver.
 pub(crate) fn ensure_firefox(installs: Installs) -> Result<Option<PathBuf>> {
     let find = || program("FIREFOX", &["firefox-esr", "firefox"]);
     if let Some(firefox) = find()? {
