@@ -20,7 +20,7 @@ pub(super) struct Bundle {
 }
 
 /// Bundles an entry with each module that it or another of them imports. A module that is `absent` fails when it is asked
-/// for. The scripts are short ones: one statement a line, without indentation.
+/// for, so it may only be imported later. The scripts are short ones: one statement a line, without indentation.
 pub(super) fn bundle(
     entry: &str,
     scripts: &BTreeMap<String, String>,
@@ -35,14 +35,18 @@ pub(super) fn bundle(
         entry_script.exports.is_empty(),
         "{entry} is where a bundle begins, so nobody has its exports"
     );
+    let is_there = |name: &String| !absent.contains(&name.as_str());
     let mut wanted = entry_script.imports;
+    wanted.extend(entry_script.later.into_iter().filter(is_there));
     let mut modules: BTreeMap<String, String> = BTreeMap::new();
     while let Some(name) = wanted.pop() {
-        if modules.contains_key(&name) || absent.contains(&name.as_str()) {
+        if modules.contains_key(&name) {
             continue;
         }
+        ensure!(is_there(&name), "{name} is absent, and imported at once");
         let module = Module::of(script(&name)?).with_context(|| name.clone())?;
         wanted.extend(module.imports);
+        wanted.extend(module.later.into_iter().filter(is_there));
         let returned = format!("return {{ {} }};\n", module.exports.join(", "));
         modules.insert(name, module.text + &returned);
     }
@@ -62,7 +66,10 @@ pub(super) fn bundle(
 #[derive(Default)]
 struct Module {
     text: String,
+    /// Modules that are imported at once.
     imports: Vec<String>,
+    /// Modules that are imported when they are wanted.
+    later: Vec<String>,
     /// `name`, or `"as": name`.
     exports: Vec<String>,
 }
@@ -140,7 +147,7 @@ impl Module {
                 .split_once("}}\"")
                 .with_context(|| format!("cannot be bundled: {line}"))?;
             if let Some(before) = before.strip_suffix("import(") {
-                self.imports.push(name.to_owned());
+                self.later.push(name.to_owned());
                 self.text
                     .push_str(&format!("{before}bundledLater(\"{name}\""));
                 rest = behind;
@@ -221,6 +228,8 @@ mod tests {
             let scripts = scripts(&[("entry.js", script)]);
             assert!(bundle("entry.js", &scripts, &[]).is_err(), "{script}");
         }
+        let import = scripts(&[("entry.js", "import { a } from \"./{{none.js}}\";")]);
+        assert!(bundle("entry.js", &import, &["none.js"]).is_err());
         let exports = scripts(&[("entry.js", "export const a = 1;")]);
         assert!(bundle("entry.js", &exports, &[]).is_err());
     }

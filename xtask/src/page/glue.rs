@@ -8,11 +8,38 @@ use anyhow::{Result, ensure};
 /// In the names of exports that call back into the page.
 const CALLBACK: &str = "__closures_____invoke__h";
 
+/// Functions and variables of the glue itself that stand in it often.
+const OWN: [(&str, &str); 17] = [
+    ("addToExternrefTable0", "$x"),
+    ("arg0", "$0"),
+    ("arg1", "$1"),
+    ("arg2", "$2"),
+    ("arg3", "$3"),
+    ("arg4", "$4"),
+    ("arg5", "$5"),
+    ("arg6", "$6"),
+    ("cachedDataViewMemory0", "$d"),
+    ("getArrayU8FromWasm0", "$a"),
+    ("getDataViewMemory0", "$v"),
+    ("getStringFromWasm0", "$s"),
+    ("getUint8ArrayMemory0", "$u"),
+    ("handleError", "$h"),
+    ("isLikeNone", "$n"),
+    ("makeMutClosure", "$c"),
+    ("passStringToWasm0", "$p"),
+];
+
 /// Short names for long ones.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
+    /// Those of the glue's own names.
+    pub(super) fn of_glue() -> Self {
+        let own = OWN.map(|(name, short)| (name.to_owned(), short.to_owned()));
+        Self(own.into())
+    }
+
     /// The short name of an import; a name without a hash stays.
     pub(super) fn of(&mut self, name: &str) -> String {
         if ends_with_hash(name) {

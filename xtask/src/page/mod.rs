@@ -253,7 +253,7 @@ fn glue_of(
     );
     let mut script = join(output.js())?;
     if profile == PageProfile::Release {
-        let mut names = glue::Names::default();
+        let mut names = glue::Names::of_glue();
         for import in output.wasm_mut().imports.iter_mut() {
             import.name = names.of(&import.name);
         }
