@@ -106,6 +106,8 @@ async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
         ".tools [href='#lessons']",
         "[data-part=back]",
         "[data-part=open]",
+        "[data-part=export]",
+        "[data-part=charts-button]",
     ] {
         let width = format!("document.querySelector(\"{absent}\")?.offsetWidth ?? 0");
         ensure!(browser.script(&width).await? == "0", "{absent}");

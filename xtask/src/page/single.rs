@@ -24,8 +24,11 @@ use super::names::{INDEX, Source};
 
 /// The scripts of assets/ that are only in this file.
 const OWN: [&str; 3] = ["single.js", "single-worker.js", "single.css"];
-/// What the page loads later and the file does without: lessons, and exports, whose worker is not in it.
-const ABSENT: [&str; 2] = ["export.js", "lessons.js"];
+/// What boot.js loads that is not in it: lessons.
+const ABSENT: [&str; 1] = ["lessons.js"];
+/// Dialogs whose worker is not in it. assets/single.css hides their buttons; by their keys nothing is shown.
+const DIALOGS: [&str; 2] = ["charts-dialog.js", "export-dialog.js"];
+const NO_DIALOG: &str = "export const show = () => {};\n";
 
 /// The page's module as one, with the glue that fits it.
 pub(super) struct Whole {
@@ -51,6 +54,9 @@ pub(super) fn add(
         })
         .collect();
     scripts.insert("frontend.js".to_owned(), whole.script.clone());
+    for dialog in DIALOGS {
+        scripts.insert(dialog.to_owned(), NO_DIALOG.to_owned());
+    }
     let script = page_script(&scripts)?;
     let worker = worker_script(&scripts)?;
     let panels = [text(files, "panels.css")?, text(files, "single.css")?].concat();
