@@ -24,7 +24,7 @@ const BETWEEN_REMOVALS: Duration = Duration::from_millis(20);
 
 /// Headless, and quiet on the network. As root Chromium refuses without `--no-sandbox`; without
 /// `--disable-gpu` a machine that has none draws several times slower.
-const FLAGS: [&str; 9] = [
+pub(crate) const FLAGS: [&str; 9] = [
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
@@ -61,7 +61,7 @@ impl BrowserTools {
     }
 }
 
-fn program(variable: &str, names: &[&str]) -> Option<PathBuf> {
+pub(crate) fn program(variable: &str, names: &[&str]) -> Option<PathBuf> {
     if let Some(path) = std::env::var_os(variable) {
         return Some(PathBuf::from(path)).filter(|path| path.is_file());
     }
@@ -221,7 +221,7 @@ fn listening_port(stdout: &str) -> Option<u16> {
 }
 
 /// Cargo marks its target folder; this program lies below it.
-fn target_folder() -> Result<PathBuf> {
+pub(crate) fn target_folder() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     program
         .ancestors()

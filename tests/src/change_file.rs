@@ -1,15 +1,16 @@
-//! Recordings of the change load, as benchmarks open them.
+//! Recordings of the change load, as benchmarks open them, and of records that a test has.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use watchscope::recordings::deflated;
-use watchscope_log::{NextChapter, Sealed};
+use watchscope_log::{NextChapter, Sealed, Sealer};
+use watchscope_model::{LogId, Record, State};
 use watchscope_recording::{FileBlock, Writer};
 
-use crate::change_load::{ChangeLoad, Pace};
+use crate::change_load::{BUSY, ChangeLoad, Pace};
 
 /// A recording that is being written.
 struct Recording {
@@ -20,8 +21,8 @@ struct Recording {
 }
 
 impl Recording {
-    fn begin(path: &Path, pace: Pace, opening: NextChapter) -> Result<Self> {
-        let of = FileBlock::new(&"prod".into(), &pace.epoch.into());
+    fn begin(path: &Path, log: &LogId, epoch: &str, opening: NextChapter) -> Result<Self> {
+        let of = FileBlock::new(log, &epoch.into());
         let (writer, bytes) = Writer::begin(&of)?;
         let mut out = BufWriter::new(File::create(path)?);
         out.write_all(&bytes)?;
@@ -61,6 +62,31 @@ impl Recording {
     }
 }
 
+/// Writes these records, the first of a run of the log `demo`.
+///
+/// # Errors
+/// If there are none, or the file cannot be written.
+pub fn write_records(path: &Path, records: &[Record]) -> Result<()> {
+    let first = records.first().context("a record")?;
+    let mut state = State {
+        at: first.at,
+        ..State::default()
+    };
+    let log = LogId::from("demo");
+    let (mut sealer, opening) = Sealer::new(log.clone(), BUSY.epoch.into(), first.at);
+    let mut recording = Recording::begin(path, &log, BUSY.epoch, opening)?;
+    for record in records {
+        state.apply(record);
+        if let Some(sealed) = sealer.take(record, &state) {
+            recording.take(sealed)?;
+        }
+    }
+    if let Some(sealed) = sealer.seal(state.at, &state) {
+        recording.take(sealed)?;
+    }
+    recording.end()
+}
+
 /// Writes a run as long as `goes_on` says; returns how long it is, in microseconds.
 ///
 /// # Errors
@@ -68,7 +94,7 @@ impl Recording {
 pub fn write_run(path: &Path, pace: Pace, goes_on: impl Fn(&ChangeLoad) -> bool) -> Result<f64> {
     let mut sealed = Vec::new();
     let (mut load, opening) = ChangeLoad::start(pace, &mut |of| sealed.push(of));
-    let mut recording = Recording::begin(path, pace, opening)?;
+    let mut recording = Recording::begin(path, &"prod".into(), pace.epoch, opening)?;
     while goes_on(&load) {
         sealed.drain(..).try_for_each(|of| recording.take(of))?;
         load.step(&mut |of| sealed.push(of));

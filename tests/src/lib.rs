@@ -4,6 +4,7 @@
 //! * [`KubeCluster`]: etcd and kube-apiserver on loopback, with users, rights and etcd's own history as truth.
 //! * [`WatchscopeBinary`]: one run to its end, or a server with its link.
 //! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
+//! * [`RemoteBrowser`]: Chromium or Firefox without a network, which reports each request.
 //! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
 //! * [`page_weight`]: what a browser fetches before the first paint.
 //! * [`reading`]: watchscope's way from a socket into the log, in this process.
@@ -31,6 +32,7 @@ pub mod pod_load;
 mod ports;
 mod process;
 pub mod reading;
+mod remote;
 mod served;
 mod skip;
 pub mod stage;
@@ -44,6 +46,7 @@ pub use feeder::Feeder;
 pub use kube::{ClusterOptions, KubeCluster, KubeTools, SecondApiserver};
 pub use ports::free_port;
 pub use process::{Finished, Process, finish};
+pub use remote::{Kind as BrowserKind, RemoteBrowser};
 pub use served::{Records, Served};
 pub use skip::{Missing, said_to_skip};
 pub use watchscope::{Launch, Link, Terminal, Watchscope, WatchscopeBinary};

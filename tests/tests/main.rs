@@ -40,6 +40,7 @@ mod relay;
 mod rotations;
 mod schema;
 mod simulated;
+mod single;
 mod store;
 mod stories;
 mod writer;

@@ -326,7 +326,6 @@ async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_o
             "is empty",
         ),
         (vec![], "x.docx", "its ending says no form"),
-        (vec![], "x.html", "html is the ending of a report"),
         (vec![], "missing/x.svg", "cannot be written"),
     ] {
         let done = export(&arguments, &[name]).await?;

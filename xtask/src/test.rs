@@ -2,8 +2,8 @@
 //! plants bugs too.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
-//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `CHROME`, `CHROMEDRIVER`. A test that
-//! cannot have what it needs says `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
+//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `CHROME`, `CHROMEDRIVER`, `FIREFOX`. A test
+//! that cannot have what it needs says `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
 
 mod counts;
 mod side_by_side;
@@ -47,6 +47,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
     }
+    let firefox = browser::ensure_firefox(installs)?;
+    if firefox.is_none() {
+        eprintln!("  no Firefox; the test of a page in one file is skipped there");
+    }
     let mut variables: Vec<(&str, OsString)> = vec![("WATCHSCOPE_TEST_BINARY", binary.into())];
     variables.extend(digests.map(|folder| ("WATCHSCOPE_TEST_DIGESTS", folder.into())));
     variables.extend(programs);
@@ -54,6 +58,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         variables.push(("CHROME", browser.chrome.into()));
         variables.push(("CHROMEDRIVER", browser.chromedriver.into()));
     }
+    variables.extend(firefox.map(|firefox| ("FIREFOX", firefox.into())));
     if shell::on_ci() && std::env::var_os("WATCHSCOPE_TEST_PATIENCE").is_none() {
         // Such machines are shared and slow; patience costs time only where a test fails.
         variables.push(("WATCHSCOPE_TEST_PATIENCE", "4".into()));

@@ -5,21 +5,26 @@ use std::path::{Path, PathBuf};
 
 use watchscope_export::{
     DrawnChart, Form, Image, LanesError, REPORT_SIZE, ReportParts, Says, Shown, Taken, WantedLanes,
-    charts, context, csv, jsonl, markdown, recording, report, svg, trace,
+    charts, context, csv, html, jsonl, markdown, recording, report, svg, trace, view,
 };
 use watchscope_hiding::{Parts, Seed};
 use watchscope_model::summary::TroubleKind;
 use watchscope_model::{Time, WatchName};
 use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Excerpt, ExcerptRun, Lanes, Stretch};
+use watchscope_timeline::Theme;
 
 use super::args::{ExportArgs, FormArg, HideArg};
 use super::exit::Failure;
 use crate::raster::{Fonts, png};
 use crate::recordings::{Joined, Past as _, UNFINISHED, deflated};
+use crate::web::EmbeddedPage;
 
 /// What is shown before the first finding and after the last one, in microseconds.
 const AROUND_US: i64 = 60_000_000;
+
+/// The page's file that an HTML file is made of.
+const TEMPLATE: &str = "single.html";
 
 /// What one `-o` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,18 +44,25 @@ impl Wanted {
     }
 }
 
-/// Writes a stretch of recordings of one log into files.
+/// Writes a stretch of recordings of one log into files. `page` has the template of an HTML file.
 ///
 /// # Errors
 /// Exit code 1 if nothing is in the stretch, a form or a lane does not exist, or a file cannot be read or written; 2 if the
 /// recordings are of several logs.
-pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
+pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failure> {
     // Before anything is read: a wrong ending costs no time.
     let outs = args
         .out
         .iter()
         .map(|out| Ok((out, wanted(out, args.form)?)));
     let outs: Vec<(&PathBuf, Wanted)> = outs.collect::<Result<_, Failure>>()?;
+    let template = match outs
+        .iter()
+        .find(|(_, wanted)| *wanted == Wanted::File(Form::Html))
+    {
+        Some((out, _)) => template(page, out)?,
+        None => String::new(),
+    };
     let joined = args.recordings.open()?;
     let summaries = joined.summaries();
     let all = span(summaries.map(|summary| (summary.first_at, summary.last_at)))
@@ -105,7 +117,8 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         title: &title,
         zone_offset_min: args.picture.zone,
     };
-    let theme = args.picture.theme.into();
+    let asked_theme = args.picture.theme.map(Theme::from);
+    let theme = asked_theme.unwrap_or(Theme::Light);
     let needs_picture = outs.iter().any(|(_, wanted)| wanted.needs_picture());
     let needs_report = outs
         .iter()
@@ -148,6 +161,12 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
                 let fonts = fonts(args.picture.font.as_deref())?;
                 let failed = |error| Failure::failed(format!("{}: {error}.", out.display()));
                 png(&drawn, &fonts).map_err(failed)?
+            }
+            Form::Html => {
+                let recording = recording(&taken, deflated).map_err(Failure::failed)?;
+                html(&template, &title, view(asked_theme), &recording)
+                    .map_err(Failure::failed)?
+                    .into_bytes()
             }
             Form::Report => {
                 let images: Vec<Image<'_>> = drawn_charts.iter().map(image).collect();
@@ -243,20 +262,29 @@ fn wanted(out: &Path, form: Option<FormArg>) -> Result<Wanted, Failure> {
     if out.to_string_lossy().ends_with(std::path::is_separator) {
         return Ok(Wanted::Charts);
     }
-    let of_name = form_of(out)?;
-    if of_name == Form::Report && form != Some(FormArg::Report) {
-        return Err(Failure::failed(format!(
-            "{}: html is the ending of a report.\nSay --form report for one.",
+    Ok(Wanted::File(match (form_of(out)?, form) {
+        (Form::Html, Some(FormArg::Report)) => Form::Report,
+        (of_name, _) => of_name,
+    }))
+}
+
+/// The page that an HTML file is made of.
+fn template(page: EmbeddedPage, out: &Path) -> Result<String, Failure> {
+    let file = (page.get)(TEMPLATE).ok_or_else(|| {
+        Failure::failed(format!(
+            "{}: this watchscope was built without its page, which the file would hold.\n\
+             Build it with `cargo xtask build`, or choose another form.",
             out.display()
-        )));
-    }
-    Ok(Wanted::File(of_name))
+        ))
+    })?;
+    Ok(String::from_utf8_lossy(&file.data).into_owned())
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {
     let name = out.file_name().map(|name| name.to_string_lossy());
     name.and_then(|name| Form::of_name(&name)).ok_or_else(|| {
-        let endings: Vec<&str> = Form::ALL.iter().map(|form| form.ending()).collect();
+        let mut endings: Vec<&str> = Form::ALL.iter().map(|form| form.ending()).collect();
+        endings.dedup();
         Failure::failed(format!(
             "{}: its ending says no form.\nThe endings are {}.",
             out.display(),

@@ -60,7 +60,7 @@ pub async fn run(page: EmbeddedPage) -> ExitCode {
         Command::Watch(args) => watch::watch(args).await,
         Command::Record(args) => record::record(args).await,
         Command::Replay(args) => replay::replay(args, page).await,
-        Command::Export(args) => tokio::task::block_in_place(|| export::export(&args)),
+        Command::Export(args) => tokio::task::block_in_place(|| export::export(&args, page)),
         Command::Audit(args) => audit::audit(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Lessons(args) => lessons::lessons(&args),

@@ -14,7 +14,9 @@ pub enum Form {
     Png,
     /// A timeline of the incident, to be pasted.
     Markdown,
-    /// A report to print.
+    /// A recording with the page that shows it, in one file.
+    Html,
+    /// A report to print. It has the ending of [`Form::Html`], which a name stands for.
     Report,
     /// Records as a table.
     Csv,
@@ -28,10 +30,11 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Svg,
         Self::Png,
         Self::Markdown,
+        Self::Html,
         Self::Report,
         Self::Csv,
         Self::Jsonl,
@@ -46,7 +49,7 @@ impl Form {
             Self::Svg => "svg",
             Self::Png => "png",
             Self::Markdown => "md",
-            Self::Report => "html",
+            Self::Html | Self::Report => "html",
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",
             Self::Trace => "trace",
@@ -83,6 +86,7 @@ mod tests {
         assert_eq!(Form::of_name("incident.v2.SVG"), Some(Form::Svg));
         assert_eq!(Form::of_name("a.trace"), Some(Form::Trace));
         assert_eq!(Form::of_name("a.PFtrace"), Some(Form::Trace));
+        assert_eq!(Form::of_name("a.html"), Some(Form::Html));
         assert_eq!(Form::of_name("a.wscope"), Some(Form::Recording));
         for other in ["svg", "a.docx", "", "a."] {
             assert_eq!(Form::of_name(other), None, "{other}");

@@ -19,6 +19,18 @@ pub(crate) fn escaped(text: &str, put: impl Fn(char, &mut String)) -> String {
     out
 }
 
+/// A letter as HTML shows it, in elements and in quoted attributes.
+pub(crate) fn put_in_markup(letter: char, out: &mut String) {
+    match letter {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '"' => out.push_str("&quot;"),
+        '\'' => out.push_str("&#39;"),
+        letter => out.push(letter),
+    }
+}
+
 /// Whether a letter changes how others are read, and is none itself: control characters and those that turn the direction.
 fn changes_others(letter: char) -> bool {
     letter.is_control()

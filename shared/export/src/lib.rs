@@ -1,7 +1,7 @@
 //! What is taken away of a log: a stretch of it as a picture, as a table, or as lines.
 //!
 //! ```text
-//!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, trace, recording
+//!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, trace, recording ─► html
 //!                                                           ├─► Store ─► picture ─► SVG
 //!                                                           └─► measured (series) ─► charts ─► SVG
 //! ```
@@ -19,7 +19,9 @@ mod charts;
 mod context;
 mod csv;
 mod digest;
+mod digits;
 mod form;
+mod html;
 mod jsonl;
 mod lanes;
 mod letters;
@@ -36,6 +38,7 @@ pub use self::context::context;
 pub use self::csv::csv;
 pub use self::digest::{DigestError, digest_of_charts};
 pub use self::form::Form;
+pub use self::html::{HtmlError, html, view};
 pub use self::jsonl::jsonl;
 pub use self::lanes::{LanesError, WantedLanes};
 pub use self::markdown::markdown;

@@ -402,12 +402,5 @@ fn style_hash() -> String {
 
 /// Text as HTML shows it, in elements and in quoted attributes: nothing in it is markup, or turns the direction of others.
 fn escaped(text: &str) -> String {
-    letters::escaped(text, |letter, out| match letter {
-        '&' => out.push_str("&amp;"),
-        '<' => out.push_str("&lt;"),
-        '>' => out.push_str("&gt;"),
-        '"' => out.push_str("&quot;"),
-        '\'' => out.push_str("&#39;"),
-        letter => out.push(letter),
-    })
+    letters::escaped(text, letters::put_in_markup)
 }

@@ -12,8 +12,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use common::{Log, at};
 use insta::assert_snapshot;
 use watchscope_export::{
-    Image, ReportParts, Says, Shown, Size, Taken, charts, csv, jsonl, markdown, recording, report,
-    svg, trace,
+    Image, ReportParts, Says, Shown, Size, Taken, charts, csv, html, jsonl, markdown, recording,
+    report, svg, trace,
 };
 use watchscope_hiding::{HiddenPart, Parts, Seed};
 use watchscope_model::chapter::ChapterReader;
@@ -289,8 +289,14 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
         context: (taken.from, taken.to),
     };
     let of_report = report(taken, &parts).unwrap();
+    let template = "{{watchscope:title}}\n{{watchscope:opened}}\n{{watchscope:recording}}";
+    let page = html(template, title, "v=1", &file).unwrap();
+    let (said, digits) = page.rsplit_once('\n').unwrap();
+    let held = of_digits(digits);
+    assert_eq!(held, file);
     vec![
         ("state", states(&file)),
+        ("html", [said.as_bytes(), &held].concat()),
         ("wscope", file),
         ("svg", drawn.into_bytes()),
         ("md", markdown(taken, &says).unwrap().into_bytes()),
@@ -299,6 +305,24 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
         ("trace", trace(taken).unwrap()),
         ("report", of_report.into_bytes()),
     ]
+}
+
+/// The bytes that digits of base 85 stand for, as assets/single.js reads them.
+fn of_digits(digits: &str) -> Vec<u8> {
+    let values: Vec<u8> = (b'!'..=b'~')
+        .filter(|code| !b"!\"$&'<>\\`".contains(code))
+        .collect();
+    let mut bytes = Vec::new();
+    for group in digits.as_bytes().chunks(5) {
+        let mut value = 0_u64;
+        for at in 0..5 {
+            let digit = group.get(at);
+            let place = digit.map(|digit| values.iter().position(|code| code == digit).unwrap());
+            value = value * 85 + place.unwrap_or(84) as u64;
+        }
+        bytes.extend(&u32::try_from(value).unwrap().to_be_bytes()[..group.len() - 1]);
+    }
+    bytes
 }
 
 /// The folds with which the chapters of a file begin and end, as JSON lines.

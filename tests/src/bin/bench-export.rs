@@ -1,4 +1,5 @@
-//! What is taken away: a picture as SVG and in pixels, and a report with its charts, by the command that a person types.
+//! What is taken away: a picture as SVG and in pixels, a page in one file, and a report with its charts, by the command that
+//! a person types.
 //!
 //! The recordings are of the change load: a cluster of 5,000 objects with 50 changes a second for the pictures, whose range
 //! is ten minutes, and with 278 a second for the reports, which is a million records an hour. Time is that of the whole
@@ -27,6 +28,8 @@ const SVG_MS_BAR: f64 = 150.0;
 const SVG_MB_BAR: f64 = 2.0;
 const PNG_MS_BAR: f64 = 1_500.0;
 const PNG_MB_BAR: f64 = 4.0;
+const EMPTY_HTML_MB_BAR: f64 = 1.1;
+const HTML_MB_BAR: f64 = 3.0;
 const HOUR_S_BAR: f64 = 5.0;
 const LARGE_S_BAR: f64 = 15.0;
 const MEMORY_MIB_BAR: f64 = 512.0;
@@ -107,6 +110,20 @@ fn main() -> Result<()> {
         )
     );
     println!("{}", row("its size", PNG_MB_BAR, png_mb, "MB"));
+    // At 278 changes a second.
+    let hundred_thousand = range(600, 960);
+    let (_, html_mb) = export(&busy, "a.html", &hundred_thousand)?;
+    let (_, recording_mb) = export(&busy, "a.wscope", &hundred_thousand)?;
+    // Four bytes are five digits.
+    let empty_mb = html_mb - recording_mb * 1.25;
+    println!(
+        "{}",
+        row("HTML without data", EMPTY_HTML_MB_BAR, empty_mb, "MB")
+    );
+    println!(
+        "{}",
+        row("HTML with 100,000 records", HTML_MB_BAR, html_mb, "MB")
+    );
     let report = ["--form".to_owned(), "report".to_owned()];
     let hour = [
         &range(3_600, 7_200)[..],

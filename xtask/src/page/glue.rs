@@ -8,11 +8,38 @@ use anyhow::{Result, ensure};
 /// In the names of exports that call back into the page.
 const CALLBACK: &str = "__closures_____invoke__h";
 
+/// Functions and variables of the glue itself that stand in it often.
+const OWN: [(&str, &str); 17] = [
+    ("addToExternrefTable0", "$x"),
+    ("arg0", "$0"),
+    ("arg1", "$1"),
+    ("arg2", "$2"),
+    ("arg3", "$3"),
+    ("arg4", "$4"),
+    ("arg5", "$5"),
+    ("arg6", "$6"),
+    ("cachedDataViewMemory0", "$d"),
+    ("getArrayU8FromWasm0", "$a"),
+    ("getDataViewMemory0", "$v"),
+    ("getStringFromWasm0", "$s"),
+    ("getUint8ArrayMemory0", "$u"),
+    ("handleError", "$h"),
+    ("isLikeNone", "$n"),
+    ("makeMutClosure", "$c"),
+    ("passStringToWasm0", "$p"),
+];
+
 /// Short names for long ones.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
+    /// Those of the glue's own names.
+    pub(super) fn of_glue() -> Self {
+        let own = OWN.map(|(name, short)| (name.to_owned(), short.to_owned()));
+        Self(own.into())
+    }
+
     /// The short name of an import; a name without a hash stays.
     pub(super) fn of(&mut self, name: &str) -> String {
         if ends_with_hash(name) {
@@ -73,8 +100,28 @@ impl Names {
             }
             in_comment &= !line.ends_with("*/");
         }
-        Ok(shortened)
+        Ok(returned_at_once(&shortened))
     }
+}
+
+/// A script in which what is only returned has no name before.
+fn returned_at_once(script: &str) -> String {
+    let mut made = String::with_capacity(script.len());
+    let mut lines = script.lines().peekable();
+    while let Some(line) = lines.next() {
+        let value = line.strip_prefix("const ret = ");
+        let is_returned = lines.peek() == Some(&"return ret;");
+        match value.filter(|value| is_returned && value.ends_with(';')) {
+            Some(value) => {
+                made.push_str("return ");
+                made.push_str(value);
+                lines.next();
+            }
+            None => made.push_str(line),
+        }
+        made.push('\n');
+    }
+    made
 }
 
 /// The identifiers of a script, and what else is made of their letters.
@@ -114,6 +161,19 @@ mod tests {
         _0: function(a) {
         _0(a); x__wbg_fetch_0123456789abcdef();
         },
+        ");
+    }
+
+    #[test]
+    fn what_is_returned_at_once_has_no_name() {
+        let script = "const ret = a.b;\nreturn ret;\nconst ret = (\nc);\nreturn ret;\nconst ret = d;\nf(ret);\n";
+        insta::assert_snapshot!(Names::default().shorten(script).unwrap(), @r"
+        return a.b;
+        const ret = (
+        c);
+        return ret;
+        const ret = d;
+        f(ret);
         ");
     }
 

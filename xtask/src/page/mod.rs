@@ -10,15 +10,20 @@
 //! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
 //! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
+//! `single.rs` makes one more file of these, single.html: the whole page in one, as the template of an export.
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
 //! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four
 //! ways broke the page without a word.
 
+mod bundle;
+#[path = "../../../shared/export/src/digits.rs"]
+mod digits;
 mod dist;
 mod glue;
 mod names;
 mod order;
 mod parts;
+mod single;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -96,6 +101,8 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         let module = folder.join(format!("{APP}.wasm"));
         let parts = parts::cut(&module, &folder.join("page-parts"), keeps_names(profile))?;
         files.extend(bind(parts, profile)?);
+        let uncut = parts::uncut(&module, &folder.join("page-parts"))?;
+        let whole = bind_uncut(&uncut, profile)?;
         for (package, name) in WORKERS {
             let (script, module) = bind_alone(&folder, package, name, profile)?;
             let script = names::Source::Finished(script.into());
@@ -103,6 +110,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
             let module = names::Source::Finished(module);
             files.insert(format!("{name}_bg.wasm"), module);
         }
+        single::add(&mut files, &whole, &folder.join("page-parts"))?;
         let page = names::assemble(files)?;
         let written = dist::write(&project.dist(), &page)?;
         eprintln!(
@@ -183,6 +191,18 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
     ]))
 }
 
+/// The glue and the module of the page in one file, where nothing is to be loaded later.
+fn bind_uncut(uncut: &parts::Uncut, profile: PageProfile) -> Result<single::Whole> {
+    let mut bindgen = bindgen(&uncut.module, "frontend", profile)?;
+    // The function table is among them.
+    bindgen.keep_lld_exports(true);
+    let (script, mut module) = glue_of(bindgen, profile, |glue| uncut.join(glue))?;
+    if !keeps_names(profile) {
+        module = order::by_likeness(&parts::without_custom_sections(&module)?)?;
+    }
+    Ok(single::Whole { script, module })
+}
+
 /// The glue of a module that stands alone, and the module.
 fn bind_alone(
     folder: &Path,
@@ -233,7 +253,7 @@ fn glue_of(
     );
     let mut script = join(output.js())?;
     if profile == PageProfile::Release {
-        let mut names = glue::Names::default();
+        let mut names = glue::Names::of_glue();
         for import in output.wasm_mut().imports.iter_mut() {
             import.name = names.of(&import.name);
         }

@@ -2,7 +2,8 @@
 //!
 //! A template refers to another file as `{{plain-name}}`; the reference becomes that file's hashed name. `{{=name}}`
 //! becomes its content, and `{{#name}}` what a content security policy calls that content: a file of which nothing else
-//! is wanted is none of the page's. index.html alone keeps its name: it is where a browser starts, and is never kept.
+//! is wanted is none of the page's. index.html keeps its name: it is where a browser starts, and is never kept. So does
+//! single.html, which `watchscope export` and the page ask for by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,8 +13,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-/// The one file whose name is not hashed.
+/// Where a browser starts. Its name is not hashed.
 pub(crate) const INDEX: &str = "index.html";
+
+/// The template of a page in one file (`single.rs`). Its name is not hashed.
+pub(super) const SINGLE: &str = "single.html";
 
 /// Hex digits of the hash in a name; 64 bits are plenty for one page's files.
 const HASH_DIGITS: usize = 16;
@@ -159,7 +163,7 @@ fn is_plain_name(name: &str) -> bool {
 
 /// `styles.css` is `styles-HASH.css`; the glue's wasm keeps wasm-bindgen's ending: `frontend-HASH_bg.wasm`.
 fn hashed(name: &str, bytes: &[u8]) -> String {
-    if name == INDEX {
+    if [INDEX, SINGLE].contains(&name) {
         return name.to_owned();
     }
     let stem = name

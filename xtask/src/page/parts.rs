@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use wasm_split_cli_support::{Options, transform};
+use wasmparser::{Parser, Payload};
 
 use super::order;
 
@@ -84,26 +85,101 @@ fn is_like_ours(theirs: &str) -> Result<()> {
 
 /// wasm-bindgen's glue with the loader in it.
 pub(super) fn join(glue: &str) -> Result<String> {
-    let mut imported_as = None;
+    let (mut script, names) = without_imports(glue, " from \"./__wasm_split.js\"");
+    let [name] = &names[..] else {
+        bail!("the glue imports the loader of the second part as {names:?}, not once");
+    };
+    script.push_str(LOADER);
+    script.push_str(&format!(
+        "const {name} = {{ {LOADING}{SECOND}: loadSecondPart }};\n"
+    ));
+    Ok(script)
+}
+
+/// The glue without the lines that import the loader, and the names that it gives the loader.
+fn without_imports(glue: &str, from: &str) -> (String, Vec<String>) {
+    let mut imported_as = Vec::new();
     let mut script = String::with_capacity(glue.len() + LOADER.len());
     for line in glue.lines() {
         let import = line
             .strip_prefix("import * as ")
-            .and_then(|rest| rest.strip_suffix(" from \"./__wasm_split.js\""));
+            .and_then(|rest| rest.strip_suffix(from));
         match import {
-            Some(name) => imported_as = Some(name.to_owned()),
+            Some(name) => imported_as.push(name.to_owned()),
             None => {
                 script.push_str(line);
                 script.push('\n');
             }
         }
     }
-    let name = imported_as.context("the glue does not import the loader of the second part")?;
-    script.push_str(LOADER);
-    script.push_str(&format!(
-        "const {name} = {{ {LOADING}{SECOND}: loadSecondPart }};\n"
-    ));
-    Ok(script)
+    (script, imported_as)
+}
+
+/// The module from which an uncut page imports what the cut would put in place: the loader, and the second part's one
+/// function.
+const UNCUT: &str = "__wasm_split_placeholder__";
+/// How the names of the second part's function begin, as it is imported and as it is exported.
+const IMPORTED: &str = "__wasm_split_00second00_import_";
+const EXPORTED: &str = "__wasm_split_00second00_export_";
+/// The table of functions.
+const FUNCTIONS: &str = "__indirect_function_table";
+
+/// A module that is not cut, and what its second part's function is called, behind [`IMPORTED`].
+pub(super) struct Uncut {
+    /// For wasm-bindgen.
+    pub(super) module: PathBuf,
+    function: String,
+}
+
+/// The module that [`cut`] takes, as it is but for its unused exports.
+pub(super) fn uncut(module: &Path, folder: &Path) -> Result<Uncut> {
+    let input = fs::read(module).with_context(|| format!("reading {}", module.display()))?;
+    let input = with_table(&without_unused_exports(&input)?)?;
+    let mut function = None;
+    for payload in Parser::new(0).parse_all(&input) {
+        if let Payload::ImportSection(imports) = payload.context("reading the page's module")? {
+            for import in imports.into_imports() {
+                let import = import?;
+                if import.module != UNCUT || import.name == format!("{LOADING}{SECOND}") {
+                    continue;
+                }
+                let name = import.name.strip_prefix(IMPORTED);
+                let name = name.with_context(|| format!("the page imports {}", import.name))?;
+                let before = function.replace(name.to_owned());
+                ensure!(
+                    before.is_none(),
+                    "the second part is more than one function"
+                );
+            }
+        }
+    }
+    let function = function.context("the page imports nothing of its second part")?;
+    let module = folder.join("uncut.wasm");
+    fs::write(&module, input).with_context(|| format!("writing {}", module.display()))?;
+    Ok(Uncut { module, function })
+}
+
+impl Uncut {
+    /// wasm-bindgen's glue, in which the second part is there as soon as it is asked for.
+    pub(super) fn join(&self, glue: &str) -> Result<String> {
+        let (mut script, names) = without_imports(glue, &format!(" from \"{UNCUT}\""));
+        ensure!(!names.is_empty(), "the glue imports nothing from {UNCUT}");
+        let function = &self.function;
+        script.push_str(&format!(
+            "const uncut = {{\n\
+             {LOADING}{SECOND}: async (tell, told) => {{\n\
+             await undefined;\n\
+             wasm.{FUNCTIONS}.get(tell)(told, true);\n\
+             }},\n\
+             {IMPORTED}{function}: (...given) => wasm.{EXPORTED}{function}(...given),\n\
+             }};\n"
+        ));
+        // Once for each that it imports.
+        for name in names {
+            script.push_str(&format!("const {name} = uncut;\n"));
+        }
+        Ok(script)
+    }
 }
 
 /// A section of a module.
@@ -139,7 +215,7 @@ fn sections(module: &[u8]) -> Result<(&[u8], Vec<Section<'_>>)> {
 }
 
 /// A module without its names and other sections for tools.
-fn without_custom_sections(module: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn without_custom_sections(module: &[u8]) -> Result<Vec<u8>> {
     let (header, sections) = sections(module)?;
     let kept = sections.iter().filter(|section| section.id != CUSTOM);
     let parts: Vec<&[u8]> = kept.map(|section| section.whole).collect();
@@ -161,6 +237,31 @@ fn without_unused_exports(module: &[u8]) -> Result<Vec<u8>> {
         }
     }
     Ok(kept)
+}
+
+/// A module that exports its function table too, under the name that the cut gives it.
+fn with_table(module: &[u8]) -> Result<Vec<u8>> {
+    const TABLE: u8 = 1;
+    let (header, sections) = sections(module)?;
+    let mut made = header.to_vec();
+    for section in &sections {
+        if section.id == EXPORTS {
+            let (count, at) = varint(section.content, 0)?;
+            let mut exports = Vec::new();
+            push_varint(&mut exports, count + 1);
+            exports.extend_from_slice(&section.content[at..]);
+            push_varint(&mut exports, FUNCTIONS.len());
+            exports.extend_from_slice(FUNCTIONS.as_bytes());
+            // A module of ours has one table.
+            exports.extend_from_slice(&[TABLE, 0]);
+            made.push(EXPORTS);
+            push_varint(&mut made, exports.len());
+            made.extend_from_slice(&exports);
+        } else {
+            made.extend_from_slice(section.whole);
+        }
+    }
+    Ok(made)
 }
 
 /// The content of an export section without [`UNUSED_EXPORTS`].
@@ -235,6 +336,43 @@ mod tests {
         is_like_ours(theirs).unwrap();
         assert!(is_like_ours(&theirs.replace(", []", ", [__chunk_0]")).is_err());
         assert!(is_like_ours(&theirs.replace("{  }", "{  }, env: {  }")).is_err());
+    }
+
+    #[test]
+    fn an_uncut_page_has_its_second_part_at_once() {
+        let uncut = Uncut {
+            module: PathBuf::new(),
+            function: "1f_second_part".to_owned(),
+        };
+        let import = |name: &str| format!("import * as {name} from \"{UNCUT}\"\n");
+        let glue = format!("{}{}let wasm;\n", import("import1"), import("import2"));
+        insta::assert_snapshot!(uncut.join(&glue).unwrap(), @r"
+        let wasm;
+        const uncut = {
+        __wasm_split_load_second: async (tell, told) => {
+        await undefined;
+        wasm.__indirect_function_table.get(tell)(told, true);
+        },
+        __wasm_split_00second00_import_1f_second_part: (...given) => wasm.__wasm_split_00second00_export_1f_second_part(...given),
+        };
+        const import1 = uncut;
+        const import2 = uncut;
+        ");
+        assert!(uncut.join("let wasm;").is_err());
+    }
+
+    #[test]
+    fn the_table_of_functions_is_exported_behind_what_is_already() {
+        let module = |exports: &[u8]| {
+            let section = [&[7, exports.len() as u8], exports].concat();
+            [&b"\0asm\x01\0\0\0"[..], &section].concat()
+        };
+        let one = [4, b'm', b'a', b'i', b'n', 0, 3];
+        let table = [&[25], FUNCTIONS.as_bytes(), &[1, 0]].concat();
+        assert_eq!(
+            with_table(&module(&[&[1], &one[..]].concat())).unwrap(),
+            module(&[&[2], &one[..], &table].concat())
+        );
     }
 
     #[test]

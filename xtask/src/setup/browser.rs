@@ -1,4 +1,4 @@
-//! Chromium and its driver, for the tests that look at the page.
+//! Chromium and its driver, for the tests that look at the page, and Firefox, for those of a page in one file.
 
 use std::path::PathBuf;
 
@@ -26,6 +26,16 @@ pub(crate) fn ensure(installs: Installs) -> Result<Option<Browser>> {
         return Ok(Some(browser));
     }
     apt::install(installs, &DEBIAN_PACKAGES);
+    find()
+}
+
+/// Looks for Firefox (`FIREFOX`, then `PATH`) and installs it as [`ensure()`] does Chromium. It needs no driver.
+pub(crate) fn ensure_firefox(installs: Installs) -> Result<Option<PathBuf>> {
+    let find = || program("FIREFOX", &["firefox-esr", "firefox"]);
+    if let Some(firefox) = find()? {
+        return Ok(Some(firefox));
+    }
+    apt::install(installs, &["firefox-esr"]);
     find()
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct ExportArgs {
         value_delimiter = ','
     )]
     pub(crate) hide: Vec<HideArg>,
-    /// What a file with the ending html becomes: `report`, pages to print
+    /// What else a file with the ending html becomes than the page with the recording: `report`, pages to print
     #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true)]
     pub(crate) form: Option<FormArg>,
     /// How much time the charts look at, around the range: 10h [default: ten times the range]
@@ -74,16 +74,15 @@ pub(crate) struct PictureArgs {
     /// Its title, and that of the timeline [default: the namespaces and the cluster]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Its colours
+    /// Its colours [default: light; an html file follows the system]
     #[arg(
         long,
         env = "WATCHSCOPE_THEME",
         value_name = "light|dark",
         value_enum,
-        default_value_t = ThemeArg::Light,
         hide_possible_values = true
     )]
-    pub(crate) theme: ThemeArg,
+    pub(crate) theme: Option<ThemeArg>,
     /// Its width and least height in px; many lanes make it higher
     #[arg(long, env = "WATCHSCOPE_SIZE", value_name = "WIDTHxHEIGHT", value_parser = size, default_value = "1920x1080")]
     pub(crate) size: Size,

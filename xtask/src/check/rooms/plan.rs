@@ -443,6 +443,7 @@ const EXPORT: Crate = Crate {
     folder: "shared/export",
     rooms: &[
         room("form", &["form"], &[]),
+        room("digits", &["digits"], &[]),
         room("context", &["context"], &[]),
         room("taken", &["taken"], &[]),
         room("lanes", &["lanes"], &["taken"]),
@@ -455,6 +456,7 @@ const EXPORT: Crate = Crate {
                 "account",
                 "by_hand",
                 "csv",
+                "html",
                 "jsonl",
                 "letters",
                 "markdown",
@@ -463,7 +465,7 @@ const EXPORT: Crate = Crate {
                 "report",
                 "trace",
             ],
-            &["taken"],
+            &["digits", "taken"],
         ),
         room(
             "root",

@@ -1,0 +1,149 @@
+//! A recording with its page in one HTML file: it opens from a disk, in Chromium and in Firefox, and makes no request.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use watchscope_tests::change_file::write_records;
+use watchscope_tests::{
+    BrowserKind, Missing, RemoteBrowser, WatchscopeBinary, eventually, or_skip,
+};
+
+use crate::browser::LONG;
+
+/// A person's title; nothing of it is markup, and what turns the direction of others becomes a space.
+const TITLE: &str = "</title></script><script>window.ran = 1</script>\"'&\u{202e}shop";
+const SHOWN: &str = "</title></script><script>window.ran = 1</script>\"'& shop";
+
+/// What the page in one file says of itself.
+async fn summary(browser: &mut RemoteBrowser) -> Result<Value> {
+    let summary = browser.script("window.watchscope.summary()").await?;
+    Ok(serde_json::from_str(&summary)?)
+}
+
+/// Makes a file, and checks in a browser all that it promises.
+async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
+    let binary = match WatchscopeBinary::find() {
+        Ok(binary) => binary,
+        Err(missing) => return Ok(Err(missing)),
+    };
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.wscope");
+    let records = watchscope_scenarios::records("F11", 1).context("a story")?;
+    write_records(&file, &records)?;
+    let path = |name: &str| folder.path().join(name);
+    let made = path("a b.html");
+    let plain = |path: &Path| path.to_str().map(str::to_owned).context("a plain name");
+    let arguments = [
+        "export",
+        &plain(&file)?,
+        "--from",
+        "1970-01-01T00:00:00Z",
+        "--theme",
+        "dark",
+        "--title",
+        TITLE,
+        "-o",
+        &plain(&made)?,
+    ];
+    let done = binary.with(&arguments).run(LONG).await?;
+    if done.stderr.contains("was built without its page") {
+        return Ok(Err(Missing {
+            what: "the page".to_owned(),
+            install: "it with `cargo xtask build`".to_owned(),
+        }));
+    }
+    ensure!(done.code() == Some(0), "{done:?}");
+
+    let mut browser = match RemoteBrowser::start(kind).await? {
+        Ok(browser) => browser,
+        Err(missing) => return Ok(Err(missing)),
+    };
+    browser.looks(1600, 1000, false).await?;
+    let url = format!("file://{}", plain(&made)?.replace(' ', "%20"));
+    browser.goto(&url).await?;
+    let shown = eventually("the lanes are drawn", LONG, async || {
+        let summary = summary(&mut browser).await?;
+        ensure!(summary["records"] == records.len(), "{summary}");
+        ensure!(summary["painted"].as_u64() > Some(0), "{summary}");
+        Ok(summary)
+    })
+    .await?;
+    ensure!(
+        shown["rows"].as_u64() > Some(0) && shown["connection"] == "Live",
+        "{shown}"
+    );
+    let line = browser
+        .script("document.querySelector('[data-part=file-line]').innerText")
+        .await?;
+    ensure!(line.contains(SHOWN) && line.contains("extract"), "{line:?}");
+    ensure!(browser.script("document.title").await? == format!("{SHOWN} – watchscope"));
+    ensure!(browser.script("window.ran").await? == "undefined");
+    let theme = "document.documentElement.dataset.theme";
+    ensure!(browser.script(theme).await? == "dark");
+
+    // Texts and pictures of findings are in the file.
+    browser
+        .script("document.querySelector('[data-part=findings-button]').click()")
+        .await?;
+    eventually(
+        "a finding is explained with its picture",
+        LONG,
+        async || {
+            let more = "document.querySelector('.findings .more[aria-expanded=false]')?.click()";
+            browser.script(more).await?;
+            let picture = "document.querySelector('.findings img').naturalWidth > 0";
+            ensure!(browser.script(picture).await? == "true", "no picture");
+            Ok(())
+        },
+    )
+    .await?;
+    let name = format!("single-file-{}", format!("{kind:?}").to_lowercase());
+    browser.picture(&name).await?;
+
+    // What a server would answer is not offered.
+    for absent in [
+        ".tools [href='#lessons']",
+        "[data-part=back]",
+        "[data-part=open]",
+        "[data-part=export]",
+        "[data-part=charts-button]",
+    ] {
+        let width = format!("document.querySelector(\"{absent}\")?.offsetWidth ?? 0");
+        ensure!(browser.script(&width).await? == "0", "{absent}");
+    }
+    let begun = ["about:blank", &*url, "blob:", "data:"];
+    let asked = browser.requests().iter();
+    let asked: Vec<_> = asked
+        .filter(|of| !begun.iter().any(|begin| of.starts_with(begin)))
+        .collect();
+    ensure!(asked.is_empty(), "{asked:?}");
+    ensure!(
+        !browser.requests().is_empty(),
+        "the request for the icon is reported"
+    );
+    ensure!(
+        browser.complaints().is_empty(),
+        "{:?}",
+        browser.complaints()
+    );
+    let forbidden = "new Promise((resolve) => {
+        addEventListener('securitypolicyviolation', (event) => resolve(event.violatedDirective), {once: true});
+        new Image().src = 'http://127.0.0.1:9/a.png';
+    })";
+    let forbidden = browser.script(&format!("await {forbidden}")).await?;
+    ensure!(forbidden == "img-src", "{forbidden}");
+    Ok(Ok(()))
+}
+
+#[tokio::test]
+async fn a_page_in_one_file_opens_in_chromium_without_a_request() -> Result<()> {
+    or_skip!(opens_in(BrowserKind::Chromium).await?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_page_in_one_file_opens_in_firefox_without_a_request() -> Result<()> {
+    or_skip!(opens_in(BrowserKind::Firefox).await?);
+    Ok(())
+}
