@@ -11,6 +11,7 @@ import { download, sizeOf } from "./{{recordings.js}}";
 const FORMS = {
   svg: { name: "SVG", use: "a wiki, a document, print: sharp at any size", type: "image/svg+xml", isText: true },
   png: { name: "PNG", use: "a slide or a chat", type: "image/png" },
+  html: { name: "HTML", use: "one file to open and click, from a mail or a disk", type: "text/html" },
   report: { name: "Report", use: "paper or PDF: picture, findings, timeline, charts", ending: "html", type: "text/html" },
   charts: { name: "Charts", use: "eight pictures: streams, ends, gaps, lag, rates", ending: "svg", type: "image/svg+xml" },
   md: { name: "Markdown", use: "a timeline to paste into a postmortem", type: "text/markdown", isText: true },
@@ -277,9 +278,9 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
     for (const input of chosenRange.querySelectorAll("input")) input.checked = input.value === state.range;
   };
   const writeForm = () => {
-    const isPicture = ["svg", "png", "report", "charts"].includes(state.form);
+    const isPicture = ["svg", "png", "html", "report", "charts"].includes(state.form);
     for (const of_ of ofPictures) of_.hidden = !isPicture;
-    ofPictures[1].hidden ||= state.form === "report" || state.form === "charts";
+    ofPictures[1].hidden ||= !["svg", "png"].includes(state.form);
     run.firstChild.textContent = `Export ${form("name")}`;
     copy.hidden = !canCopy();
     name.textContent = fileName();

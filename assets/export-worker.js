@@ -26,6 +26,11 @@ const recording = async () => {
   while (raw) raw = made.nextOfRecording(await deflated(raw));
   return made.recording();
 };
+const html = async () => {
+  const answer = await fetch(new URL("./single.html", import.meta.url));
+  if (!answer.ok) throw new Error("the page that the file would hold cannot be loaded");
+  return made.html(await answer.text(), await recording());
+};
 const FORMS = {
   svg: () => made.picture(),
   png: () => made.picture(),
@@ -35,9 +40,10 @@ const FORMS = {
   trace: () => made.trace(),
   report: () => records.report(made),
   charts: () => records.charts(made),
+  html,
   wscope: recording,
 };
-const PICTURES = ["svg", "png", "wscope"];
+const PICTURES = ["svg", "png", "html", "wscope"];
 
 const firstLines = (of) => {
   const text = typeof of === "string" ? of : decoder.decode(of);

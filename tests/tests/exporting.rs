@@ -131,7 +131,7 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
 
     // The focus is on the form that is chosen; arrows choose, Esc closes.
     open_dialog(&tab).await?;
-    for _ in 0..4 {
+    for _ in 0..5 {
         driver
             .active_element()
             .await?
@@ -170,6 +170,7 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
     for (form, ending) in [
         ("svg", "svg"),
         ("png", "png"),
+        ("html", "html"),
         ("report", "html"),
         ("md", "md"),
         ("csv", "csv"),
@@ -184,7 +185,9 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
         let bytes = std::fs::read(&path)?;
         match form {
             "png" => ensure!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "{form}"),
+            // Both are deflated; what is in the recording is looked for below.
             "wscope" => ensure!(bytes.len() > 1_000, "{form}"),
+            "html" => ensure!(bytes.len() > 1_000_000, "{form}"),
             _ => {
                 let text = String::from_utf8_lossy(&bytes);
                 ensure!(text.len() > 100, "{form}: {text}");

@@ -2,8 +2,8 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_export::{
-    DrawnChart, Image, REPORT_SIZE, RecordingFile, ReportParts, Says, Taken, charts, csv, jsonl,
-    markdown, report, svg, trace,
+    DrawnChart, Image, REPORT_SIZE, RecordingFile, ReportParts, Says, Taken, charts, csv, html,
+    jsonl, markdown, report, svg, trace, view,
 };
 
 use crate::facts::Facts;
@@ -39,6 +39,15 @@ impl Made {
             self.wish.shown(),
         )
         .map_err(text)
+    }
+
+    /// The page with a recording in it, as one file. `template` is the page's `single.html`.
+    ///
+    /// # Errors
+    /// If that is no template.
+    pub fn html(&self, template: &str, recording: &[u8]) -> Result<String, String> {
+        let view = view(Some(self.wish.theme()));
+        html(template, &self.facts.title, view, recording).map_err(text)
     }
 
     /// The timeline, as Markdown.
