@@ -28,7 +28,7 @@ export const show = async (of, hand) => {
       make(
         "span",
         { class: "quiet of" },
-        `${of.marked ? "of the marked range" : "of what is in view"}, ${clock(fromUs)} – ${clock(toUs)} UTC, and of what is loaded around it`,
+        `${of.marked ? "of the marked range" : "of the view"}, ${clock(fromUs)} – ${clock(toUs)} UTC, and as much around it as is loaded`,
       ),
       button(["Close ", make("kbd", {}, "Esc")], () => dialog.close()),
     ),

@@ -1,4 +1,4 @@
-// The export dialog: what is made of which records, how it will look, and what of it is hidden.
+// The export dialog: which records become which file, how it will look, and which names in it are hidden.
 //
 //   page ── facts, hand() ──► dialog ── frames, wishes ──► export-worker.js ──► facts, preview, file
 //

@@ -31,7 +31,7 @@ pub(crate) async fn open_dialog(tab: &Tab<'_>) -> Result<()> {
     is_shown(tab).await
 }
 
-/// Waits until the preview is of what is chosen.
+/// Waits until the preview shows what is chosen.
 async fn is_shown(tab: &Tab<'_>) -> Result<()> {
     // A change is taken up a moment after it was made.
     tab.script("return new Promise(done => setTimeout(done, 200))")

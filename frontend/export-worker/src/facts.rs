@@ -1,10 +1,10 @@
-//! What the dialog shows of what it will export.
+//! All that the dialog shows about a file before it is exported.
 
 use serde::Serialize;
 use watchscope_export::Counts;
 use watchscope_hiding::{HiddenPart, Hider, Known, Parts};
 
-/// The most names of which the dialog shows what they become.
+/// At most 6 names are shown with what they become.
 const MOST_EXAMPLES: usize = 6;
 
 /// All that the dialog shows beside the preview.

@@ -115,7 +115,7 @@ impl Made {
         &self.wish
     }
 
-    /// Charts of what is looked at, as SVG.
+    /// The charts of a stretch of time, as SVG.
     pub(crate) fn charts_of(&self, looked: &Taken) -> Result<Vec<String>, String> {
         let drawn = self.drawn(looked)?;
         Ok(drawn.into_iter().map(|chart| chart.svg).collect())
