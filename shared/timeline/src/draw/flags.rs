@@ -24,6 +24,8 @@ const APART: Px = Px::whole(2);
 const SPAN: (Px, Px) = (Px::whole(2), Px::whole(1));
 /// Size of the numbers.
 const NUMBER_SIZE: u8 = 10;
+/// Flags keep so far from the sides, so that the ring of the selected one is whole.
+const MARGIN: Px = Px::whole(2);
 /// So far beside a flag a click still counts.
 const REACH: Px = Px::whole(2);
 
@@ -115,17 +117,18 @@ fn placed(marks: &[FlagMark], view: &View, now: Time) -> Vec<Placed> {
         })
         .collect();
     let all = flags.len();
+    let room = width - MARGIN - MARGIN + APART;
     let (mut fit, mut used) = (0, Px::ZERO);
     while let Some(flag) = flags.get(fit) {
         let with = used + (flag.xs.1 - flag.xs.0) + APART;
-        if with > width + APART {
+        if with > room {
             break;
         }
         (fit, used) = (fit + 1, with);
     }
     if fit < all {
         let more = width_of(&format!("+{all}")) + APART;
-        while fit > 0 && used + more > width + APART {
+        while fit > 0 && used + more > room {
             let flag = &flags[fit - 1];
             used = used - (flag.xs.1 - flag.xs.0) - APART;
             fit -= 1;
@@ -143,7 +146,7 @@ fn placed(marks: &[FlagMark], view: &View, now: Time) -> Vec<Placed> {
             (flag.xs.0 + width.half(), width)
         })
         .collect();
-    let middles = spread(&wanted, (Px::ZERO, width));
+    let middles = spread(&wanted, (MARGIN, width - MARGIN));
     for (flag, (middle, (_, width))) in flags.iter_mut().zip(middles.into_iter().zip(wanted)) {
         let x = (middle - width.half()).floor();
         flag.xs = (x, x + width);
@@ -184,14 +187,19 @@ pub(super) fn draw(scene: &mut Scene, picture: &Picture<'_>) {
         }
     };
     let row = (top, foot);
+    let pen = view.x(now).floor();
     rect((Px::ZERO, width), row, Token::Ground0, 100);
+    rect((pen, width), row, Token::Ground1, 100);
     rect((Px::ZERO, width), (foot - HAIR, foot), Token::Line1, 100);
     if let Some((from, to)) = marked.range {
         let xs = (view.x(from).floor(), view.x(to).floor());
         rect(xs, row, Token::Text1, super::ruler::RANGE_GROUND);
     }
-    let pen = view.x(marked.as_of.unwrap_or(now)).floor();
-    rect((pen, pen + HAIR), row, Token::Text1, 100);
+    rect((pen, pen + HAIR), row, Token::Text1, 80);
+    if let Some(at) = marked.as_of {
+        let x = view.x(at).floor();
+        rect((x, x + HAIR), row, Token::Text1, 100);
+    }
     let shown_to = now.min(view.right());
     for mark in marks.iter().filter(|mark| mark.from <= shown_to) {
         let bottom = foot - SPAN.1;

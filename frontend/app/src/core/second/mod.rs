@@ -9,6 +9,7 @@
 //!                     ├─ address     the place in the address bar, and links to places
 //!                     ├─ as_of       the moment that panels answer for
 //!                     ├─ range       a range of time that is marked
+//!                     ├─ notes       notes of persons: written, changed, withdrawn, gone to
 //!                     ├─ save_range  the marked range as a file
 //!                     ├─ replay      a recording that is played
 //!                     ├─ comparison  with the cluster, as it was asked for
@@ -23,6 +24,7 @@ mod as_of;
 mod comparison;
 mod findings;
 mod lesson;
+mod notes;
 mod overview;
 mod person;
 mod range;
