@@ -121,6 +121,9 @@ pub enum Ways {
     Stopped,
 }
 
+/// Draws the row of flags, with the pen at a time, over the marked moment and range.
+type FlagsRow = fn(&mut Scene, &View, Flagged<'_>, Time, (Option<Time>, Option<(Time, Time)>));
+
 /// All but what a page draws before it has taken in records: a strip for each watch, and its findings. The first part of
 /// the page holds no more than that; this is how it reaches the rest.
 #[derive(Clone, Copy, Debug)]
@@ -134,7 +137,7 @@ pub struct Records {
     seam: fn(&mut Drawer<'_>, Time, Time),
     marked: fn(&mut Drawer<'_>),
     range_on_ruler: fn(&mut Scene, &View, (Time, Time)),
-    flags: fn(&mut Scene, &Picture<'_>),
+    flags: FlagsRow,
     /// The end of something that was open when a run ended.
     trail: fn(&mut Drawer<'_>, Px, Px, Token),
     /// All rows but that of the findings.
@@ -254,7 +257,8 @@ pub fn ruler_of(picture: &Picture<'_>) -> Scene {
         (records.range_on_ruler)(&mut scene, view, range);
     }
     if let Some(records) = picture.records {
-        (records.flags)(&mut scene, picture);
+        let marked = (marked.as_of, marked.range);
+        (records.flags)(&mut scene, view, picture.flagged, picture.now, marked);
     }
     scene
 }

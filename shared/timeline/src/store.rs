@@ -18,6 +18,7 @@ mod layers;
 mod marks;
 mod merge;
 mod names;
+mod noted;
 mod notes;
 mod over_seam;
 mod parts;

@@ -3,17 +3,19 @@
 //! ```text
 //!   marks ─► in view ─► spread (none overlaps) ─┬─► draw        flags, and lines over spans
 //!                                               ├─► flag_at     what a pointer meets
-//!              times of the marks ──────────────┴─► flag_lines  they stay where the time is
+//!              times of the marks ──────────────┴─► marked.rs   lines stay where the time is
 //! ```
 
 use watchscope_model::Time;
 
-use super::{Drawer, HAIR, Layer, Picture};
+use super::ruler::RANGE_GROUND;
 use crate::format::{number, text_width};
-use crate::scene::{Align, Area, Primitive, Px, Scene, Step, Stroke, TextLine};
+use crate::scene::{Align, Area, Primitive, Px, Scene, Stroke, TextLine};
 use crate::tokens::Token;
 use crate::view::View;
 
+/// A stroke of one px.
+const HAIR: Px = Px::whole(1);
 /// Height of the row of flags.
 pub const FLAGS_ROW: Px = Px::whole(22);
 /// Height of a flag, and its least width.
@@ -71,8 +73,8 @@ impl FlagMark {
 
 /// The place of the mark whose flag stands at `x`: of flags that find no room and are counted, the first.
 #[must_use]
-pub fn flag_at(picture: &Picture<'_>, x: Px) -> Option<usize> {
-    let placed = placed(picture.flagged.marks, picture.view, picture.now);
+pub fn flag_at(flagged: Flagged<'_>, view: &View, now: Time, x: Px) -> Option<usize> {
+    let placed = placed(flagged.marks, view, now);
     let holds = |flag: &&Placed| flag.xs.0 - REACH <= x && x < flag.xs.1 + REACH;
     placed.iter().find(holds).map(|flag| flag.mark)
 }
@@ -160,15 +162,14 @@ fn width_of(words: &str) -> Px {
     Px::whole((width.max(FLAG).to_f64() / 2.0) as i32 * 2)
 }
 
-/// Draws the row of flags, if there are notes.
-pub(super) fn draw(scene: &mut Scene, picture: &Picture<'_>) {
-    let Picture {
-        view,
-        flagged: Flagged { marks, top },
-        now,
-        marked,
-        ..
-    } = *picture;
+/// Draws the row of flags, if there are notes, over a marked range and the pen.
+pub(super) fn draw(
+    scene: &mut Scene,
+    view: &View,
+    Flagged { marks, top }: Flagged<'_>,
+    now: Time,
+    (as_of, range): (Option<Time>, Option<(Time, Time)>),
+) {
     if marks.is_empty() {
         return;
     }
@@ -191,12 +192,12 @@ pub(super) fn draw(scene: &mut Scene, picture: &Picture<'_>) {
     rect((Px::ZERO, width), row, Token::Ground0, 100);
     rect((pen, width), row, Token::Ground1, 100);
     rect((Px::ZERO, width), (foot - HAIR, foot), Token::Line1, 100);
-    if let Some((from, to)) = marked.range {
+    if let Some((from, to)) = range {
         let xs = (view.x(from).floor(), view.x(to).floor());
-        rect(xs, row, Token::Text1, super::ruler::RANGE_GROUND);
+        rect(xs, row, Token::Text1, RANGE_GROUND);
     }
     rect((pen, pen + HAIR), row, Token::Text1, 80);
-    if let Some(at) = marked.as_of {
+    if let Some(at) = as_of {
         let x = view.x(at).floor();
         rect((x, x + HAIR), row, Token::Text1, 100);
     }
@@ -269,32 +270,6 @@ fn plate(scene: &mut Scene, flag: Placed, y: Px, mark: &FlagMark) {
         align: Align::Middle,
         max_width: None,
     }));
-}
-
-impl Drawer<'_> {
-    /// A dotted line at each note's time, from its flag down over all lanes; of the selected note at both ends.
-    pub(super) fn flag_lines(&mut self) {
-        let height = self.picture.height;
-        for mark in self.picture.flagged.marks {
-            let ends = [Some(mark.from), Some(mark.to).filter(|_| mark.is_selected)];
-            for at in ends.into_iter().flatten() {
-                let x = self.x(at).floor();
-                if at > self.picture.now || !self.is_seen((x, x + HAIR)) {
-                    continue;
-                }
-                let line = [
-                    Step::Move(x + HAIR.half(), Px::ZERO),
-                    Step::Line(x + HAIR.half(), height),
-                ];
-                let (ink, gap) = if mark.is_selected {
-                    (Token::Text1, 2)
-                } else {
-                    (Token::Text2, 3)
-                };
-                self.stroke(Layer::Thread, &line, Stroke::dashed(ink, HAIR, 1, gap));
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,17 +1,15 @@
-//! The notes of persons that the page knows: of records that are here, and as the server listed them.
+//! Notes of persons as a store holds them, with a number that says when they have changed.
 
 use watchscope_model::{EpochId, KeptNote, LogId, NoteKey, Notes, Record};
-
-use super::Store;
 
 /// Notes of persons, and when they changed.
 ///
 /// [`Notes`] bounds them.
 #[derive(Debug, Default)]
 pub(super) struct KnownNotes {
-    notes: Notes,
+    pub(super) notes: Notes,
     /// Rises with each change.
-    version: u64,
+    pub(super) version: u64,
 }
 
 impl KnownNotes {
@@ -28,48 +26,11 @@ impl KnownNotes {
     }
 
     /// Lets go of the notes that `is_kept` does not keep.
-    fn retain(&mut self, is_kept: impl Fn(&NoteKey) -> bool) {
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&NoteKey) -> bool) {
         let before = self.notes.len();
         if before > 0 {
             self.notes.retain(is_kept);
             self.version += u64::from(self.notes.len() < before);
         }
-    }
-}
-
-impl Store {
-    /// The notes of persons that are known.
-    #[must_use]
-    pub fn notes(&self) -> &Notes {
-        &self.notes.notes
-    }
-
-    /// Changes whenever the notes do.
-    #[must_use]
-    pub fn notes_version(&self) -> u64 {
-        self.notes.version
-    }
-
-    /// Takes in the notes that a server lists of a log, also those whose records are not here; those of other logs are
-    /// passed over.
-    pub fn list_notes(&mut self, log: &LogId, notes: Vec<KeptNote>) {
-        let notes = notes.into_iter();
-        self.notes.extend(notes.filter(|note| note.key.log == *log));
-    }
-
-    /// Lets go of the notes whose records are neither here nor at the server any more: they left the ring, and no history
-    /// keeps them.
-    pub fn let_notes_go(&mut self) {
-        let Self { epochs, notes, .. } = self;
-        notes.retain(|key| {
-            let epoch = epochs.iter().find(|epoch| epoch.id == key.epoch);
-            // Of a run that is not known yet, the server keeps it: it has listed the note.
-            epoch.is_none_or(|epoch| {
-                let is_dropped = epoch.dropped.is_some_and(|(last, _)| key.seq <= last);
-                let is_in_ring = epoch.ring_first.is_some_and(|(first, _)| first <= key.seq);
-                let is_kept = epoch.is_kept(key.seq) || (is_in_ring && !is_dropped);
-                epoch.has_record(key.seq) || is_kept
-            })
-        });
     }
 }

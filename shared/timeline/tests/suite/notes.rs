@@ -176,10 +176,11 @@ fn flags_are_numbered_by_time_and_a_pointer_finds_the_note_of_each() {
         .map(|mark| view.x(mark.from).floor() + Px::whole(1).half())
         .collect();
     assert_eq!(dotted, at_time, "lines stay where the time is");
-    assert_eq!(flag_at(&picture, Px::whole(100)), Some(0));
-    assert_eq!(flag_at(&picture, Px::whole(116)), Some(1), "it gave way");
-    assert_eq!(flag_at(&picture, Px::whole(300)), None);
-    assert_eq!(flag_at(&picture, Px::whole(450)), Some(2));
+    let flag = |x| flag_at(flagged, &view, at(50.0), x);
+    assert_eq!(flag(Px::whole(100)), Some(0));
+    assert_eq!(flag(Px::whole(116)), Some(1), "it gave way");
+    assert_eq!(flag(Px::whole(300)), None);
+    assert_eq!(flag(Px::whole(450)), Some(2));
     let without = picture_of(&store, &rows, &view, at(50.0));
     assert_eq!(
         ruler_of(&without).height,

@@ -23,11 +23,11 @@ use crate::core::notes::{About, Draft, NoteDeed, NoteForm, NoteRow, NotesShown, 
 use crate::core::shown::Tooltip;
 use crate::source::connection::Status;
 
-/// The panel lists so many notes, those about the latest times.
+/// The most notes that the panel lists: those about the latest times.
 const LISTED_MOST: usize = 500;
 /// An answer of the server is waited for this long, in milliseconds.
 const PATIENCE_MS: u64 = 15_000;
-/// A note that was written so much later than the time that it is about says when, in microseconds.
+/// A note that was written over a minute after the time that it is about says when, in microseconds.
 const LATER_US: i64 = 60_000_000;
 /// What is about no watch is about all of the log.
 const WHOLE_LOG: &str = "the whole log";
@@ -56,7 +56,7 @@ impl Model {
             NoteDeed::Typed(text) => {
                 if let Some(draft) = &mut self.panels.notes.draft {
                     draft.text = text.into();
-                    // It was of what the text said before.
+                    // The reason was about the text before.
                     if self.panels.notes.sent.is_none() {
                         draft.refusal = None;
                     }
@@ -412,7 +412,9 @@ impl Model {
     }
 
     fn flag_at(&self, x_px: f64) -> Option<usize> {
-        flag_at(&self.picture(self.pen()), Px::from_f64(x_px))
+        let pen = self.pen();
+        let flagged = self.picture(pen).flagged;
+        flag_at(flagged, &self.view, pen, Px::from_f64(x_px))
     }
 
     /// What the flag at a point stands for.
@@ -539,7 +541,7 @@ impl Model {
         self.make_flags();
     }
 
-    /// The record of what was sent, if it is here.
+    /// The record that came of it, if it is here.
     fn came_of(&self, sent: &Sent) -> Option<NoteKey> {
         let records = self.store.notes().records().rev();
         let is_it = |key: &NoteKey| {
