@@ -102,6 +102,10 @@ impl Model {
             self.say("No range is marked.".to_owned());
             return;
         };
+        if self.panels.is_lesson {
+            self.say(LESSON.to_owned());
+            return;
+        }
         if self.keeping().1 {
             self.open_notes();
             self.say(self.keeping().0.to_owned());
