@@ -121,9 +121,6 @@ pub enum Ways {
     Stopped,
 }
 
-/// Draws the row of flags, with the pen at a time, over the marked moment and range.
-type FlagsRow = fn(&mut Scene, &View, Flagged<'_>, Time, (Option<Time>, Option<(Time, Time)>));
-
 /// All but what a page draws before it has taken in records: a strip for each watch, and its findings. The first part of
 /// the page holds no more than that; this is how it reaches the rest.
 #[derive(Clone, Copy, Debug)]
@@ -136,8 +133,8 @@ pub struct Records {
     evidence: fn(&mut Drawer<'_>),
     seam: fn(&mut Drawer<'_>, Time, Time),
     marked: fn(&mut Drawer<'_>),
-    range_on_ruler: fn(&mut Scene, &View, (Time, Time)),
-    flags: FlagsRow,
+    /// What is marked, on the ruler and in the row of flags below it.
+    on_ruler: fn(&mut Scene, &Picture<'_>),
     /// The end of something that was open when a run ended.
     trail: fn(&mut Drawer<'_>, Px, Px, Token),
     /// All rows but that of the findings.
@@ -156,8 +153,16 @@ pub const RECORDS: &Records = &Records {
         drawer.flag_lines();
         drawer.marked();
     },
-    range_on_ruler: ruler::mark_range,
-    flags: flags::draw,
+    on_ruler: |scene, picture| {
+        let Marked { as_of, range } = picture.marked;
+        if let Some(range) = range {
+            ruler::mark_range(scene, picture.view, range);
+        }
+        let Picture {
+            view, flagged, now, ..
+        } = *picture;
+        flags::draw(scene, view, flagged, now, (as_of, range));
+    },
     trail: |drawer, x, y, ink| drawer.trail(x, y, ink),
     rows: |lanes, store, builder, view, now| lanes.all_rows(store, builder, view, now),
 };
@@ -253,12 +258,8 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
 pub fn ruler_of(picture: &Picture<'_>) -> Scene {
     let Picture { view, marked, .. } = *picture;
     let mut scene = ruler(view, marked.as_of.unwrap_or(picture.now));
-    if let (Some(range), Some(records)) = (marked.range, picture.records) {
-        (records.range_on_ruler)(&mut scene, view, range);
-    }
     if let Some(records) = picture.records {
-        let marked = (marked.as_of, marked.range);
-        (records.flags)(&mut scene, view, picture.flagged, picture.now, marked);
+        (records.on_ruler)(&mut scene, picture);
     }
     scene
 }

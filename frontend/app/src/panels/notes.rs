@@ -48,7 +48,7 @@ fn does(deed: NoteDeed) {
 #[component]
 pub(super) fn NotesButton(panels: Signals) -> impl IntoView {
     let notes = panels.notes;
-    let many = Memo::new(move |_| notes.with(|notes| notes.count));
+    let many = move || notes.with(|notes| notes.count);
     view! {
         <button
             class="control"
@@ -59,7 +59,7 @@ pub(super) fn NotesButton(panels: Signals) -> impl IntoView {
             on:click=|_| act(Person::Act(Action::Notes))
         >
             "Notes"
-            {move || (many.get() > 0).then(|| view! { <b class="tally">{number(many.get() as u64)}</b> })}
+            {move || (many() > 0).then(|| view! { <b class="tally">{number(many() as u64)}</b> })}
         </button>
     }
 }
@@ -85,7 +85,7 @@ pub(super) fn NoteOnRange() -> impl IntoView {
 pub(super) fn FlagsLabel(panels: Signals) -> impl IntoView {
     let notes = panels.notes;
     let has_flags = Memo::new(move |_| notes.with(|notes| notes.has_flags));
-    let many = Memo::new(move |_| notes.with(|notes| notes.count));
+    let many = move || notes.with(|notes| notes.count);
     move || {
         has_flags.get().then(|| {
             view! {
@@ -98,7 +98,7 @@ pub(super) fn FlagsLabel(panels: Signals) -> impl IntoView {
                     }
                 >
                     <b>"Notes"</b>
-                    <span class="quiet">{move || (many.get() > 0).then(|| number(many.get() as u64))}</span>
+                    <span class="quiet">{move || (many() > 0).then(|| number(many() as u64))}</span>
                 </button>
             }
         })
@@ -117,17 +117,13 @@ pub(super) fn NotesPanel(panels: Signals) -> impl IntoView {
 #[component]
 fn Open(panels: Signals) -> impl IntoView {
     let notes = panels.notes;
-    let many = Memo::new(move |_| notes.with(|notes| notes.count));
-    let listed = Memo::new(move |_| notes.with(|notes| notes.rows.len()));
-    let keeping = Memo::new(move |_| notes.with(|notes| notes.keeping));
-    let is_closed = Memo::new(move |_| notes.with(|notes| notes.is_closed));
-    let trouble = Memo::new(move |_| notes.with(|notes| notes.trouble.clone()));
+    // A memo only where something is made anew: each weighs some kB.
+    let many = move || notes.with(|notes| notes.count);
+    let is_closed = move || notes.with(|notes| notes.is_closed);
     let writes =
         Memo::new(move |_| notes.with(|notes| notes.form.as_ref().map(|form| form.number)));
-    let ids = Memo::new(move |_| {
-        let ids = |rows: &[NoteRow]| rows.iter().map(|row| row.id).collect::<Vec<u32>>();
-        notes.with(|notes| ids(&notes.rows))
-    });
+    let ids =
+        move || -> Vec<u32> { notes.with(|notes| notes.rows.iter().map(|row| row.id).collect()) };
     view! {
         <section class="detail notes" aria-label="Notes">
             <div
@@ -137,10 +133,10 @@ fn Open(panels: Signals) -> impl IntoView {
             ></div>
             <div class="detail-head">
                 <h2>"Notes"</h2>
-                <span class="what">{move || count(many.get() as u64, "note")}</span>
-                <span class="quiet keeping" data-part="notes-keeping">{move || keeping.get()}</span>
+                <span class="what">{move || count(many() as u64, "note")}</span>
+                <span class="quiet keeping" data-part="notes-keeping">{move || notes.with(|notes| notes.keeping)}</span>
                 <span class="space"></span>
-                {move || (!is_closed.get() && writes.get().is_none()).then(|| view! {
+                {move || (!is_closed() && writes.get().is_none()).then(|| view! {
                     <button
                         class="control"
                         data-part="write-note"
@@ -155,10 +151,10 @@ fn Open(panels: Signals) -> impl IntoView {
             <div class="detail-body" class:writes=move || writes.get().is_some() tabindex="0" role="region" aria-label="List of notes">
                 {move || writes.get().map(|_| view! { <Form panels/> })}
                 <div class="note-column">
-                    {move || trouble.get().map(|trouble| view! {
+                    {move || notes.with(|notes| notes.trouble.clone()).map(|trouble| view! {
                         <p class="prose note-trouble" role="alert" data-part="notes-trouble">{trouble}</p>
                     })}
-                    {move || (many.get() == 0 && writes.get().is_none() && !is_closed.get()).then(|| view! {
+                    {move || (many() == 0 && writes.get().is_none() && !is_closed()).then(|| view! {
                         <p class="prose none">
                             "No notes. "
                             <span class="by-keys">
@@ -169,14 +165,14 @@ fn Open(panels: Signals) -> impl IntoView {
                         </p>
                     })}
                     {move || {
-                        let earlier = many.get() - listed.get().min(many.get());
+                        let earlier = notes.with(|notes| notes.count.saturating_sub(notes.rows.len()));
                         (earlier > 0).then(|| view! {
                             <p class="prose none">{format!("{} before these.", count(earlier as u64, "note"))}</p>
                         })
                     }}
                     <ol class="note-list">
                         <For
-                            each=move || ids.get()
+                            each=ids
                             key=|id| *id
                             children=move |id| view! { <RowOf panels id/> }
                         />
@@ -199,10 +195,10 @@ fn RowOf(panels: Signals, id: u32) -> impl IntoView {
     let read = move |read: fn(&NoteRow) -> String| row.with(|row| row.as_ref().map(read));
     let some = move |of: fn(&NoteRow) -> String| read(of).filter(|text| !text.is_empty());
     let is_selected = move || row.with(|row| row.as_ref().is_some_and(|row| row.is_selected));
-    let is_closed = Memo::new(move |_| panels.notes.with(|notes| notes.is_closed));
+    let is_closed = move || panels.notes.with(|notes| notes.is_closed);
     let asks = RwSignal::new(false);
     let tools = move || {
-        if is_closed.get() {
+        if is_closed() {
             return ().into_any();
         }
         if asks.get() {
@@ -273,23 +269,24 @@ fn key(event: &KeyboardEvent) {
 /// The form of the note that is being written.
 #[component]
 fn Form(panels: Signals) -> impl IntoView {
-    let form = Memo::new(move |_| panels.notes.with(|notes| notes.form.clone()));
-    let begun = form.get_untracked();
+    let notes = panels.notes;
+    let begun = notes.with_untracked(|notes| notes.form.clone());
     let (text, is_change) = begun.map_or_else(Default::default, |form| (form.text, form.is_change));
-    let of = move |read: fn(&NoteForm) -> String| form.with(|form| form.as_ref().map(read));
+    let of = move |read: fn(&NoteForm) -> String| notes.with(|notes| notes.form.as_ref().map(read));
     let is_saving =
-        Memo::new(move |_| form.with(|form| form.as_ref().is_some_and(|form| form.is_saving)));
+        move || notes.with(|notes| notes.form.as_ref().is_some_and(|form| form.is_saving));
+    // The buttons stay while something is typed.
     let about = Memo::new(move |_| {
-        form.with(|form| {
-            let form = form.as_ref()?;
+        notes.with(|notes| {
+            let form = notes.form.as_ref()?;
             Some((form.choices.clone(), form.about))
         })
     });
-    let refusal = Memo::new(move |_| form.with(|form| form.as_ref()?.refusal.clone()));
-    let left = Memo::new(move |_| {
-        let bytes = form.with(|form| form.as_ref().map_or(0, |form| form.text.len()));
+    let refusal = move || notes.with(|notes| notes.form.as_ref()?.refusal.clone());
+    let left = move || {
+        let bytes = notes.with(|notes| notes.form.as_ref().map_or(0, |form| form.text.len()));
         MAX_NOTE_BYTES as i64 - bytes as i64
-    });
+    };
     let choices = move || {
         let (choices, chosen) = about.get()?;
         let last = choices.len() - 1;
@@ -327,19 +324,19 @@ fn Form(panels: Signals) -> impl IntoView {
                 placeholder="The first line is the heading"
                 spellcheck="true"
                 prop:value=text
-                readonly=move || is_saving.get()
+                readonly=move || is_saving()
                 on:input:target=|event| does(NoteDeed::Typed(event.target().value().into()))
             ></textarea>
             <div class="note-choices" role="group" aria-label="What it is about">
                 <span class="quiet">"About"</span>
                 {choices}
             </div>
-            {move || refusal.get().map(|refusal| view! {
+            {move || refusal().map(|refusal| view! {
                 <p class="note-refusal" role="alert" data-part="note-refusal">{refusal}</p>
             })}
             <div class="note-buttons">
-                <button type="submit" class="control first" disabled=move || is_saving.get()>
-                    {move || if is_saving.get() { "Saving…" } else { "Save" }}
+                <button type="submit" class="control first" disabled=move || is_saving()>
+                    {move || if is_saving() { "Saving…" } else { "Save" }}
                     <kbd aria-hidden="true">"Ctrl Enter"</kbd>
                 </button>
                 <button type="button" class="control" on:click=|_| does(NoteDeed::Cancel)>
@@ -347,7 +344,7 @@ fn Form(panels: Signals) -> impl IntoView {
                 </button>
                 <span class="space"></span>
                 {move || {
-                    let left = left.get();
+                    let left = left();
                     let is_over = left < 0;
                     (left < NEARLY_FULL_BYTES as i64).then(|| {
                         let words = if is_over {
