@@ -324,7 +324,7 @@ fn Form(panels: Signals) -> impl IntoView {
                 placeholder="The first line is the heading"
                 spellcheck="true"
                 prop:value=text
-                readonly=move || is_saving()
+                readonly=is_saving
                 on:input:target=|event| does(NoteDeed::Typed(event.target().value().into()))
             ></textarea>
             <div class="note-choices" role="group" aria-label="What it is about">
@@ -335,7 +335,7 @@ fn Form(panels: Signals) -> impl IntoView {
                 <p class="note-refusal" role="alert" data-part="note-refusal">{refusal}</p>
             })}
             <div class="note-buttons">
-                <button type="submit" class="control first" disabled=move || is_saving()>
+                <button type="submit" class="control first" disabled=is_saving>
                     {move || if is_saving() { "Saving…" } else { "Save" }}
                     <kbd aria-hidden="true">"Ctrl Enter"</kbd>
                 </button>
