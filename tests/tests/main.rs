@@ -28,6 +28,7 @@ mod living;
 mod looking;
 mod metrics;
 mod modelled;
+mod noting;
 mod opening;
 mod page;
 mod past;

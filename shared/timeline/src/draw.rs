@@ -8,6 +8,7 @@ mod asides;
 mod connection;
 mod evidence;
 mod findings;
+mod flags;
 mod labels;
 mod layers;
 mod marked;
@@ -25,6 +26,8 @@ mod watch;
 use watchscope_model::Time;
 
 pub(crate) use self::findings::severity_ink;
+pub(crate) use self::flags::{FLAG, spread};
+pub use self::flags::{FLAGS_ROW, FlagMark, Flagged, flag_at};
 use self::labels::Label;
 pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
@@ -77,6 +80,8 @@ pub struct Picture<'a> {
     pub lit: Option<RecordId>,
     /// What a person has marked.
     pub marked: Marked,
+    /// Notes of persons.
+    pub flagged: Flagged<'a>,
     /// Which ways of writes through a simulated cluster are drawn.
     pub ways: Ways,
     /// How all but strips and findings is drawn: [`RECORDS`], or `None` before it is loaded.
@@ -100,6 +105,7 @@ impl<'a> Picture<'a> {
             evidence: None,
             lit: None,
             marked: Marked::default(),
+            flagged: Flagged::default(),
             ways: Ways::All,
             records: Some(RECORDS),
         }
@@ -127,7 +133,8 @@ pub struct Records {
     evidence: fn(&mut Drawer<'_>),
     seam: fn(&mut Drawer<'_>, Time, Time),
     marked: fn(&mut Drawer<'_>),
-    range_on_ruler: fn(&mut Scene, &View, (Time, Time)),
+    /// What is marked, on the ruler and in the row of flags below it.
+    on_ruler: fn(&mut Scene, &Picture<'_>),
     /// The end of something that was open when a run ended.
     trail: fn(&mut Drawer<'_>, Px, Px, Token),
     /// All rows but that of the findings.
@@ -142,8 +149,20 @@ pub const RECORDS: &Records = &Records {
     travels: |drawer, rows| drawer.travels(rows),
     evidence: |drawer| drawer.evidence(),
     seam: |drawer, from, to| drawer.seam(from, to),
-    marked: |drawer| drawer.marked(),
-    range_on_ruler: ruler::mark_range,
+    marked: |drawer| {
+        drawer.flag_lines();
+        drawer.marked();
+    },
+    on_ruler: |scene, picture| {
+        let Marked { as_of, range } = picture.marked;
+        if let Some(range) = range {
+            ruler::mark_range(scene, picture.view, range);
+        }
+        let Picture {
+            view, flagged, now, ..
+        } = *picture;
+        flags::draw(scene, view, flagged, now, (as_of, range));
+    },
     trail: |drawer, x, y, ink| drawer.trail(x, y, ink),
     rows: |lanes, store, builder, view, now| lanes.all_rows(store, builder, view, now),
 };
@@ -234,12 +253,13 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
 }
 
 /// Draws the ruler of a picture: on its badge stands the moment that panels answer for, else now; a marked range is marked.
+/// The row of flags belongs to it.
 #[must_use]
 pub fn ruler_of(picture: &Picture<'_>) -> Scene {
     let Picture { view, marked, .. } = *picture;
     let mut scene = ruler(view, marked.as_of.unwrap_or(picture.now));
-    if let (Some(range), Some(records)) = (marked.range, picture.records) {
-        (records.range_on_ruler)(&mut scene, view, range);
+    if let Some(records) = picture.records {
+        (records.on_ruler)(&mut scene, picture);
     }
     scene
 }

@@ -9,7 +9,7 @@ mod page;
 use watchscope_model::vocabulary::{LossPlace, Severity};
 use watchscope_model::{Seq, Time};
 
-use crate::draw::{Picture, RULER_HEIGHT, lanes, ruler_of, severity_ink};
+use crate::draw::{Flagged, Picture, RULER_HEIGHT, lanes, ruler_of, severity_ink};
 use crate::format::{clock, count, date, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::lanes::{Row, RowKind};
@@ -80,6 +80,11 @@ pub fn title(namespaces: &str, cluster: &str) -> String {
 /// Draws the picture to save: `picture` is the view on screen.
 #[must_use]
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
+    // Its notes have a row of their own, and their texts below.
+    let picture = &Picture {
+        flagged: Flagged::default(),
+        ..*picture
+    };
     let (mut page, lanes) = Page::of(picture, EDGE, TREE_WIDTH);
     let top = HEAD_HEIGHT;
     let flags = Flags::new(caption.notes, page.scene.width);

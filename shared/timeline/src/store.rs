@@ -18,6 +18,8 @@ mod layers;
 mod marks;
 mod merge;
 mod names;
+mod noted;
+mod notes;
 mod over_seam;
 mod parts;
 mod spans;
@@ -28,7 +30,7 @@ use watchscope_model::codec::{DecodeError, split_frame};
 use watchscope_model::fold::Moment;
 use watchscope_model::wire::CatalogueEntry;
 use watchscope_model::{
-    Entry, EpochId, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,
+    Entry, EpochId, KeptNote, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,
 };
 
 pub use self::as_of::{AsOf, Known, Unknown};
@@ -41,6 +43,7 @@ pub(crate) use self::layers::{
 pub(crate) use self::marks::MarkKind;
 use self::marks::make_space;
 pub(crate) use self::names::Names;
+use self::notes::KnownNotes;
 pub(crate) use self::parts::{
     AsideMark, AsideStep, AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan,
     ListMark, Occurrence, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,
@@ -146,6 +149,8 @@ pub struct Store {
     epochs: Vec<Epoch>,
     names: Names,
     layer_names: LayerNames,
+    /// Notes of persons.
+    notes: KnownNotes,
     budget_bytes: usize,
     /// The live log is cut after so many encoded bytes.
     chapter_bytes: usize,
@@ -170,6 +175,7 @@ impl Store {
             epochs: Vec::new(),
             names: Names::default(),
             layer_names: LayerNames::default(),
+            notes: KnownNotes::default(),
             budget_bytes,
             chapter_bytes: (budget_bytes / WEIGH_SHARE).min(CHAPTER_BYTES),
             unweighed_bytes: 0,
@@ -275,6 +281,7 @@ impl Store {
             match entry {
                 Entry::Record(record) => {
                     epoch.trace.absorb(record, &mut live.state, &mut self.names);
+                    self.notes.record(&epoch.log, &epoch.id, record);
                 }
                 Entry::Inside(record) => live.state.pass(record.seq, record.at),
             }
@@ -348,6 +355,8 @@ impl Store {
         let (mut from, mut to, mut unknown) = (None, state.at, 0);
         // Folded as it is decoded: all of a chapter at once takes 20 MB.
         let (mut runs, mut run) = (Vec::new(), None);
+        // Taken in once all of it is read: what cannot be read changes nothing.
+        let mut notes = Vec::new();
         let mut seq = state.seq;
         for frame in frames {
             for entry in reader.frame_entries(frame)? {
@@ -389,7 +398,10 @@ impl Store {
                 });
                 layer_trace.absorb(&entry, &mut layers, &mut self.layer_names);
                 match entry {
-                    Entry::Record(record) => trace.absorb(&record, &mut state, &mut self.names),
+                    Entry::Record(record) => {
+                        notes.extend(KeptNote::of(&epoch.log, &epoch.id, &record));
+                        trace.absorb(&record, &mut state, &mut self.names);
+                    }
                     Entry::Inside(record) => state.pass(record.seq, record.at),
                 }
             }
@@ -398,6 +410,7 @@ impl Store {
             return Ok(0);
         }
         self.version += 1;
+        self.notes.extend(notes);
         epoch.unknown += unknown;
         runs.extend(run);
         for (mut trace, layer_trace) in runs {
@@ -766,7 +779,7 @@ impl Store {
         Some(RecordId { epoch, seq })
     }
 
-    /// The last line of a narrator or person, with its record.
+    /// The last line of a narrator, with its record.
     #[must_use]
     pub fn last_note(&self) -> Option<(RecordId, Time, &str)> {
         let epoch = self.epochs.last()?;
@@ -893,6 +906,7 @@ impl Store {
         if !epoch.is_kept(oldest.last) {
             epoch.dropped = epoch.dropped.max(Some((oldest.last, oldest.to)));
         }
+        self.let_notes_go();
         true
     }
 }

@@ -112,8 +112,13 @@ impl Model {
                 self.link.contexts = Some((names, reason));
             }
             Delivery::History(history) => self.link.history = Some(history),
-            Delivery::CommandDone { command, error } => {
+            Delivery::CommandDone {
+                command,
+                error,
+                refused,
+            } => {
                 self.link.done = Some(command);
+                self.link.refused = refused;
                 if let Some(error) = error {
                     self.say(error.clone());
                     self.trouble = Some(error);

@@ -87,6 +87,8 @@ pub enum PanelEffect {
     RefuseRange(&'static str),
     /// Paint the overview as the model has it.
     PaintOverview,
+    /// Fetch the notes that the server has of all runs, and tell with [`Person::NotesCame`](super::person::Person::NotesCame).
+    FetchNotes,
     /// Have the address bar name the place where the person is.
     Address {
         /// The fragment, without `#`.
@@ -105,6 +107,12 @@ pub enum Focus {
     Findings,
     /// The table of watches.
     Watches,
+    /// The notes.
+    Notes,
+    /// The note that is selected.
+    SelectedNote,
+    /// The field of the note that is being written.
+    NoteField,
     /// The tab that is shown.
     Tab,
 }

@@ -2,7 +2,7 @@
 
 use watchscope_model::Time;
 use watchscope_timeline::LaneId;
-use watchscope_timeline::draw::{self, Picture, Ways};
+use watchscope_timeline::draw::{self, FLAGS_ROW, Flagged, Picture, Ways};
 use watchscope_timeline::lanes::Density;
 use watchscope_timeline::scene::Px;
 
@@ -22,9 +22,20 @@ impl Model {
         (self.screen.size.height_px - self.lanes_top_px()).max(0.0)
     }
 
-    /// Where the lanes begin, in px from the top of the picture: under the ruler, and the row of the marked range.
+    /// Where the lanes begin, in px from the top of the picture: under the ruler, the row of the marked range, and the row of
+    /// flags.
     #[must_use]
     pub fn lanes_top_px(&self) -> f64 {
+        let top_px = self.flags_top_px();
+        match self.panels.notes.marks.is_empty() {
+            true => top_px,
+            false => top_px + FLAGS_ROW.to_f64(),
+        }
+    }
+
+    /// Where the row of flags begins, in px from the top of the picture.
+    #[must_use]
+    pub fn flags_top_px(&self) -> f64 {
         match self.marked.range {
             Some(_) => RULER_PX + RANGE_PX,
             None => RULER_PX,
@@ -100,6 +111,10 @@ impl Model {
             evidence: self.pick.evidence.as_ref(),
             lit: self.pick.lit,
             marked: self.marked,
+            flagged: Flagged {
+                marks: &self.panels.notes.marks,
+                top: Px::from_f64(self.flags_top_px()),
+            },
             ways: if self.panels.is_lesson {
                 Ways::All
             } else {

@@ -15,6 +15,7 @@ pub mod layout;
 pub mod link;
 pub mod model;
 pub mod msg;
+pub mod notes;
 pub mod panel_state;
 pub mod person;
 pub mod place;

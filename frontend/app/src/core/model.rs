@@ -1,6 +1,7 @@
 //! Everything that changes, as plain data.
 
 use watchscope_model::Time;
+use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::{Catalogue, Heartbeat, History, Welcome};
 use watchscope_timeline::draw::{Marked, Records};
 use watchscope_timeline::evidence::Evidence;
@@ -94,6 +95,8 @@ pub struct Link {
     pub heartbeat: Option<Heartbeat>,
     /// The command that was answered last; all that came of it is here.
     pub done: Option<u64>,
+    /// Why it was not carried out, if it was a note.
+    pub refused: Option<NoteRefusal>,
     /// How the server greeted.
     pub welcome: Option<Welcome>,
     /// Contexts to choose from, and why none is chosen.
@@ -237,6 +240,7 @@ impl Model {
                 is_led: false,
                 heartbeat: None,
                 done: None,
+                refused: None,
                 welcome: None,
                 contexts: None,
                 history: None,

@@ -9,6 +9,7 @@ use watchscope_timeline::store::{AsOf, Unknown};
 use watchscope_timeline::words::{Footing, Spot};
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, View};
 
+use super::notes::NotesState;
 use super::place::Place;
 use crate::input::gesture::{Gesture, Gestures, Pointer};
 
@@ -65,6 +66,8 @@ pub struct PanelState {
     pub watches_open: bool,
     /// How the table is sorted.
     pub order: Order,
+    /// Notes of persons.
+    pub notes: NotesState,
     /// The strip of all that is kept.
     pub overview: OverviewState,
     /// The place in the address bar.

@@ -4,6 +4,7 @@ use watchscope_model::{Time, WatchName};
 use watchscope_timeline::words::Spot;
 use watchscope_timeline::{LaneId, RecordId};
 
+use super::notes::NoteDeed;
 use super::panel_state::Tab;
 use super::screen::ThemeChoice;
 use crate::input::gesture::Pointer;
@@ -178,6 +179,11 @@ pub enum Person {
     /// What this browser has muted of the log, as it was kept.
     Muted(Option<Box<str>>),
 
+    /// Does something with notes.
+    Note(NoteDeed),
+    /// The notes came that the server has, as block `N` holds them.
+    NotesCame(Box<[u8]>),
+
     /// Uses a context of the kubeconfig.
     UseContext(Box<str>),
     /// Uses a theme from now on.
@@ -215,4 +221,6 @@ pub enum FocusedPanel {
     Findings,
     /// The table of watches.
     Watches,
+    /// The notes.
+    Notes,
 }

@@ -10,6 +10,7 @@ use watchscope_timeline::health::HealthRow;
 use watchscope_timeline::sides::Sides;
 use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem, RangeWords};
 
+use super::notes::NotesShown;
 use super::panel_state::{SavingRange, Tab};
 use super::summary::Summary;
 use crate::body::diff::Difference;
@@ -50,7 +51,7 @@ pub struct Shown {
     pub pill: Option<u64>,
     /// The focused lane in words.
     pub lane_text: String,
-    /// The last line of a narrator or a person: when, and what.
+    /// The last line of a narrator: when, and what.
     pub note: Option<(String, String)>,
     /// How many findings stand.
     pub standing: Tally,
@@ -58,6 +59,8 @@ pub struct Shown {
     pub board: Board,
     /// The table of watches in its order, while it is shown.
     pub watches: Vec<HealthRow>,
+    /// Notes of persons.
+    pub notes: NotesShown,
     /// The cluster's history began anew.
     pub restored: Option<Restored>,
 }

@@ -57,6 +57,12 @@ pub enum Action {
     Findings,
     /// Show or hide the table of watches.
     Watches,
+    /// Write a note about the moment that panels answer for.
+    WriteNote,
+    /// Write a note about the marked range.
+    WriteNoteOnRange,
+    /// Show or hide the notes.
+    Notes,
     /// Show or hide the keys.
     Help,
 }
@@ -104,6 +110,9 @@ pub fn action(key: Key<'_>) -> Option<Action> {
         "KeyC" => Some(Action::Charts),
         "KeyI" => Some(Action::Findings),
         "KeyT" => Some(Action::Watches),
+        "KeyM" if key.shift => Some(Action::WriteNoteOnRange),
+        "KeyM" => Some(Action::WriteNote),
+        "KeyN" => Some(Action::Notes),
         "ArrowLeft" if key.shift => Some(Action::Collapse),
         "ArrowRight" if key.shift => Some(Action::Expand),
         "ArrowLeft" => Some(Action::PanEarlier),
@@ -129,6 +138,9 @@ pub fn is_global(action: Action) -> bool {
         Action::Search
             | Action::Findings
             | Action::Watches
+            | Action::Notes
+            | Action::WriteNote
+            | Action::WriteNoteOnRange
             | Action::Help
             | Action::Clear
             | Action::TogglePause
@@ -159,6 +171,11 @@ pub const HELP: &[(&str, &str)] = &[
     ("C", "charts of the same"),
     ("I", "findings"),
     ("T", "table of watches"),
+    ("N", "notes"),
+    (
+        "M",
+        "write a note about this moment; Shift: about the range",
+    ),
     (
         "Esc",
         "close what has the focus, clear range, then selection",

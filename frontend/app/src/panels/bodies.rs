@@ -1,5 +1,6 @@
 //! Bodies of objects, fetched and compared as they are asked for.
 
+use js_sys::Uint8Array;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
@@ -70,6 +71,14 @@ pub(super) async fn file(url: &str) -> Option<String> {
     let asked = web_sys::window()?.fetch_with_str(url);
     let response = response(JsFuture::from(asked)).await;
     text(&response.filter(Response::ok)?).await
+}
+
+/// An answer of the server, as bytes.
+pub(super) async fn bytes(url: &str) -> Option<Vec<u8>> {
+    let asked = web_sys::window()?.fetch_with_str(url);
+    let response = response(JsFuture::from(asked)).await.filter(Response::ok)?;
+    let buffer = JsFuture::from(response.array_buffer().ok()?).await.ok()?;
+    Some(Uint8Array::new(&buffer).to_vec())
 }
 
 async fn response(asked: JsFuture) -> Option<Response> {

@@ -29,7 +29,7 @@ pub(super) fn DetailPanel(panels: Signals) -> impl IntoView {
         panels
             .detail
             .get()
-            .filter(|_| !panels.watches_open.get())
+            .filter(|_| !panels.watches_open.get() && !panels.notes_open.get())
             .map(|detail| view! { <Panel detail panels/> })
     }
 }

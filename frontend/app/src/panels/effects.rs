@@ -5,7 +5,7 @@ use web_sys::Storage;
 
 use super::focus::{focus_filter, focus_soon, take_focus_back};
 use super::mount::mount;
-use super::{address, bodies, export, lesson, overview, save_range, texts};
+use super::{address, bodies, export, lesson, notes, overview, save_range, texts};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::person::Person;
 use crate::runtime::bridge;
@@ -44,6 +44,7 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         }
         PanelEffect::FetchBodies { selection, pane } => bodies::fetch_for(selection, pane),
         PanelEffect::FetchTexts => texts::ask(),
+        PanelEffect::FetchNotes => notes::fetch(),
         PanelEffect::Address { fragment, is_new } => bridge::place(&fragment, is_new),
         PanelEffect::SaveRange { from, to } => save_range::save(&read(), from, to),
         PanelEffect::OpenExport => export::open(&read(), bridge::export),

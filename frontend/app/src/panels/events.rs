@@ -182,7 +182,7 @@ pub(super) fn key(event: &KeyboardEvent) {
     // A button takes Space and Enter for itself, a field everything.
     let allowed = on_picture
         || (tag == "BUTTON" && keys::is_global(action) && key != " ")
-        || (tag != "INPUT" && tag != "BUTTON" && keys::is_global(action));
+        || (!matches!(tag.as_str(), "INPUT" | "TEXTAREA" | "BUTTON") && keys::is_global(action));
     if allowed {
         event.prevent_default();
         act(Person::Key(action, focused_panel()));

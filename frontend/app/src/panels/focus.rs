@@ -45,6 +45,9 @@ pub(super) fn focus_soon(focus: Focus) {
         Focus::Picture => "canvas.chart",
         Focus::Findings => ".findings",
         Focus::Watches => ".watches .detail-body",
+        Focus::Notes => ".notes .detail-body",
+        Focus::SelectedNote => ".note-row.selected .note-heading",
+        Focus::NoteField => ".note-form textarea",
         Focus::Tab => ".tab[aria-selected=true]",
     };
     request_animation_frame(move || {
@@ -78,6 +81,8 @@ pub(super) fn focused_panel() -> Option<FocusedPanel> {
         Some(FocusedPanel::Findings)
     } else if has_focus(".watches") {
         Some(FocusedPanel::Watches)
+    } else if has_focus(".notes") {
+        Some(FocusedPanel::Notes)
     } else {
         None
     }

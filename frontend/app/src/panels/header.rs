@@ -9,6 +9,7 @@ use watchscope_timeline::words::severity_token;
 use super::events::{paste_link, reload, try_now};
 use super::findings::RestoredBanner;
 use super::focus::{focus_picture, set_filter_field};
+use super::notes::NotesButton;
 use super::signals::Signals;
 use crate::core::person::Person;
 use crate::core::screen::ThemeChoice;
@@ -176,6 +177,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 >
                     "Watches"
                 </button>
+                <NotesButton panels/>
                 <a class="control" href="#lessons">"Lessons"</a>
                 <button class="control" data-part="open" title="Open a recording: a .wscope file">"Open"</button>
                 <button

@@ -1,7 +1,7 @@
 //! Panels and controls by Leptos: they mirror the model, and tell it what the person does. They come with the second part.
 //!
 //! ```text
-//!   Model ─► signals ─► header, overlay, findings, watches, detail, status
+//!   Model ─► signals ─► header, overlay, findings, watches, notes, detail, status
 //!                             └─► events, listen ─► Person ─► core
 //!   PanelEffect ─► effects ─► mount, focus, storage, bodies, texts
 //! ```
@@ -27,6 +27,7 @@ mod header;
 mod lesson;
 mod listen;
 mod mount;
+mod notes;
 mod overlay;
 mod overview;
 mod replay;

@@ -4,7 +4,8 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 
 use super::{
-    debug, detail, findings, header, listen, overlay, overview, replay, signals, status, watches,
+    debug, detail, findings, header, listen, notes, overlay, overview, replay, signals, status,
+    watches,
 };
 use crate::runtime::bridge;
 use crate::runtime::page::read;
@@ -23,6 +24,7 @@ pub(super) fn mount() {
     put("over", move || {
         view! {
             <overlay::Overlay panels/>
+            <notes::FlagsLabel panels/>
             <findings::FindingsPanel panels/>
         }
         .into_any()
@@ -32,6 +34,7 @@ pub(super) fn mount() {
             <replay::ReplayBar panels/>
             <status::Narration panels/>
             <watches::WatchesPanel panels/>
+            <notes::NotesPanel panels/>
             <detail::DetailPanel panels/>
             <status::StatusBar panels/>
             <status::Help panels/>

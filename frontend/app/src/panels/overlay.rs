@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::copy::copy_link;
+use super::notes::NoteOnRange;
 use super::signals::Signals;
 use crate::core::panel_state::SavingRange;
 use crate::core::person::Person;
@@ -92,6 +93,7 @@ fn RangeRow(range: RangeShown, x_px: RwSignal<i32>) -> impl IntoView {
                         "Charts"
                     </button>
                 })}
+                <NoteOnRange/>
                 <CopyLink/>
                 <button class="close" aria-label="Clear the range" on:click=|_| act(Person::ClearRange)>"×"</button>
             </span>

@@ -9,6 +9,7 @@ use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::words::{Presence, Problem};
 
 use crate::core::model::Model;
+use crate::core::notes::NotesShown;
 use crate::core::screen::ThemeChoice;
 use crate::core::shown::{
     AsOfWords, Beside, Bodies, Checking, Detail, Emptiness, RangeShown, ReplayShown, StatusBar,
@@ -56,7 +57,7 @@ pub(super) struct Signals {
     pub(super) said: RwSignal<String>,
     /// The focused lane in words.
     pub(super) lane_text: RwSignal<String>,
-    /// The last line of a narrator or a person: when, and what.
+    /// The last line of a narrator: when, and what.
     pub(super) note: RwSignal<Option<(String, String)>>,
     pub(super) filter: RwSignal<String>,
     pub(super) theme: RwSignal<ThemeChoice>,
@@ -72,6 +73,9 @@ pub(super) struct Signals {
     pub(super) watches: RwSignal<Vec<HealthRow>>,
     pub(super) watches_open: RwSignal<bool>,
     pub(super) order: RwSignal<Order>,
+    /// Notes of persons; the rows while they are shown.
+    pub(super) notes: RwSignal<NotesShown>,
+    pub(super) notes_open: RwSignal<bool>,
     /// The cluster's history began anew.
     pub(super) restored: RwSignal<Option<Restored>>,
 }
@@ -130,6 +134,8 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.watches, &shown.watches);
     mirror(signals.watches_open, &panels.watches_open);
     mirror(signals.order, &panels.order);
+    mirror(signals.notes, &shown.notes);
+    mirror(signals.notes_open, &panels.notes.is_open);
     mirror(signals.restored, &shown.restored);
 }
 
@@ -201,6 +207,8 @@ impl Signals {
             watches: RwSignal::new(Vec::new()),
             watches_open: RwSignal::new(false),
             order: RwSignal::new(Order::default()),
+            notes: RwSignal::new(NotesShown::default()),
+            notes_open: RwSignal::new(false),
             restored: RwSignal::new(None),
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn StatusBar(panels: Signals) -> impl IntoView {
     }
 }
 
-/// The last line of a story's narrator, or of a person.
+/// The last line of a story's narrator.
 #[component]
 pub(super) fn Narration(panels: Signals) -> impl IntoView {
     move || {

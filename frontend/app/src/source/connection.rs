@@ -10,8 +10,8 @@
 
 use watchscope_model::id::{EpochId, LogId, Seq};
 use watchscope_model::wire::{
-    Acknowledge, Backfill, Bye, ClientMessage, Command, Hello, PROTOCOL_VERSION, Pause,
-    encode_client,
+    Acknowledge, Backfill, Bye, ClientMessage, Command, Hello, PROTOCOL_VERSION, Pause, WriteNote,
+    encode_client, encode_note,
 };
 
 use super::acknowledge::Acknowledger;
@@ -274,6 +274,17 @@ impl Connection {
             argument,
         };
         Some((self.commands, send(message.into())))
+    }
+
+    /// Asks the server to write a note into the log; returns the command's number. `None` while not connected.
+    pub fn note(&mut self, note: WriteNote) -> Option<(u64, Effect)> {
+        if self.state != State::Live {
+            return None;
+        }
+        self.commands += 1;
+        let command = self.commands;
+        let note = WriteNote { command, ..note };
+        Some((command, Effect::Send(encode_note(&note))))
     }
 
     fn not_connected(&self, next_try_ms: Option<u64>) -> Status {

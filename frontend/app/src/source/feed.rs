@@ -2,6 +2,7 @@
 
 use watchscope_model::codec::{DecodeError, MAX_FRAME_BYTES};
 use watchscope_model::id::{EpochId, Seq, Text};
+use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::{
     Bye, Catalogue, Heartbeat, History, Joiner, NotRead, Piece, ServerMessage, Welcome,
     decode_server,
@@ -49,6 +50,8 @@ pub enum Delivery {
         command: u64,
         /// What went wrong.
         error: Option<String>,
+        /// Why a note was not taken.
+        refused: Option<NoteRefusal>,
     },
     /// How the history on disk fares.
     History(History),
@@ -120,6 +123,7 @@ fn delivery(message: ServerMessage, data: &[u8]) -> Option<Delivery> {
         ServerMessage::CommandDone(done) => Delivery::CommandDone {
             command: done.command,
             error: done.error,
+            refused: done.refused,
         },
         ServerMessage::History(history) => Delivery::History(history),
         ServerMessage::Bye(bye) => Delivery::Bye(bye),

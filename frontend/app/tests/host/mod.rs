@@ -16,8 +16,8 @@ use watchscope_app::source::connection::{self, Input, SessionStatus};
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{
-    Chapter, ClientMessage, PROTOCOL_VERSION, Segment, Snapshot, Welcome, decode_client,
-    encode_server,
+    Chapter, ClientMessage, FromViewer, PROTOCOL_VERSION, Segment, Snapshot, Welcome, WriteNote,
+    decode_viewer, encode_server,
 };
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::Store;
@@ -65,6 +65,8 @@ pub(crate) struct Host {
     pub(crate) now: Cell<Now>,
     /// What the browser was asked for, in order.
     pub(crate) done: RefCell<Vec<String>>,
+    /// The notes that were sent.
+    pub(crate) notes: RefCell<Vec<WriteNote>>,
 }
 
 impl Host {
@@ -81,6 +83,7 @@ impl Host {
             queue: Queue::default(),
             now: Cell::new(now),
             done: RefCell::default(),
+            notes: RefCell::default(),
         };
         host.send(Msg::Start {
             theme: ThemeChoice::System,
@@ -185,11 +188,19 @@ impl Host {
                 "open socket".into()
             }
             Effect::Link(connection::Effect::Send(bytes)) => {
-                match decode_client(&bytes).unwrap().unwrap() {
-                    ClientMessage::Hello(_) => "say hello".into(),
-                    ClientMessage::Acknowledge(_) => "acknowledge".into(),
-                    ClientMessage::Backfill(wanted) => format!("ask before {}", wanted.before.0),
-                    other => format!("{other:?}"),
+                match decode_viewer(&bytes).unwrap().unwrap() {
+                    FromViewer::Note(note) => {
+                        self.notes.borrow_mut().push(note);
+                        "write a note".into()
+                    }
+                    FromViewer::Message(message) => match message {
+                        ClientMessage::Hello(_) => "say hello".into(),
+                        ClientMessage::Acknowledge(_) => "acknowledge".into(),
+                        ClientMessage::Backfill(wanted) => {
+                            format!("ask before {}", wanted.before.0)
+                        }
+                        other => format!("{other:?}"),
+                    },
                 }
             }
             Effect::Link(connection::Effect::CloseSocket) => "close socket".into(),

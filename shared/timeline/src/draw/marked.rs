@@ -1,4 +1,4 @@
-//! Draws what a person has marked: the moment that panels answer for, and a range.
+//! Draws what persons have marked: the moment that panels answer for, a range, and the times of notes.
 
 use super::ruler::RANGE_GROUND;
 use super::{Drawer, HAIR, Layer, Marked};
@@ -24,6 +24,30 @@ impl Drawer<'_> {
         if let Some(at) = as_of {
             let x = self.x(at).floor();
             self.fill(Layer::Pen, (x, x + HAIR), height, Token::Text1);
+        }
+    }
+
+    /// A dotted line at each note's time, from its flag down over all lanes; of the selected note at both ends.
+    pub(super) fn flag_lines(&mut self) {
+        let height = self.picture.height;
+        for mark in self.picture.flagged.marks {
+            let ends = [Some(mark.from), Some(mark.to).filter(|_| mark.is_selected)];
+            for at in ends.into_iter().flatten() {
+                let x = self.x(at).floor();
+                if at > self.picture.now || !self.is_seen((x, x + HAIR)) {
+                    continue;
+                }
+                let line = [
+                    Step::Move(x + HAIR.half(), Px::ZERO),
+                    Step::Line(x + HAIR.half(), height),
+                ];
+                let (ink, gap) = if mark.is_selected {
+                    (Token::Text1, 2)
+                } else {
+                    (Token::Text2, 3)
+                };
+                self.stroke(Layer::Thread, &line, Stroke::dashed(ink, HAIR, 1, gap));
+            }
         }
     }
 }

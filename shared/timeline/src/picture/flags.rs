@@ -3,6 +3,7 @@
 use watchscope_model::Time;
 
 use super::page::{Cut, EDGE, Look, Page, shortened, spared};
+use crate::draw::{FLAG, spread};
 use crate::format::{clock, text_width};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
@@ -14,9 +15,6 @@ pub const FLAGS_MOST: usize = 40;
 const LINES_MOST: usize = 8;
 /// Height of the row of flags.
 const ROW: Px = Px::whole(22);
-/// Side of a flag, and the least distance of two flags' middles.
-const FLAG: Px = Px::whole(14);
-const APART: Px = Px::whole(16);
 /// The least width of a column of texts.
 const COLUMN: i32 = 300;
 const LINE: i32 = 14;
@@ -124,12 +122,12 @@ impl Page {
             let x = view.x(at.max(view.left()).min(view.right()));
             (lanes_x + x).max(lanes_x).min(right)
         };
-        // Flags give way to those before them; their dotted lines stay where the time is.
-        let mut free = lanes_x;
-        for (place, flag) in flags.flags.iter().enumerate() {
+        // Flags give way to each other; their dotted lines stay where the time is.
+        let wanted = flags.flags.iter().map(|flag| (x_of(flag.from), FLAG));
+        let wanted: Vec<(Px, Px)> = wanted.collect();
+        let middles = spread(&wanted, (lanes_x - FLAG.half(), right));
+        for (place, (flag, middle)) in flags.flags.iter().zip(middles).enumerate() {
             let (from_x, to_x) = (x_of(flag.from), x_of(flag.to));
-            let middle = from_x.max(free).min(right - FLAG.half());
-            free = middle + APART;
             if to_x > from_x {
                 let foot = Area {
                     x: from_x,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use watchscope_model::event::{Change, Event, Finding, ListComplete, Record, Verdict};
 use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep, Watch};
 use watchscope_model::row::Attributed;
-use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Standing};
+use watchscope_model::vocabulary::{Author, Cause, ChangeType, Origin, Standing};
 use watchscope_model::{RequestId, ResourceVersion, Row, Seq, StreamId, Text, Time};
 
 use super::marks::{MarkKind, Marks, NO_VERSION, push};
@@ -73,7 +73,7 @@ pub(crate) struct Trace {
     pub(crate) pauses: Vec<(Moment, i64)>,
     /// What watchscope asked beside its watches, and how it was answered.
     pub(crate) asides: Vec<AsideMark>,
-    /// Lines of narrators and people.
+    /// Lines of narrators.
     pub(crate) notes: Vec<(Moment, String)>,
     /// The uid of the cluster, if it is known.
     pub(crate) cluster_uid: Option<Text>,
@@ -282,7 +282,10 @@ impl Trace {
                 }
             }
             Event::Note(note) => {
-                self.notes.push((now, note.text.clone()));
+                // Those of persons stand by themselves, and are changed and withdrawn.
+                if note.author != Author::Person {
+                    self.notes.push((now, note.text.clone()));
+                }
                 if note.over == Some(true) {
                     self.story_over = Some(now);
                 }

@@ -8,6 +8,7 @@ mod common;
 mod evidence;
 mod frames;
 mod layers;
+mod notes;
 mod overview;
 mod past;
 mod quiet;

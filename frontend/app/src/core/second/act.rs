@@ -107,6 +107,9 @@ impl Model {
             }
             Action::Findings => self.toggle_findings(),
             Action::Watches => self.toggle_watches(),
+            Action::Notes => self.toggle_notes(),
+            Action::WriteNote => self.write_note(false),
+            Action::WriteNoteOnRange => self.write_note(true),
             Action::Help => self.panels.help = !self.panels.help,
         }
     }

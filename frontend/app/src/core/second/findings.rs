@@ -21,6 +21,7 @@ impl Model {
             self.want(Effect::Panel(PanelEffect::FetchTexts));
             if self.has_room_for_one() {
                 self.panels.watches_open = false;
+                self.panels.notes.is_open = false;
                 self.clear_selection();
             }
             self.publish_findings(self.now());
@@ -36,6 +37,7 @@ impl Model {
         let is_open = !self.panels.watches_open;
         self.panels.watches_open = is_open;
         if is_open {
+            self.panels.notes.is_open = false;
             if self.has_room_for_one() {
                 self.panels.findings_open = false;
             }
@@ -67,6 +69,7 @@ impl Model {
         match panel {
             FocusedPanel::Findings => self.toggle_findings(),
             FocusedPanel::Watches => self.toggle_watches(),
+            FocusedPanel::Notes => self.toggle_notes(),
         }
     }
 
@@ -79,11 +82,11 @@ impl Model {
     }
 
     /// Whether the window has no room for findings beside anything else.
-    fn has_room_for_one(&self) -> bool {
+    pub(super) fn has_room_for_one(&self) -> bool {
         self.screen.window.width_px <= COVERED_PX
     }
 
-    fn focus_soon(&mut self, focus: Focus) {
+    pub(super) fn focus_soon(&mut self, focus: Focus) {
         self.want(Effect::Panel(PanelEffect::FocusSoon(focus)));
     }
 

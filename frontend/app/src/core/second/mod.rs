@@ -9,6 +9,7 @@
 //!                     ├─ address     the place in the address bar, and links to places
 //!                     ├─ as_of       the moment that panels answer for
 //!                     ├─ range       a range of time that is marked
+//!                     ├─ notes       notes of persons: written, changed, withdrawn, gone to
 //!                     ├─ save_range  the marked range as a file
 //!                     ├─ export      what the dialogs of exports and charts are given
 //!                     ├─ replay      a recording that is played
@@ -25,6 +26,7 @@ mod comparison;
 mod export;
 mod findings;
 mod lesson;
+mod notes;
 mod overview;
 mod person;
 mod range;

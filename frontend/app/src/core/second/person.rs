@@ -91,6 +91,9 @@ impl Model {
             Person::MarkRead(raising) => self.change_muted(|muted| muted.read(&raising)),
             Person::Muted(text) => self.muted_before(text.as_deref()),
 
+            Person::Note(deed) => self.do_with_note(deed),
+            Person::NotesCame(bytes) => self.take_notes(&bytes),
+
             Person::UseContext(name) => {
                 let command = self
                     .link

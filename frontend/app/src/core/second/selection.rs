@@ -24,6 +24,10 @@ impl Model {
             self.set_view(self.view.pause());
             return;
         }
+        if self.is_among_flags(y_px) {
+            self.click_flag(x_px);
+            return;
+        }
         let Some(hit) = self.hit(x_px, y_px).cloned() else {
             self.clear_selection();
             return;
@@ -329,6 +333,7 @@ impl Model {
         self.panels.selections += 1;
         self.panels.awaited = None;
         self.panels.watches_open = false;
+        self.panels.notes.is_open = false;
         let told = self.tell(&selection);
         self.say(told.spoken());
         let object = self.object_pane(&told);
@@ -413,7 +418,10 @@ impl Model {
             _ => None,
         });
         self.light(record);
-        self.shown.tooltip = at.and_then(|(x_px, y_px)| self.tooltip(x_px, y_px));
+        self.shown.tooltip = at.and_then(|(x_px, y_px)| {
+            let of_flag = self.flag_tooltip(x_px, y_px);
+            of_flag.or_else(|| self.tooltip(x_px, y_px))
+        });
     }
 
     fn tooltip(&self, x_px: f64, y_px: f64) -> Option<Tooltip> {

@@ -28,6 +28,7 @@ impl Model {
         self.follow_evidence();
         self.follow_awaited();
         self.publish_as_of(now);
+        self.publish_notes(now);
         self.fit_story();
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);

@@ -1,0 +1,759 @@
+//! Notes of persons: written at a moment or over the marked range, changed, withdrawn, selected and gone to.
+//!
+//! ```text
+//!   M, Shift+M ─► Draft ─► WriteNote ─► server ─► record ─► store ─► flags and rows, of all viewers alike
+//!                   ▲                      └────► refused ─► words in the form
+//!                   └── Edit
+//! ```
+
+use std::sync::Arc;
+
+use watchscope_model::event::Event;
+use watchscope_model::notes::{MAX_NOTE_BYTES, StandingNote, decode_notes};
+use watchscope_model::vocabulary::NoteRefusal;
+use watchscope_model::wire::{RawText, WriteNote};
+use watchscope_model::{NoteKey, Object, Time};
+use watchscope_timeline::draw::{FLAGS_ROW, FlagMark, flag_at};
+use watchscope_timeline::scene::Px;
+use watchscope_timeline::{LaneId, format};
+
+use crate::core::effect::{Effect, Focus, PanelEffect};
+use crate::core::model::Model;
+use crate::core::notes::{About, Draft, NoteDeed, NoteForm, NoteRow, NotesShown, Sent};
+use crate::core::shown::Tooltip;
+use crate::source::connection::Status;
+
+/// The most notes that the panel lists: those about the latest times.
+const LISTED_MOST: usize = 500;
+/// An answer of the server is waited for this long, in milliseconds.
+const PATIENCE_MS: u64 = 15_000;
+/// A note that was written over a minute after the time that it is about says when, in microseconds.
+const LATER_US: i64 = 60_000_000;
+/// What is about no watch is about all of the log.
+const WHOLE_LOG: &str = "the whole log";
+
+/// How long notes are kept.
+const BY_RING: &str =
+    "Without --history a note goes when its record leaves the memory of watchscope.";
+const BY_HISTORY: &str = "Kept in the history, for as long as that is.";
+/// Why none can be written.
+const RECORDING: &str = "This log is over: no note can be kept in a recording.";
+const LESSON: &str = "A lesson keeps no notes.";
+
+const ANSWER_LOST: &str = "watchscope has not answered. The note may be in the log all the same: look before you save \
+                           it again.";
+const NOT_CONNECTED: &str = "Not connected: nothing was saved. The text stays here.";
+
+impl Model {
+    /// Does what a person asks for.
+    pub(super) fn do_with_note(&mut self, deed: NoteDeed) {
+        match deed {
+            NoteDeed::About(choice) => {
+                if let Some(draft) = &mut self.panels.notes.draft {
+                    draft.about = choice.min(draft.choices.len().saturating_sub(1));
+                }
+            }
+            NoteDeed::Typed(text) => {
+                if let Some(draft) = &mut self.panels.notes.draft {
+                    draft.text = text.into();
+                    // The reason was about the text before.
+                    if self.panels.notes.sent.is_none() {
+                        draft.refusal = None;
+                    }
+                }
+            }
+            NoteDeed::Save => self.save_note(),
+            NoteDeed::Cancel => self.cancel_note(),
+            NoteDeed::Edit(id) => self.change_note(id),
+            NoteDeed::Withdraw(id) => self.withdraw_note(id),
+            NoteDeed::Show(id) => self.show_note(id),
+        }
+        self.show_notes();
+    }
+
+    /// Shows or hides the notes, in the place of the detail.
+    pub(super) fn toggle_notes(&mut self) {
+        if self.panels.notes.is_open {
+            self.panels.notes.is_open = false;
+            self.focus_soon(Focus::Picture);
+        } else {
+            self.open_notes();
+            self.focus_soon(Focus::Notes);
+        }
+        self.show_notes();
+    }
+
+    fn open_notes(&mut self) {
+        self.panels.notes.is_open = true;
+        self.panels.watches_open = false;
+        if self.has_room_for_one() {
+            self.panels.findings_open = false;
+        }
+    }
+
+    /// Begins a note about the moment that panels answer for, or about the marked range. One that is being written already
+    /// moves there.
+    pub(super) fn write_note(&mut self, on_range: bool) {
+        let (from, to) = if !on_range {
+            (self.note_time(), None)
+        } else if let Some((from, to)) = self.marked.range {
+            (from, Some(to))
+        } else {
+            self.say("No range is marked.".to_owned());
+            return;
+        };
+        if self.panels.is_lesson {
+            self.say(LESSON.to_owned());
+            return;
+        }
+        if self.keeping().1 {
+            self.open_notes();
+            self.say(self.keeping().0.to_owned());
+            self.focus_soon(Focus::Notes);
+            self.show_notes();
+            return;
+        }
+        let choices = self.note_choices();
+        let has_opened = !self.panels.notes.is_open;
+        match &mut self.panels.notes.draft {
+            // What changes a note stays with it.
+            Some(draft) if draft.replaces.is_some() => {}
+            Some(draft) => {
+                (draft.from, draft.to) = (from, to);
+                (draft.choices, draft.about) = (choices, 0);
+            }
+            None => self.begin_draft(Draft {
+                number: 0,
+                from,
+                to,
+                choices,
+                about: 0,
+                replaces: None,
+                text: String::new(),
+                has_opened,
+                refusal: None,
+            }),
+        }
+        self.open_notes();
+        self.focus_soon(Focus::NoteField);
+        self.show_notes();
+    }
+
+    fn begin_draft(&mut self, draft: Draft) {
+        let notes = &mut self.panels.notes;
+        notes.drafts += 1;
+        notes.trouble = None;
+        notes.draft = Some(Draft {
+            number: notes.drafts,
+            ..draft
+        });
+    }
+
+    /// The moment that panels answer for, else that under the pointer, else now.
+    fn note_time(&self) -> Time {
+        let top_px = self.lanes_top_px();
+        let hover = self.panels.hover.filter(|&(_, y_px)| y_px >= top_px);
+        let pointed = hover.map(|(x_px, _)| self.view.time_from_x(x_px));
+        let at = self.moment().or(pointed);
+        at.map_or(self.now(), |at| at.min(self.now()))
+    }
+
+    /// What a new note may be about: what is selected, the most narrow first.
+    fn note_choices(&self) -> Vec<About> {
+        let mut choices = Vec::new();
+        if let Some(lane) = self.pick.selected {
+            let (watch, object) = self.store.lane_names(lane);
+            if let Some(object) = object {
+                choices.push(About {
+                    watch: watch.cloned(),
+                    object: Some(self.selected_object().unwrap_or_else(|| object.clone())),
+                });
+            }
+            if watch.is_some() {
+                choices.push(About {
+                    watch: watch.cloned(),
+                    object: None,
+                });
+            }
+        }
+        choices.push(About::default());
+        choices
+    }
+
+    /// The object of the selected change: that of its lane may have had another uid before.
+    fn selected_object(&self) -> Option<Object> {
+        match self.store.record(self.pick.record?)?.event {
+            Event::Change(change) => Some((*change.object).clone()),
+            _ => None,
+        }
+    }
+
+    /// Sends the note that is being written.
+    fn save_note(&mut self) {
+        let Some(draft) = self.panels.notes.draft.clone() else {
+            return;
+        };
+        if self.panels.notes.sent.is_some() {
+            return;
+        }
+        let text = draft.text.trim_end().to_owned();
+        let refusal = if text.trim_start().is_empty() {
+            Some(match draft.replaces {
+                Some(_) => "It says nothing. To take the note back, withdraw it.".to_owned(),
+                None => "It says nothing. Write a line, or cancel.".to_owned(),
+            })
+        } else if text.len() > MAX_NOTE_BYTES {
+            let bytes = format::number(text.len() as u64);
+            Some(format!(
+                "The text has {bytes} bytes; a note has at most 4,096."
+            ))
+        } else {
+            None
+        };
+        if refusal.is_some() {
+            self.refuse_draft(refusal);
+            return;
+        }
+        let about = draft.choices.get(draft.about).cloned().unwrap_or_default();
+        let note = WriteNote {
+            command: 0,
+            text: RawText(text.clone().into_bytes()),
+            watch: about.watch,
+            object: about.object.map(Arc::new),
+            from: Some(draft.from),
+            to: draft.to,
+            replaces: draft.replaces,
+        };
+        if !self.send_note(note, text, Some(draft.number)) {
+            self.refuse_draft(Some(NOT_CONNECTED.to_owned()));
+        }
+    }
+
+    fn refuse_draft(&mut self, refusal: Option<String>) {
+        if let Some(words) = &refusal {
+            self.say(words.clone());
+        }
+        if let Some(draft) = &mut self.panels.notes.draft {
+            draft.refusal = refusal;
+        }
+        self.focus_soon(Focus::NoteField);
+    }
+
+    /// Returns whether it could be sent.
+    fn send_note(&mut self, note: WriteNote, text: String, draft: Option<u64>) -> bool {
+        let replaces = note.replaces.clone();
+        let Some((command, ask)) = self.link.connection.note(note) else {
+            return false;
+        };
+        self.want(Effect::Link(ask));
+        if let Some(draft) = &mut self.panels.notes.draft {
+            draft.refusal = None;
+        }
+        self.panels.notes.trouble = None;
+        self.panels.notes.sent = Some(Sent {
+            command,
+            sent_ms: self.now.ms,
+            after: self.store.head(),
+            draft,
+            text,
+            replaces,
+        });
+        true
+    }
+
+    fn cancel_note(&mut self) {
+        let Some(draft) = self.panels.notes.draft.take() else {
+            return;
+        };
+        if draft.has_opened {
+            self.panels.notes.is_open = false;
+            self.focus_soon(Focus::Picture);
+        } else {
+            self.focus_soon(Focus::Notes);
+        }
+    }
+
+    /// Begins to change a note. What is being written goes on first.
+    fn change_note(&mut self, id: u32) {
+        if self.panels.notes.draft.is_some() {
+            self.say("Save or cancel the note that is being written first.".to_owned());
+            self.focus_soon(Focus::NoteField);
+            return;
+        }
+        let Some(key) = self.note_of(id) else {
+            return;
+        };
+        let standing = self.store.notes().standing();
+        let Some(standing) = standing.iter().find(|note| *note.key == key) else {
+            return;
+        };
+        let note = standing.note;
+        let own = About {
+            watch: note.watch.clone(),
+            object: note.object.as_deref().cloned(),
+        };
+        let draft = Draft {
+            number: 0,
+            from: standing.from,
+            to: note.to,
+            replaces: Some(self.replaceable(standing)),
+            text: note.text.clone(),
+            choices: Vec::new(),
+            about: 0,
+            has_opened: false,
+            refusal: None,
+        };
+        let mut choices = vec![own];
+        for choice in self.note_choices() {
+            if !choices.contains(&choice) {
+                choices.push(choice);
+            }
+        }
+        self.begin_draft(Draft { choices, ..draft });
+        self.panels.notes.selected = Some(key);
+        self.focus_soon(Focus::NoteField);
+    }
+
+    /// The record by which the server knows a note: its first; the last one, where the first has left the ring.
+    fn replaceable(&self, note: &StandingNote<'_>) -> NoteKey {
+        let ring = self
+            .link
+            .welcome
+            .as_ref()
+            .filter(|_| self.link.history.is_none());
+        let is_gone =
+            ring.is_some_and(|ring| note.key.epoch == ring.epoch && note.key.seq < ring.first);
+        if is_gone { note.last } else { note.key }.clone()
+    }
+
+    fn withdraw_note(&mut self, id: u32) {
+        let key = self.note_of(id);
+        if self.panels.notes.sent.is_some() {
+            return;
+        }
+        let standing = self.store.notes().standing();
+        let found = key.and_then(|key| standing.into_iter().find(|note| *note.key == key));
+        let Some(replaces) = found.map(|note| self.replaceable(&note)) else {
+            return;
+        };
+        let note = WriteNote {
+            command: 0,
+            text: RawText(Vec::new()),
+            watch: None,
+            object: None,
+            from: None,
+            to: None,
+            replaces: Some(replaces),
+        };
+        if !self.send_note(note, String::new(), None) {
+            self.panels.notes.trouble = Some(NOT_CONNECTED);
+            self.say(NOT_CONNECTED.to_owned());
+        }
+    }
+
+    /// Selects a note and goes to the time that it is about, and to its lane; the panel stays.
+    fn show_note(&mut self, id: u32) {
+        let Some(key) = self.note_of(id) else {
+            return;
+        };
+        let standing = self.store.notes().standing();
+        let Some(note) = standing.iter().find(|note| *note.key == key) else {
+            return;
+        };
+        let (from, to) = (note.from, note.to);
+        let about = (note.note.watch.clone(), note.note.object.clone());
+        let heading = note.heading().to_owned();
+        self.panels.notes.selected = Some(key);
+        self.leave_place();
+        self.uncover();
+        if from < to {
+            self.set_range(Some((from, to)));
+        } else {
+            self.set_range(None);
+            self.mark_time(from);
+        }
+        self.bring_into_view(from);
+        if let (Some(watch), object) = about {
+            let lane = self.store.find_lane(&watch, object.as_ref());
+            let lane = lane.or_else(|| self.store.find_lane(&watch, None));
+            if let Some(lane) = lane {
+                self.frame_lane(lane);
+            }
+        }
+        self.say(format!("{heading}, at {}", format::clock(from)));
+        self.redraw();
+    }
+
+    /// Frames a lane and brings it into sight.
+    fn frame_lane(&mut self, lane: LaneId) {
+        self.open_watch_of(lane);
+        self.pick.selected = Some(lane);
+        self.pick.record = None;
+        self.pick.evidence = None;
+        self.focus_lane(lane);
+        self.pick.stays_in_sight = true;
+    }
+
+    /// Whether a point is in the row of flags.
+    pub(super) fn is_among_flags(&self, y_px: f64) -> bool {
+        (self.flags_top_px()..self.lanes_top_px()).contains(&y_px)
+    }
+
+    /// Opens the panel at the note of the flag at a point.
+    pub(super) fn click_flag(&mut self, x_px: f64) {
+        let Some(place) = self.flag_at(x_px) else {
+            return;
+        };
+        self.open_notes();
+        match self.panels.notes.keys.get(place).cloned().flatten() {
+            Some(key) => {
+                self.panels.notes.selected = Some(key);
+                self.focus_soon(Focus::SelectedNote);
+            }
+            None => self.focus_soon(Focus::NoteField),
+        }
+        self.show_notes();
+    }
+
+    fn flag_at(&self, x_px: f64) -> Option<usize> {
+        let pen = self.pen();
+        let flagged = self.picture(pen).flagged;
+        flag_at(flagged, &self.view, pen, Px::from_f64(x_px))
+    }
+
+    /// What the flag at a point stands for.
+    pub(super) fn flag_tooltip(&self, x_px: f64, y_px: f64) -> Option<Tooltip> {
+        if !self.is_among_flags(y_px) {
+            return None;
+        }
+        let place = self.flag_at(x_px)?;
+        let key = self.panels.notes.keys.get(place)?.as_ref()?;
+        let standing = self.store.notes().standing();
+        let note = standing.iter().find(|note| note.key == key)?;
+        let about = about_words(note.note.watch.as_ref(), note.note.object.as_deref());
+        let width = self.screen.size.width_px;
+        let x_px = if x_px + 300.0 < width {
+            x_px + 12.0
+        } else {
+            (x_px - 292.0).max(0.0)
+        };
+        Some(Tooltip {
+            x_px: x_px as i32,
+            y_px: (self.flags_top_px() + FLAGS_ROW.to_f64()) as i32 + 6,
+            lines: vec![
+                note.heading().to_owned(),
+                span_words(note.from, note.to),
+                about,
+            ],
+            keys: Some("Click opens it"),
+        })
+    }
+
+    /// The note by which panels name it so.
+    fn note_of(&self, id: u32) -> Option<NoteKey> {
+        let mut ids = self.panels.notes.ids.iter();
+        ids.find(|(_, known)| **known == id)
+            .map(|(key, _)| key.clone())
+    }
+
+    /// Takes in the notes that the server has of all runs.
+    pub(super) fn take_notes(&mut self, bytes: &[u8]) {
+        let log = self
+            .link
+            .welcome
+            .as_ref()
+            .map(|welcome| welcome.log.clone());
+        match (decode_notes(bytes), log) {
+            (Ok(notes), Some(log)) => self.store.list_notes(&log, notes),
+            (Err(_), _) => {
+                self.panels.notes.trouble = Some(
+                    "The notes of earlier times could not be read; those of records that are loaded are here.",
+                );
+            }
+            (_, None) => {}
+        }
+        self.changed();
+    }
+
+    /// Writes what pictures and panels show of notes.
+    pub(super) fn publish_notes(&mut self, now: Time) {
+        let is_greeted = self.link.welcome.is_some() && !self.panels.is_lesson;
+        let greeted_ms = is_greeted.then_some(self.link.welcomed_ms);
+        if greeted_ms.is_some() && self.panels.notes.asked_for_ms != greeted_ms {
+            self.panels.notes.asked_for_ms = greeted_ms;
+            self.want(Effect::Panel(PanelEffect::FetchNotes));
+        }
+        self.store.let_notes_go();
+        self.follow_sent();
+        if self.panels.notes.version != Some(self.store.notes_version()) {
+            self.make_flags();
+        }
+        self.list_notes(now);
+    }
+
+    /// Shows at once what a person has changed.
+    fn show_notes(&mut self) {
+        self.make_flags();
+        self.list_notes(self.now());
+    }
+
+    /// What became of the note that was sent.
+    fn follow_sent(&mut self) {
+        let Some(sent) = self.panels.notes.sent.clone() else {
+            return;
+        };
+        let is_answered = self.link.done == Some(sent.command);
+        let refused = self.link.refused.filter(|_| is_answered);
+        let came = self.came_of(&sent);
+        let is_lost = matches!(self.link.connection.status(), Status::NotConnected { .. })
+            || self.now.ms > sent.sent_ms + PATIENCE_MS;
+        let trouble = match refused {
+            Some(refusal) => Some(refusal_words(refusal)),
+            None if is_answered || came.is_some() => None,
+            None if is_lost => Some(ANSWER_LOST),
+            None => return,
+        };
+        self.panels.notes.sent = None;
+        match (trouble, sent.draft) {
+            (Some(words), Some(_)) => self.refuse_draft(Some(words.to_owned())),
+            (Some(words), None) => {
+                self.panels.notes.trouble = Some(words);
+                self.say(words.to_owned());
+            }
+            (None, Some(number)) => {
+                let mine = |draft: &mut Draft| draft.number == number;
+                self.panels.notes.draft.take_if(mine);
+                let is_new = sent.replaces.is_none();
+                self.panels.notes.selected = sent.replaces.or(came);
+                let words = if is_new {
+                    "Note saved."
+                } else {
+                    "Note changed."
+                };
+                self.say(words.to_owned());
+                if self.panels.notes.is_open {
+                    self.focus_soon(Focus::SelectedNote);
+                }
+            }
+            (None, None) => {
+                self.say("Note withdrawn.".to_owned());
+                if self.panels.notes.is_open {
+                    self.focus_soon(Focus::Notes);
+                }
+            }
+        }
+        self.make_flags();
+    }
+
+    /// The record that came of it, if it is here.
+    fn came_of(&self, sent: &Sent) -> Option<NoteKey> {
+        let records = self.store.notes().records().rev();
+        let is_it = |key: &NoteKey| {
+            let epoch = self.store.number_of(&key.epoch);
+            let is_later = |after: watchscope_timeline::RecordId| {
+                epoch == Some(after.epoch) && key.seq > after.seq
+            };
+            sent.after.is_some_and(is_later)
+        };
+        let mut records = records.take(LISTED_MOST).filter(|note| is_it(&note.key));
+        let found =
+            records.find(|note| note.note.text == sent.text && note.note.replaces == sent.replaces);
+        found.map(|note| note.key.clone())
+    }
+
+    /// Makes the flags of the picture anew: of the notes that stand, and of the one that is being written.
+    fn make_flags(&mut self) {
+        let standing = self.store.notes().standing();
+        let notes = &mut self.panels.notes;
+        let selected = notes.selected.take();
+        notes.selected = selected.filter(|key| standing.iter().any(|note| note.key == key));
+        let (mut marks, mut keys) = (Vec::new(), Vec::new());
+        for (number, note) in (1..).zip(&standing) {
+            let next = notes.ids.len() as u32;
+            notes.ids.entry(note.key.clone()).or_insert(next);
+            marks.push(FlagMark {
+                number: Some(number),
+                from: note.from,
+                to: note.to,
+                is_selected: notes.selected.as_ref() == Some(note.key),
+            });
+            keys.push(Some(note.key.clone()));
+        }
+        if let Some(draft) = notes
+            .draft
+            .as_ref()
+            .filter(|draft| draft.replaces.is_none())
+        {
+            let place = marks.partition_point(|mark| mark.from <= draft.from);
+            marks.insert(
+                place,
+                FlagMark {
+                    number: None,
+                    from: draft.from,
+                    to: draft.to.unwrap_or(draft.from),
+                    is_selected: true,
+                },
+            );
+            keys.insert(place, None);
+        }
+        notes.keys = keys;
+        notes.version = Some(self.store.notes_version());
+        notes.has_rows = false;
+        if notes.marks != marks {
+            notes.marks = marks;
+            self.redraw();
+        }
+    }
+
+    /// How long notes are kept, or why none is; and whether none can be written.
+    fn keeping(&self) -> (&'static str, bool) {
+        let is_recording = self.recording().is_some();
+        match (self.panels.is_lesson, is_recording, &self.link.history) {
+            (true, ..) => (LESSON, true),
+            (_, true, _) => (RECORDING, true),
+            (_, _, None) => (BY_RING, false),
+            (_, _, Some(_)) => (BY_HISTORY, false),
+        }
+    }
+
+    /// Writes what the panel shows.
+    fn list_notes(&mut self, now: Time) {
+        let (keeping, is_closed) = self.keeping();
+        let notes = &mut self.panels.notes;
+        let rows = std::mem::take(&mut self.shown.notes.rows);
+        let rows = match (notes.is_open, notes.has_rows) {
+            (false, _) => Vec::new(),
+            (true, true) => rows,
+            (true, false) => {
+                let standing = self.store.notes().standing();
+                let skipped = standing.len().saturating_sub(LISTED_MOST);
+                let listed = (1..).zip(&standing).skip(skipped);
+                let row = |(number, note)| NoteRow {
+                    id: notes.ids.get(note_key(note)).copied().unwrap_or(u32::MAX),
+                    is_selected: notes.selected.as_ref() == Some(note_key(note)),
+                    ..row(number, note, now)
+                };
+                listed.map(row).collect()
+            }
+        };
+        notes.has_rows = notes.is_open;
+        let is_saving = notes.sent.as_ref().is_some_and(|sent| sent.draft.is_some());
+        let form = notes.draft.as_ref().map(|draft| form(draft, is_saving));
+        let drawn = notes.marks.iter().filter(|mark| mark.number.is_some());
+        self.shown.notes = NotesShown {
+            count: drawn.count(),
+            rows,
+            form,
+            keeping,
+            is_closed,
+            trouble: notes.trouble.map(str::to_owned),
+            has_flags: !notes.marks.is_empty(),
+        };
+    }
+}
+
+fn note_key<'a>(note: &StandingNote<'a>) -> &'a NoteKey {
+    note.key
+}
+
+fn row(number: u32, note: &StandingNote<'_>, now: Time) -> NoteRow {
+    let text = note.note.text.trim_start();
+    let rest = text
+        .split_once('\n')
+        .map_or("", |(_, rest)| rest.trim_end());
+    let day = |at: Time| match format::date(at) {
+        date if date == format::date(now) => String::new(),
+        date => format!("{date} "),
+    };
+    let is_changed = note.key != note.last;
+    let is_later = note.written_at.micros_since(note.to) > LATER_US;
+    let written = match (is_changed, is_later) {
+        (false, false) => String::new(),
+        (is_changed, _) => format!(
+            "{} {}{}",
+            if is_changed { "changed" } else { "written" },
+            day(note.written_at),
+            format::clock(note.written_at)
+        ),
+    };
+    NoteRow {
+        id: 0,
+        number,
+        time: format!("{}{}", day(note.from), format::clock(note.from)),
+        until: (note.from < note.to).then(|| {
+            let lasts = format::duration(note.to.micros_since(note.from));
+            format!("to {}, {lasts}", format::clock(note.to))
+        }),
+        heading: note.heading().to_owned(),
+        rest: rest.to_owned(),
+        about: about_words(note.note.watch.as_ref(), note.note.object.as_deref()),
+        written,
+        is_selected: false,
+    }
+}
+
+fn form(draft: &Draft, is_saving: bool) -> NoteForm {
+    let choices = draft.choices.iter();
+    let words = |about: &About| about_words(about.watch.as_ref(), about.object.as_ref());
+    NoteForm {
+        number: draft.number,
+        text: draft.text.clone(),
+        is_change: draft.replaces.is_some(),
+        time: span_words(draft.from, draft.to.unwrap_or(draft.from)),
+        choices: choices.map(words).collect(),
+        about: draft.about,
+        is_saving,
+        refusal: draft.refusal.clone(),
+    }
+}
+
+/// `03:12:40`, or `03:12:40 to 03:13:24, 44 s`.
+fn span_words(from: Time, to: Time) -> String {
+    let begin = format::clock(from);
+    if to <= from {
+        return begin;
+    }
+    let lasts = format::duration(to.micros_since(from));
+    format!("{begin} to {}, {lasts}", format::clock(to))
+}
+
+/// `shop/pods cart-0`.
+fn about_words(watch: Option<&watchscope_model::WatchName>, object: Option<&Object>) -> String {
+    let watch = watch.map(ToString::to_string);
+    let object = object.map(|object| object.name.to_string());
+    let parts: Vec<String> = watch.into_iter().chain(object).collect();
+    if parts.is_empty() {
+        return WHOLE_LOG.to_owned();
+    }
+    parts.join(" ")
+}
+
+/// Why a note was not taken, and what to do.
+fn refusal_words(refusal: NoteRefusal) -> &'static str {
+    match refusal {
+        NoteRefusal::Empty => "It says nothing. Write a line, or cancel.",
+        NoteRefusal::TooLong => "The text is longer than 4 KiB. Make it shorter.",
+        NoteRefusal::NotText => "The text is not in UTF-8. Type it again.",
+        NoteRefusal::UnknownWatch => {
+            "No watch of this log has that name any more. Have the note be about the whole log."
+        }
+        NoteRefusal::BadObject => {
+            "The object's name is too long for a note. Have the note be about its watch."
+        }
+        NoteRefusal::BadSpan => "Its time ends before it begins. Mark the range anew.",
+        NoteRefusal::UnknownNote => {
+            "watchscope no longer has this note, so it cannot be changed. Write a new one."
+        }
+        NoteRefusal::TooOften => {
+            "A session may write 10 notes a minute. Save it again in a minute."
+        }
+        NoteRefusal::TooMany => {
+            "The log has 10,000 notes, changes and withdrawals counted. It takes no more."
+        }
+        NoteRefusal::Busy => "watchscope is busy with other commands. Save it again in a moment.",
+        NoteRefusal::NotKept => RECORDING,
+        NoteRefusal::Unknown => {
+            "watchscope did not take it, for a reason that this page does not know. Reload the page."
+        }
+    }
+}

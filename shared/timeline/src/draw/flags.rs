@@ -1,0 +1,341 @@
+//! Numbered flags for notes of persons: a row of them above the lanes, and dotted lines from it down.
+//!
+//! ```text
+//!   marks ─► in view ─► spread (none overlaps) ─┬─► draw        flags, and lines over spans
+//!                                               ├─► flag_at     what a pointer meets
+//!              times of the marks ──────────────┴─► marked.rs   lines stay where the time is
+//! ```
+
+use watchscope_model::Time;
+
+use super::ruler::RANGE_GROUND;
+use crate::format::{number, text_width};
+use crate::scene::{Align, Area, Primitive, Px, Scene, Stroke, TextLine};
+use crate::tokens::Token;
+use crate::view::View;
+
+/// A stroke of one px.
+const HAIR: Px = Px::whole(1);
+/// Height of the row of flags.
+pub const FLAGS_ROW: Px = Px::whole(22);
+/// Height of a flag, and its least width.
+pub(crate) const FLAG: Px = Px::whole(14);
+/// The least distance between two flags.
+const APART: Px = Px::whole(2);
+/// Height of the line over the time of a note, and its distance from the row's foot.
+const SPAN: (Px, Px) = (Px::whole(2), Px::whole(1));
+/// Size of the numbers.
+const NUMBER_SIZE: u8 = 10;
+/// Flags keep so far from the sides, so that the ring of the selected one is whole.
+const MARGIN: Px = Px::whole(2);
+/// So far beside a flag a click still counts.
+const REACH: Px = Px::whole(2);
+
+/// A note of a person, as a picture marks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlagMark {
+    /// Its place among all notes in the order of their times, from 1; absent: it is being written.
+    pub number: Option<u32>,
+    /// When the time begins that it is about.
+    pub from: Time,
+    /// When that time ends.
+    pub to: Time,
+    /// Whether a person has selected it.
+    pub is_selected: bool,
+}
+
+/// The notes of a picture, and where the row of their flags stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flagged<'a> {
+    /// In the order of their times. Without any there is no row.
+    pub marks: &'a [FlagMark],
+    /// The top of the row in the scene of the ruler.
+    pub top: Px,
+}
+
+/// A flag in its place.
+struct Placed {
+    /// From the left of the row.
+    xs: (Px, Px),
+    /// The place of its mark; of several that find no room, that of the first.
+    mark: usize,
+    /// What stands on it.
+    words: String,
+}
+
+impl FlagMark {
+    /// What stands on its flag.
+    fn words(&self) -> String {
+        let words = self.number.map(|place| number(u64::from(place)));
+        words.unwrap_or_else(|| "+".to_owned())
+    }
+}
+
+/// The place of the mark whose flag stands at `x`: of flags that find no room and are counted, the first.
+#[must_use]
+pub fn flag_at(flagged: Flagged<'_>, view: &View, now: Time, x: Px) -> Option<usize> {
+    let placed = placed(flagged.marks, view, now);
+    let holds = |flag: &&Placed| flag.xs.0 - REACH <= x && x < flag.xs.1 + REACH;
+    placed.iter().find(holds).map(|flag| flag.mark)
+}
+
+/// Where the middles of flags stand that are wanted in the middle of `wanted`, in their order, each as wide as the second
+/// number says: none overlaps, and all are between `from` and `to` if they have room there.
+pub(crate) fn spread(wanted: &[(Px, Px)], (from, to): (Px, Px)) -> Vec<Px> {
+    let mut free = from;
+    let mut middles: Vec<Px> = Vec::with_capacity(wanted.len());
+    for &(middle, width) in wanted {
+        let left = (middle - width.half()).max(free);
+        middles.push(left + width.half());
+        free = left + width + APART;
+    }
+    // Those that stand too far to the right push the others back.
+    let mut free = to;
+    for (middle, &(_, width)) in middles.iter_mut().zip(wanted).rev() {
+        let right = (*middle + width.half()).min(free);
+        *middle = right - width.half();
+        free = right - width - APART;
+    }
+    middles
+}
+
+/// The flags of a view, none over another. Where there are too many, the last says how many more there are.
+fn placed(marks: &[FlagMark], view: &View, now: Time) -> Vec<Placed> {
+    let width = Px::from_f64(view.width_px);
+    let (left, right) = (view.left(), view.right().min(now));
+    let is_shown = |mark: &FlagMark| mark.from <= right && left <= mark.to;
+    let shown = marks.iter().enumerate().filter(|(_, mark)| is_shown(mark));
+    let mut flags: Vec<Placed> = shown
+        .map(|(place, mark)| {
+            let words = mark.words();
+            // A time that began before the view has its flag at the left edge.
+            let middle = view.x(mark.from).max(Px::ZERO);
+            let half = width_of(&words).half();
+            Placed {
+                xs: (middle - half, middle + half),
+                mark: place,
+                words,
+            }
+        })
+        .collect();
+    let all = flags.len();
+    let room = width - MARGIN - MARGIN + APART;
+    let (mut fit, mut used) = (0, Px::ZERO);
+    while let Some(flag) = flags.get(fit) {
+        let with = used + (flag.xs.1 - flag.xs.0) + APART;
+        if with > room {
+            break;
+        }
+        (fit, used) = (fit + 1, with);
+    }
+    if fit < all {
+        let more = width_of(&format!("+{all}")) + APART;
+        while fit > 0 && used + more > room {
+            let flag = &flags[fit - 1];
+            used = used - (flag.xs.1 - flag.xs.0) - APART;
+            fit -= 1;
+        }
+        flags.truncate(fit + 1);
+        if let Some(last) = flags.last_mut() {
+            last.words = format!("+{}", all - fit);
+            last.xs.1 = last.xs.0 + width_of(&last.words);
+        }
+    }
+    let wanted: Vec<(Px, Px)> = flags
+        .iter()
+        .map(|flag| {
+            let width = flag.xs.1 - flag.xs.0;
+            (flag.xs.0 + width.half(), width)
+        })
+        .collect();
+    let middles = spread(&wanted, (MARGIN, width - MARGIN));
+    for (flag, (middle, (_, width))) in flags.iter_mut().zip(middles.into_iter().zip(wanted)) {
+        let x = (middle - width.half()).floor();
+        flag.xs = (x, x + width);
+    }
+    flags
+}
+
+fn width_of(words: &str) -> Px {
+    let width = text_width(words, NUMBER_SIZE, 600) + Px::whole(6);
+    // In whole px, so that no edge is blurred.
+    Px::whole((width.max(FLAG).to_f64() / 2.0) as i32 * 2)
+}
+
+/// Draws the row of flags, if there are notes, over a marked range and the pen.
+pub(super) fn draw(
+    scene: &mut Scene,
+    view: &View,
+    Flagged { marks, top }: Flagged<'_>,
+    now: Time,
+    (as_of, range): (Option<Time>, Option<(Time, Time)>),
+) {
+    if marks.is_empty() {
+        return;
+    }
+    let (width, foot) = (scene.width, top + FLAGS_ROW);
+    scene.height = scene.height.max(foot);
+    let mut rect = |(x0, x1): (Px, Px), (y0, y1): (Px, Px), ink: Token, opacity: u8| {
+        let (x0, x1) = (x0.max(Px::ZERO), x1.min(width));
+        if x0 < x1 {
+            scene.primitives.push(Primitive::Rect {
+                area: Area::between(x0, x1, y0, y1),
+                fill: Some(ink),
+                stroke: None,
+                radius: 0,
+                opacity,
+            });
+        }
+    };
+    let row = (top, foot);
+    let pen = view.x(now).floor();
+    rect((Px::ZERO, width), row, Token::Ground0, 100);
+    rect((pen, width), row, Token::Ground1, 100);
+    rect((Px::ZERO, width), (foot - HAIR, foot), Token::Line1, 100);
+    if let Some((from, to)) = range {
+        let xs = (view.x(from).floor(), view.x(to).floor());
+        rect(xs, row, Token::Text1, RANGE_GROUND);
+    }
+    rect((pen, pen + HAIR), row, Token::Text1, 80);
+    if let Some(at) = as_of {
+        let x = view.x(at).floor();
+        rect((x, x + HAIR), row, Token::Text1, 100);
+    }
+    let shown_to = now.min(view.right());
+    for mark in marks.iter().filter(|mark| mark.from <= shown_to) {
+        let bottom = foot - SPAN.1;
+        if mark.from < mark.to {
+            let xs = (view.x(mark.from).floor(), view.x(mark.to.min(now)).floor());
+            let ink = if mark.is_selected {
+                Token::Text1
+            } else {
+                Token::Text2
+            };
+            rect(xs, (bottom - SPAN.0, bottom), ink, 100);
+        }
+    }
+    let y = top + (FLAGS_ROW - FLAG).half() - HAIR;
+    for flag in placed(marks, view, now) {
+        let mark = &marks[flag.mark];
+        plate(scene, flag, y, mark);
+    }
+}
+
+/// A flag: full, or hollow while its note is being written; that of the selected note has a ring.
+fn plate(scene: &mut Scene, flag: Placed, y: Px, mark: &FlagMark) {
+    let area = Area::between(flag.xs.0, flag.xs.1, y, y + FLAG);
+    let (fill, ink, stroke) = match mark.number {
+        Some(_) => (Token::Text1, Token::Ground0, None),
+        None => (Token::Ground0, Token::Text1, Some(Token::Text1)),
+    };
+    let inside = HAIR.half();
+    let inset = |area: Area, by: Px| {
+        Area::between(
+            area.x + by,
+            area.right() - by,
+            area.y + by,
+            area.bottom() - by,
+        )
+    };
+    let mut rect = |area: Area, fill: Option<Token>, stroke: Option<Token>| {
+        scene.primitives.push(Primitive::Rect {
+            area,
+            fill,
+            stroke: stroke.map(|ink| Stroke::solid(ink, HAIR)),
+            radius: 2,
+            opacity: 100,
+        });
+    };
+    if mark.is_selected && mark.number.is_some() {
+        rect(
+            inset(area, Px::ZERO - HAIR - inside),
+            None,
+            Some(Token::Select),
+        );
+    }
+    let area_of_plate = if stroke.is_some() {
+        inset(area, inside)
+    } else {
+        area
+    };
+    rect(area_of_plate, Some(fill), stroke);
+    scene.primitives.push(Primitive::Text(TextLine {
+        x: area.x + area.w.half(),
+        y: y + FLAG.half() + Px(226),
+        text: flag.words,
+        size: NUMBER_SIZE,
+        weight: 600,
+        ink,
+        halo: None,
+        align: Align::Middle,
+        max_width: None,
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(number: u32, from: i64, to: i64) -> FlagMark {
+        FlagMark {
+            number: Some(number),
+            from: Time(from),
+            to: Time(to),
+            is_selected: false,
+        }
+    }
+
+    fn view() -> View {
+        View::between(Time(0), Time(1_000_000), 200.0)
+    }
+
+    fn words(marks: &[FlagMark]) -> Vec<String> {
+        let placed = placed(marks, &view(), Time(1_000_000));
+        assert!(
+            placed
+                .windows(2)
+                .all(|pair| pair[0].xs.1 + APART <= pair[1].xs.0),
+            "they overlap"
+        );
+        assert!(placed.iter().all(|flag| flag.xs.0 >= Px::ZERO));
+        assert!(placed.iter().all(|flag| flag.xs.1 <= Px::whole(200)));
+        placed.into_iter().map(|flag| flag.words).collect()
+    }
+
+    #[test]
+    fn flags_give_way_to_those_before_them_and_at_the_right_edge_to_those_behind() {
+        let middles = |wanted: &[i32]| -> Vec<f64> {
+            let wanted: Vec<(Px, Px)> = wanted.iter().map(|&x| (Px::whole(x), FLAG)).collect();
+            let spread = spread(&wanted, (Px::ZERO, Px::whole(200)));
+            spread.into_iter().map(Px::to_f64).collect()
+        };
+        assert_eq!(middles(&[50, 100]), [50.0, 100.0]);
+        assert_eq!(middles(&[50, 51, 60, 120]), [50.0, 66.0, 82.0, 120.0]);
+        assert_eq!(middles(&[0, 180, 199, 200]), [7.0, 161.0, 177.0, 193.0]);
+    }
+
+    #[test]
+    fn only_notes_about_the_view_have_flags_and_a_time_that_began_before_has_it_at_the_edge() {
+        let marks = [
+            mark(1, -90, -80),
+            mark(2, -70, 500_000),
+            mark(3, 800_000, 800_000),
+            mark(4, 2_000_000, 2_000_000),
+        ];
+        assert_eq!(words(&marks), ["2", "3"]);
+        let placed = placed(&marks, &view(), Time(700_000));
+        assert_eq!(placed.len(), 1, "what a recording has not come to yet");
+    }
+
+    #[test]
+    fn flags_that_find_no_room_are_counted_on_the_last() {
+        let marks: Vec<FlagMark> = (1..=40)
+            .map(|number| mark(number, 500_000, 500_000))
+            .collect();
+        let words = words(&marks);
+        let last = words.last().unwrap().strip_prefix('+').unwrap();
+        let more: usize = last.parse().unwrap();
+        assert_eq!(words.len() - 1 + more, 40);
+        assert_eq!(words[0], "1");
+    }
+}

@@ -1,0 +1,42 @@
+//! The notes of persons that the page knows: those of records that are here, and those that the server listed.
+
+use watchscope_model::{KeptNote, LogId, Notes};
+
+use super::Store;
+
+impl Store {
+    /// The notes of persons that are known.
+    #[must_use]
+    pub fn notes(&self) -> &Notes {
+        &self.notes.notes
+    }
+
+    /// Changes whenever the notes do.
+    #[must_use]
+    pub fn notes_version(&self) -> u64 {
+        self.notes.version
+    }
+
+    /// Takes in the notes that a server lists of a log, also those whose records are not here; those of other logs are
+    /// passed over.
+    pub fn list_notes(&mut self, log: &LogId, notes: Vec<KeptNote>) {
+        let notes = notes.into_iter();
+        self.notes.extend(notes.filter(|note| note.key.log == *log));
+    }
+
+    /// Lets go of the notes whose records are neither here nor at the server any more: they left the ring, and no history
+    /// keeps them.
+    pub fn let_notes_go(&mut self) {
+        let Self { epochs, notes, .. } = self;
+        notes.retain(|key| {
+            let epoch = epochs.iter().find(|epoch| epoch.id == key.epoch);
+            // Of a run that is not known yet, the server keeps it: it has listed the note.
+            epoch.is_none_or(|epoch| {
+                let is_dropped = epoch.dropped.is_some_and(|(last, _)| key.seq <= last);
+                let is_in_ring = epoch.ring_first.is_some_and(|(first, _)| first <= key.seq);
+                let is_kept = epoch.is_kept(key.seq) || (is_in_ring && !is_dropped);
+                epoch.has_record(key.seq) || is_kept
+            })
+        });
+    }
+}

@@ -1,0 +1,36 @@
+//! Notes of persons as a store holds them, with a number that says when they have changed.
+
+use watchscope_model::{EpochId, KeptNote, LogId, NoteKey, Notes, Record};
+
+/// Notes of persons, and when they changed.
+///
+/// [`Notes`] bounds them.
+#[derive(Debug, Default)]
+pub(super) struct KnownNotes {
+    pub(super) notes: Notes,
+    /// Rises with each change.
+    pub(super) version: u64,
+}
+
+impl KnownNotes {
+    /// Takes in a record, if it is a person's note.
+    pub(super) fn record(&mut self, log: &LogId, epoch: &EpochId, record: &Record) {
+        self.extend(KeptNote::of(log, epoch, record));
+    }
+
+    /// Takes in notes.
+    pub(super) fn extend(&mut self, notes: impl IntoIterator<Item = KeptNote>) {
+        for note in notes {
+            self.version += u64::from(self.notes.insert(note));
+        }
+    }
+
+    /// Lets go of the notes that `is_kept` does not keep.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&NoteKey) -> bool) {
+        let before = self.notes.len();
+        if before > 0 {
+            self.notes.retain(is_kept);
+            self.version += u64::from(self.notes.len() < before);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Notes of persons on the page: written in one tab, seen in another at once, changed, withdrawn.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use thirtyfour::{By, Key, WebDriver};
+use watchscope_tests::{eventually, or_skip};
+
+use crate::browser::{LONG, Tab, Visit};
+use crate::looking::{Mouse, corner};
+
+/// What a stranger may write: it must come out as it went in.
+const HOSTILE: &str = "<img src=x onerror=document.title='gone'> & <b>";
+
+/// Waits until the panel's notes have these headings.
+async fn lists(tab: &Tab<'_>, headings: &[&str]) -> Result<()> {
+    let script = "return [...document.querySelectorAll('.note-heading')]
+        .map(heading => heading.lastChild.textContent)";
+    eventually("the panel lists the notes", LONG, async || {
+        let listed = tab.script(script).await?;
+        ensure!(listed == json!(headings), "{listed}");
+        Ok(())
+    })
+    .await
+}
+
+/// Types a text into the form and saves it by keys.
+async fn save(driver: &WebDriver, text: &str) -> Result<()> {
+    let field = eventually("the form is there", LONG, async || {
+        Ok(driver.find(By::Css(".note-form textarea")).await?)
+    })
+    .await?;
+    field.clear().await?;
+    field.send_keys(text).await?;
+    field.send_keys(Key::Control + Key::Enter).await?;
+    Ok(())
+}
+
+async fn click(driver: &WebDriver, selector: &str) -> Result<()> {
+    eventually("it is there", LONG, async || {
+        Ok(driver.find(By::Css(selector)).await?.click().await?)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_note_that_is_written_in_one_tab_is_seen_in_another_changed_and_withdrawn() -> Result<()>
+{
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let first = driver.window().await?;
+    let second = driver.new_window().await?;
+    driver.switch_to_window(second.clone()).await?;
+    driver.goto(visit.served.link.origin()).await?;
+    tab.is_live().await?;
+    tab.press("n").await?;
+    lists(&tab, &[]).await?;
+    let keeping = tab.text("[data-part=notes-keeping]").await?;
+    assert!(keeping.starts_with("Without --history"), "{keeping}");
+
+    driver.switch_to_window(first.clone()).await?;
+    tab.press("m").await?;
+    save(driver, &format!("{HOSTILE}\nthe second line")).await?;
+    lists(&tab, &[HOSTILE]).await?;
+    assert_eq!(tab.text(".note-rest").await?, "the second line");
+    assert_ne!(driver.title().await?, "gone");
+
+    driver.switch_to_window(second.clone()).await?;
+    lists(&tab, &[HOSTILE]).await?;
+    assert_ne!(driver.title().await?, "gone");
+    eventually("the row of flags is there", LONG, async || {
+        ensure!(tab.text("[data-part=flags]").await? == "Notes1");
+        Ok(())
+    })
+    .await?;
+
+    // The other tab changes it, by the same panel.
+    click(driver, "[data-part=edit-note]").await?;
+    let before = tab
+        .script("return document.querySelector('.note-form textarea').value")
+        .await?;
+    assert_eq!(before, json!(format!("{HOSTILE}\nthe second line")));
+    save(driver, "a reset of the proxy").await?;
+    lists(&tab, &["a reset of the proxy"]).await?;
+    driver.switch_to_window(first.clone()).await?;
+    lists(&tab, &["a reset of the proxy"]).await?;
+
+    // Keys that are written into the field do nothing else.
+    tab.press("m").await?;
+    save(driver, "it?/ nitwf 0").await?;
+    lists(&tab, &["a reset of the proxy", "it?/ nitwf 0"]).await?;
+    assert_eq!(
+        tab.script("return document.querySelector('.help').open")
+            .await?,
+        json!(false)
+    );
+
+    // A tab that comes later has what was written before.
+    driver.refresh().await?;
+    tab.is_live().await?;
+    tab.press("n").await?;
+    lists(&tab, &["a reset of the proxy", "it?/ nitwf 0"]).await?;
+
+    for left in [&["it?/ nitwf 0"][..], &[]] {
+        click(driver, "[data-part=withdraw-note]").await?;
+        click(driver, "[data-part=withdraw-yes]").await?;
+        lists(&tab, left).await?;
+    }
+    driver.switch_to_window(second).await?;
+    lists(&tab, &[]).await?;
+    assert_eq!(
+        tab.script("return document.querySelector('.flags-label')")
+            .await?,
+        Value::Null
+    );
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_note_about_a_range_is_written_from_the_ranges_own_button_and_gone_back_to() -> Result<()>
+{
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let (left, top) = corner(&tab).await?;
+    let (left, top) = (left as i32, top as i32);
+    Mouse(driver)
+        .drag((left + 200, top + 10), (left + 320, top + 12))
+        .await?;
+    click(driver, "[data-part=note-range]").await?;
+    save(driver, "slow here").await?;
+    lists(&tab, &["slow here"]).await?;
+    let time = tab.text(".note-time").await?;
+    assert!(time.contains(" to ") || time.contains("to "), "{time}");
+    click(driver, "[aria-label='Clear the range']").await?;
+    eventually("the range is cleared", LONG, async || {
+        ensure!(tab.text("[data-part=range]").await?.is_empty());
+        Ok(())
+    })
+    .await?;
+    click(driver, ".note-heading").await?;
+    eventually("the range is marked again", LONG, async || {
+        ensure!(!tab.text("[data-part=range]").await?.is_empty());
+        Ok(())
+    })
+    .await?;
+    visit.browser.console_is_quiet().await
+}
