@@ -14,7 +14,7 @@ const HOSTILE: &str = "<img src=x onerror=document.title='gone'> & <b>";
 /// Waits until the panel's notes have these headings.
 async fn lists(tab: &Tab<'_>, headings: &[&str]) -> Result<()> {
     let script = "return [...document.querySelectorAll('.note-heading')]
-        .map(heading => heading.lastChild.textContent)";
+        .map(heading => [...heading.childNodes].filter(node => node.nodeType === Node.TEXT_NODE).at(-1).data)";
     eventually("the panel lists the notes", LONG, async || {
         let listed = tab.script(script).await?;
         ensure!(listed == json!(headings), "{listed}");
@@ -125,7 +125,14 @@ async fn a_note_about_a_range_is_written_from_the_ranges_own_button_and_gone_bac
     Mouse(driver)
         .drag((left + 200, top + 10), (left + 320, top + 12))
         .await?;
-    click(driver, "[data-part=note-range]").await?;
+    // The row of the range is drawn anew as records come, so a click may miss.
+    eventually("the form is opened", LONG, async || {
+        if driver.find(By::Css(".note-form")).await.is_err() {
+            click(driver, "[data-part=note-range]").await?;
+        }
+        Ok(driver.find(By::Css(".note-form")).await.map(drop)?)
+    })
+    .await?;
     save(driver, "slow here").await?;
     lists(&tab, &["slow here"]).await?;
     let time = tab.text(".note-time").await?;

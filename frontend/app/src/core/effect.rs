@@ -74,7 +74,7 @@ pub enum PanelEffect {
     },
     /// Open the export dialog.
     OpenExport,
-    /// Show charts of the marked range, or of what is in view.
+    /// Show charts of the marked range, or of the view.
     OpenCharts,
     /// Hand the records of a range to the dialog that asked.
     HandRange {
