@@ -2,7 +2,7 @@
 import { button, make } from "./{{elements.js}}";
 import { hire, inPlace, loadStyles } from "./{{exports.js}}";
 
-// Opens it over what can be exported; `hand` promises the frames between two times.
+// Opens it over what can be exported; `hand` promises the frames between two times, and all notes.
 export const show = async (of, hand) => {
   await loadStyles();
   document.querySelector("dialog.charts")?.close();
@@ -39,8 +39,8 @@ export const show = async (of, hand) => {
   dialog.showModal();
   body.focus();
   try {
-    const chapters = await hand(fromUs, toUs);
-    const loaded = { fromUs: of.loaded[0], toUs: of.loaded[1], chapters };
+    const [chapters, notes] = await hand(fromUs, toUs);
+    const loaded = { fromUs: of.loaded[0], toUs: of.loaded[1], chapters, notes };
     await worker.ask("records", loaded, chapters.map(({ buffer }) => buffer));
     const { theme } = document.documentElement.dataset;
     const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

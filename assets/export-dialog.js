@@ -98,7 +98,7 @@ const choice = (name, words, options, chosen, choose) =>
   );
 const row = (label, ...children) => make("div", { class: "row-of" }, make("span", { class: "label" }, label), ...children);
 
-// Opens the dialog over what can be exported; `hand` promises the frames between two times.
+// Opens the dialog over what can be exported; `hand` promises the frames between two times, and all notes.
 export const show = async (of, hand, { form: first = "svg" } = {}) => {
   await loadStyles();
   document.querySelector("dialog.export")?.close();
@@ -340,10 +340,10 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
     if (worker && handed && handed[0] === fromUs && handed[1] === toUs) return;
     handed = undefined;
     busy("Loading the range");
-    const chapters = await hand(fromUs, toUs);
+    const [chapters, notes] = await hand(fromUs, toUs);
     worker ??= hire(onProgress);
     const buffers = chapters.map(({ buffer }) => buffer);
-    await worker.ask("records", { fromUs: of.loaded[0], toUs: of.loaded[1], chapters }, buffers);
+    await worker.ask("records", { fromUs: of.loaded[0], toUs: of.loaded[1], chapters, notes }, buffers);
     handed = [fromUs, toUs];
   };
   // Makes what is chosen, for the preview. Of changes that come meanwhile the last is made.

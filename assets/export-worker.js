@@ -67,13 +67,14 @@ const preview = async (form, { records: count }) => {
 };
 
 const hear = {
-  records({ fromUs, toUs, chapters }) {
+  records({ fromUs, toUs, chapters, notes }) {
     made?.free();
     records?.free();
     made = undefined;
     records = new Records(fromUs, toUs, seed);
     // The module has a copy.
     while (chapters.length) records.add(chapters.shift());
+    records.addNotes(notes);
     return {};
   },
   async make({ wish, form }, progress) {

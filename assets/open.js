@@ -247,6 +247,7 @@ export const enter = () => {
     },
     place: around.place,
     object: (name) => body(worker, name),
+    notes: async () => (await worker.ask("notes")).bytes ?? new Uint8Array(),
   });
   return { product: "watchscope", protocol: 2, instance: "opened", session: true };
 };

@@ -170,7 +170,8 @@ const feed = () => {
   }
 };
 
-const body = async ({ id, epoch, seq }) => {
+// Reads a body, or the notes of persons.
+const answer = async (id, begin) => {
   if (!opened) {
     postMessage({ body: id, status: 404 });
     return;
@@ -179,7 +180,7 @@ const body = async ({ id, epoch, seq }) => {
     postMessage({ body: id, status: 500, why: "too many objects are asked for at once" });
     return;
   }
-  const reading = opened.recording.body(epoch, seq);
+  const reading = begin(opened.recording);
   await readInTurn(reading, opened);
   const { status, why } = reading, bytes = reading.body();
   if (bytes) postMessage({ body: id, status, bytes }, [bytes.buffer]);
@@ -189,11 +190,12 @@ const body = async ({ id, epoch, seq }) => {
 // Saving, one after the other
 
 let saving = Promise.resolve();
-const save = async ({ id, fromUs, toUs, chapters }) => {
+const save = async ({ id, fromUs, toUs, chapters, notes }) => {
   const made = new Save(fromUs, toUs);
   // The module has a copy.
   while (chapters.length) made.add(chapters.shift());
   try {
+    made.addNotes(notes);
     let raw = made.next();
     while (raw) raw = made.next(await deflated(raw));
   } catch (why) {
@@ -219,7 +221,8 @@ const hear = {
     opened.recording.receive(bytes, performance.now());
     feed();
   },
-  body,
+  body: ({ id, epoch, seq }) => answer(id, (recording) => recording.body(epoch, seq)),
+  notes: ({ id }) => answer(id, (recording) => recording.notes()),
   save: (asked) => (saving = saving.then(() => guarded(() => save(asked)))),
 };
 

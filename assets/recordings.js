@@ -62,16 +62,17 @@ export const read = (file) =>
     worker.say("open", { file });
   });
 
-// Saves what lies between two times, of chapters in the order of their records, as a file that the browser downloads.
+// Saves what lies between two times, of chapters in the order of their records, and notes, as a file that the browser
+// downloads.
 // Returns how many records are in it; throws why it cannot be saved.
-export const save = async (name, fromUs, toUs, chapters) => {
+export const save = async (name, fromUs, toUs, chapters, notes) => {
   let worker;
   try {
     const failed = new Promise((resolve) => {
       worker = hire(resolve);
     });
     const handed = chapters.map(({ buffer }) => buffer);
-    const made = worker.ask("save", { fromUs, toUs, chapters }, handed);
+    const made = worker.ask("save", { fromUs, toUs, chapters, notes }, handed);
     const { bytes, records, why, failed: error } = await Promise.race([made, failed]);
     if (!bytes) throw new Error(why ?? error);
     download(bytes, name);

@@ -477,18 +477,33 @@ fn the_panel_says_beforehand_how_long_notes_are_kept() {
 }
 
 #[test]
-fn in_a_recording_no_note_is_written_and_the_panel_says_why() {
+fn a_note_in_a_recording_is_this_pages_alone_and_the_panel_says_so() {
     let log = log();
     let (host, mut writer) = Host::shows_after(&welcome_recorded(at(0.0), at(20.0)), &log, 0);
     host.gets_panels(&log, &mut writer, 0);
+    let does = |deed| host.person(Person::Note(deed));
+    let rows = || -> Vec<(String, String)> {
+        let model = host.model.borrow();
+        let rows = model.shown.notes.rows.iter();
+        rows.map(|row| (row.heading.clone(), row.written.clone()))
+            .collect()
+    };
     host.person(Person::Key(Action::WriteNote, None));
-    let model = host.model.borrow();
-    let shown = &model.shown.notes;
-    assert!(shown.is_closed && shown.form.is_none() && model.panels.notes.is_open);
-    assert_eq!(
-        model.said,
-        "This log is over: no note can be kept in a recording."
-    );
+    does(NoteDeed::Typed("seen by me".into()));
+    does(NoteDeed::Save);
+    assert_eq!(rows(), [("seen by me".into(), "not saved".into())]);
+    assert!(host.model.borrow().shown.notes.form.is_none());
+    let keeping = host.model.borrow().shown.notes.keeping;
+    assert!(keeping.contains("not saved"), "{keeping}");
+
+    let id = host.model.borrow().shown.notes.rows[0].id;
+    does(NoteDeed::Edit(id));
+    does(NoteDeed::Typed("seen by us".into()));
+    does(NoteDeed::Save);
+    assert_eq!(rows(), [("seen by us".into(), "not saved".into())]);
+    assert_eq!(host.model.borrow().store.notes().len(), 2, "each version");
+    does(NoteDeed::Withdraw(id));
+    assert_eq!(rows(), []);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_export::{Taken, WantedLanes, context};
 use watchscope_hiding::Seed;
+use watchscope_model::notes::decode_notes;
 use watchscope_model::{Notes, Time};
 use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Excerpt, Lanes, Stretch};
@@ -49,6 +50,18 @@ impl Records {
     /// Adds the frames of the next chapter.
     pub fn add(&mut self, chapter: Vec<u8>) {
         self.chapters.push(chapter);
+    }
+
+    /// Takes in the notes that the page has, as a recording writes them.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    #[wasm_bindgen(js_name = addNotes)]
+    pub fn add_notes(&mut self, notes: &[u8]) -> Result<(), String> {
+        for note in decode_notes(notes).map_err(text)? {
+            self.notes.insert(note);
+        }
+        Ok(())
     }
 
     /// What is made of a wish, which is JSON. `progress` is called with how many chapters were read, and of how many.

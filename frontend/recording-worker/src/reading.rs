@@ -1,10 +1,11 @@
-//! Reading from the file: all that opens it, a chapter, or a body.
+//! Reading from the file: all that opens it, a chapter, a body, or the notes of persons.
 
 use bytes::Bytes;
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_log::Fetched;
+use watchscope_model::notes::push_note;
 use watchscope_recording::{Input, Step};
-use watchscope_replay::{FetchBody, FetchChapter, OpenError, Opened, Opening};
+use watchscope_replay::{FetchBody, FetchChapter, FetchNotes, OpenError, Opened, Opening};
 
 use crate::recording::Recording;
 
@@ -19,6 +20,7 @@ enum Machine {
     Opening(Box<Opening>),
     Chapter(u64, Box<FetchChapter>),
     Body(FetchBody),
+    Notes(Box<FetchNotes>),
 }
 
 enum Done {
@@ -38,6 +40,10 @@ impl Reading {
 
     pub(crate) fn of_body(machine: FetchBody) -> Self {
         Self::new_of(Machine::Body(machine))
+    }
+
+    pub(crate) fn of_notes(machine: FetchNotes) -> Self {
+        Self::new_of(Machine::Notes(Box::new(machine)))
     }
 
     /// The chapter that was read, and under which number; `None` if it is of no chapter, or not at its end.
@@ -68,6 +74,11 @@ impl Reading {
                 .into_done()
                 .map(|fetched| Done::Chapter(*number, fetched)),
             Machine::Body(machine) => machine.step(input).into_done().map(Done::Body),
+            Machine::Notes(machine) => machine.step(input).into_done().map(|notes| {
+                let mut bytes = Vec::new();
+                notes.records().for_each(|note| push_note(note, &mut bytes));
+                Done::Body(Ok(Some(bytes.into())))
+            }),
         };
         match step {
             Ok(done) => {
@@ -109,7 +120,7 @@ impl Reading {
             Machine::Chapter(number, _) => {
                 Some(Done::Chapter(number, Fetched::NotRead { reason: why }))
             }
-            Machine::Body(_) => Some(Done::Body(Err(why))),
+            Machine::Body(_) | Machine::Notes(_) => Some(Done::Body(Err(why))),
         };
     }
 
@@ -125,7 +136,7 @@ impl Reading {
         }
     }
 
-    /// Of a body: 200 if it is there, 404 if not, 500 if it cannot be read.
+    /// Of a body, or of notes: 200 if it is there, 404 if not, 500 if it cannot be read.
     #[wasm_bindgen(getter)]
     pub fn status(&self) -> u16 {
         match &self.done {
@@ -144,7 +155,7 @@ impl Reading {
         }
     }
 
-    /// The body.
+    /// The body; of notes, all of them as a recording writes them.
     pub fn body(self) -> Option<Vec<u8>> {
         match self.done {
             Some(Done::Body(Ok(body))) => body.map(|body| body.to_vec()),

@@ -59,6 +59,11 @@ impl Recording {
     pub fn body(&self, epoch: &str, seq: f64) -> Reading {
         Reading::of_body(self.0.body(&epoch.into(), Seq(seq as u64)))
     }
+
+    /// Reads the notes of persons.
+    pub fn notes(&self) -> Reading {
+        Reading::of_notes(self.0.notes())
+    }
 }
 
 #[wasm_bindgen]

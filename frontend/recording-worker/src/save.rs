@@ -1,7 +1,8 @@
 //! Saving a range of the records that a page holds.
 
 use wasm_bindgen::prelude::wasm_bindgen;
-use watchscope_model::Time;
+use watchscope_model::notes::decode_notes;
+use watchscope_model::{KeptNote, Time};
 use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Lanes, Saved, Saving, SavingStep, Stretch};
 
@@ -10,6 +11,7 @@ use watchscope_recording::{Lanes, Saved, Saving, SavingStep, Stretch};
 pub struct Save {
     stretch: Stretch,
     chapters: Vec<Vec<u8>>,
+    notes: Vec<KeptNote>,
     /// From the first step on.
     saving: Option<Saving>,
     saved: Option<Saved>,
@@ -26,6 +28,7 @@ impl Save {
                 to: Time(to_us as i64),
             },
             chapters: Vec::new(),
+            notes: Vec::new(),
             saving: None,
             saved: None,
         }
@@ -34,6 +37,16 @@ impl Save {
     /// Adds the frames of the next chapter, before the first step.
     pub fn add(&mut self, chapter: Vec<u8>) {
         self.chapters.push(chapter);
+    }
+
+    /// Adds the notes of persons about the range, before the first step.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    #[wasm_bindgen(js_name = addNotes)]
+    pub fn add_notes(&mut self, notes: &[u8]) -> Result<(), String> {
+        self.notes = decode_notes(notes).map_err(|error| error.to_string())?;
+        Ok(())
     }
 
     /// Takes in what was deflated; returns what to deflate, or nothing at the end.
@@ -51,6 +64,7 @@ impl Save {
                 version,
                 REDACTION_VERSION,
             )
+            .with_notes(std::mem::take(&mut self.notes))
         });
         match saving.step(deflated.as_deref()) {
             Ok(SavingStep::Deflate(raw)) => Ok(Some(raw.to_vec())),

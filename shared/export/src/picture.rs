@@ -93,7 +93,11 @@ pub fn svg(
         ..Picture::new(&store, &rows, &view, now)
     };
     let version = taken.runs.last().map_or("", |run| &*run.run.of.watchscope);
-    let notes = flags(&taken.all_notes()?, taken);
+    let mut notes = taken.notes_elsewhere();
+    for note in store.notes().records() {
+        notes.insert(note.clone());
+    }
+    let notes = flags(&notes, taken);
     let caption = Caption {
         title: says.title,
         filter: lanes.filter(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use watchscope_model::{NoteKey, Object, Time, WatchName};
+use watchscope_model::{EpochId, NoteKey, Object, Time, WatchName};
 use watchscope_timeline::RecordId;
 use watchscope_timeline::draw::FlagMark;
 
@@ -40,6 +40,10 @@ pub struct NotesState {
     pub drafts: u64,
     /// The selected note.
     pub selected: Option<NoteKey>,
+    /// The run of the log's writer that notes of this page alone are said to be of.
+    pub here: Option<EpochId>,
+    /// How many of them there were, with their later versions.
+    pub kept_here: u64,
     /// What was sent and is not answered yet.
     pub sent: Option<Sent>,
     /// What went wrong last, besides with the note that is being written.

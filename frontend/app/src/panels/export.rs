@@ -8,6 +8,7 @@ use serde_json::json;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
 use watchscope_model::Time;
+use watchscope_model::notes::push_note;
 
 use crate::core::model::Model;
 use crate::core::person::Person;
@@ -55,7 +56,8 @@ pub(super) fn open(model: &Model, dialog: Opening) {
     hand.forget();
 }
 
-/// Hands over the frames of a range, and of as much around it as charts look at.
+/// Hands over the frames of a range, and of as much around it as charts look at; and all notes, whose records may be of
+/// another time than what they are about.
 pub(super) fn hand(model: &Model, from: Time, to: Time) {
     let around_us = to.micros_since(from).saturating_mul(CONTEXT);
     let wide = (from.plus_micros(-around_us), to.plus_micros(around_us));
@@ -64,8 +66,16 @@ pub(super) fn hand(model: &Model, from: Time, to: Time) {
         .frames(wide.0, wide.1)
         .map(|frames| frames.map(|frames| Uint8Array::from(&*frames)))
         .collect();
+    let mut notes = Vec::new();
+    for note in model.store.notes().records() {
+        push_note(note, &mut notes);
+    }
+    let notes = Uint8Array::from(&*notes);
     match chapters {
-        Ok(chapters) => answer(|(resolve, _)| resolve.call1(&JsValue::NULL, &chapters)),
+        Ok(chapters) => {
+            let handed = Array::of2(&chapters, &notes);
+            answer(|(resolve, _)| resolve.call1(&JsValue::NULL, &handed));
+        }
         Err(error) => refuse(&error.to_string()),
     }
 }

@@ -190,16 +190,6 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 >
                     "Export"
                 </button>
-                <button
-                    class="control"
-                    data-part="charts-button"
-                    aria-haspopup="dialog"
-                    aria-keyshortcuts="C"
-                    title="Streams, ends, gaps, lag and rates over time"
-                    on:click=|_| act(Person::Act(Action::Charts))
-                >
-                    "Charts"
-                </button>
                 <ThemeButton panels/>
                 <button
                     class="control"

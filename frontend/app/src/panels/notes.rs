@@ -1,8 +1,9 @@
 //! The notes panel: the notes of persons by time, each to go to, change and withdraw; and the form that writes one. A text
 //! of a person is only ever a text node.
 
+use js_sys::Uint8Array;
 use leptos::prelude::*;
-use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use watchscope_model::notes::MAX_NOTE_BYTES;
 use watchscope_timeline::format::{count, number};
 use web_sys::KeyboardEvent;
@@ -13,28 +14,23 @@ use super::signals::Signals;
 use crate::core::notes::{NoteDeed, NoteForm, NoteRow};
 use crate::core::person::Person;
 use crate::input::keys::Action;
-use crate::runtime::page::{act, elements};
+use crate::runtime::bridge;
+use crate::runtime::page::act;
 
 /// Once so few bytes are left, the form says how many.
 const NEARLY_FULL_BYTES: usize = 400;
 
-/// Fetches the notes of all runs from the server. A file that is open has none to ask.
+/// Fetches the notes of all runs: out of the file that is open, or from the server.
 pub(super) fn fetch() {
-    let window = &elements().window;
-    let is_framed = window
-        .parent()
-        .ok()
-        .flatten()
-        .is_some_and(|parent| parent != *window);
-    let is_served = window
-        .location()
-        .protocol()
-        .is_ok_and(|protocol| protocol.starts_with("http"));
-    if is_framed || !is_served {
-        return;
-    }
     spawn_local(async {
-        if let Some(bytes) = bodies::bytes("api/notes?form=block").await {
+        let bytes = match bridge::notes() {
+            Ok(read) => {
+                let read = JsFuture::from(read).await;
+                read.ok().map(|bytes| Uint8Array::new(&bytes).to_vec())
+            }
+            Err(_) => bodies::bytes("api/notes?form=block").await,
+        };
+        if let Some(bytes) = bytes {
             act(Person::NotesCame(bytes.into()));
         }
     });

@@ -4,6 +4,7 @@ use js_sys::{Array, Uint8Array};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use watchscope_model::Time;
+use watchscope_model::notes::push_note;
 use watchscope_timeline::format;
 
 use crate::core::model::Model;
@@ -30,7 +31,12 @@ pub(super) fn save(model: &Model, from: Time, to: Time) {
         format::date(from),
         format::clock(from).replace(':', "-")
     );
-    let asked = bridge::save(&name, from.0 as f64, to.0 as f64, &chapters);
+    let mut notes = Vec::new();
+    for note in model.store.notes().records_about(from, to) {
+        push_note(note, &mut notes);
+    }
+    let notes = Uint8Array::from(&*notes);
+    let asked = bridge::save(&name, from.0 as f64, to.0 as f64, &chapters, &notes);
     spawn_local(async move {
         let answer = match asked {
             Ok(asked) => JsFuture::from(asked).await,

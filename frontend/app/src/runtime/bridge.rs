@@ -21,7 +21,7 @@ mod boot {
     use wasm_bindgen::closure::Closure;
     use wasm_bindgen::prelude::wasm_bindgen;
 
-    use super::{Array, JsValue, Promise};
+    use super::{Array, JsValue, Promise, Uint8Array};
 
     #[wasm_bindgen]
     extern "C" {
@@ -56,17 +56,21 @@ mod boot {
         /// The answer to a request for the body of a change: `EPOCH.SEQ`.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn object(name: &str) -> Promise;
+        /// The notes of persons in a file that is open, as a recording writes them. Fails where a server has them.
+        #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
+        pub(crate) fn notes() -> Result<Promise, JsValue>;
         /// Offers to open files and to save ranges.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn offer() -> Promise;
-        /// Saves what lies between two times, in microseconds, of the frames of chapters; answers with the number of
-        /// records. Fails before it was offered.
+        /// Saves what lies between two times, in microseconds, of the frames of chapters, and notes of persons; answers
+        /// with the number of records. Fails before it was offered.
         #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
         pub(crate) fn save(
             name: &str,
             from_us: f64,
             to_us: f64,
             chapters: &Array,
+            notes: &Uint8Array,
         ) -> Result<Promise, JsValue>;
         /// Opens the export dialog over what can be exported, as JSON; it asks for the frames between two times, in
         /// microseconds. Fails before it was offered.
@@ -88,7 +92,8 @@ mod boot {
 }
 
 pub(crate) use self::boot::{
-    ask, charts, close, exchange, export, link, names, object, offer, open, place, save, send,
+    ask, charts, close, exchange, export, link, names, notes, object, offer, open, place, save,
+    send,
 };
 
 /// Puts into the connection whatever boot.js tells.

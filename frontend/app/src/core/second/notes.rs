@@ -9,10 +9,10 @@
 use std::sync::Arc;
 
 use watchscope_model::event::Event;
-use watchscope_model::notes::{MAX_NOTE_BYTES, StandingNote, decode_notes};
+use watchscope_model::notes::{MAX_NOTE_BYTES, StandingNote, checked, decode_notes};
 use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::{RawText, WriteNote};
-use watchscope_model::{NoteKey, Object, Time};
+use watchscope_model::{EpochId, KeptNote, NoteKey, Object, Seq, Time};
 use watchscope_timeline::draw::{FLAGS_ROW, FlagMark, flag_at};
 use watchscope_timeline::scene::Px;
 use watchscope_timeline::{LaneId, format};
@@ -36,8 +36,11 @@ const WHOLE_LOG: &str = "the whole log";
 const BY_RING: &str =
     "Without --history a note goes when its record leaves the memory of watchscope.";
 const BY_HISTORY: &str = "Kept in the history, for as long as that is.";
+/// A log that is over takes none: they are this page's.
+const RECORDING: &str =
+    "Notes that are written here are not saved: export a recording, which has them.";
 /// Why none can be written.
-const RECORDING: &str = "This log is over: no note can be kept in a recording.";
+const OVER: &str = "This log is over: it takes no note.";
 const LESSON: &str = "A lesson keeps no notes.";
 
 const ANSWER_LOST: &str = "watchscope has not answered. The note may be in the log all the same: look before you save \
@@ -239,8 +242,50 @@ impl Model {
         self.focus_soon(Focus::NoteField);
     }
 
-    /// Returns whether it could be sent.
+    /// Keeps a note in this page, as of a run of the log's writer that is the page's own.
+    fn keep_here(&mut self, note: WriteNote, draft: Option<u64>) {
+        let Some(log) = self
+            .link
+            .welcome
+            .as_ref()
+            .map(|welcome| welcome.log.clone())
+        else {
+            return;
+        };
+        let now = self.now;
+        let notes = &mut self.panels.notes;
+        let replaces = note.replaces.clone();
+        let note = match checked(note) {
+            Ok(note) => note,
+            Err(refusal) => {
+                self.refuse_draft(Some(refusal_words(refusal).to_owned()));
+                return;
+            }
+        };
+        let epoch = notes
+            .here
+            .get_or_insert_with(|| format!("page-{}", now.ms).as_str().into());
+        notes.kept_here += 1;
+        let key = NoteKey {
+            log: log.clone(),
+            epoch: epoch.clone(),
+            seq: Seq(notes.kept_here),
+        };
+        let kept = KeptNote {
+            key: key.clone(),
+            at: now.local,
+            note,
+        };
+        self.store.list_notes(&log, vec![kept]);
+        self.is_saved(draft, replaces, Some(key));
+    }
+
+    /// Returns whether it could be sent, or kept here.
     fn send_note(&mut self, note: WriteNote, text: String, draft: Option<u64>) -> bool {
+        if self.recording().is_some() {
+            self.keep_here(note, draft);
+            return true;
+        }
         let replaces = note.replaces.clone();
         let Some((command, ask)) = self.link.connection.note(note) else {
             return false;
@@ -520,29 +565,29 @@ impl Model {
                 self.panels.notes.trouble = Some(words);
                 self.say(words.to_owned());
             }
-            (None, Some(number)) => {
-                let mine = |draft: &mut Draft| draft.number == number;
-                self.panels.notes.draft.take_if(mine);
-                let is_new = sent.replaces.is_none();
-                self.panels.notes.selected = sent.replaces.or(came);
-                let words = if is_new {
-                    "Note saved."
-                } else {
-                    "Note changed."
-                };
-                self.say(words.to_owned());
-                if self.panels.notes.is_open {
-                    self.focus_soon(Focus::SelectedNote);
-                }
-            }
-            (None, None) => {
-                self.say("Note withdrawn.".to_owned());
-                if self.panels.notes.is_open {
-                    self.focus_soon(Focus::Notes);
-                }
-            }
+            (None, draft) => self.is_saved(draft, sent.replaces, came),
         }
         self.make_flags();
+    }
+
+    /// A note was saved, or changed, or withdrawn, which is of no draft.
+    fn is_saved(&mut self, draft: Option<u64>, replaces: Option<NoteKey>, came: Option<NoteKey>) {
+        let words = match (draft, &replaces) {
+            (Some(_), None) => "Note saved.",
+            (Some(_), Some(_)) => "Note changed.",
+            (None, _) => "Note withdrawn.",
+        };
+        let mut focus = Focus::Notes;
+        if let Some(number) = draft {
+            let mine = |draft: &mut Draft| draft.number == number;
+            self.panels.notes.draft.take_if(mine);
+            self.panels.notes.selected = replaces.or(came);
+            focus = Focus::SelectedNote;
+        }
+        self.say(words.to_owned());
+        if self.panels.notes.is_open {
+            self.focus_soon(focus);
+        }
     }
 
     /// The record that came of it, if it is here.
@@ -610,7 +655,7 @@ impl Model {
         let is_recording = self.recording().is_some();
         match (self.panels.is_lesson, is_recording, &self.link.history) {
             (true, ..) => (LESSON, true),
-            (_, true, _) => (RECORDING, true),
+            (_, true, _) => (RECORDING, false),
             (_, _, None) => (BY_RING, false),
             (_, _, Some(_)) => (BY_HISTORY, false),
         }
@@ -631,7 +676,7 @@ impl Model {
                 let row = |(number, note)| NoteRow {
                     id: notes.ids.get(note_key(note)).copied().unwrap_or(u32::MAX),
                     is_selected: notes.selected.as_ref() == Some(note_key(note)),
-                    ..row(number, note, now)
+                    ..row(number, note, now, notes.here.as_ref())
                 };
                 listed.map(row).collect()
             }
@@ -656,7 +701,7 @@ fn note_key<'a>(note: &StandingNote<'a>) -> &'a NoteKey {
     note.key
 }
 
-fn row(number: u32, note: &StandingNote<'_>, now: Time) -> NoteRow {
+fn row(number: u32, note: &StandingNote<'_>, now: Time, here: Option<&EpochId>) -> NoteRow {
     let text = note.note.text.trim_start();
     let rest = text
         .split_once('\n')
@@ -668,6 +713,7 @@ fn row(number: u32, note: &StandingNote<'_>, now: Time) -> NoteRow {
     let is_changed = note.key != note.last;
     let is_later = note.written_at.micros_since(note.to) > LATER_US;
     let written = match (is_changed, is_later) {
+        _ if here == Some(&note.last.epoch) => "not saved".to_owned(),
         (false, false) => String::new(),
         (is_changed, _) => format!(
             "{} {}{}",
@@ -751,7 +797,7 @@ fn refusal_words(refusal: NoteRefusal) -> &'static str {
             "The log has 10,000 notes, changes and withdrawals counted. It takes no more."
         }
         NoteRefusal::Busy => "watchscope is busy with other commands. Save it again in a moment.",
-        NoteRefusal::NotKept => RECORDING,
+        NoteRefusal::NotKept => OVER,
         NoteRefusal::Unknown => {
             "watchscope did not take it, for a reason that this page does not know. Reload the page."
         }
