@@ -609,13 +609,13 @@ fn the_bytes_of_each_chart_are_these() {
         })
         .collect();
     assert_snapshot!(hashes, @r#"
-    life-of-streams d69d721467c535cd
-    ends-by-cause 518c5cf5a637d30a
-    rate-of-events a4d7ec071f904185
+    life-of-streams e01f972c0881a953
+    ends-by-cause 8a88e1b5861bdae5
+    rate-of-events ce7b26f78afd1044
     gaps d4475964f6c6b563
-    lag-of-servers fa384e8cd60fdc2d
-    time-of-lists 723290eced4ed667
-    speed-of-versions 8ea78184ac636b39
-    audit-requests 8c5addd8b62b8828
+    lag-of-servers dfad168a7a09253d
+    time-of-lists b31e7b62e608397b
+    speed-of-versions 144dbe86bd3e61ad
+    audit-requests 100cf5f527e18761
     "#);
 }
