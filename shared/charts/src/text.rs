@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(shortened("shop/pods", 8), "shop/po…");
         let width = Px::whole(60);
         let broken = lines("one two three four five six seven eight", 12, 400, width, 2);
-        assert_eq!(broken, ["one two", "three four…"]);
+        assert_eq!(broken, ["one two", "three fou…"]);
         for text in [
             &broken[0],
             &broken[1],
