@@ -601,3 +601,26 @@ fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
     assert!(length(resized) > length(moved));
     assert!(resized.left().micros_since(moved.left()).abs() < 1_000);
 }
+
+#[test]
+fn the_overview_keeps_its_width_where_a_panel_makes_the_picture_narrower() {
+    let host = page();
+    host.frame(3_000.0);
+    let width_px = || {
+        let model = host.model.borrow();
+        let (_, scene) = model.panels.overview.drawn.as_ref().unwrap();
+        scene.width.to_f64()
+    };
+    let of_picture_px = host.model.borrow().view.width_px;
+    let narrow_px = width_px();
+    assert!((narrow_px - of_picture_px).abs() < 1.0);
+    host.person(Person::SizeOverview {
+        width_px: of_picture_px + 400.0,
+    });
+    assert!((width_px() - narrow_px - 400.0).abs() < 1.0);
+    // The window's frame still has the times of the picture.
+    let model = host.model.borrow();
+    let (scale, _) = model.panels.overview.drawn.as_ref().unwrap();
+    let right_px = scale.x_from_time(model.view.right()).to_f64();
+    assert!(right_px <= narrow_px + 400.0, "{right_px}");
+}

@@ -154,6 +154,8 @@ pub struct OverviewState {
     pub counted: Option<Counted>,
     /// Its label: how far back it reaches, and of how much.
     pub words: (String, String),
+    /// How wide it is, in px: a panel beside the picture makes that narrower, and not the strip.
+    pub width_px: Option<f64>,
     /// How far back a person widened it, in microseconds.
     pub reach_us: Option<i64>,
     /// What the pointer that is down on it moves.

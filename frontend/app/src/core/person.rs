@@ -67,6 +67,11 @@ pub enum Person {
         factor: f64,
     },
 
+    /// The overview has another width.
+    SizeOverview {
+        /// In px.
+        width_px: f64,
+    },
     /// A pointer was pressed on the overview.
     GripOverview {
         /// Where, in px from its left edge.

@@ -99,8 +99,17 @@ fn key(event: &KeyboardEvent) {
     act(person);
 }
 
-/// Paints it as the model has it.
+/// Paints it as the model has it; one that has another width by now is drawn anew.
 pub(super) fn paint(model: &Model) {
+    let width_px = STRIP.with_borrow(|strip| {
+        let canvas = &strip.as_ref()?.canvas;
+        Some(f64::from(canvas.client_width())).filter(|width_px| *width_px >= 1.0)
+    });
+    if let Some(width_px) = width_px
+        && model.panels.overview.width_px != Some(width_px)
+    {
+        act(Person::SizeOverview { width_px });
+    }
     STRIP.with_borrow_mut(|strip| {
         if let (Some(strip), Some((_, scene))) = (strip, &model.panels.overview.drawn) {
             strip.tell(&model.panels.overview.words);

@@ -47,7 +47,7 @@ impl Model {
             .grab
             .and(self.panels.overview.drawn.as_ref());
         let scale = held.map_or_else(
-            || Overview::new(&self.store, now, &self.view, reach_us),
+            || Overview::new(&self.store, now, &self.strip(), reach_us),
             |(scale, _)| *scale,
         );
         let height = Px::from_f64(self.overview_px());
@@ -60,6 +60,20 @@ impl Model {
         let scene = overview_again(&self.store, &scale, &self.view, moments, height, counted);
         self.panels.overview.drawn = Some((scale, scene));
         self.want(Effect::Panel(PanelEffect::PaintOverview));
+    }
+
+    /// The view as wide as the strip.
+    fn strip(&self) -> View {
+        let width_px = self.panels.overview.width_px.unwrap_or(self.view.width_px);
+        View::between(self.view.left(), self.view.right(), width_px)
+    }
+
+    /// The strip is drawn anew in another width.
+    pub(super) fn size_overview(&mut self, width_px: f64) {
+        if self.panels.overview.width_px != Some(width_px) {
+            self.panels.overview.width_px = Some(width_px);
+            self.draw_overview();
+        }
     }
 
     /// Writes its label.

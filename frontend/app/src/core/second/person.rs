@@ -43,6 +43,7 @@ impl Model {
             }
             Person::Zoom { x_px, factor } => self.zoom(x_px, factor),
 
+            Person::SizeOverview { width_px } => self.size_overview(width_px),
             Person::GripOverview { x_px } => self.grip_overview(x_px),
             Person::DragOverview { x_px } => self.drag_overview(x_px),
             Person::ReleaseOverview => self.release_overview(),
