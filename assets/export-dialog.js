@@ -113,7 +113,8 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
     size: SIZES[0],
     hide: new Set(),
   };
-  let worker, handed, timer, latest, isMaking = false, isWanted = false;
+  // `isReady`: the preview shows what is chosen. An export that is asked for before follows then.
+  let worker, handed, timer, latest, isMaking = false, isWanted = false, isReady = false, exportsSoon = false;
 
   // Elements
 
@@ -298,6 +299,7 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
     Object.assign(state, of_);
     writeRange();
     writeForm();
+    setReady(false);
     clearTimeout(timer);
     timer = setTimeout(refresh, WAIT_MS);
   };
@@ -327,8 +329,14 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
     run.disabled = !latest || isMaking;
     copy.disabled = run.disabled;
   };
+  const setReady = (is) => {
+    isReady = is;
+    // Tests wait for it.
+    dialog.dataset.state = is ? "ready" : "waiting";
+  };
   const refuse = (words) => {
-    latest = undefined;
+    [latest, exportsSoon] = [undefined, false];
+    setReady(true);
     shown.replaceChildren(make("p", { class: "none", role: "alert" }, words));
     has.textContent = scale.textContent = "";
     whole.hidden = true;
@@ -349,10 +357,13 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
   // Makes what is chosen, for the preview. Of changes that come meanwhile the last is made.
   const refresh = async () => {
     clearTimeout(timer);
+    timer = undefined;
     if (isMaking) {
       isWanted = true;
       return;
     }
+    // What is changed from here on is made after it.
+    isWanted = false;
     if (!(state.fromUs < state.toUs)) {
       refuse(`Nothing in ${clock(state.fromUs)} – ${clock(state.toUs)}. Choose a range.`);
       return;
@@ -368,6 +379,13 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
       latest = { ...made, form: wanted.form };
       write(latest);
       busy("");
+      // A change that came meanwhile is made first.
+      if (!isWanted && timer === undefined) setReady(true);
+      if (isReady && exportsSoon) {
+        exportsSoon = false;
+        exportIt();
+        return;
+      }
     } catch (error) {
       if (by !== turn) return;
       refuse(`${sentence(error)} ${ADVICE[wanted.lanes] ?? "Choose another range."}`);
@@ -448,6 +466,10 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
     return state.form === "png" ? rastered(file) : file;
   };
   const exportIt = async () => {
+    if (!isReady) {
+      exportsSoon = true;
+      return;
+    }
     if (run.disabled) return;
     const { type } = FORMS[state.form], made = fileName();
     busy(`Making ${made}`);

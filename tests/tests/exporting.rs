@@ -33,14 +33,11 @@ pub(crate) async fn open_dialog(tab: &Tab<'_>) -> Result<()> {
 
 /// Waits until the preview shows what is chosen.
 async fn is_shown(tab: &Tab<'_>) -> Result<()> {
-    // A change is taken up a moment after it was made.
-    tab.script("return new Promise(done => setTimeout(done, 200))")
-        .await?;
     eventually("the preview is made", patient(LONG), async || {
-        let idle =
-            "const run = document.querySelector('[data-part=run]'); return run && !run.disabled";
+        let ready = "const dialog = document.querySelector('dialog.export');
+            return dialog?.dataset.state === 'ready' && !dialog.querySelector('[data-part=run]').disabled";
         let words = tab.text("[data-part=export-dialog]").await?;
-        ensure!(tab.script(idle).await? == true, "{words}");
+        ensure!(tab.script(ready).await? == true, "{words}");
         Ok(())
     })
     .await

@@ -122,9 +122,15 @@ async fn a_note_about_a_range_is_written_from_the_ranges_own_button_and_gone_bac
     let (driver, tab) = visit.open().await?;
     let (left, top) = corner(&tab).await?;
     let (left, top) = (left as i32, top as i32);
-    Mouse(driver)
-        .drag((left + 200, top + 10), (left + 320, top + 12))
-        .await?;
+    // The page is live before its second part is there, which hears the mouse.
+    eventually("a range is marked", LONG, async || {
+        Mouse(driver)
+            .drag((left + 200, top + 10), (left + 320, top + 12))
+            .await?;
+        ensure!(!tab.text("[data-part=range]").await?.is_empty());
+        Ok(())
+    })
+    .await?;
     // The row of the range is drawn anew as records come, so a click may miss.
     eventually("the form is opened", LONG, async || {
         if driver.find(By::Css(".note-form")).await.is_err() {
