@@ -35,7 +35,7 @@ pub(crate) async fn open_dialog(tab: &Tab<'_>) -> Result<()> {
 async fn is_shown(tab: &Tab<'_>) -> Result<()> {
     eventually("the preview is made", patient(LONG), async || {
         let ready = "const dialog = document.querySelector('dialog.export');
-            return dialog?.dataset.state === 'ready' && !dialog.querySelector('[data-part=run]').disabled";
+            return dialog?.dataset.state === 'ready'";
         let words = tab.text("[data-part=export-dialog]").await?;
         ensure!(tab.script(ready).await? == true, "{words}");
         Ok(())

@@ -282,6 +282,8 @@ async fn text_of_a_cluster_is_shown_as_text_wherever_the_page_shows_it() -> Resu
     contains("[data-part=empty]", "all hidden by <img src=y").await?;
     field.clear().await?;
     open_dialog(&tab).await?;
+    // Nothing may have come for longer than the view shows.
+    choose(&tab, "range", "loaded").await?;
     for (form, ending) in [("svg", "svg"), ("png", "png"), ("report", "html")] {
         choose(&tab, "form", form).await?;
         export(driver, &browser.downloads(), ending).await?;

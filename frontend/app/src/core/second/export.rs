@@ -12,7 +12,13 @@ impl Model {
     /// What can be exported; nothing before a record is here.
     #[must_use]
     pub fn exportable(&self) -> Option<Exportable> {
-        let loaded = self.store.loaded()?;
+        let (begin, last) = self.store.loaded()?;
+        // Of a live log it is known until now that nothing came; a recording ends with its last record.
+        let end = match self.recording() {
+            Some(_) => last,
+            None => last.max(self.now()),
+        };
+        let loaded = (begin, end);
         let within = |(from, to): (Time, Time)| (from.max(loaded.0), to.min(loaded.1));
         let summary = &self.shown.summary;
         Some(Exportable {
