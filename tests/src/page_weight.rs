@@ -7,7 +7,7 @@ use reqwest::Client;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
 
 /// What everything needed for the first paint may weigh: 109 kB (issue 20 allows 110).
-pub const MOST_FOR_FIRST_PAINT_BYTES: usize = 109_000;
+pub const MOST_FOR_FIRST_PAINT_BYTES: usize = 109_300;
 
 /// A file of the page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
