@@ -16,7 +16,20 @@ const load = async () => {
 const loaded = load();
 const seed = crypto.getRandomValues(new Uint8Array(32));
 
-let records, made;
+// What was made of the last wish: each form once, since the preview is the file.
+let records, made, wished;
+const files = new Map();
+const forget = () => {
+  made?.free();
+  made = wished = undefined;
+  files.clear();
+};
+const fileOf = async (form) => {
+  // A PNG is drawn by the page.
+  const kept = form === "png" ? "svg" : form;
+  if (!files.has(kept)) files.set(kept, await FORMS[kept]());
+  return files.get(kept);
+};
 
 // Forms
 
@@ -29,11 +42,10 @@ const recording = async () => {
 const html = async () => {
   const answer = await fetch(new URL("./single.html", import.meta.url));
   if (!answer.ok) throw new Error("the page that the file would hold cannot be loaded");
-  return made.html(await answer.text(), await recording());
+  return made.html(await answer.text(), await fileOf("wscope"));
 };
 const FORMS = {
   svg: () => made.picture(),
-  png: () => made.picture(),
   md: () => made.markdown(),
   csv: () => made.csv(),
   jsonl: () => made.jsonl(),
@@ -55,22 +67,21 @@ const firstLines = (of) => {
 // What the dialog shows of a form: pictures, or the first lines; and how long the file is, if it was made.
 const preview = async (form, { records: count }) => {
   if (PICTURES.includes(form)) {
-    const picture = made.picture();
+    const picture = await fileOf("svg");
     return { pictures: [picture], bytes: form === "svg" ? new Blob([picture]).size : undefined };
   }
-  if (form === "charts") return { pictures: records.charts(made) };
-  if (form === "report") return { pictures: [made.picture(), ...records.charts(made)] };
+  if (form === "charts") return { pictures: await fileOf(form) };
+  if (form === "report") return { pictures: [await fileOf("svg"), ...(await fileOf("charts"))] };
   if (count > MOST_SHOWN) return { lines: "" };
-  const file = await FORMS[form]();
+  const file = await fileOf(form);
   const bytes = typeof file === "string" ? new Blob([file]).size : file.length;
   return form === "trace" ? { lines: "", bytes } : { lines: firstLines(file), bytes };
 };
 
 const hear = {
   records({ fromUs, toUs, chapters, notes }) {
-    made?.free();
+    forget();
     records?.free();
-    made = undefined;
     records = new Records(fromUs, toUs, seed);
     // The module has a copy.
     while (chapters.length) records.add(chapters.shift());
@@ -78,24 +89,27 @@ const hear = {
     return {};
   },
   async make({ wish, form }, progress) {
-    made?.free();
-    made = undefined;
-    made = records.make(JSON.stringify(wish), progress);
+    const words = JSON.stringify(wish);
+    if (wished !== words) {
+      forget();
+      made = records.make(words, progress);
+      wished = words;
+    }
     const facts = JSON.parse(made.facts());
     return { facts, preview: await preview(form, facts) };
   },
   async file({ form }) {
-    return { file: await FORMS[form]() };
+    return { file: await fileOf(form) };
   },
 };
 
 // One after the other, as they were asked for.
-let work = loaded;
+let work = Promise.resolve();
 onmessage = ({ data }) => {
   const progress = (done, of) => postMessage({ id: data.id, done, of });
   const answer = async () => {
     await loaded;
     postMessage({ id: data.id, ...(await hear[data.do](data, progress)) });
   };
-  work = work.then(answer, answer).catch((error) => postMessage({ id: data.id, why: error.message ?? String(error) }));
+  work = work.then(answer).catch((error) => postMessage({ id: data.id, why: error.message ?? String(error) }));
 };

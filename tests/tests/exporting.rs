@@ -33,7 +33,7 @@ pub(crate) async fn open_dialog(tab: &Tab<'_>) -> Result<()> {
 
 /// Waits until the preview shows what is chosen.
 async fn is_shown(tab: &Tab<'_>) -> Result<()> {
-    eventually("the preview is made", patient(LONG), async || {
+    eventually("the preview is made", LONG, async || {
         let ready = "const dialog = document.querySelector('dialog.export');
             return dialog?.dataset.state === 'ready'";
         let words = tab.text("[data-part=export-dialog]").await?;
@@ -56,7 +56,7 @@ pub(crate) async fn export(driver: &WebDriver, folder: &Path, ending: &str) -> R
     let before = downloaded(folder, ending)?;
     let focused = driver.active_element().await?;
     focused.send_keys(Key::Control + Key::Enter).await?;
-    eventually("the file is downloaded", patient(LONG), async || {
+    eventually("the file is downloaded", LONG, async || {
         let files = downloaded(folder, ending)?;
         let new = files.into_iter().find(|path| !before.contains(path));
         new.context("no file yet")
@@ -220,7 +220,7 @@ async fn what_cannot_be_exported_is_said_and_work_can_be_stopped() -> Result<()>
         )
     };
     let says = async |words: &str| {
-        eventually(&format!("it says {words:?}"), patient(LONG), async || {
+        eventually(&format!("it says {words:?}"), LONG, async || {
             let text = tab.text("[data-part=preview]").await?;
             ensure!(text.contains(words), "{text:?}");
             Ok(())

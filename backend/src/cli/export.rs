@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use watchscope_export::{
-    DrawnChart, Form, Image, LanesError, REPORT_SIZE, ReportParts, Says, Shown, Taken, WantedLanes,
+    DrawnChart, Form, LanesError, REPORT_SIZE, ReportParts, Says, Shown, Taken, WantedLanes,
     charts, context, csv, html, jsonl, markdown, recording, report, svg, trace, view,
 };
 use watchscope_hiding::{Parts, Seed};
@@ -169,14 +169,10 @@ pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failur
                     .into_bytes()
             }
             Form::Report => {
-                let images: Vec<Image<'_>> = drawn_charts.iter().map(image).collect();
                 let parts = ReportParts {
                     says: &says,
-                    picture: Image {
-                        alt: "The lanes of the range",
-                        svg: &of_report,
-                    },
-                    charts: &images,
+                    picture: &of_report,
+                    charts: &drawn_charts,
                     context: looked_at
                         .as_ref()
                         .map_or(range, |looked| (looked.from, looked.to)),
@@ -204,13 +200,6 @@ pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failur
         "A part could not be read; the rest is exported.\n{}",
         damaged.join("\n")
     )))
-}
-
-fn image(chart: &DrawnChart) -> Image<'_> {
-    Image {
-        alt: &chart.title,
-        svg: &chart.svg,
-    }
 }
 
 /// Writes each chart into a file of a folder, which is made if it is not there.

@@ -2,8 +2,8 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_export::{
-    DrawnChart, Image, REPORT_SIZE, RecordingFile, ReportParts, Says, Taken, charts, csv, html,
-    jsonl, markdown, report, svg, trace, view,
+    DrawnChart, REPORT_SIZE, RecordingFile, ReportParts, Says, Taken, charts, csv, html, jsonl,
+    markdown, report, svg, trace, view,
 };
 
 use crate::facts::Facts;
@@ -123,17 +123,13 @@ impl Made {
 
     pub(crate) fn report_of(&self, looked: &Taken) -> Result<String, String> {
         let drawn = self.drawn(looked)?;
-        let images: Vec<Image<'_>> = drawn.iter().map(image).collect();
         let says = self.says();
         let (theme, shown) = (self.wish.theme(), self.wish.shown());
         let picture = svg(&self.taken, &says, REPORT_SIZE, theme, shown).map_err(text)?;
         let parts = ReportParts {
             says: &says,
-            picture: Image {
-                alt: "The lanes of the range",
-                svg: &picture,
-            },
-            charts: &images,
+            picture: &picture,
+            charts: &drawn,
             context: (looked.from, looked.to),
         };
         report(&self.taken, &parts).map_err(text)
@@ -149,12 +145,5 @@ impl Made {
             title: &self.facts.title,
             zone_offset_min: self.wish.zone_offset_min,
         }
-    }
-}
-
-fn image(chart: &DrawnChart) -> Image<'_> {
-    Image {
-        alt: &chart.title,
-        svg: &chart.svg,
     }
 }

@@ -86,7 +86,8 @@ impl Records {
         let (taken, hider) = if parts.is_empty() {
             (taken, None)
         } else {
-            let (taken, hider) = taken.hiding(parts, self.seed.clone()).map_err(text)?;
+            let hidden = taken.hiding_of(known.clone(), parts, self.seed.clone());
+            let (taken, hider) = hidden.map_err(text)?;
             title = hider.said(&title);
             (taken, Some(hider))
         };

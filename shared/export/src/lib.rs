@@ -44,6 +44,6 @@ pub use self::lanes::{LanesError, WantedLanes};
 pub use self::markdown::markdown;
 pub use self::picture::{REPORT_SIZE, Shown, Size, svg};
 pub use self::recording::{RecordingFile, recording};
-pub use self::report::{Image, ReportParts, report};
+pub use self::report::{ReportParts, report};
 pub use self::taken::{Counts, Says, Taken};
 pub use self::trace::trace;

@@ -13,6 +13,7 @@ use watchscope_model::vocabulary::Severity;
 use watchscope_timeline::format::{clock, clock_ms, count, date, duration, number};
 
 use crate::account::{Account, Found, MOST_ROWS};
+use crate::charts::DrawnChart;
 use crate::letters;
 use crate::taken::{Says, Taken};
 
@@ -23,27 +24,20 @@ const MOST_EVIDENCE: usize = 8;
 /// The most watches that are named as affected; the others are counted.
 const MOST_AFFECTED: usize = 3;
 
+/// What the picture shows, for those who do not see it.
+const PICTURE: &str = "The lanes of the range";
 /// The style sheet; what the policy allows is its hash.
 const STYLE: &str = include_str!("report.css");
-
-/// A picture of a report.
-#[derive(Clone, Copy, Debug)]
-pub struct Image<'a> {
-    /// What it shows, for those who do not see it.
-    pub alt: &'a str,
-    /// It as SVG.
-    pub svg: &'a str,
-}
 
 /// What a report is made of, beside the records.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportParts<'a> {
     /// Title and zone.
     pub says: &'a Says<'a>,
-    /// The picture of the range.
-    pub picture: Image<'a>,
+    /// The picture of the range, as SVG.
+    pub picture: &'a str,
     /// Charts, in their order.
-    pub charts: &'a [Image<'a>],
+    pub charts: &'a [DrawnChart],
     /// From when to when the charts look.
     pub context: (Time, Time),
 }
@@ -85,7 +79,11 @@ pub fn report(taken: &Taken, parts: &ReportParts<'_>) -> Result<String, DecodeEr
     );
     lead(&mut out, &account);
     facts(&mut out, taken, &account, parts);
-    put!(out, "<div class=\"wide\">{}</div>", image(&parts.picture));
+    put!(
+        out,
+        "<div class=\"wide\">{}</div>",
+        image(PICTURE, parts.picture)
+    );
     findings(&mut out, &account);
     let is_short = account.told.count <= SHORT_ROWS;
     if is_short {
@@ -346,7 +344,7 @@ fn charts(out: &mut String, parts: &ReportParts<'_>) {
         "<h2 class=\"page\">Charts</h2>\n<div class=\"charts\">"
     );
     for chart in parts.charts {
-        put!(out, "<figure>{}</figure>", image(chart));
+        put!(out, "<figure>{}</figure>", image(&chart.title, &chart.svg));
     }
     put!(out, "</div>");
 }
@@ -383,11 +381,11 @@ fn foot(out: &mut String, taken: &Taken) {
     );
 }
 
-fn image(image: &Image<'_>) -> String {
+fn image(alt: &str, svg: &str) -> String {
     format!(
         "<img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">",
-        escaped(image.alt),
-        STANDARD.encode(image.svg)
+        escaped(alt),
+        STANDARD.encode(svg)
     )
 }
 

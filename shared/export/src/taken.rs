@@ -99,19 +99,6 @@ impl Taken {
         notes
     }
 
-    /// All notes of persons that it has, those in its records too.
-    pub(crate) fn all_notes(&self) -> Result<Notes, DecodeError> {
-        let mut notes = self.notes_elsewhere();
-        for run in &self.runs {
-            run.read(|entry, _| {
-                if let Entry::Record(record) = entry {
-                    notes.record(&run.log, &run.epoch, record);
-                }
-            })?;
-        }
-        Ok(notes)
-    }
-
     /// The same of some watches alone; `None` if they have no record.
     ///
     /// # Errors
@@ -160,7 +147,21 @@ impl Taken {
     /// # Errors
     /// If a frame cannot be read.
     pub fn hiding(self, parts: Parts, seed: Seed) -> Result<(Self, Hider), ExcerptError> {
-        let mut hider = Hider::new(self.known()?, parts, seed);
+        let known = self.known()?;
+        self.hiding_of(known, parts, seed)
+    }
+
+    /// The same where what it names is known already.
+    ///
+    /// # Errors
+    /// If a frame cannot be read.
+    pub fn hiding_of(
+        self,
+        known: Known,
+        parts: Parts,
+        seed: Seed,
+    ) -> Result<(Self, Hider), ExcerptError> {
+        let mut hider = Hider::new(known, parts, seed);
         let Self {
             from,
             to,
@@ -198,33 +199,20 @@ impl Taken {
         let mut counts = Counts {
             watches: self.watches().len(),
             records: self.runs.iter().map(|run| run.run.records()).sum(),
-            notes: self.all_notes()?.in_range(self.from, self.to).len(),
             ..Counts::default()
         };
-        let mut findings = BTreeSet::new();
+        let (mut findings, mut notes) = (BTreeSet::new(), self.notes_elsewhere());
         for (place, run) in self.runs.iter().enumerate() {
-            let mut is_first = true;
-            run.read(|entry, state| {
-                if std::mem::take(&mut is_first) {
-                    let standing = state.findings.values();
-                    findings.extend(standing.map(|open| (place, open.finding.key())));
-                }
-                match entry {
-                    Entry::Record(Record {
-                        event: Event::Change(_),
-                        ..
-                    }) => counts.changes += 1,
-                    Entry::Record(Record {
-                        event: Event::Finding(finding),
-                        ..
-                    }) => {
-                        findings.insert((place, finding.key()));
-                    }
-                    _ => {}
-                }
+            let found = |finding: &Finding| {
+                findings.insert((place, finding.key()));
+            };
+            run.read_findings(found, |record| {
+                counts.changes += u64::from(matches!(record.event, Event::Change(_)));
+                notes.record(&run.log, &run.epoch, record);
             })?;
         }
         counts.findings = findings.len();
+        counts.notes = notes.in_range(self.from, self.to).len();
         Ok(counts)
     }
 
@@ -248,20 +236,7 @@ impl Taken {
             with.extend(all.iter().filter(|watch| finding.concerns(watch)).cloned());
         };
         for run in &self.runs {
-            let mut is_first = true;
-            run.read(|entry, state| {
-                if std::mem::take(&mut is_first) {
-                    let standing = state.findings.values();
-                    standing.for_each(|open| take(&open.finding));
-                }
-                if let Entry::Record(Record {
-                    event: Event::Finding(finding),
-                    ..
-                }) = entry
-                {
-                    take(finding);
-                }
-            })?;
+            run.read_findings(&mut take, |_| ())?;
         }
         Ok(with)
     }
@@ -296,6 +271,27 @@ impl TakenRun {
         let mut kept = chapters.flat_map(|chapter| &chapter.kept);
         let &(first, last) = kept.next()?;
         Some((first, kept.last().map_or(last, |&(_, last)| last)))
+    }
+
+    /// Reads its records, and its findings apart: those that stand as it begins, and those in its records.
+    fn read_findings(
+        &self,
+        mut found: impl FnMut(&Finding),
+        mut take: impl FnMut(&Record),
+    ) -> Result<(), DecodeError> {
+        let mut is_first = true;
+        self.read(|entry, state| {
+            if std::mem::take(&mut is_first) {
+                let standing = state.findings.values();
+                standing.for_each(|open| found(&open.finding));
+            }
+            if let Entry::Record(record) = entry {
+                if let Event::Finding(finding) = &record.event {
+                    found(finding);
+                }
+                take(record);
+            }
+        })
     }
 
     /// Reads its records; `take` gets the fold before each.

@@ -16,8 +16,7 @@ use insta::assert_snapshot;
 use sha2::{Digest as _, Sha256};
 use taken::taken;
 use watchscope_export::{
-    Image, ReportParts, Says, Shown, Size, Taken, charts, csv, jsonl, markdown, recording, report,
-    svg,
+    ReportParts, Says, Shown, Size, Taken, charts, csv, jsonl, markdown, recording, report, svg,
 };
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::{Author, Cause, Severity, Standing};
@@ -235,17 +234,13 @@ fn a_picture_numbers_the_notes_of_its_range_by_time_and_has_their_texts() {
 fn a_report_has_no_script_asks_for_nothing_and_shows_hostile_text_as_text() {
     let (first, second) = night();
     let taken = taken(&[&first, &second], at(0.0), at(90.0));
-    let charts = charts(&taken, None, &SAYS, Theme::Light).unwrap();
-    let images: Vec<Image<'_>> = charts
-        .iter()
-        .map(|chart| Image {
-            alt: "\"><script>",
-            svg: &chart.svg,
-        })
-        .collect();
+    let mut images = charts(&taken, None, &SAYS, Theme::Light).unwrap();
+    for chart in &mut images {
+        chart.title = "\"><script>".to_owned();
+    }
     let parts = ReportParts {
         says: &SAYS,
-        picture: images[0],
+        picture: &images[0].svg,
         charts: &images[1..],
         context: (taken.from, taken.to),
     };

@@ -12,8 +12,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use common::{Log, at};
 use insta::assert_snapshot;
 use watchscope_export::{
-    Image, ReportParts, Says, Shown, Size, Taken, charts, csv, html, jsonl, markdown, recording,
-    report, svg, trace,
+    ReportParts, Says, Shown, Size, Taken, charts, csv, html, jsonl, markdown, recording, report,
+    svg, trace,
 };
 use watchscope_hiding::{HiddenPart, Parts, Seed};
 use watchscope_model::chapter::ChapterReader;
@@ -272,20 +272,10 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
     let file = recording(taken, <[u8]>::to_vec).unwrap();
     let drawn = svg(taken, &says, size, Theme::Light, Shown::All).unwrap();
     let drawn_charts = charts(taken, None, &says, Theme::Light).unwrap();
-    let images: Vec<Image<'_>> = drawn_charts
-        .iter()
-        .map(|chart| Image {
-            alt: &chart.title,
-            svg: &chart.svg,
-        })
-        .collect();
     let parts = ReportParts {
         says: &says,
-        picture: Image {
-            alt: "The lanes",
-            svg: &drawn,
-        },
-        charts: &images,
+        picture: &drawn,
+        charts: &drawn_charts,
         context: (taken.from, taken.to),
     };
     let of_report = report(taken, &parts).unwrap();

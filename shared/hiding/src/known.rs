@@ -21,7 +21,7 @@ use crate::selector;
 /// Which texts name what. Takes part as a [`Rewriter`] that changes nothing.
 ///
 /// Bounded by what it is given to read: each text is held once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Known {
     /// Texts, and what each of them names.
     pub(crate) texts: BTreeMap<Text, Parts>,

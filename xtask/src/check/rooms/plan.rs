@@ -465,7 +465,7 @@ const EXPORT: Crate = Crate {
                 "report",
                 "trace",
             ],
-            &["digits", "taken"],
+            &["charts", "digits", "taken"],
         ),
         room(
             "root",

@@ -3,7 +3,6 @@
 use watchscope_model::Time;
 use watchscope_timeline::words;
 
-use super::save_range::TOO_LONG;
 use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
 use crate::core::shown::Exportable;
@@ -43,14 +42,11 @@ impl Model {
         let Some((from, to)) = self.panels.taking else {
             return;
         };
-        let told = if !words::range_words(&self.store, (from, to), now).is_loading {
-            PanelEffect::HandRange { from, to }
-        } else if self.store.backfill(from, to).is_none() {
-            PanelEffect::RefuseRange(TOO_LONG)
-        } else {
-            self.link.also_loads = Some((from, to));
-            self.changed();
-            return;
+        let is_loading = words::range_words(&self.store, (from, to), now).is_loading;
+        let told = match self.load((from, to), is_loading) {
+            Ok(false) => return,
+            Ok(true) => PanelEffect::HandRange { from, to },
+            Err(why) => PanelEffect::RefuseRange(why),
         };
         self.panels.taking = None;
         self.want(Effect::Panel(told));

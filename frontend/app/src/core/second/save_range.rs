@@ -8,7 +8,7 @@ use crate::core::model::Model;
 use crate::core::panel_state::SavingRange;
 
 /// Why a range is not saved that cannot be loaded whole.
-pub(super) const TOO_LONG: &str = "The range has more than this page can hold. Mark a shorter one.";
+const TOO_LONG: &str = "The range has more than this page can hold. Mark a shorter one.";
 
 impl Model {
     /// The person wants the marked range as a file.
@@ -31,15 +31,31 @@ impl Model {
         if self.saving() != SavingRange::Loading {
             return;
         }
-        if !is_loading {
-            self.panels.saving = Some(((from, to), SavingRange::Making));
-            self.want(Effect::Panel(PanelEffect::SaveRange { from, to }));
-        } else if self.store.backfill(from, to).is_none() {
-            self.not_saved(TOO_LONG);
-        } else {
-            self.link.also_loads = Some((from, to));
-            self.changed();
+        match self.load((from, to), is_loading) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.panels.saving = Some(((from, to), SavingRange::Making));
+                self.want(Effect::Panel(PanelEffect::SaveRange { from, to }));
+            }
+            Err(why) => self.not_saved(why),
         }
+    }
+
+    /// Whether all of a range is loaded; else has the rest loaded, or says why it cannot be.
+    pub(super) fn load(
+        &mut self,
+        (from, to): (Time, Time),
+        is_loading: bool,
+    ) -> Result<bool, &'static str> {
+        if !is_loading {
+            return Ok(true);
+        }
+        if self.store.backfill(from, to).is_none() {
+            return Err(TOO_LONG);
+        }
+        self.link.also_loads = Some((from, to));
+        self.changed();
+        Ok(false)
     }
 
     /// The file is with the browser's downloads.
