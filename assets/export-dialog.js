@@ -99,12 +99,12 @@ const choice = (name, words, options, chosen, choose) =>
 const row = (label, ...children) => make("div", { class: "row-of" }, make("span", { class: "label" }, label), ...children);
 
 // Opens the dialog over what can be exported; `hand` promises the frames between two times, and all notes.
-export const show = async (of, hand, { form: first = "svg" } = {}) => {
+export const show = async (of, hand) => {
   await loadStyles();
   document.querySelector("dialog.export")?.close();
   const ranges = { ...(of.marked && { marked: "Selected" }), view: "In view", loaded: "All loaded" };
   const state = {
-    form: first,
+    form: of.form,
     range: of.marked ? "marked" : "view",
     ...spanned(of.marked ?? of.view),
     lanes: "page",
@@ -128,7 +128,7 @@ export const show = async (of, hand, { form: first = "svg" } = {}) => {
       make(
         "label",
         {},
-        make("input", { type: "radio", name: "form", value: key, checked: key === first, onchange: () => change({ form: key }) }),
+        make("input", { type: "radio", name: "form", value: key, checked: key === state.form, onchange: () => change({ form: key }) }),
         make("b", {}, name),
         make("span", { class: "use" }, use),
         sizes[key],

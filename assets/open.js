@@ -6,7 +6,7 @@
 // Both pages call offer() once their panels are there; the one in the frame calls enter() before. An opened file has no
 // way to the server or the session.
 import { button, make } from "./{{elements.js}}";
-import { read, save, sizeOf } from "./{{recordings.js}}";
+import { read, sizeOf } from "./{{recordings.js}}";
 
 const way = globalThis.watchscopeWay;
 // These numbers say to the page what happened; bridge.rs has the same.
@@ -343,9 +343,8 @@ const showOver = (dialog) => (facts, hand) =>
     () => notify({ what: "The dialog could not be loaded.", advice: "Reload the page." }),
   );
 
-// Offers to open, to save and to export, once the panels are there.
+// Offers to open and to export, once the panels are there.
 export const offer = () => {
-  way.save = save;
   way.export = showOver(() => import("./{{export-dialog.js}}"));
   way.charts = showOver(() => import("./{{charts-dialog.js}}"));
   listenToDrops();

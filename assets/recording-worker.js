@@ -1,7 +1,6 @@
-// The worker of a recording: reads its file, answers its viewer as a server would, and saves a range of the records that
-// the page holds. The module decides; this is its host.
-import init, { Reading, Save } from "./{{recording.js}}";
-import { deflated, FORMAT, streamed } from "./{{streams.js}}";
+// The worker of a recording: reads its file, and answers its viewer as a server would. The module decides; this is its host.
+import init, { Reading } from "./{{recording.js}}";
+import { FORMAT, streamed } from "./{{streams.js}}";
 
 // The most chapters and bodies that are read at once, and the most that wait for their turn.
 const AT_ONCE = 2, WAITING = 64;
@@ -25,7 +24,7 @@ const throwPanic = (error) => {
   if (error instanceof WebAssembly.RuntimeError) throw error;
 };
 
-// Deflating and inflating
+// Inflating
 
 const canInflate = () => {
   try {
@@ -187,27 +186,6 @@ const answer = async (id, begin) => {
   else postMessage(why === undefined ? { body: id, status } : { body: id, status, why });
 };
 
-// Saving, one after the other
-
-let saving = Promise.resolve();
-const save = async ({ id, fromUs, toUs, chapters, notes }) => {
-  const made = new Save(fromUs, toUs);
-  // The module has a copy.
-  while (chapters.length) made.add(chapters.shift());
-  try {
-    made.addNotes(notes);
-    let raw = made.next();
-    while (raw) raw = made.next(await deflated(raw));
-  } catch (why) {
-    throwPanic(why);
-    made.free();
-    postMessage({ notSaved: id, why: why.message ?? String(why) });
-    return;
-  }
-  const { records } = made, bytes = made.file();
-  postMessage({ saved: id, bytes, records }, [bytes.buffer]);
-};
-
 const hear = {
   open: ({ file }) => open(file),
   read({ number }) {
@@ -223,7 +201,6 @@ const hear = {
   },
   body: ({ id, epoch, seq }) => answer(id, (recording) => recording.body(epoch, seq)),
   notes: ({ id }) => answer(id, (recording) => recording.notes()),
-  save: (asked) => (saving = saving.then(() => guarded(() => save(asked)))),
 };
 
 const guarded = async (work) => {

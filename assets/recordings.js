@@ -1,5 +1,4 @@
-// Recordings, as a page has them of their worker: opens a file, and saves a range of the records that
-// the page holds.
+// Recordings, as a page has them of their worker; and what is handed to the browser's downloads.
 
 // The time after which an address of a download is let go, in milliseconds: the browser has begun with it by then.
 const DOWNLOAD_MS = 10_000;
@@ -37,10 +36,10 @@ const hire = (tell) => {
     },
   };
   worker.onmessage = ({ data }) => {
-    const id = data.body ?? data.saved ?? data.notSaved;
-    if (id === undefined) return hired.tell(data);
-    answers.get(id)?.(data);
-    answers.delete(id);
+    const { body } = data;
+    if (body === undefined) return hired.tell(data);
+    answers.get(body)?.(data);
+    answers.delete(body);
   };
   // It could not be loaded.
   worker.onerror = () => hired.tell({ failed: "its program could not be loaded" });
@@ -61,23 +60,3 @@ export const read = (file) =>
     });
     worker.say("open", { file });
   });
-
-// Saves what lies between two times, of chapters in the order of their records, and notes, as a file that the browser
-// downloads.
-// Returns how many records are in it; throws why it cannot be saved.
-export const save = async (name, fromUs, toUs, chapters, notes) => {
-  let worker;
-  try {
-    const failed = new Promise((resolve) => {
-      worker = hire(resolve);
-    });
-    const handed = chapters.map(({ buffer }) => buffer);
-    const made = worker.ask("save", { fromUs, toUs, chapters, notes }, handed);
-    const { bytes, records, why, failed: error } = await Promise.race([made, failed]);
-    if (!bytes) throw new Error(why ?? error);
-    download(bytes, name);
-    return records;
-  } finally {
-    worker?.end();
-  }
-};

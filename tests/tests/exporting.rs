@@ -28,11 +28,11 @@ fn downloaded(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
 /// Opens the dialog by its key, and waits until it shows what it will export.
 pub(crate) async fn open_dialog(tab: &Tab<'_>) -> Result<()> {
     tab.press("e").await?;
-    is_shown(tab).await
+    preview_is_made(tab).await
 }
 
 /// Waits until the preview shows what is chosen.
-async fn is_shown(tab: &Tab<'_>) -> Result<()> {
+pub(crate) async fn preview_is_made(tab: &Tab<'_>) -> Result<()> {
     eventually("the preview is made", LONG, async || {
         let ready = "const dialog = document.querySelector('dialog.export');
             return dialog?.dataset.state === 'ready'";
@@ -48,7 +48,7 @@ pub(crate) async fn choose(tab: &Tab<'_>, name: &str, value: &str) -> Result<()>
         "document.querySelector('.export input[name={name}][value={value}]').click(); return true"
     );
     tab.script(&script).await?;
-    is_shown(tab).await
+    preview_is_made(tab).await
 }
 
 /// Exports what is chosen by the dialog's key; returns the file.
@@ -137,7 +137,7 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
     }
     let chosen = "return document.querySelector('.export input[name=form]:checked').value";
     ensure!(tab.script(chosen).await? == "md");
-    is_shown(&tab).await?;
+    preview_is_made(&tab).await?;
     let plain = std::fs::read_to_string(export(driver, &downloads, "md").await?)?;
     ensure!(plain.contains("shop"), "{plain}");
     driver
@@ -161,7 +161,7 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
     open_dialog(&tab).await?;
     let hide_all = "[...document.querySelectorAll('.export .hide .inline-action')].find(link => link.textContent === 'All').click(); return true";
     tab.script(hide_all).await?;
-    is_shown(&tab).await?;
+    preview_is_made(&tab).await?;
     let not_hidden = tab.text("[data-part=not-hidden]").await?;
     ensure!(not_hidden.contains("Times"), "{not_hidden}");
     for (form, ending) in [

@@ -9,7 +9,6 @@ mod host;
 use common::{Log, at};
 use host::{Host, log};
 use watchscope_app::core::layout::RULER_PX;
-use watchscope_app::core::panel_state::SavingRange;
 use watchscope_app::core::person::Person;
 use watchscope_app::input::gesture::Pointer;
 use watchscope_app::input::keys::Action;
@@ -254,66 +253,23 @@ fn a_place_names_the_moment_and_the_range() {
 }
 
 #[test]
-fn a_range_is_saved_once_all_of_it_is_loaded() {
+fn a_dialog_is_handed_a_range_once() {
     let (host, _) = page();
-    assert_eq!(
-        host.person(Person::SaveRange),
-        Vec::<String>::new(),
-        "no range is marked"
-    );
-    drag(
-        &host,
-        pointer(x_px(&host, at(2.0)), 10.0),
-        pointer(x_px(&host, at(5.0)), 10.0),
-    );
-    host.frame(3_000.0);
-    let saving = || host.model.borrow().shown.range.as_ref().unwrap().saving;
-    assert_eq!(saving(), SavingRange::Idle);
-    host.person(Person::SaveRange);
-    let done = host.frame(3_500.0);
-    let asked = done
-        .iter()
-        .filter(|words| words.starts_with("Panel(SaveRange"));
-    assert_eq!(asked.count(), 1, "{done:?}");
-    assert_eq!(saving(), SavingRange::Making);
-    let done = host.frame(3_900.0);
-    assert!(
-        !done.iter().any(|words| words.contains("SaveRange")),
-        "{done:?}"
-    );
-
-    host.person(Person::Saved { records: 3 });
-    host.frame(4_300.0);
-    assert_eq!(saving(), SavingRange::Saved);
-    assert_eq!(host.model.borrow().said, "Saved 3 records.");
-    // Another range is another file.
-    drag(
-        &host,
-        pointer(x_px(&host, at(2.0)), 10.0),
-        pointer(x_px(&host, at(4.0)), 10.0),
-    );
-    host.frame(4_700.0);
-    assert_eq!(saving(), SavingRange::Idle);
+    let (from, to) = (at(2.0), at(5.0));
+    host.person(Person::TakeRange { from, to });
+    let handed = |now_ms| {
+        let done = host.frame(now_ms);
+        let handed = done.iter().filter(|words| words.contains("HandRange"));
+        handed.count()
+    };
+    assert_eq!((handed(3_000.0), handed(3_500.0)), (1, 0));
 }
 
 #[test]
-fn a_range_that_could_not_be_saved_says_why_and_can_be_tried_again() {
+fn saving_opens_the_export_dialog_for_a_recording() {
     let (host, _) = page();
-    drag(
-        &host,
-        pointer(x_px(&host, at(2.0)), 10.0),
-        pointer(x_px(&host, at(5.0)), 10.0),
-    );
-    host.person(Person::SaveRange);
-    host.frame(3_000.0);
-    host.person(Person::NotSaved("No record is in the range.".into()));
-    host.frame(3_500.0);
-    let model = host.model.borrow();
-    let trouble = model.trouble.as_deref();
-    assert_eq!(
-        trouble,
-        Some("The range was not saved. No record is in the range.")
-    );
-    let saving = model.shown.range.as_ref().unwrap().saving;
-    assert_eq!(saving, SavingRange::Idle);
+    let opened =
+        |as_recording: bool| format!("Panel(OpenExport {{ as_recording: {as_recording} }})");
+    assert_eq!(host.person(Person::SaveRange), [opened(true)]);
+    assert_eq!(host.person(Person::Act(Action::Export)), [opened(false)]);
 }

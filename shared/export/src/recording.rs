@@ -1,6 +1,6 @@
 //! What is exported as a recording: a file of its own, which opens in `watchscope replay` and on the page.
 
-use watchscope_recording::{Out, Packing, WriteError, Writer};
+use watchscope_recording::{ExcerptFile, WriteError};
 
 use crate::taken::Taken;
 
@@ -24,66 +24,26 @@ pub fn recording(
 ///
 /// Bounded by what is taken: it holds one chapter beside the file.
 #[derive(Debug, Default)]
-pub struct RecordingFile {
-    /// Until it is whole.
-    file: Option<(Writer, Vec<u8>)>,
-    whole: Vec<u8>,
-    /// What is being deflated.
-    packing: Option<Packing>,
-    /// The run and the chapter in it that come next.
-    next: (usize, usize),
-}
+pub struct RecordingFile(ExcerptFile);
 
 impl RecordingFile {
     /// Takes in what was to be deflated (raw deflate, RFC 1951); returns what to deflate next, or nothing at the end.
+    /// `taken` is the same at each step.
     ///
     /// # Errors
-    /// If a part does not fit in a block.
+    /// If a part does not fit in a block, or its host did not deflate the chapter before.
     pub fn step(
         &mut self,
         taken: &Taken,
         deflated: Option<&[u8]>,
     ) -> Result<Option<&[u8]>, WriteError> {
-        if let (Some(packing), Some((writer, bytes)), Some(deflated)) =
-            (self.packing.take(), &mut self.file, deflated)
-        {
-            bytes.extend(writer.packed(&packing, deflated)?);
-        }
-        if let Some(chapter) = self.next_chapter(taken)? {
-            let segments = chapter.segments.iter().map(Vec::as_slice);
-            self.packing = Some(Writer::whole_chapter(&chapter.head, segments)?);
-        } else if let Some((mut writer, mut bytes)) = self.file.take() {
-            bytes.extend(writer.notes(&taken.notes)?);
-            bytes.extend(writer.finish()?);
-            self.whole = bytes;
-        }
-        Ok(self.packing.as_ref().map(Packing::raw))
+        let runs = |place: usize| taken.runs.get(place).map(|run| &run.run);
+        self.0.step(runs, &taken.notes, deflated)
     }
 
     /// The file, at the end.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
-        self.whole
-    }
-
-    /// The chapter that comes next; where it is the first of a run, the run begins.
-    fn next_chapter<'a>(&mut self, taken: &'a Taken) -> Result<Option<&'a Out>, WriteError> {
-        loop {
-            let (place, chapter) = self.next;
-            let Some(run) = taken.runs.get(place) else {
-                return Ok(None);
-            };
-            if chapter == 0 {
-                match &mut self.file {
-                    Some((writer, bytes)) => bytes.extend(writer.file(&run.run.of)?),
-                    None => self.file = Some(Writer::begin(&run.run.of)?),
-                }
-            }
-            if let Some(found) = run.run.chapters.get(chapter) {
-                self.next = (place, chapter + 1);
-                return Ok(Some(found));
-            }
-            self.next = (place + 1, 0);
-        }
+        self.0.into_bytes()
     }
 }

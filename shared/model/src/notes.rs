@@ -19,6 +19,7 @@ use crate::event::{Event, Note, NoteKey, Record};
 use crate::field::{Field as _, Fields as _, fields, struct_fields};
 use crate::id::{EpochId, LogId, Object};
 use crate::time::Time;
+use crate::tree;
 use crate::vocabulary::{Author, NoteRefusal};
 use crate::wire::WriteNote;
 
@@ -282,11 +283,8 @@ impl Notes {
     /// The notes as they stand, in the order of their times: the place in it, from 1, is a note's number on a picture.
     #[must_use]
     pub fn standing(&self) -> Vec<StandingNote<'_>> {
-        let replaced: BTreeSet<&NoteKey> = self
-            .by_key
-            .values()
-            .filter_map(|note| note.note.replaces.as_ref())
-            .collect();
+        let notes = self.by_key.values();
+        let replaced = tree::set_of(notes.filter_map(|note| note.note.replaces.as_ref()));
         let mut threads: BTreeMap<&NoteKey, &KeptNote> = BTreeMap::new();
         // Of each thread the last record counts that no other one replaces: a clock may have been set back between two.
         // In a circle, which only a damaged file has, each one is replaced.
@@ -316,7 +314,7 @@ impl Notes {
                 }
             })
             .collect();
-        standing.sort_by(|one, other| {
+        tree::sort_by(&mut standing, |one, other| {
             let place = |note: &StandingNote<'_>| (note.from, note.to);
             (place(one), one.key).cmp(&(place(other), other.key))
         });

@@ -1,7 +1,7 @@
 //! Trees on the host; in a browser, where every byte of code is fetched, sorted lists with the same behaviour.
 //!
 //! The standard library's balancing and sorting are compiled once for each kind of entry: they were a third of the
-//! lessons' module.
+//! lessons' module, and 31 sorts were a tenth of the page's.
 //! What a lesson's cluster holds is little, so there a list is as fast. On the host, where a cluster has a hundred
 //! thousand objects, it would not be.
 
@@ -11,24 +11,37 @@ pub use std::collections::{BTreeMap, BTreeSet};
 #[cfg(target_arch = "wasm32")]
 pub use self::sorted::{Map as BTreeMap, Set as BTreeSet, sort_by};
 
-/// Puts things in order; what is equal stays as it was.
+/// Puts things in order; equal things keep their order.
 #[cfg(not(target_arch = "wasm32"))]
-#[allow(
-    clippy::ptr_arg,
-    reason = "a browser's takes things out and puts them in"
-)]
-pub fn sort_by<T>(things: &mut Vec<T>, order: impl Fn(&T, &T) -> std::cmp::Ordering) {
+pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> std::cmp::Ordering) {
     things.sort_by(order);
 }
 
-/// Puts things in the order of a key; what is equal stays as it was.
-pub fn sort_by_key<T, K: Ord>(things: &mut Vec<T>, key: impl Fn(&T) -> K) {
+/// Puts things in the order of a key; things with the same key keep their order.
+pub fn sort_by_key<T, K: Ord>(things: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(things, |one, other| key(one).cmp(&key(other)));
 }
 
 /// Puts things in their order.
-pub fn sort<T: Ord>(things: &mut Vec<T>) {
+pub fn sort<T: Ord>(things: &mut [T]) {
     sort_by(things, T::cmp);
+}
+
+/// A tree of entries; of entries with the same key the last one stays. It inserts them one by one: collecting them would
+/// sort them first, and weigh in a browser as much as a sort.
+pub fn map_of<K: Ord, V>(
+    entries: impl IntoIterator<Item = (K, V)>,
+) -> std::collections::BTreeMap<K, V> {
+    let mut map = std::collections::BTreeMap::new();
+    map.extend(entries);
+    map
+}
+
+/// A tree of things, each once; as [`map_of`].
+pub fn set_of<T: Ord>(things: impl IntoIterator<Item = T>) -> std::collections::BTreeSet<T> {
+    let mut set = std::collections::BTreeSet::new();
+    set.extend(things);
+    set
 }
 
 #[cfg(any(test, target_arch = "wasm32"))]

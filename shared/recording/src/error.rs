@@ -134,6 +134,9 @@ pub enum WriteError {
     /// No chapter is open.
     #[error("no chapter is open")]
     NoChapter,
+    /// The host did not deflate what it was asked to.
+    #[error("the file could not be deflated")]
+    NotDeflated,
     /// A frame cannot be read, or does not follow the one before.
     #[error("a frame cannot be written to a recording: {0}")]
     Frame(#[from] DecodeError),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use watchscope_model::event::Finding;
 use watchscope_model::fold::OpenFinding;
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{Event, Row, State, Text, Time, WatchName};
 
@@ -257,11 +258,11 @@ pub fn board(known: Known<'_>, muted: &Muted) -> Board {
     }
     let mut standing_groups: Vec<Group> = groups.into_values().collect();
     for group in &mut standing_groups {
-        group
-            .items
-            .sort_by(|a, b| b.since.cmp(&a.since).then_with(|| a.key.cmp(&b.key)));
+        tree::sort_by(&mut group.items, |a, b| {
+            b.since.cmp(&a.since).then_with(|| a.key.cmp(&b.key))
+        });
     }
-    standing_groups.sort_by(|a, b| {
+    tree::sort_by(&mut standing_groups, |a, b| {
         let newest = |group: &Group| group.items.first().map(|item| item.since);
         b.severity
             .rank()
@@ -316,7 +317,9 @@ fn over(known: Known<'_>) -> (Vec<Over>, u64) {
         }
     }
     let mut all: Vec<Over> = found.into_values().collect();
-    all.sort_by(|a, b| b.stood.1.cmp(&a.stood.1).then_with(|| a.key.cmp(&b.key)));
+    tree::sort_by(&mut all, |a, b| {
+        b.stood.1.cmp(&a.stood.1).then_with(|| a.key.cmp(&b.key))
+    });
     let more = all.len().saturating_sub(MAX_OVER) as u64;
     all.truncate(MAX_OVER);
     (all, more)

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use watchscope_model::event::{Bookmark, ListComplete, StreamOpened};
 use watchscope_model::fold::{EndReason, Totals, Watch};
 use watchscope_model::row::Attributed;
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Phase, Severity};
 use watchscope_model::{Row, Time, WatchName};
 
@@ -205,7 +206,9 @@ fn ends(totals: &Totals) -> Cell {
     let is_alarm = counted.iter().any(|(why, _)| !is_quiet(why));
     let words = counted.into_iter().map(|(why, times)| (why.word(), times));
     let mut counted: Vec<(String, u64)> = words.collect();
-    counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    tree::sort_by(&mut counted, |a, b| {
+        b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
+    });
     let total: u64 = counted.iter().map(|(_, times)| times).sum();
     let words: Vec<String> = counted
         .iter()
@@ -280,7 +283,9 @@ fn lag(totals: &Totals, now: Time) -> Cell {
 
 /// `F11, F08`.
 fn findings(mut found: Vec<(&str, Severity)>) -> Cell {
-    found.sort_by(|a, b| b.1.rank().cmp(&a.1.rank()).then_with(|| a.0.cmp(b.0)));
+    tree::sort_by(&mut found, |a, b| {
+        b.1.rank().cmp(&a.1.rank()).then_with(|| a.0.cmp(b.0))
+    });
     let words: Vec<&str> = found.iter().map(|(code, _)| *code).collect();
     let severity = found.first().map(|(_, severity)| *severity);
     let worst = severity.map_or(0, Severity::rank);
@@ -329,7 +334,7 @@ impl Order {
 
 /// Sorts the rows; those alike stay in the order of their names.
 pub fn sort(rows: &mut [HealthRow], order: Order) {
-    rows.sort_by(|a, b| {
+    tree::sort_by(rows, |a, b| {
         let by_column = match (a.cells.get(order.column), b.cells.get(order.column)) {
             (Some(a), Some(b)) => a.rank.cmp(&b.rank).then_with(|| a.text.cmp(&b.text)),
             _ => Ordering::Equal,

@@ -6,6 +6,7 @@
 mod flags;
 mod page;
 
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{LossPlace, Severity};
 use watchscope_model::{Seq, Time};
 
@@ -590,7 +591,7 @@ fn findings(picture: &Picture<'_>, (from, to): (Time, Time)) -> Vec<Listed> {
             });
         }
     }
-    listed.sort_by_key(|finding| finding.since);
+    tree::sort_by_key(&mut listed, |finding| finding.since);
     listed
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use watchscope_model::belief::Belief;
 use watchscope_model::event::Event;
 use watchscope_model::id::{Extent, Place};
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{CachePhase, ClientPhase};
 use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
 
@@ -123,9 +124,11 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
         |object: &Object| namespace.is_empty() || object.namespace.as_deref() == Some(&*namespace);
     let stock = etcd.objects.get(&resource);
     let versions = |held: &mut dyn Iterator<Item = (&Arc<Object>, u64)>| {
-        held.filter(|(object, _)| is_meant(object))
-            .map(|(object, revision)| (Place(object.clone()), revision.to_string().as_str().into()))
-            .collect::<BTreeMap<Place, Text>>()
+        let held = held.filter(|(object, _)| is_meant(object));
+        tree::map_of(held.map(|(object, revision)| {
+            let revision: Text = revision.to_string().as_str().into();
+            (Place(object.clone()), revision)
+        }))
     };
     let truth = stock.map_or_else(BTreeMap::new, |stock| versions(&mut stock.iter()));
     let mut sides = Vec::new();
@@ -199,7 +202,7 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
 /// The clients of a crowd: those that hold the same as one side, of which the largest are shown, and a sentence for those
 /// of the others.
 fn crowd_sides(mut members: Vec<(Text, Side)>) -> (Vec<Side>, Option<Sentence>) {
-    members.sort_by_key(|(name, _)| number_of(name));
+    tree::sort_by_key(&mut members, |(name, _)| number_of(name));
     let all = crowd_words(members.iter().map(|(name, _)| name)).unwrap_or_default();
     let of = members.len();
     let mut alike: Vec<(Side, usize)> = Vec::new();
@@ -209,7 +212,7 @@ fn crowd_sides(mut members: Vec<(Text, Side)>) -> (Vec<Side>, Option<Sentence>) 
             None => alike.push((side, 1)),
         }
     }
-    alike.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    tree::sort_by_key(&mut alike, |&(_, count)| std::cmp::Reverse(count));
     let others: usize = alike.iter().skip(ALIKE_MOST).map(|(_, count)| count).sum();
     alike.truncate(ALIKE_MOST);
     let sides = alike.into_iter().map(|(side, alike)| match alike {

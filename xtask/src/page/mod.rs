@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
-//!                                             └─► frontend_second.wasm ────────────────────────────────────┤
+//!                                             └─► frontend_second.wasm, …shared.wasm, …third.wasm ─────────┤
 //! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
 //! frontend/recording-worker ─► the same ─► recording.js, recording_bg.wasm ────────────────────────────────┤
 //! frontend/export-worker ─► the same ─► export.js, export_bg.wasm ─────────────────────────────────────────┤
@@ -23,7 +23,9 @@ mod glue;
 mod names;
 mod order;
 mod parts;
+mod sections;
 mod single;
+mod uncut;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -107,7 +109,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         let module = folder.join(format!("{APP}.wasm"));
         let parts = parts::cut(&module, &folder.join("page-parts"), keeps_names(profile))?;
         files.extend(bind(parts, profile)?);
-        let uncut = parts::uncut(&module, &folder.join("page-parts"))?;
+        let uncut = uncut::uncut(&module, &folder.join("page-parts"))?;
         let whole = bind_uncut(&uncut, profile)?;
         for (package, name) in WORKERS {
             let (script, module) = bind_alone(&folder, package, name, profile)?;
@@ -175,37 +177,36 @@ fn keeps_names(profile: PageProfile) -> bool {
     profile == PageProfile::Dev || std::env::var_os(KEEP_NAMES).is_some()
 }
 
-/// The JavaScript glue and the two parts it loads.
+/// The JavaScript glue and the parts it loads.
 fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, names::Source>> {
     let mut bindgen = bindgen(&parts.first, "frontend", profile)?;
-    // The second part is linked to them.
+    // The late parts are linked to them.
     bindgen.keep_lld_exports(true);
     let (script, mut first) = glue_of(bindgen, profile, parts::join)?;
     if !keeps_names(profile) {
         first = order::by_likeness(&first)?;
     }
-    Ok(BTreeMap::from([
-        // It names the second part's file.
+    let mut files = BTreeMap::from([
+        // It names the files of the late parts.
         ("frontend.js".to_owned(), names::Source::Template(script)),
         (
             "frontend_bg.wasm".to_owned(),
             names::Source::Finished(first),
         ),
-        (
-            parts::SECOND_FILE.to_owned(),
-            names::Source::Finished(parts.second),
-        ),
-    ]))
+    ]);
+    let late = parts.late.into_iter();
+    files.extend(late.map(|(name, part)| (name, names::Source::Finished(part))));
+    Ok(files)
 }
 
-/// The glue and the module of the page in one file, where nothing is to be loaded later.
-fn bind_uncut(uncut: &parts::Uncut, profile: PageProfile) -> Result<single::Whole> {
+/// The glue and the module of the page in one file.
+fn bind_uncut(uncut: &uncut::Uncut, profile: PageProfile) -> Result<single::Whole> {
     let mut bindgen = bindgen(&uncut.module, "frontend", profile)?;
     // The function table is among them.
     bindgen.keep_lld_exports(true);
     let (script, mut module) = glue_of(bindgen, profile, |glue| uncut.join(glue))?;
     if !keeps_names(profile) {
-        module = order::by_likeness(&parts::without_custom_sections(&module)?)?;
+        module = order::by_likeness(&sections::without_custom_sections(&module)?)?;
     }
     Ok(single::Whole { script, module })
 }

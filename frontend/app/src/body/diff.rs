@@ -1,6 +1,7 @@
 //! What differs between two versions of an object, by path.
 
 use super::json::{Json, lines, parse};
+use watchscope_model::tree;
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub fn differences(before: &str, after: &str) -> Option<Vec<Difference>> {
     let mut found = Vec::new();
     compare(&before, &after, String::new(), &mut found);
     found.retain(|difference| !is_of_a_list(difference));
-    found.sort_by_key(|difference| difference.bookkeeping);
+    tree::sort_by_key(&mut found, |difference| difference.bookkeeping);
     Some(found)
 }
 
@@ -68,7 +69,7 @@ fn compare_lists(was: &[Json<'_>], is: &[Json<'_>], path: &str, found: &mut Vec<
         let keyed = |items: &[Json<'_>]| {
             let mut ids: Vec<_> = items.iter().filter_map(|item| scalar(item, key)).collect();
             let all = ids.len() == items.len();
-            ids.sort_unstable();
+            tree::sort(&mut ids);
             ids.dedup();
             all && ids.len() == items.len()
         };

@@ -64,16 +64,11 @@ pub enum PanelEffect {
     },
     /// Fetch the texts of the failure catalogue, unless they are here.
     FetchTexts,
-    /// Save what is loaded between two times, and tell with [`Person::Saved`](super::person::Person::Saved) or
-    /// [`Person::NotSaved`](super::person::Person::NotSaved).
-    SaveRange {
-        /// From here,
-        from: Time,
-        /// to here.
-        to: Time,
-    },
     /// Open the export dialog.
-    OpenExport,
+    OpenExport {
+        /// The form that is chosen in it is a recording; else a picture.
+        as_recording: bool,
+    },
     /// Show charts of the marked range, or of the view.
     OpenCharts,
     /// Hand the records of a range to the dialog that asked.

@@ -42,8 +42,6 @@ pub struct PanelState {
     pub then: Option<KnownThen>,
     /// The pointer that draws a range.
     pub range_drag: Option<RangeDrag>,
-    /// The range that was to be saved last, and what became of it.
-    pub saving: Option<((Time, Time), SavingRange)>,
     /// The range whose records a dialog waits for.
     pub taking: Option<(Time, Time)>,
     /// Where a recording is played; absent while it is paused, and of a live log.
@@ -83,20 +81,6 @@ pub struct KnownThen {
     pub version: u64,
     /// What was known, or why that is not known.
     pub found: Result<AsOf, Unknown>,
-}
-
-/// What became of saving the marked range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SavingRange {
-    /// It was not asked for.
-    #[default]
-    Idle,
-    /// Not all of it is loaded yet.
-    Loading,
-    /// The file is being made.
-    Making,
-    /// It is with the browser's downloads.
-    Saved,
 }
 
 /// A recording that is played.

@@ -136,15 +136,8 @@ pub enum Person {
     NamePlace,
     /// Marks no range any more.
     ClearRange,
-    /// Saves what is in the marked range as a file, once all of it is loaded.
+    /// Opens the export dialog for a recording of the marked range.
     SaveRange,
-    /// It was saved, with this number of records.
-    Saved {
-        /// How many.
-        records: u64,
-    },
-    /// It could not be saved: why.
-    NotSaved(Box<str>),
     /// Selects a record and brings it into view.
     ShowRecord(RecordId),
     /// Selects a finding by the record that raised it, and brings its evidence into view.

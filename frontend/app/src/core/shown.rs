@@ -11,7 +11,7 @@ use watchscope_timeline::sides::Sides;
 use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem, RangeWords};
 
 use super::notes::NotesShown;
-use super::panel_state::{SavingRange, Tab};
+use super::panel_state::Tab;
 use super::summary::Summary;
 use crate::body::diff::Difference;
 
@@ -94,8 +94,6 @@ pub struct RangeShown {
     pub to: String,
     /// What is in it.
     pub words: RangeWords,
-    /// What became of saving it.
-    pub saving: SavingRange,
 }
 
 /// What can be exported.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use watchscope_model::State;
 use watchscope_model::id::WatchName;
+use watchscope_model::tree;
 use watchscope_model::vocabulary::Phase;
 
 /// The state of all watches in words.
@@ -58,7 +59,7 @@ fn namespaces<'a>(names: impl Iterator<Item = &'a WatchName>) -> String {
         .map(WatchName::namespace)
         .filter(|&name| name != "-")
         .collect();
-    found.sort_unstable();
+    tree::sort(&mut found);
     found.dedup();
     match found[..] {
         [] => String::new(),

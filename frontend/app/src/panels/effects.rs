@@ -5,7 +5,7 @@ use web_sys::Storage;
 
 use super::focus::{focus_filter, focus_soon, take_focus_back};
 use super::mount::mount;
-use super::{address, bodies, export, lesson, notes, overview, save_range, texts};
+use super::{address, bodies, export, lesson, notes, overview, texts};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::person::Person;
 use crate::runtime::bridge;
@@ -46,9 +46,11 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         PanelEffect::FetchTexts => texts::ask(),
         PanelEffect::FetchNotes => notes::fetch(),
         PanelEffect::Address { fragment, is_new } => bridge::place(&fragment, is_new),
-        PanelEffect::SaveRange { from, to } => save_range::save(&read(), from, to),
-        PanelEffect::OpenExport => export::open(&read(), bridge::export),
-        PanelEffect::OpenCharts => export::open(&read(), bridge::charts),
+        PanelEffect::OpenExport { as_recording } => {
+            let form = if as_recording { "wscope" } else { "svg" };
+            export::open(&read(), form, bridge::export);
+        }
+        PanelEffect::OpenCharts => export::open(&read(), "charts", bridge::charts),
         PanelEffect::HandRange { from, to } => export::hand(&read(), from, to),
         PanelEffect::RefuseRange(why) => export::refuse(why),
         PanelEffect::PaintOverview => overview::paint(&read()),

@@ -25,14 +25,15 @@ thread_local! {
 /// A dialog's opening, as the bridge has it.
 type Opening = fn(&str, &Closure<dyn Fn(f64, f64) -> Promise>) -> Result<(), JsValue>;
 
-/// Opens a dialog.
-pub(super) fn open(model: &Model, dialog: Opening) {
+/// Opens a dialog, in which a form is chosen.
+pub(super) fn open(model: &Model, form: &str, dialog: Opening) {
     let Some(of) = model.exportable() else {
         act(Person::Trouble("There is no record yet."));
         return;
     };
     let span = |(from, to): (Time, Time)| [from.0, to.0];
     let facts = json!({
+        "form": form,
         "cluster": of.cluster,
         "namespaces": of.namespaces,
         "marked": of.marked.map(span),

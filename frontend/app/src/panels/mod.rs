@@ -31,11 +31,11 @@ mod notes;
 mod overlay;
 mod overview;
 mod replay;
-mod save_range;
 mod sides;
 mod signals;
 mod status;
 mod texts;
+mod third;
 mod watches;
 
 pub(crate) use self::effects::carry_out;

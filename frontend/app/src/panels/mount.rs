@@ -3,10 +3,8 @@
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 
-use super::{
-    debug, detail, findings, header, listen, notes, overlay, overview, replay, signals, status,
-    watches,
-};
+use super::third::Late;
+use super::{debug, header, listen, notes, overlay, overview, replay, signals, status};
 use crate::runtime::bridge;
 use crate::runtime::page::read;
 
@@ -14,6 +12,7 @@ use crate::runtime::page::read;
 pub(super) fn mount() {
     let panels = signals::begin();
     signals::show(&read());
+    let late = Late::new(panels);
     put("above", move || {
         view! {
             <header::Header panels/>
@@ -25,7 +24,7 @@ pub(super) fn mount() {
         view! {
             <overlay::Overlay panels/>
             <notes::FlagsLabel panels/>
-            <findings::FindingsPanel panels/>
+            {late.panel(|third| third.findings)}
         }
         .into_any()
     });
@@ -33,11 +32,11 @@ pub(super) fn mount() {
         view! {
             <replay::ReplayBar panels/>
             <status::Narration panels/>
-            <watches::WatchesPanel panels/>
-            <notes::NotesPanel panels/>
-            <detail::DetailPanel panels/>
+            {late.panel(|third| third.watches)}
+            {late.panel(|third| third.notes)}
+            {late.panel(|third| third.detail)}
             <status::StatusBar panels/>
-            <status::Help panels/>
+            {late.panel(|third| third.help)}
         }
         .into_any()
     });

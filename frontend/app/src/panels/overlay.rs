@@ -5,7 +5,6 @@ use leptos::prelude::*;
 use super::copy::copy_link;
 use super::notes::NoteOnRange;
 use super::signals::Signals;
-use crate::core::panel_state::SavingRange;
 use crate::core::person::Person;
 use crate::core::shown::{Emptiness, RangeShown, Remedy};
 use crate::input::keys::Action;
@@ -42,19 +41,7 @@ pub(super) fn Overlay(panels: Signals) -> impl IntoView {
 /// The row under the ruler: what is in the marked range, and what can be done with it.
 #[component]
 fn RangeRow(range: RangeShown, x_px: RwSignal<i32>) -> impl IntoView {
-    let RangeShown {
-        from,
-        to,
-        words,
-        saving,
-    } = range;
-    let save = match saving {
-        SavingRange::Idle => "Save",
-        SavingRange::Loading => "Loading…",
-        SavingRange::Making => "Saving…",
-        SavingRange::Saved => "Saved",
-    };
-    let is_busy = matches!(saving, SavingRange::Loading | SavingRange::Making);
+    let RangeShown { from, to, words } = range;
     view! {
         <section class="range-row" data-part="range" aria-label="Marked range">
             <span class="range-name"><b>"Range"</b><span class="quiet">"Esc clears it"</span></span>
@@ -75,11 +62,11 @@ fn RangeRow(range: RangeShown, x_px: RwSignal<i32>) -> impl IntoView {
                     <button
                         class="control"
                         data-part="save-range"
+                        aria-haspopup="dialog"
                         title="Save it as a recording, a .wscope file"
-                        disabled=is_busy
                         on:click=|_| act(Person::SaveRange)
                     >
-                        {save}
+                        "Save"
                     </button>
                     <button
                         class="control"

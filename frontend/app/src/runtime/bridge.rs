@@ -3,7 +3,7 @@
 //! They are boot.js's, which begins with them while the page's module compiles; here is what it offers, and where it
 //! tells what came of it.
 
-use js_sys::{Array, Promise, Reflect, Uint8Array};
+use js_sys::{Promise, Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 
@@ -21,7 +21,7 @@ mod boot {
     use wasm_bindgen::closure::Closure;
     use wasm_bindgen::prelude::wasm_bindgen;
 
-    use super::{Array, JsValue, Promise, Uint8Array};
+    use super::{JsValue, Promise, Uint8Array};
 
     #[wasm_bindgen]
     extern "C" {
@@ -59,19 +59,9 @@ mod boot {
         /// The notes of persons in a file that is open, as a recording writes them. Fails where a server has them.
         #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
         pub(crate) fn notes() -> Result<Promise, JsValue>;
-        /// Offers to open files and to save ranges.
+        /// Offers to open files and to export.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn offer() -> Promise;
-        /// Saves what lies between two times, in microseconds, of the frames of chapters, and notes of persons; answers
-        /// with the number of records. Fails before it was offered.
-        #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
-        pub(crate) fn save(
-            name: &str,
-            from_us: f64,
-            to_us: f64,
-            chapters: &Array,
-            notes: &Uint8Array,
-        ) -> Result<Promise, JsValue>;
         /// Opens the export dialog over what can be exported, as JSON; it asks for the frames between two times, in
         /// microseconds. Fails before it was offered.
         #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
@@ -92,8 +82,7 @@ mod boot {
 }
 
 pub(crate) use self::boot::{
-    ask, charts, close, exchange, export, link, names, notes, object, offer, open, place, save,
-    send,
+    ask, charts, close, exchange, export, link, names, notes, object, offer, open, place, send,
 };
 
 /// Puts into the connection whatever boot.js tells.

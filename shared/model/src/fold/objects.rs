@@ -12,6 +12,7 @@ use crate::event::Change;
 use crate::field::Field;
 use crate::id::{Object, Place, ResourceVersion};
 use crate::rewrite::{Rewrite, Rewriter, classed_fields};
+use crate::tree;
 use crate::vocabulary::{ChangeType, Origin};
 
 classed_fields! {
@@ -81,7 +82,7 @@ impl Objects {
     #[must_use]
     pub fn sorted(&self) -> Vec<&Held> {
         let mut held: Vec<&Held> = self.0.values().collect();
-        held.sort_by(|a, b| {
+        tree::sort_by(&mut held, |a, b| {
             (&a.object.namespace, &a.object.name).cmp(&(&b.object.namespace, &b.object.name))
         });
         held

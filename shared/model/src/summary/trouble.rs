@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::codec::{Reader, Writer};
 use crate::time::Time;
+use crate::tree;
 use crate::vocabulary::Severity;
 
 /// The most troubles that a summary lists; over that, neighbours stand as one.
@@ -121,7 +122,7 @@ pub(super) fn length_us(from: Time, to: Time) -> u64 {
 /// Sorts troubles by time and joins neighbours until there are at most `most`, the least severe first, and of those the
 /// nearest first. Each stretch that had a trouble keeps one.
 pub(super) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
-    troubles.sort_by_key(Trouble::key);
+    tree::sort_by_key(troubles, Trouble::key);
     let surplus = troubles.len().saturating_sub(most.max(1));
     if surplus == 0 {
         return;
@@ -130,7 +131,7 @@ pub(super) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
     (0..surplus).for_each(|_| joined.join_least());
     *troubles = joined.finish();
     // A long trouble may have swallowed the place of others.
-    troubles.sort_by_key(Trouble::key);
+    tree::sort_by_key(troubles, Trouble::key);
 }
 
 /// Troubles in a row, and which two of them to join next.

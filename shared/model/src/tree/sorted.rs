@@ -53,14 +53,54 @@ pub struct Keys<'a, K, V>(std::slice::Iter<'a, (K, V)>);
 #[derive(Debug)]
 pub struct IntoKeys<K>(std::vec::IntoIter<(K, ())>);
 
-/// Puts things in order; what is equal stays as it was. Each that is out of order moves those behind its place.
-pub fn sort_by<T>(things: &mut Vec<T>, order: impl Fn(&T, &T) -> Ordering) {
-    for next in 1..things.len() {
-        let (before, rest) = things.split_at(next);
-        let place = before.partition_point(|other| order(other, &rest[0]).is_le());
-        if place < next {
-            let thing = things.remove(next);
-            things.insert(place, thing);
+/// Puts things in order; equal things keep their order. What is compiled for each kind of thing is to compare two of them
+/// and to swap them.
+pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
+    let mut places: Vec<usize> = (0..things.len()).collect();
+    merge_sort(&mut places, &|one, other| {
+        order(&things[one], &things[other])
+    });
+    arrange(&mut places, &mut |one, other| things.swap(one, other));
+}
+
+/// Sorts places by the things that lie there, in runs that double in length.
+fn merge_sort(places: &mut Vec<usize>, order: &dyn Fn(usize, usize) -> Ordering) {
+    let mut merged = Vec::with_capacity(places.len());
+    let mut run = 1;
+    while run < places.len() {
+        for pair in places.chunks(2 * run) {
+            let (mut one, mut other) = pair.split_at(run.min(pair.len()));
+            while let (Some((&first, others)), Some((&second, rest))) =
+                (one.split_first(), other.split_first())
+            {
+                if order(first, second).is_le() {
+                    merged.push(first);
+                    one = others;
+                } else {
+                    merged.push(second);
+                    other = rest;
+                }
+            }
+            merged.extend_from_slice(one);
+            merged.extend_from_slice(other);
+        }
+        std::mem::swap(places, &mut merged);
+        merged.clear();
+        run *= 2;
+    }
+}
+
+/// Moves to each place what `places` has for it, along the circles that these moves form.
+fn arrange(places: &mut [usize], swap: &mut dyn FnMut(usize, usize)) {
+    for start in 0..places.len() {
+        let mut at = start;
+        loop {
+            let from = std::mem::replace(&mut places[at], at);
+            if from == start {
+                break;
+            }
+            swap(at, from);
+            at = from;
         }
     }
 }

@@ -3,11 +3,11 @@
 
 #[path = "../../../cases.rs"]
 mod cases;
+mod excerpts;
 mod format;
 mod making;
 mod mutations;
 mod reading;
-mod saving;
 mod summaries;
 mod world;
 mod writing;

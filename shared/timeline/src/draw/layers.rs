@@ -6,6 +6,7 @@
 
 use watchscope_model::fold::Moment;
 use watchscope_model::time::SECOND_US;
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{ChangeType, ClientPhase};
 use watchscope_model::{Text, Time};
 
@@ -406,7 +407,7 @@ impl Drawer<'_> {
                     before = now;
                 }
             }
-            changes.sort_by_key(|change| change.0.seq);
+            tree::sort_by_key(&mut changes, |change| change.0.seq);
             let (mut following, mut ghosts) = (0, 0);
             // Since when there are ghosts, and how many at most.
             let mut haunted: Option<(Moment, i64)> = None;

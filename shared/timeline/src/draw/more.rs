@@ -8,6 +8,7 @@ use crate::lanes::Row;
 use crate::scene::Px;
 use crate::store::WatchTrace;
 use crate::tokens::Token;
+use watchscope_model::tree;
 
 impl Drawer<'_> {
     pub(super) fn more_row(&mut self, row: &Row) {
@@ -68,7 +69,7 @@ impl Drawer<'_> {
             let marks = marks.take_while(|&mark| mark < to);
             places.extend(marks.filter(|&mark| !trace.marks.kind(mark).is_by_list()));
         }
-        places.sort_unstable();
+        tree::sort(&mut places);
         let limit = (row.height - Px::whole(3)).to_f64() as u8;
         let bottom = self.y(row) + row.height - Px::whole(1);
         self.columns(trace, places.into_iter(), bottom, limit);

@@ -1,5 +1,6 @@
 //! The rows of a simulated cluster's layers: etcd, the apiservers' watch caches, the client programs.
 
+use watchscope_model::tree;
 use watchscope_model::{Text, Time};
 
 use super::{Density, Lanes, RowBuilder, RowKind};
@@ -228,7 +229,9 @@ impl Lanes {
                 shown.push((waiting, client, id));
             }
         }
-        shown.sort_by(|one, other| (other.0, one.1).cmp(&(one.0, other.1)));
+        tree::sort_by(&mut shown, |one, other| {
+            (other.0, one.1).cmp(&(one.0, other.1))
+        });
         for (_, client, id) in shown.into_iter().take(STREAMS_MOST) {
             let (kind, prefix) = (RowKind::LayerStream, "stream to\u{a0}");
             builder.layer(kind, id, prefix, client, 60, level_at(store, id, at));

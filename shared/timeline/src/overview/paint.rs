@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
+use watchscope_model::tree;
 
 use super::density::{Counted, Density, Heights};
 use super::known::{Known, is_gone, runs};
@@ -566,7 +567,7 @@ impl Painter<'_> {
     /// Writes the labels of the first row, the most important first, each where it meets no other.
     fn place_labels(&mut self) {
         let mut labels = std::mem::take(&mut self.labels);
-        labels.sort_by_key(|label| label.rank);
+        tree::sort_by_key(&mut labels, |label| label.rank);
         let width = self.scale.pixels() as i64;
         let mut taken: Vec<Range<i64>> = Vec::new();
         let mut is_named = false;

@@ -2,6 +2,7 @@
 
 use watchscope_model::Time;
 use watchscope_model::summary::{Summary, Trouble, TroubleKind};
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{Divergence, Severity};
 
 use crate::store::{Epoch, Store, WatchTrace};
@@ -27,7 +28,7 @@ pub struct TroubleMark {
 pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     let mut marks = Vec::new();
     each(store, &mut |found| marks.extend(found.begun()));
-    marks.sort_by_key(|mark| (mark.at, mark.severity.rank()));
+    tree::sort_by_key(&mut marks, |mark| (mark.at, mark.severity.rank()));
     marks
 }
 

@@ -1,5 +1,6 @@
 //! What the server lists of chapters that are not here: which there are, and in which order runs come.
 
+use watchscope_model::tree;
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
@@ -65,7 +66,7 @@ impl Store {
         if epoch.dropped.is_some_and(|(last, _)| epoch.is_kept(last)) {
             epoch.dropped = None;
         }
-        self.epochs.sort_by_key(|epoch| epoch.order);
+        tree::sort_by_key(&mut self.epochs, |epoch| epoch.order);
         self.compare_over_seams();
     }
 

@@ -9,6 +9,7 @@ use watchscope_model::belief::{Belief, Held};
 use watchscope_model::fold::Moment;
 use watchscope_model::inside::{InsideConnection, InsideWatcher};
 use watchscope_model::options::read_get;
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{CachePhase, ChangeType, ClientPhase, Way};
 use watchscope_model::{Entry, Event, Inside, Layers, Object, Seq, Text, Time};
 
@@ -157,14 +158,14 @@ impl LayerNames {
             _ => None,
         });
         let mut members: Vec<_> = members.collect();
-        members.sort_by_key(|&(number, _)| number);
+        tree::sort_by_key(&mut members, |&(number, _)| number);
         members.into_iter().map(|(_, member)| member).collect()
     }
 
     /// All layers with their numbers, from the top of the picture to its bottom.
     pub(crate) fn sorted(&self) -> Vec<(&Layer, LayerId)> {
         let mut all: Vec<_> = self.numbered().collect();
-        all.sort();
+        tree::sort(&mut all);
         all
     }
 
@@ -611,7 +612,7 @@ impl LayerTrace {
             let later = held.partition_point(|mark| mark.moment.seq <= last);
             let mut gone: Vec<HeldMark> = held.drain(..later).collect();
             let place = |mark: &HeldMark| (mark.object.namespace.clone(), mark.object.name.clone());
-            gone.sort_by_key(|mark| (place(mark), mark.moment.seq));
+            tree::sort_by_key(&mut gone, |mark| (place(mark), mark.moment.seq));
             let mut known: Vec<HeldMark> = Vec::new();
             for mark in gone {
                 if known.last().is_some_and(|last| place(last) == place(&mark)) {
@@ -620,7 +621,7 @@ impl LayerTrace {
                 known.push(mark);
             }
             known.retain(|mark| mark.revision.is_some());
-            known.sort_by_key(|mark| mark.moment.seq);
+            tree::sort_by_key(&mut known, |mark| mark.moment.seq);
             held.splice(..0, known);
         }
         self.writes.retain(|write| write.moment.seq > last);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use watchscope_model::id::Place;
+use watchscope_model::tree;
 use watchscope_model::{Object, Text, WatchName};
 
 use crate::id::{ObjectId, ServerId, WatchId};
@@ -52,7 +53,7 @@ impl ObjectNames {
         }
         let place = |id: &ObjectId| &self.places[id.0 as usize];
         let mut came = self.order.split_off(self.settled);
-        came.sort_by(|a, b| place(a).cmp(place(b)));
+        tree::sort_by(&mut came, |a, b| place(a).cmp(place(b)));
         let (known, mut from) = (std::mem::take(&mut self.order), 0);
         let mut order = Vec::with_capacity(known.len() + came.len());
         for id in came {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use watchscope_model::event::{ListComplete, WatchStopped};
 use watchscope_model::fold::{Moment, Objects};
+use watchscope_model::tree;
 use watchscope_model::vocabulary::Phase;
 use watchscope_model::{Entry, Event, Object, Seq, State, Time, WatchName};
 
@@ -186,7 +187,7 @@ fn differ(
         let object = number(&held.object);
         found.objects.push((object, Differs::Removed));
     }
-    found.objects.sort_unstable_by_key(|(object, _)| *object);
+    tree::sort_by_key(&mut found.objects, |(object, _)| *object);
     for (_, differs) in &found.objects {
         *match differs {
             Differs::Added => &mut found.added,

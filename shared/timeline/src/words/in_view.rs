@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use watchscope_model::event::Finding;
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{Divergence, Phase, Severity};
 use watchscope_model::{Text, Time};
 
@@ -35,7 +36,7 @@ impl Kind {
 
     fn problem(mut self, words: impl FnOnce(u64) -> String) -> Problem {
         let words = words(self.spots.len() as u64);
-        self.spots.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        tree::sort_by_key(&mut self.spots, |(at, _)| std::cmp::Reverse(*at));
         self.spots.truncate(MAX_SPOTS);
         Problem {
             words,

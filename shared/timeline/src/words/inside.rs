@@ -2,6 +2,7 @@
 
 use watchscope_model::inside::{Inside, InsideRecord};
 use watchscope_model::time::MILLISECOND_US;
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
 use watchscope_model::{Object, Text, Time};
 
@@ -188,7 +189,9 @@ fn streams_words(store: &Store, (server, resource): (u64, &Text), at: Time) -> V
         (level.tone != Tone::Resting).then_some((level.waiting, client))
     });
     let mut streams: Vec<_> = streams.collect();
-    streams.sort_by(|one, other| (other.0, one.1).cmp(&(one.0, other.1)));
+    tree::sort_by(&mut streams, |one, other| {
+        (other.0, one.1).cmp(&(one.0, other.1))
+    });
     let more = streams.len().saturating_sub(STREAMS_MOST);
     let words = |((waiting, slots), client): &((u64, u64), &Text)| {
         format!("{client} {} of {}", number(*waiting), number(*slots))

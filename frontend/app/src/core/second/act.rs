@@ -100,7 +100,7 @@ impl Model {
                 }
             }
             Action::ZoomToRange => self.zoom_to_range(),
-            Action::Export => self.want(Effect::Panel(PanelEffect::OpenExport)),
+            Action::Export => self.open_export(false),
             Action::Charts => self.want(Effect::Panel(PanelEffect::OpenCharts)),
             Action::Search => {
                 self.want(Effect::Panel(PanelEffect::FocusFilter));

@@ -7,6 +7,9 @@ use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
 use crate::core::shown::Exportable;
 
+/// Why a range cannot be exported that cannot be loaded whole.
+const TOO_LONG: &str = "The range has more than this page can hold. Choose a shorter one.";
+
 impl Model {
     /// What can be exported; nothing before a record is here.
     #[must_use]
@@ -31,6 +34,11 @@ impl Model {
         })
     }
 
+    /// The person wants to export.
+    pub(super) fn open_export(&mut self, as_recording: bool) {
+        self.want(Effect::Panel(PanelEffect::OpenExport { as_recording }));
+    }
+
     /// A dialog wants the records of a range.
     pub(super) fn take_range(&mut self, from: Time, to: Time) {
         self.panels.taking = Some((from, to));
@@ -43,10 +51,14 @@ impl Model {
             return;
         };
         let is_loading = words::range_words(&self.store, (from, to), now).is_loading;
-        let told = match self.load((from, to), is_loading) {
-            Ok(false) => return,
-            Ok(true) => PanelEffect::HandRange { from, to },
-            Err(why) => PanelEffect::RefuseRange(why),
+        let told = if !is_loading {
+            PanelEffect::HandRange { from, to }
+        } else if self.store.backfill(from, to).is_some() {
+            self.link.also_loads = Some((from, to));
+            self.changed();
+            return;
+        } else {
+            PanelEffect::RefuseRange(TOO_LONG)
         };
         self.panels.taking = None;
         self.want(Effect::Panel(told));

@@ -10,7 +10,6 @@
 //!                     ├─ as_of       the moment that panels answer for
 //!                     ├─ range       a range of time that is marked
 //!                     ├─ notes       notes of persons: written, changed, withdrawn, gone to
-//!                     ├─ save_range  the marked range as a file
 //!                     ├─ export      what the dialogs of exports and charts are given
 //!                     ├─ replay      a recording that is played
 //!                     ├─ comparison  with the cluster, as it was asked for
@@ -32,7 +31,6 @@ mod person;
 mod range;
 mod records;
 mod replay;
-mod save_range;
 mod selection;
 mod show;
 mod view;

@@ -70,10 +70,8 @@ impl Model {
             Person::SeekBy { by_us } => self.seek_by(by_us),
             Person::NamePlace => self.name_place(),
             Person::ClearRange => self.set_range(None),
-            Person::SaveRange => self.save_range(),
+            Person::SaveRange => self.open_export(true),
             Person::TakeRange { from, to } => self.take_range(from, to),
-            Person::Saved { records } => self.saved(records),
-            Person::NotSaved(why) => self.not_saved(&why),
             Person::ShowRecord(record) => self.show_record(record, None),
             Person::ShowFinding(raised) => self.show_finding(raised),
             Person::ShowEvidence {

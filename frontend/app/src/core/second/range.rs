@@ -108,12 +108,10 @@ impl Model {
         };
         self.shown.range_x_px = self.view.x(from).to_f64().max(0.0) as i32;
         let words = words::range_words(&self.store, (from, to), now);
-        self.go_on_saving((from, to), words.is_loading);
         self.shown.range = Some(RangeShown {
             from: format::clock_ms(from),
             to: format::clock_ms(to),
             words,
-            saving: self.saving(),
         });
     }
 }

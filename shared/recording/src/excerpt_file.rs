@@ -1,0 +1,87 @@
+//! The machine that writes the runs of an excerpt as one file.
+//!
+//! ```text
+//!   F of each run ─► its chapters ─► deflate ─(deflated)─► C … ─► N ─► I ─► the whole file
+//! ```
+
+use watchscope_model::KeptNote;
+
+use crate::error::WriteError;
+use crate::excerpt::ExcerptRun;
+use crate::extract::Out;
+use crate::write::{Packing, Writer};
+
+/// Writes the runs of an excerpt, and notes of persons that are outside their records, as one file. Its host deflates: a
+/// browser does so in its own time.
+///
+/// Bounded by the excerpt: it holds one chapter beside the file.
+#[derive(Debug, Default)]
+pub struct ExcerptFile {
+    /// Until it is whole.
+    file: Option<(Writer, Vec<u8>)>,
+    whole: Vec<u8>,
+    /// What is being deflated.
+    packing: Option<Packing>,
+    /// The run and the chapter in it that come next.
+    next: (usize, usize),
+}
+
+impl ExcerptFile {
+    /// Takes in what was to be deflated (raw deflate, RFC 1951); returns what to deflate next, or nothing at the end.
+    /// `runs` and `notes` are the same at each step.
+    ///
+    /// # Errors
+    /// If a part does not fit in a block, or its host did not deflate the chapter before. The machine is of no more use
+    /// then.
+    pub fn step<'a>(
+        &mut self,
+        runs: impl Fn(usize) -> Option<&'a ExcerptRun>,
+        notes: &[KeptNote],
+        deflated: Option<&[u8]>,
+    ) -> Result<Option<&[u8]>, WriteError> {
+        if let Some(packing) = self.packing.take() {
+            let deflated = deflated.ok_or(WriteError::NotDeflated)?;
+            let (writer, bytes) = self.file.as_mut().ok_or(WriteError::NoChapter)?;
+            bytes.extend(writer.packed(&packing, deflated)?);
+        }
+        if let Some(chapter) = self.next_chapter(runs)? {
+            let segments = chapter.segments.iter().map(Vec::as_slice);
+            self.packing = Some(Writer::whole_chapter(&chapter.head, segments)?);
+        } else if let Some((mut writer, mut bytes)) = self.file.take() {
+            bytes.extend(writer.notes(notes)?);
+            bytes.extend(writer.finish()?);
+            self.whole = bytes;
+        }
+        Ok(self.packing.as_ref().map(Packing::raw))
+    }
+
+    /// The file, at the end; before it, and of an excerpt without a run, nothing.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.whole
+    }
+
+    /// The chapter that comes next; where it is the first of a run, the run begins.
+    fn next_chapter<'a>(
+        &mut self,
+        runs: impl Fn(usize) -> Option<&'a ExcerptRun>,
+    ) -> Result<Option<&'a Out>, WriteError> {
+        loop {
+            let (place, chapter) = self.next;
+            let Some(run) = runs(place) else {
+                return Ok(None);
+            };
+            if chapter == 0 {
+                match &mut self.file {
+                    Some((writer, bytes)) => bytes.extend(writer.file(&run.of)?),
+                    None => self.file = Some(Writer::begin(&run.of)?),
+                }
+            }
+            if let Some(found) = run.chapters.get(chapter) {
+                self.next = (place, chapter + 1);
+                return Ok(Some(found));
+            }
+            self.next = (place + 1, 0);
+        }
+    }
+}

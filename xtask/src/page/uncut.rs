@@ -1,0 +1,150 @@
+//! The page's module as one: for the page in one file, where nothing is to be loaded later.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use wasmparser::{Parser, Payload};
+
+use super::parts::{LATE, LOADING, without_imports};
+use super::sections::{FUNCTIONS, with_table, without_unused_exports};
+
+/// The module from which an uncut page imports what a cut would put in place: what loads the late parts, and the one
+/// function of each.
+const UNCUT: &str = "__wasm_split_placeholder__";
+
+/// A module that is not cut.
+pub(super) struct Uncut {
+    /// For wasm-bindgen.
+    pub(super) module: PathBuf,
+    /// Of each late part the name, and what the name of its function ends with where it is imported and exported.
+    functions: Vec<(&'static str, String)>,
+}
+
+/// How the name of a late part's function begins where it is imported.
+fn imported(part: &str) -> String {
+    format!("__wasm_split_00{part}00_import_")
+}
+
+/// How it begins where it is exported.
+fn exported(part: &str) -> String {
+    format!("__wasm_split_00{part}00_export_")
+}
+
+/// The module that a cut takes, as it is but for its unused exports.
+pub(super) fn uncut(module: &Path, folder: &Path) -> Result<Uncut> {
+    let input = fs::read(module).with_context(|| format!("reading {}", module.display()))?;
+    let input = with_table(&without_unused_exports(&input)?)?;
+    let mut names = Vec::new();
+    for payload in Parser::new(0).parse_all(&input) {
+        if let Payload::ImportSection(imports) = payload.context("reading the page's module")? {
+            for import in imports.into_imports() {
+                let import = import?;
+                if import.module == UNCUT && !import.name.starts_with(LOADING) {
+                    names.push(import.name.to_owned());
+                }
+            }
+        }
+    }
+    let functions = functions(&names)?;
+    let module = folder.join("uncut.wasm");
+    fs::write(&module, input).with_context(|| format!("writing {}", module.display()))?;
+    Ok(Uncut { module, functions })
+}
+
+/// Of each late part its one function, of the names that the page imports.
+fn functions(names: &[String]) -> Result<Vec<(&'static str, String)>> {
+    let mut functions = Vec::new();
+    for part in &LATE {
+        let own = names
+            .iter()
+            .filter_map(|name| name.strip_prefix(&imported(part.name)));
+        let own: Vec<&str> = own.collect();
+        ensure!(
+            own.len() == 1,
+            "the {} part is one function, and the page imports {own:?} of it",
+            part.name
+        );
+        functions.extend(own.into_iter().map(|name| (part.name, name.to_owned())));
+    }
+    ensure!(
+        functions.len() == names.len(),
+        "the page imports of parts that it has not: {names:?}"
+    );
+    Ok(functions)
+}
+
+impl Uncut {
+    /// wasm-bindgen's glue, in which each late part is there as soon as it is asked for.
+    pub(super) fn join(&self, glue: &str) -> Result<String> {
+        let (mut script, names) = without_imports(glue, UNCUT);
+        ensure!(!names.is_empty(), "the glue imports nothing from {UNCUT}");
+        script.push_str(&format!(
+            "const loadPart = async (tell, told) => {{\n\
+             await undefined;\n\
+             wasm.{FUNCTIONS}.get(tell)(told, true);\n\
+             }};\n\
+             const uncut = {{\n"
+        ));
+        for (part, function) in &self.functions {
+            let (imported, exported) = (imported(part), exported(part));
+            script.push_str(&format!(
+                "{LOADING}{part}: loadPart,\n\
+                 {imported}{function}: (...given) => wasm.{exported}{function}(...given),\n"
+            ));
+        }
+        script.push_str("};\n");
+        // Once for each that it imports.
+        for name in names {
+            script.push_str(&format!("const {name} = uncut;\n"));
+        }
+        Ok(script)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_uncut_page_has_its_late_parts_at_once() {
+        let uncut = Uncut {
+            module: PathBuf::new(),
+            functions: vec![("second", "1f_second_part".to_owned())],
+        };
+        let import = |name: &str| format!("import * as {name} from \"{UNCUT}\"\n");
+        let glue = format!("{}{}let wasm;\n", import("import1"), import("import2"));
+        insta::assert_snapshot!(uncut.join(&glue).unwrap(), @r"
+        let wasm;
+        const loadPart = async (tell, told) => {
+        await undefined;
+        wasm.__indirect_function_table.get(tell)(told, true);
+        };
+        const uncut = {
+        __wasm_split_load_second: loadPart,
+        __wasm_split_00second00_import_1f_second_part: (...given) => wasm.__wasm_split_00second00_export_1f_second_part(...given),
+        };
+        const import1 = uncut;
+        const import2 = uncut;
+        ");
+        assert!(uncut.join("let wasm;").is_err());
+    }
+
+    #[test]
+    fn each_late_part_is_one_function() {
+        let names = |parts: &[&str]| -> Vec<String> {
+            let names = parts.iter().map(|part| format!("{}1f_it", imported(part)));
+            names.collect()
+        };
+        let whole = names(&["second", "third"]);
+        let of = |part| (part, "1f_it".to_owned());
+        assert_eq!(functions(&whole).unwrap(), [of("second"), of("third")]);
+        for wrong in [
+            &["second"][..],
+            &["second", "third", "third"],
+            &["second", "third", "fourth"],
+        ] {
+            assert!(functions(&names(wrong)).is_err(), "{wrong:?}");
+        }
+    }
+}
