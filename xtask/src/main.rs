@@ -64,7 +64,7 @@ enum Task {
         #[arg(long)]
         target: Option<String>,
     },
-    /// Formatting, clippy for host and wasm32, boundaries, rooms, words, licences, documentation.
+    /// Formatting, clippy for host and wasm32, boundaries, rooms, words, citations, decisions, licences, documentation.
     Check {
         /// Only list where sentences are hard to read, and what to write instead.
         only: Option<Listed>,

@@ -1,4 +1,4 @@
-//! The crate graph and the imports that ARCHITECTURE.md's invariants allow.
+//! The crate graph and the imports that ARCHITECTURE.md's rules allow.
 //!
 //! Each rule is a function over plain data, so that its tests can break it.
 

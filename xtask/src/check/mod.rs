@@ -4,6 +4,7 @@
 
 mod boundaries;
 mod citations;
+mod decisions;
 mod licences;
 mod mentions;
 mod rooms;
@@ -47,6 +48,9 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     rule("words", &mut || report(words::violations(project)?));
     rule("citations lead somewhere", &mut || {
         report(citations::violations(project)?)
+    });
+    rule("the table of decisions is true", &mut || {
+        report(decisions::violations(project)?)
     });
     rule("licences", &mut || report(licences::violations(project)?));
     rule("planted bugs follow the code", &mut || {

@@ -5,7 +5,7 @@ use crate::codec::{DecodeError, Reader};
 /// The version of the wire protocol; a viewer and a server of different versions do not talk.
 pub const PROTOCOL_VERSION: u32 = 2;
 
-/// The page sends this header, with any value, when it fetches from `/api`; see the origin rules in ARCHITECTURE.md.
+/// The page sends this header, with any value, when it fetches from `/api`; see docs/design/origins.md.
 pub const PAGE_HEADER: &str = "x-watchscope-page";
 
 /// No message is larger.
