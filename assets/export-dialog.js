@@ -480,6 +480,9 @@ export const show = async (of, hand) => {
       if (by !== turn) return;
       if (Array.isArray(file)) file.forEach((svg, at) => download(svg, fileName(`chart-${at + 1}`), type));
       else download(file, made, type);
+      // Notes that only this page has are in a file now (open.js).
+      const { dataset } = document.body;
+      if (dataset.unsaved && state.form === "wscope" && latest.facts.notes >= of.notes) dataset.saved = dataset.unsaved;
       busy("");
       progressWords.textContent = Array.isArray(file) ? `Exported ${file.length} charts` : `Exported ${made}`;
       goOn();

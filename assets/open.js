@@ -62,6 +62,10 @@ const ask = (question, words, yes) =>
     dialog.showModal();
   });
 
+// Notes that a person wrote over a recording are in its page only, until a recording is exported that has them all
+// (export-dialog.js).
+const hasUnsaved = (page) => page?.body?.dataset.unsaved !== page?.body?.dataset.saved;
+
 // The page around the frame
 
 // What is open: the frame, its file and its worker.
@@ -71,6 +75,8 @@ let last;
 // How many entries of the browser's history name places in the file: behind them lies the page as it was.
 let depth = 0;
 let uncover, count;
+// The person knows what is lost.
+let mayLose = false;
 
 const isLesson = () => globalThis.watchscopeLesson !== undefined;
 const isReplay = () => find("[data-part='replay']") !== null;
@@ -123,8 +129,7 @@ const show = (file, worker, about, fragment) => {
     isLive: !isLesson() && !isReplay(),
     isLesson: isLesson(),
     open,
-    // Back to the page as it was.
-    close: () => history.go(-depth),
+    close: leave,
     counts: (told) => {
       count = told;
     },
@@ -174,7 +179,18 @@ const cover = () => {
   };
 };
 
+// Back to the page as it was.
+const leave = async () => {
+  mayLose = !hasUnsaved(shown.frame.contentDocument) || await ask(
+    `Close ${nameOf(shown.file)} without its notes?`,
+    "You wrote notes that are in this page only. A recording that you export has them.",
+    "Close",
+  );
+  if (mayLose) history.go(-depth);
+};
+
 const hide = () => {
+  mayLose = false;
   shown.frame.remove();
   shown.worker.end();
   uncover();
@@ -195,7 +211,9 @@ const traverse = (event) => {
   if (!shown && !link) return;
   event.stopImmediatePropagation();
   if (!link) {
-    hide();
+    if (mayLose || !hasUnsaved(shown.frame.contentDocument)) return hide();
+    history.forward();
+    leave();
   } else if (shown && link.name === inAddress(shown.file)) {
     // A link that was pasted has no number yet.
     depth = event.state?.opened ?? depth + 1;
@@ -339,7 +357,7 @@ const listenToDrops = () => {
 
 const showOver = (dialog) => (facts, hand) =>
   dialog().then(
-    ({ show }) => show(JSON.parse(facts), hand),
+    ({ show }) => show(facts, hand),
     () => notify({ what: "The dialog could not be loaded.", advice: "Reload the page." }),
   );
 
@@ -348,6 +366,10 @@ export const offer = () => {
   way.export = showOver(() => import("./{{export-dialog.js}}"));
   way.charts = showOver(() => import("./{{charts-dialog.js}}"));
   listenToDrops();
+  // The browser asks, in its own words.
+  addEventListener("beforeunload", (event) => {
+    if ([document, shown?.frame.contentDocument].some(hasUnsaved)) event.preventDefault();
+  });
   document.addEventListener("click", ({ target }) => target.closest?.("[data-part='open']") && choose(notify));
   if (around) {
     writeLine();

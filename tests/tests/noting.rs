@@ -6,7 +6,9 @@ use thirtyfour::{By, Key, WebDriver};
 use watchscope_tests::{eventually, or_skip};
 
 use crate::browser::{LONG, Tab, Visit};
+use crate::exporting::{choose, export, open_dialog};
 use crate::looking::{Mouse, corner};
+use crate::opening::{drop_files, says, shows_file, shows_page};
 
 /// What a stranger may write: it must come out as it went in.
 const HOSTILE: &str = "<img src=x onerror=document.title='gone'> & <b>";
@@ -155,5 +157,51 @@ async fn a_note_about_a_range_is_written_from_the_ranges_own_button_and_gone_bac
         Ok(())
     })
     .await?;
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn notes_over_a_file_are_lost_only_by_a_person_who_was_asked() -> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let downloads = visit.browser.downloads();
+    open_dialog(&tab).await?;
+    choose(&tab, "form", "wscope").await?;
+    let file = std::fs::read(export(driver, &downloads, "wscope").await?)?;
+    let escape = async || {
+        let focused = driver.active_element().await?;
+        focused.send_keys(Key::Escape + "").await
+    };
+    escape().await?;
+    drop_files(&tab, &[("shop.wscope", &file)]).await?;
+    says(&tab, "ask", "Open shop.wscope?").await?;
+    click(driver, "[data-part=ask] .first").await?;
+    shows_file(driver, "shop.wscope").await?;
+
+    tab.press("m").await?;
+    save(driver, "only here").await?;
+    lists(&tab, &["only here"]).await?;
+    let asks = async || {
+        driver.enter_default_frame().await?;
+        says(&tab, "ask", "Close shop.wscope without its notes?").await?;
+        escape().await?;
+        shows_file(driver, "shop.wscope").await
+    };
+    click(driver, "[data-part=back]").await?;
+    asks().await?;
+    // By the browser's own button too.
+    driver.enter_default_frame().await?;
+    driver.back().await?;
+    asks().await?;
+    lists(&tab, &["only here"]).await?;
+
+    // A recording that has them all: nothing is lost any more.
+    open_dialog(&tab).await?;
+    choose(&tab, "range", "loaded").await?;
+    choose(&tab, "form", "wscope").await?;
+    export(driver, &downloads, "wscope").await?;
+    escape().await?;
+    click(driver, "[data-part=back]").await?;
+    shows_page(driver).await?;
     visit.browser.console_is_quiet().await
 }

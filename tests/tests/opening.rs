@@ -7,11 +7,12 @@ use thirtyfour::{By, Key, WebDriver};
 use watchscope_tests::{WatchscopeBinary, eventually, or_skip, patient};
 
 use crate::browser::{LONG, Tab, Visit};
+use crate::exporting::{export, preview_is_made};
 use crate::lessons::{console_is_quiet, open_files};
 use crate::looking::{Mouse, corner};
 
 /// Drops files on the page, as a person does who drags them there.
-async fn drop_files(tab: &Tab<'_>, files: &[(&str, &[u8])]) -> Result<()> {
+pub(crate) async fn drop_files(tab: &Tab<'_>, files: &[(&str, &[u8])]) -> Result<()> {
     let made: Vec<String> = files
         .iter()
         .map(|(name, bytes)| format!("new File([new Uint8Array({bytes:?})], {name:?})"))
@@ -36,7 +37,7 @@ async fn click(driver: &WebDriver, selector: &str) -> Result<()> {
     Ok(driver.find(By::Css(selector)).await?.click().await?)
 }
 
-async fn says(tab: &Tab<'_>, part: &str, words: &str) -> Result<String> {
+pub(crate) async fn says(tab: &Tab<'_>, part: &str, words: &str) -> Result<String> {
     eventually(&format!("{part} says {words:?}"), LONG, async || {
         let text = tab.text(&format!("[data-part={part}]")).await?;
         ensure!(text.contains(words), "{text:?}");
@@ -46,7 +47,7 @@ async fn says(tab: &Tab<'_>, part: &str, words: &str) -> Result<String> {
 }
 
 /// The frame of the opened file is there, and shows records; how many.
-async fn shows_file(driver: &WebDriver, name: &str) -> Result<u64> {
+pub(crate) async fn shows_file(driver: &WebDriver, name: &str) -> Result<u64> {
     let tab = Tab(driver);
     eventually("the file lies over the page", LONG, async || {
         driver.enter_default_frame().await?;
@@ -65,7 +66,7 @@ async fn shows_file(driver: &WebDriver, name: &str) -> Result<u64> {
     summary["records"].as_u64().context("a number")
 }
 
-async fn shows_page(driver: &WebDriver) -> Result<()> {
+pub(crate) async fn shows_page(driver: &WebDriver) -> Result<()> {
     driver.enter_default_frame().await?;
     eventually("the page is as it was", LONG, async || {
         let frames = driver.find_all(By::Css("iframe")).await?;

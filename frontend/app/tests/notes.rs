@@ -504,6 +504,8 @@ fn a_note_in_a_recording_is_this_pages_alone_and_the_panel_says_so() {
     assert_eq!(host.model.borrow().store.notes().len(), 2, "each version");
     does(NoteDeed::Withdraw(id));
     assert_eq!(rows(), []);
+    let unsaved = host.model.borrow().shown.notes.unsaved;
+    assert_eq!(unsaved, 3, "a note, its change and its withdrawal");
 }
 
 #[test]

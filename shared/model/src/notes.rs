@@ -10,8 +10,6 @@
 //! A note that replaces another one belongs to the same thread as that one. A thread is known by the place of its first
 //! record; the last of its records says what stands, and an empty text withdraws it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::codec::{DecodeError, Reader, Writer};
@@ -19,7 +17,7 @@ use crate::event::{Event, Note, NoteKey, Record};
 use crate::field::{Field as _, Fields as _, fields, struct_fields};
 use crate::id::{EpochId, LogId, Object};
 use crate::time::Time;
-use crate::tree;
+use crate::tree::{self, BTreeMap, BTreeSet};
 use crate::vocabulary::{Author, NoteRefusal};
 use crate::wire::WriteNote;
 
@@ -284,7 +282,8 @@ impl Notes {
     #[must_use]
     pub fn standing(&self) -> Vec<StandingNote<'_>> {
         let notes = self.by_key.values();
-        let replaced = tree::set_of(notes.filter_map(|note| note.note.replaces.as_ref()));
+        let replaced = notes.filter_map(|note| note.note.replaces.as_ref());
+        let replaced: BTreeSet<&NoteKey> = replaced.collect();
         let mut threads: BTreeMap<&NoteKey, &KeptNote> = BTreeMap::new();
         // Of each thread the last record counts that no other one replaces: a clock may have been set back between two.
         // In a circle, which only a damaged file has, each one is replaced.

@@ -27,23 +27,6 @@ pub fn sort<T: Ord>(things: &mut [T]) {
     sort_by(things, T::cmp);
 }
 
-/// A tree of entries; of entries with the same key the last one stays. It inserts them one by one: collecting them would
-/// sort them first, and weigh in a browser as much as a sort.
-pub fn map_of<K: Ord, V>(
-    entries: impl IntoIterator<Item = (K, V)>,
-) -> std::collections::BTreeMap<K, V> {
-    let mut map = std::collections::BTreeMap::new();
-    map.extend(entries);
-    map
-}
-
-/// A tree of things, each once; as [`map_of`].
-pub fn set_of<T: Ord>(things: impl IntoIterator<Item = T>) -> std::collections::BTreeSet<T> {
-    let mut set = std::collections::BTreeSet::new();
-    set.extend(things);
-    set
-}
-
 #[cfg(any(test, target_arch = "wasm32"))]
 #[allow(unreachable_pub, reason = "it is public where it stands in")]
 mod sorted;

@@ -1,10 +1,8 @@
 //! The findings as a list to be read: those that stand, worst first; those that are over; what the person muted.
 
-use std::collections::BTreeMap;
-
 use watchscope_model::event::Finding;
 use watchscope_model::fold::OpenFinding;
-use watchscope_model::tree;
+use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{Event, Row, State, Text, Time, WatchName};
 

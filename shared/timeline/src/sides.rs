@@ -3,13 +3,12 @@
 //!
 //! Told from the fold, so it is right at any cursor: nothing here remembers what was shown before.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use watchscope_model::belief::Belief;
 use watchscope_model::event::Event;
 use watchscope_model::id::{Extent, Place};
-use watchscope_model::tree;
+use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{CachePhase, ClientPhase};
 use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
 
@@ -125,10 +124,11 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
     let stock = etcd.objects.get(&resource);
     let versions = |held: &mut dyn Iterator<Item = (&Arc<Object>, u64)>| {
         let held = held.filter(|(object, _)| is_meant(object));
-        tree::map_of(held.map(|(object, revision)| {
+        let versions = held.map(|(object, revision)| {
             let revision: Text = revision.to_string().as_str().into();
             (Place(object.clone()), revision)
-        }))
+        });
+        versions.collect::<BTreeMap<Place, Text>>()
     };
     let truth = stock.map_or_else(BTreeMap::new, |stock| versions(&mut stock.iter()));
     let mut sides = Vec::new();

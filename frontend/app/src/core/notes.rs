@@ -1,7 +1,6 @@
 //! Notes of persons, as plain data: what a person does with them, what is being written, what the panel shows.
 
-use std::collections::BTreeMap;
-
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::{EpochId, NoteKey, Object, Time, WatchName};
 use watchscope_timeline::RecordId;
 use watchscope_timeline::draw::FlagMark;
@@ -120,6 +119,8 @@ pub struct NotesShown {
     pub keeping: &'static str,
     /// Whether none can be written here.
     pub is_closed: bool,
+    /// How many notes, changes and withdrawals are in this page only: closing it loses them.
+    pub unsaved: u64,
     /// What went wrong.
     pub trouble: Option<String>,
     /// Whether the picture has a row of flags.

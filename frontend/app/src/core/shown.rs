@@ -99,6 +99,8 @@ pub struct RangeShown {
 /// What can be exported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exportable {
+    /// How many notes there are.
+    pub notes: usize,
     /// The cluster's name.
     pub cluster: String,
     /// The namespaces that are watched.

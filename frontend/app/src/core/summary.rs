@@ -1,10 +1,8 @@
 //! What the header says of the watches: cluster, namespaces, how many stream.
 
-use std::collections::BTreeMap;
-
 use watchscope_model::State;
 use watchscope_model::id::WatchName;
-use watchscope_model::tree;
+use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::Phase;
 
 /// The state of all watches in words.

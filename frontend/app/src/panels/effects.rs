@@ -3,9 +3,9 @@
 use watchscope_model::id::LogId;
 use web_sys::Storage;
 
-use super::focus::{focus_filter, focus_soon, take_focus_back};
+use super::focus::{focus_filter, take_focus_back};
 use super::mount::mount;
-use super::{address, bodies, export, lesson, notes, overview, texts};
+use super::{address, export, lesson, notes, overview, third};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::person::Person;
 use crate::runtime::bridge;
@@ -31,7 +31,7 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         }
         PanelEffect::FocusFilter => focus_filter(),
         PanelEffect::TakeFocusBack => take_focus_back(),
-        PanelEffect::FocusSoon(focus) => focus_soon(focus),
+        PanelEffect::FocusSoon(focus) => third::focus_soon(focus),
         PanelEffect::Keep(kept, text) => {
             if let Some(storage) = storage() {
                 // Full or forbidden: then it is not kept.
@@ -42,8 +42,8 @@ pub(crate) fn carry_out(effect: PanelEffect) {
             let text = recall(&Kept::Muted(log));
             act(Person::Muted(text.map(Into::into)));
         }
-        PanelEffect::FetchBodies { selection, pane } => bodies::fetch_for(selection, pane),
-        PanelEffect::FetchTexts => texts::ask(),
+        PanelEffect::FetchBodies { selection, pane } => third::fetch_bodies(selection, pane),
+        PanelEffect::FetchTexts => third::fetch_texts(),
         PanelEffect::FetchNotes => notes::fetch(),
         PanelEffect::Address { fragment, is_new } => bridge::place(&fragment, is_new),
         PanelEffect::OpenExport { as_recording } => {

@@ -1,6 +1,5 @@
 //! What the browser tells: keys, pointers, wheels, and the edges of panels, each told to the model.
 
-use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use web_sys::{Element, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};

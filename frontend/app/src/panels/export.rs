@@ -3,8 +3,7 @@
 
 use std::cell::RefCell;
 
-use js_sys::{Array, Function, Promise, Uint8Array};
-use serde_json::json;
+use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
 use watchscope_model::Time;
@@ -23,7 +22,7 @@ thread_local! {
 }
 
 /// A dialog's opening, as the bridge has it.
-type Opening = fn(&str, &Closure<dyn Fn(f64, f64) -> Promise>) -> Result<(), JsValue>;
+type Opening = fn(&Object, &Closure<dyn Fn(f64, f64) -> Promise>) -> Result<(), JsValue>;
 
 /// Opens a dialog, in which a form is chosen.
 pub(super) fn open(model: &Model, form: &str, dialog: Opening) {
@@ -31,24 +30,34 @@ pub(super) fn open(model: &Model, form: &str, dialog: Opening) {
         act(Person::Trouble("There is no record yet."));
         return;
     };
-    let span = |(from, to): (Time, Time)| [from.0, to.0];
-    let facts = json!({
-        "form": form,
-        "cluster": of.cluster,
-        "namespaces": of.namespaces,
-        "marked": of.marked.map(span),
-        "view": span(of.view),
-        "loaded": span(of.loaded),
-        "choices": of.choices,
-        "filter": of.filter,
-    });
+    let text = |text: &str| JsValue::from_str(text);
+    // In microseconds.
+    let span = |(from, to): (Time, Time)| {
+        let edge = |at: Time| JsValue::from_f64(at.0 as f64);
+        JsValue::from(Array::of2(&edge(from), &edge(to)))
+    };
+    let facts = Object::new();
+    for (name, fact) in [
+        ("form", text(form)),
+        ("notes", JsValue::from_f64(of.notes as f64)),
+        ("cluster", text(&of.cluster)),
+        ("namespaces", text(&of.namespaces)),
+        ("marked", of.marked.map_or(JsValue::NULL, span)),
+        ("view", span(of.view)),
+        ("loaded", span(of.loaded)),
+        ("choices", text(&of.choices)),
+        ("filter", text(&of.filter)),
+    ] {
+        // An object of our own takes every field.
+        let _ = Reflect::set(&facts, &text(name), &fact);
+    }
     let hand = Closure::<dyn Fn(f64, f64) -> Promise>::new(|from_us: f64, to_us: f64| {
         let (from, to) = (Time(from_us as i64), Time(to_us as i64));
         let promise = Promise::new(&mut |resolve, reject| ASKED.set(Some((resolve, reject))));
         act(Person::TakeRange { from, to });
         promise
     });
-    if dialog(&facts.to_string(), &hand).is_err() {
+    if dialog(&facts, &hand).is_err() {
         act(Person::Trouble(
             "The dialog could not be loaded. Reload the page.",
         ));

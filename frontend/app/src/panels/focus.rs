@@ -1,6 +1,6 @@
 //! What has the focus, and what takes it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
@@ -13,8 +13,6 @@ use crate::runtime::page::elements;
 thread_local! {
     /// The field by whose text the lanes are filtered.
     static FILTER_FIELD: RefCell<Option<HtmlInputElement>> = const { RefCell::new(None) };
-    /// What was not there when it was to take the focus: the third part, which draws it, was not loaded.
-    static AWAITED: Cell<Option<Focus>> = const { Cell::new(None) };
 }
 
 /// This is the filter field.
@@ -54,20 +52,12 @@ pub(super) fn focus_soon(focus: Focus) {
     };
     request_animation_frame(move || {
         let found = document().query_selector(selector).ok().flatten();
-        AWAITED.set(found.is_none().then_some(focus));
         if let Some(element) = found
             && let Ok(element) = element.dyn_into::<HtmlElement>()
         {
             let _ = element.focus();
         }
     });
-}
-
-/// The third part is here: what waits for it takes the focus.
-pub(super) fn focus_awaited() {
-    if let Some(focus) = AWAITED.take() {
-        focus_soon(focus);
-    }
 }
 
 /// If nothing has the focus, the picture takes it.

@@ -4,16 +4,16 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 
 use super::third::Late;
-use super::{debug, header, listen, notes, overlay, overview, replay, signals, status};
+use super::{debug, header, listen, notes, overlay, overview, signals, status};
 use crate::runtime::bridge;
 use crate::runtime::page::read;
 
 /// Puts the panels into the document, and listens to the person.
 pub(super) fn mount() {
-    let panels = signals::begin();
+    let (panels, late) = signals::begin(Late::new);
     signals::show(&read());
-    let late = Late::new(panels);
     put("above", move || {
+        late.load_on_demand();
         view! {
             <header::Header panels/>
             <header::Banner panels/>
@@ -23,6 +23,7 @@ pub(super) fn mount() {
     put("over", move || {
         view! {
             <overlay::Overlay panels/>
+            {late.panel(|third| third.range)}
             <notes::FlagsLabel panels/>
             {late.panel(|third| third.findings)}
         }
@@ -30,7 +31,7 @@ pub(super) fn mount() {
     });
     put("below", move || {
         view! {
-            <replay::ReplayBar panels/>
+            {late.panel(|third| third.replay)}
             <status::Narration panels/>
             {late.panel(|third| third.watches)}
             {late.panel(|third| third.notes)}

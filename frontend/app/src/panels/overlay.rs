@@ -2,11 +2,9 @@
 
 use leptos::prelude::*;
 
-use super::copy::copy_link;
-use super::notes::NoteOnRange;
 use super::signals::Signals;
 use crate::core::person::Person;
-use crate::core::shown::{Emptiness, RangeShown, Remedy};
+use crate::core::shown::{Emptiness, Remedy};
 use crate::input::keys::Action;
 use crate::runtime::page::{act, elements};
 
@@ -27,7 +25,6 @@ pub(super) fn Overlay(panels: Signals) -> impl IntoView {
                 {tooltip.keys.map(|keys| view! { <p class="keys">{keys}</p> })}
             </div>
         })}
-        {move || panels.range.get().map(|range| view! { <RangeRow range x_px=panels.range_x_px/> })}
         {move || panels.pill.get().map(|count| view! {
             <button class="pill" on:click=|_| act(Person::Act(Action::Follow))>
                 {format!("{} new", watchscope_timeline::format::number(count))}
@@ -35,70 +32,6 @@ pub(super) fn Overlay(panels: Signals) -> impl IntoView {
                 <span class="by-touch">" · follow"</span>
             </button>
         })}
-    }
-}
-
-/// The row under the ruler: what is in the marked range, and what can be done with it.
-#[component]
-fn RangeRow(range: RangeShown, x_px: RwSignal<i32>) -> impl IntoView {
-    let RangeShown { from, to, words } = range;
-    view! {
-        <section class="range-row" data-part="range" aria-label="Marked range">
-            <span class="range-name"><b>"Range"</b><span class="quiet">"Esc clears it"</span></span>
-            <span class="range-lead" style:flex-basis=move || format!("{}px", x_px.get())></span>
-            <span class="range-words">
-                <b>{words.lasted}</b>
-                {words.parts.into_iter().map(|(part, ink)| view! {
-                    <span class=ink.name()>{part}</span>
-                }).collect_view()}
-                {words.is_loading.then(|| view! { <span class="quiet">"and more, which is loading"</span> })}
-                <span class="quiet range-times">{format!("{from} – {to}")}</span>
-            </span>
-            <span class="range-tools">
-                <button class="control" aria-keyshortcuts="R" on:click=|_| act(Person::Act(Action::ZoomToRange))>
-                    "Zoom " <kbd aria-hidden="true">"R"</kbd>
-                </button>
-                {(!words.is_empty).then(|| view! {
-                    <button
-                        class="control"
-                        data-part="save-range"
-                        aria-haspopup="dialog"
-                        title="Save it as a recording, a .wscope file"
-                        on:click=|_| act(Person::SaveRange)
-                    >
-                        "Save"
-                    </button>
-                    <button
-                        class="control"
-                        data-part="export-range"
-                        aria-haspopup="dialog"
-                        on:click=|_| act(Person::Act(Action::Export))
-                    >
-                        "Export"
-                    </button>
-                    <button class="control" aria-haspopup="dialog" on:click=|_| act(Person::Act(Action::Charts))>
-                        "Charts"
-                    </button>
-                })}
-                <NoteOnRange/>
-                <CopyLink/>
-                <button class="close" aria-label="Clear the range" on:click=|_| act(Person::ClearRange)>"×"</button>
-            </span>
-        </section>
-    }
-}
-
-/// Puts the address of this place on the clipboard.
-#[component]
-fn CopyLink() -> impl IntoView {
-    let done = RwSignal::new("Copy link");
-    view! {
-        <button class="control" data-part="copy-link" on:click=move |_| {
-            act(Person::NamePlace);
-            copy_link(done);
-        }>
-            {move || done.get()}
-        </button>
     }
 }
 

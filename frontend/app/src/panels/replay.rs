@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use watchscope_model::time::SECOND_US;
 
+use super::mirror::Mirror;
 use super::signals::Signals;
 use crate::core::panel_state::SPEEDS;
 use crate::core::person::Person;
@@ -11,6 +12,8 @@ use crate::runtime::page::act;
 
 /// A minute, in microseconds.
 const MINUTE_US: i64 = 60 * SECOND_US;
+/// Steps of the slider. Numbers with a point would weigh 4 kB in the page.
+const SEEK_STEPS: u32 = 1_000_000;
 
 /// The controls; nothing while a log is live.
 #[component]
@@ -21,7 +24,7 @@ pub(super) fn ReplayBar(panels: Signals) -> impl IntoView {
 }
 
 #[component]
-fn Bar(replay: RwSignal<Option<ReplayShown>>) -> impl IntoView {
+fn Bar(replay: Mirror<Option<ReplayShown>>) -> impl IntoView {
     let of = move |read: fn(&ReplayShown) -> String| {
         move || replay.with(|replay| replay.as_ref().map(read).unwrap_or_default())
     };
@@ -87,14 +90,13 @@ fn Bar(replay: RwSignal<Option<ReplayShown>>) -> impl IntoView {
                 class="seek"
                 type="range"
                 min="0"
-                max="1"
-                step="any"
+                max=SEEK_STEPS.to_string()
                 aria-label="Time of the recording"
                 aria-valuetext=of(|of| of.clock.clone())
-                prop:value=of(|of| of.share.to_string())
+                prop:value=of(|of| ((of.share * f64::from(SEEK_STEPS)) as u32).to_string())
                 on:input:target=|event| {
-                    if let Ok(share) = event.target().value().parse() {
-                        act(Person::SeekShare(share));
+                    if let Ok(step) = event.target().value().parse::<u32>() {
+                        act(Person::SeekShare(f64::from(step) / f64::from(SEEK_STEPS)));
                     }
                 }
                 on:keydown=|event| {

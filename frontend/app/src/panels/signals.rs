@@ -8,6 +8,7 @@ use watchscope_timeline::findings::{Board, Restored, Tally};
 use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::words::{Presence, Problem};
 
+use super::mirror::Mirror;
 use crate::core::model::Model;
 use crate::core::notes::NotesShown;
 use crate::core::screen::ThemeChoice;
@@ -21,63 +22,63 @@ use crate::source::connection::Status;
 /// All signals. Copied freely; each panel reads its own, and none writes one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signals {
-    pub(super) summary: RwSignal<Summary>,
+    pub(super) summary: Mirror<Summary>,
     /// What is wrong now, worst first.
-    pub(super) problems: RwSignal<Vec<Problem>>,
-    pub(super) following: RwSignal<bool>,
-    pub(super) status: RwSignal<StatusBar>,
-    pub(super) way: RwSignal<Status>,
+    pub(super) problems: Mirror<Vec<Problem>>,
+    pub(super) following: Mirror<bool>,
+    pub(super) status: Mirror<StatusBar>,
+    pub(super) way: Mirror<Status>,
     /// The browser's clock, while a banner counts down.
-    pub(super) now_ms: RwSignal<u64>,
+    pub(super) now_ms: Mirror<u64>,
     /// What could not be read, until the person dismisses it.
-    pub(super) trouble: RwSignal<Option<String>>,
-    pub(super) empty: RwSignal<Option<Emptiness>>,
-    pub(super) tooltip: RwSignal<Option<Tooltip>>,
-    pub(super) detail: RwSignal<Option<Detail>>,
+    pub(super) trouble: Mirror<Option<String>>,
+    pub(super) empty: Mirror<Option<Emptiness>>,
+    pub(super) tooltip: Mirror<Option<Tooltip>>,
+    pub(super) detail: Mirror<Option<Detail>>,
     /// The bodies of the selection, as they come.
-    pub(super) bodies: RwSignal<Bodies>,
+    pub(super) bodies: Mirror<Bodies>,
     /// Why the object of the selected lane is here, or is not.
-    pub(super) presence: RwSignal<Option<Presence>>,
+    pub(super) presence: Mirror<Option<Presence>>,
     /// The moment that panels answer for, unless it is now.
-    pub(super) as_of: RwSignal<Option<AsOfWords>>,
+    pub(super) as_of: Mirror<Option<AsOfWords>>,
     /// What is selected, then and now.
-    pub(super) beside: RwSignal<Option<Beside>>,
+    pub(super) beside: Mirror<Option<Beside>>,
     /// The marked range.
-    pub(super) range: RwSignal<Option<RangeShown>>,
+    pub(super) range: Mirror<Option<RangeShown>>,
     /// Where it begins in the lanes, in px.
-    pub(super) range_x_px: RwSignal<i32>,
+    pub(super) range_x_px: Mirror<i32>,
     /// The controls of a recording.
-    pub(super) replay: RwSignal<Option<ReplayShown>>,
-    pub(super) checking: RwSignal<Checking>,
+    pub(super) replay: Mirror<Option<ReplayShown>>,
+    pub(super) checking: Mirror<Checking>,
     /// The record of the selected finding's evidence that is pointed at.
-    pub(super) lit: RwSignal<Option<RecordId>>,
+    pub(super) lit: Mirror<Option<RecordId>>,
     /// Records that came since the picture was paused.
-    pub(super) pill: RwSignal<Option<u64>>,
+    pub(super) pill: Mirror<Option<u64>>,
     /// What the live region says.
-    pub(super) said: RwSignal<String>,
+    pub(super) said: Mirror<String>,
     /// The focused lane in words.
-    pub(super) lane_text: RwSignal<String>,
+    pub(super) lane_text: Mirror<String>,
     /// The last line of a narrator: when, and what.
-    pub(super) note: RwSignal<Option<(String, String)>>,
-    pub(super) filter: RwSignal<String>,
-    pub(super) theme: RwSignal<ThemeChoice>,
-    pub(super) help: RwSignal<bool>,
+    pub(super) note: Mirror<Option<(String, String)>>,
+    pub(super) filter: Mirror<String>,
+    pub(super) theme: Mirror<ThemeChoice>,
+    pub(super) help: Mirror<bool>,
     /// What stands.
-    pub(super) standing: RwSignal<Tally>,
+    pub(super) standing: Mirror<Tally>,
     /// The findings, while they are shown.
-    pub(super) board: RwSignal<Board>,
-    pub(super) findings_open: RwSignal<bool>,
+    pub(super) board: Mirror<Board>,
+    pub(super) findings_open: Mirror<bool>,
     /// What there is to say of each row of the catalogue, once it was asked for.
-    pub(super) texts: RwSignal<Texts>,
+    pub(super) texts: Mirror<Texts>,
     /// The table of watches in its order, while it is shown.
-    pub(super) watches: RwSignal<Vec<HealthRow>>,
-    pub(super) watches_open: RwSignal<bool>,
-    pub(super) order: RwSignal<Order>,
+    pub(super) watches: Mirror<Vec<HealthRow>>,
+    pub(super) watches_open: Mirror<bool>,
+    pub(super) order: Mirror<Order>,
     /// Notes of persons; the rows while they are shown.
-    pub(super) notes: RwSignal<NotesShown>,
-    pub(super) notes_open: RwSignal<bool>,
+    pub(super) notes: Mirror<NotesShown>,
+    pub(super) notes_open: Mirror<bool>,
     /// The cluster's history began anew.
-    pub(super) restored: RwSignal<Option<Restored>>,
+    pub(super) restored: Mirror<Option<Restored>>,
 }
 
 thread_local! {
@@ -85,14 +86,17 @@ thread_local! {
     static SIGNALS: Cell<Option<Signals>> = const { Cell::new(None) };
 }
 
-/// Makes the page's signals.
-pub(super) fn begin() -> Signals {
+/// Makes the page's signals, and what else of it lives as long.
+pub(super) fn begin<T>(of: impl FnOnce(Signals) -> T) -> (Signals, T) {
     // The root of all panels lives as long as the page.
     let root = Owner::new();
-    let signals = root.with(Signals::new);
+    let (signals, made) = root.with(|| {
+        let signals = Signals::new();
+        (signals, of(signals))
+    });
     std::mem::forget(root);
     SIGNALS.set(Some(signals));
-    signals
+    (signals, made)
 }
 
 /// The page's signals.
@@ -140,7 +144,7 @@ pub(crate) fn show(model: &Model) {
 }
 
 /// Writes a signal only if it says something else than before.
-fn mirror<T: Clone + PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: &T) {
+fn mirror<T: Clone + PartialEq>(signal: Mirror<T>, value: &T) {
     if signal.with_untracked(|known| known != value) {
         signal.set(value.clone());
     }
@@ -174,42 +178,42 @@ pub(super) fn show_texts(texts: Texts) {
 impl Signals {
     fn new() -> Self {
         Self {
-            summary: RwSignal::new(Summary::default()),
-            problems: RwSignal::new(Vec::new()),
-            following: RwSignal::new(true),
-            status: RwSignal::new(StatusBar::default()),
-            way: RwSignal::new(Status::Connecting),
-            now_ms: RwSignal::new(0),
-            trouble: RwSignal::new(None),
-            empty: RwSignal::new(None),
-            tooltip: RwSignal::new(None),
-            detail: RwSignal::new(None),
-            bodies: RwSignal::new(Bodies::default()),
-            presence: RwSignal::new(None),
-            as_of: RwSignal::new(None),
-            beside: RwSignal::new(None),
-            range: RwSignal::new(None),
-            range_x_px: RwSignal::new(0),
-            replay: RwSignal::new(None),
-            checking: RwSignal::new(Checking::default()),
-            lit: RwSignal::new(None),
-            pill: RwSignal::new(None),
-            said: RwSignal::new(String::new()),
-            lane_text: RwSignal::new(String::new()),
-            note: RwSignal::new(None),
-            filter: RwSignal::new(String::new()),
-            theme: RwSignal::new(ThemeChoice::default()),
-            help: RwSignal::new(false),
-            standing: RwSignal::new(Tally::default()),
-            board: RwSignal::new(Board::default()),
-            findings_open: RwSignal::new(false),
-            texts: RwSignal::new(Texts::default()),
-            watches: RwSignal::new(Vec::new()),
-            watches_open: RwSignal::new(false),
-            order: RwSignal::new(Order::default()),
-            notes: RwSignal::new(NotesShown::default()),
-            notes_open: RwSignal::new(false),
-            restored: RwSignal::new(None),
+            summary: Mirror::new(Summary::default()),
+            problems: Mirror::new(Vec::new()),
+            following: Mirror::new(true),
+            status: Mirror::new(StatusBar::default()),
+            way: Mirror::new(Status::Connecting),
+            now_ms: Mirror::new(0),
+            trouble: Mirror::new(None),
+            empty: Mirror::new(None),
+            tooltip: Mirror::new(None),
+            detail: Mirror::new(None),
+            bodies: Mirror::new(Bodies::default()),
+            presence: Mirror::new(None),
+            as_of: Mirror::new(None),
+            beside: Mirror::new(None),
+            range: Mirror::new(None),
+            range_x_px: Mirror::new(0),
+            replay: Mirror::new(None),
+            checking: Mirror::new(Checking::default()),
+            lit: Mirror::new(None),
+            pill: Mirror::new(None),
+            said: Mirror::new(String::new()),
+            lane_text: Mirror::new(String::new()),
+            note: Mirror::new(None),
+            filter: Mirror::new(String::new()),
+            theme: Mirror::new(ThemeChoice::default()),
+            help: Mirror::new(false),
+            standing: Mirror::new(Tally::default()),
+            board: Mirror::new(Board::default()),
+            findings_open: Mirror::new(false),
+            texts: Mirror::new(Texts::default()),
+            watches: Mirror::new(Vec::new()),
+            watches_open: Mirror::new(false),
+            order: Mirror::new(Order::default()),
+            notes: Mirror::new(NotesShown::default()),
+            notes_open: Mirror::new(false),
+            restored: Mirror::new(None),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The third part of the page: the panels that a person opens, and the help. It is loaded when the first of them opens.
+//! The third part of the page: what a person opens. It is loaded when the first of its panels opens.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use leptos::prelude::*;
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
@@ -8,25 +8,33 @@ use wasm_bindgen_futures::spawn_local;
 
 use super::detail::DetailPanel;
 use super::findings::FindingsPanel;
-use super::focus::focus_awaited;
 use super::notes::NotesPanel;
+use super::range::RangeRow;
+use super::replay::ReplayBar;
 use super::signals::Signals;
 use super::status::Help;
 use super::watches::WatchesPanel;
+use super::{bodies, focus, texts};
+use crate::core::effect::Focus;
 use crate::core::person::Person;
+use crate::core::shown::ObjectPane;
 use crate::runtime::page::act;
 
 /// What puts a panel into the page.
 type Panel = fn(Signals) -> AnyView;
 
-/// The panels of the third part.
+/// What the third part has.
 #[derive(Clone, Copy)]
 pub(super) struct Third {
     pub(super) findings: Panel,
+    pub(super) range: Panel,
+    pub(super) replay: Panel,
     pub(super) watches: Panel,
     pub(super) notes: Panel,
     pub(super) detail: Panel,
     pub(super) help: Panel,
+    fetch_bodies: fn(u64, ObjectPane),
+    fetch_texts: fn(),
 }
 
 /// The cut: what this function reaches and the other parts do not is the third part.
@@ -34,57 +42,82 @@ pub(super) struct Third {
 fn third_part() -> Result<Third, SplitLoaderError> {
     Ok(Third {
         findings: |panels| view! { <FindingsPanel panels/> }.into_any(),
+        range: |panels| view! { <RangeRow panels/> }.into_any(),
+        replay: |panels| view! { <ReplayBar panels/> }.into_any(),
         watches: |panels| view! { <WatchesPanel panels/> }.into_any(),
         notes: |panels| view! { <NotesPanel panels/> }.into_any(),
         detail: |panels| view! { <DetailPanel panels/> }.into_any(),
         help: |panels| view! { <Help panels/> }.into_any(),
+        fetch_bodies: bodies::fetch_for,
+        fetch_texts: texts::ask,
     })
+}
+
+/// What waits for the third part: of each kind the last.
+#[derive(Default)]
+struct Waiting {
+    bodies: Option<(u64, ObjectPane)>,
+    texts: bool,
+    focus: Option<Focus>,
 }
 
 thread_local! {
     /// Whether it is being loaded.
     static IS_LOADING: Cell<bool> = const { Cell::new(false) };
+    /// Once it is loaded.
+    static THIRD: Cell<Option<Third>> = const { Cell::new(None) };
+    static WAITING: RefCell<Waiting> = RefCell::default();
 }
 
-/// The third part, once it is loaded.
+/// Where the panels of the third part come.
 #[derive(Clone, Copy)]
 pub(super) struct Late {
     panels: Signals,
-    third: RwSignal<Option<Third>>,
+    is_here: Trigger,
 }
 
 impl Late {
-    /// Loads the third part when the first of its panels opens.
     pub(super) fn new(panels: Signals) -> Self {
-        let third = RwSignal::new(None);
+        let is_here = Trigger::new();
+        Self { panels, is_here }
+    }
+
+    /// Loads the third part when the first of its panels opens. A view calls it: only there can an effect be made.
+    pub(super) fn load_on_demand(self) {
+        let Self { panels, is_here } = self;
         Effect::new(move |_| {
             let is_open = panels.findings_open.get()
                 || panels.watches_open.get()
                 || panels.notes_open.get()
                 || panels.help.get()
-                || panels.detail.with(Option::is_some);
-            if is_open && third.with_untracked(Option::is_none) {
-                load(third);
+                || panels.detail.with(Option::is_some)
+                || panels.range.with(Option::is_some)
+                || panels.replay.with(Option::is_some);
+            if is_open && THIRD.get().is_none() {
+                load(is_here);
             }
         });
-        Self { panels, third }
     }
 
     /// A panel: nothing until the third part is here.
     pub(super) fn panel(self, panel: fn(Third) -> Panel) -> impl IntoView + use<> {
-        move || self.third.get().map(|third| panel(third)(self.panels))
+        move || {
+            self.is_here.track();
+            THIRD.get().map(|third| panel(third)(self.panels))
+        }
     }
 }
 
-fn load(third: RwSignal<Option<Third>>) {
+fn load(is_here: Trigger) {
     if IS_LOADING.replace(true) {
         return;
     }
     spawn_local(async move {
         match third_part().await {
-            Ok(loaded) => {
-                third.set(Some(loaded));
-                focus_awaited();
+            Ok(third) => {
+                THIRD.set(Some(third));
+                is_here.notify();
+                do_what_waits(third);
             }
             // The next panel that opens tries again.
             Err(_) => act(Person::Trouble(
@@ -93,4 +126,45 @@ fn load(third: RwSignal<Option<Third>>) {
         }
         IS_LOADING.set(false);
     });
+}
+
+fn do_what_waits(third: Third) {
+    let Waiting {
+        bodies,
+        texts,
+        focus,
+    } = WAITING.take();
+    if let Some((selection, pane)) = bodies {
+        (third.fetch_bodies)(selection, pane);
+    }
+    if texts {
+        (third.fetch_texts)();
+    }
+    if let Some(focus) = focus {
+        focus::focus_soon(focus);
+    }
+}
+
+/// Fetches the body of a change and of the version before, for the panel that shows them.
+pub(super) fn fetch_bodies(selection: u64, pane: ObjectPane) {
+    match THIRD.get() {
+        Some(third) => (third.fetch_bodies)(selection, pane),
+        None => WAITING.with_borrow_mut(|waiting| waiting.bodies = Some((selection, pane))),
+    }
+}
+
+/// Fetches the texts of the failure catalogue, unless they are here.
+pub(super) fn fetch_texts() {
+    match THIRD.get() {
+        Some(third) => (third.fetch_texts)(),
+        None => WAITING.with_borrow_mut(|waiting| waiting.texts = true),
+    }
+}
+
+/// An element takes the focus once it is drawn; one of the third part, once that is here.
+pub(super) fn focus_soon(focus: Focus) {
+    if focus != Focus::Picture && THIRD.get().is_none() {
+        WAITING.with_borrow_mut(|waiting| waiting.focus = Some(focus));
+    }
+    focus::focus_soon(focus);
 }

@@ -3,7 +3,7 @@
 //! They are boot.js's, which begins with them while the page's module compiles; here is what it offers, and where it
 //! tells what came of it.
 
-use js_sys::{Promise, Reflect, Uint8Array};
+use js_sys::{Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 
@@ -21,7 +21,7 @@ mod boot {
     use wasm_bindgen::closure::Closure;
     use wasm_bindgen::prelude::wasm_bindgen;
 
-    use super::{JsValue, Promise, Uint8Array};
+    use super::{JsValue, Object, Promise};
 
     #[wasm_bindgen]
     extern "C" {
@@ -62,17 +62,17 @@ mod boot {
         /// Offers to open files and to export.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn offer() -> Promise;
-        /// Opens the export dialog over what can be exported, as JSON; it asks for the frames between two times, in
+        /// Opens the export dialog over what can be exported; it asks for the frames between two times, in
         /// microseconds. Fails before it was offered.
         #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
         pub(crate) fn export(
-            facts: &str,
+            facts: &Object,
             hand: &Closure<dyn Fn(f64, f64) -> Promise>,
         ) -> Result<(), JsValue>;
         /// Shows charts; else as [`export`].
         #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
         pub(crate) fn charts(
-            facts: &str,
+            facts: &Object,
             hand: &Closure<dyn Fn(f64, f64) -> Promise>,
         ) -> Result<(), JsValue>;
         /// Sets the one timer, in milliseconds from now; never, if negative.

@@ -1,8 +1,7 @@
 //! The lane of what watchscope asks beside its watches: a bar for each request, as long as it took.
 
-use std::collections::BTreeMap;
-
 use watchscope_model::Time;
+use watchscope_model::tree::BTreeMap;
 
 use super::{Drawer, EpochView, LEAST, Layer, TextLook, record};
 use crate::format::{number, text_width};

@@ -1,12 +1,11 @@
 //! What changed while nobody watched: the first list of a watch in a run, against what the watch held at the end of the run
 //! before. The log of a run knows nothing before it, so the page compares.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use watchscope_model::event::{ListComplete, WatchStopped};
 use watchscope_model::fold::{Moment, Objects};
-use watchscope_model::tree;
+use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::Phase;
 use watchscope_model::{Entry, Event, Object, Seq, State, Time, WatchName};
 

@@ -1,9 +1,7 @@
 //! What lies in a stretch of time: problems for the header of a page that looks at the past, and counts of a range.
 
-use std::collections::BTreeMap;
-
 use watchscope_model::event::Finding;
-use watchscope_model::tree;
+use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{Divergence, Phase, Severity};
 use watchscope_model::{Text, Time};
 

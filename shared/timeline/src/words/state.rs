@@ -2,7 +2,7 @@
 
 use watchscope_model::fold::{Moment, OpenFinding, OpenVerdict, Watch};
 use watchscope_model::id::Extent;
-use watchscope_model::tree;
+use watchscope_model::tree::BTreeSet;
 use watchscope_model::vocabulary::{Divergence, Phase, PhaseReason, Severity, Standing};
 use watchscope_model::{State, Time, WatchName};
 
@@ -181,7 +181,8 @@ fn wanted(state: &State) -> impl Iterator<Item = (&WatchName, &Watch)> {
 
 /// How many watches these are; what is watched at several servers is one.
 fn distinct<'a>(names: impl Iterator<Item = &'a WatchName>) -> u64 {
-    tree::set_of(names.map(|name| name.what_and_ordinal().0)).len() as u64
+    let what: BTreeSet<&str> = names.map(|name| name.what_and_ordinal().0).collect();
+    what.len() as u64
 }
 
 /// The gaps that this run of watchscope has seen, loaded or not: `no gaps`, or `12 gaps in all: 11 resumed, 1 lost (15 s)`;

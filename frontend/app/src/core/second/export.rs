@@ -24,6 +24,7 @@ impl Model {
         let within = |(from, to): (Time, Time)| (from.max(loaded.0), to.min(loaded.1));
         let summary = &self.shown.summary;
         Some(Exportable {
+            notes: self.store.notes().standing().len(),
             cluster: summary.cluster.clone(),
             namespaces: summary.namespaces.clone(),
             marked: self.marked.range,

@@ -691,6 +691,7 @@ impl Model {
             form,
             keeping,
             is_closed,
+            unsaved: notes.kept_here,
             trouble: notes.trouble.map(str::to_owned),
             has_flags: !notes.marks.is_empty(),
         };
