@@ -41,7 +41,7 @@ impl Apiserver {
     }
 
     /// Tells the events that were kept back to be told in the wrong order.
-    pub(crate) fn tell_swapped(&mut self, ctx: &mut Context<'_>) {
+    pub(crate) fn deliver_swapped(&mut self, ctx: &mut Context<'_>) {
         let kept: Vec<(ResourceId, Arc<Change>)> = self
             .cachers
             .iter_mut()
