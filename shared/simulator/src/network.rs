@@ -22,7 +22,7 @@ pub(crate) enum Up {
 
 /// All connections and their open requests.
 ///
-/// Bounded: of each response at most its window is under way. Of what clients send there is no bound but their own.
+/// Bounded for responses: at most the window of each is under way. Requests have no bound but the clients' own.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     connections: BTreeMap<ConnectionId, Connection>,

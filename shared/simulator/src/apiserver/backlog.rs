@@ -1,5 +1,5 @@
-//! The frames that a watch has still to send: first the state or a replay, then live events, of which a bounded number
-//! may wait (docs/semantics/servers.md#buffers).
+//! The frames that a watch has still to send: first the state or a replay, then live events. A bounded number of live
+//! events may wait (docs/semantics/servers.md#buffers).
 //!
 //! ```text
 //!  initial events or replay ─► bookmark ─┐

@@ -302,7 +302,7 @@ impl KubeWatcherProgram {
         self.error(ctx);
     }
 
-    /// Returns an `Err` to the caller, who waits if a backoff was added.
+    /// Returns an `Err` to the caller. The caller polls again after its backoff, if it added one.
     fn error(&mut self, ctx: &mut Context<'_>) {
         let wait = if self.how.backoff {
             self.backoff.step(ctx.now, ctx.random)
