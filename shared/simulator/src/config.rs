@@ -23,11 +23,11 @@ pub struct Config {
     pub etcd: EtcdConfig,
     /// Timeouts and limits of the apiservers.
     pub apiserver: ApiserverConfig,
-    /// What goes on in the cluster by itself.
+    /// The activities of the cluster.
     pub workload: WorkloadConfig,
     /// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects.
     pub controllers: Controllers,
-    /// What its apiservers can answer besides objects.
+    /// Whether its apiservers answer about themselves and in Tables.
     pub answers: Answers,
 }
 

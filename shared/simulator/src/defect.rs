@@ -38,7 +38,7 @@ pub enum Defect {
 }
 
 impl Defect {
-    /// All of them.
+    /// All defects.
     pub const ALL: [Defect; 9] = [
         Defect::ProgressAheadOfEvents,
         Defect::BackInTimeAfterPartition,

@@ -179,7 +179,7 @@ impl Etcd {
         self.leaderless.is_none() && !self.members.is_partitioned(server)
     }
 
-    /// When a client of a server's member gives up that asks for a leader now; `None` if there is a leader.
+    /// When a request that needs a leader is given up if it reaches a server's member now; `None` if there is a leader.
     pub(crate) fn leader_is_given_up_at(&self, server: ServerId, now: Time) -> Option<Time> {
         let member = self.members.partitioned_since(server);
         let since = self.leaderless.or(member)?;

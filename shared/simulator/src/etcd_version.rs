@@ -217,10 +217,10 @@ mod tests {
         for unknown in ["", "3", "3.3", "3.7", "2.3", "3.5.x", "3.5.300", "3.5.1.2"] {
             assert!(unknown.parse::<EtcdVersion>().is_err(), "{unknown}");
         }
-        let told = |text: &str| text.parse::<EtcdVersion>().unwrap_err().to_string();
-        insta::assert_snapshot!(told("3.3"), @"a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12; nearest: 3.4");
-        assert!(told("3.5.x").ends_with("nearest: 3.5"));
-        assert!(told("4.0").ends_with("nearest: 3.6"));
+        let refused = |text: &str| text.parse::<EtcdVersion>().unwrap_err().to_string();
+        insta::assert_snapshot!(refused("3.3"), @"a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12; nearest: 3.4");
+        assert!(refused("3.5.x").ends_with("nearest: 3.5"));
+        assert!(refused("4.0").ends_with("nearest: 3.6"));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub enum Rights {
     Read,
     /// create, update, patch, delete, deletecollection.
     Write,
-    /// All of them.
+    /// All of these verbs.
     All,
 }
 
@@ -336,68 +336,68 @@ pub enum Fault {
     },
     /// A watch that starts below the history gets 200 and the end of the body, and no ERROR (F10). A state.
     SilentExpiry {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// A watch that starts below the history gets HTTP status 410 instead of 200 and an ERROR (F13). A state.
     GoneAsStatus {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// No bookmarks are sent (F34). A state.
     NoBookmarks {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// Bookmarks carry etcd's revision, though the watch cache has not come so far (F35; k/k#122805). A state.
     BookmarksAhead {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// The bookmark that ends the initial events is not sent (F35). A state.
     NoEndBookmark {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// Initial events come in no order, as before 1.32 (F21). A state.
     UnsortedInitial {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// A watch that starts at a resourceVersion misses the first event above it (F45; k/k#116122). A state.
     StartRace {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// Watches deliver each event twice (F29). A state.
     RepeatEvents {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// Watches deliver events in pairs, the two of each pair in the wrong order (F30). A state.
     SwapEvents {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// The watch cache cannot read an object from etcd (F38): its reflector fails at each change of the object. A
     /// state.
     CorruptObject {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
         /// Its name.
         name: String,
     },
-    /// An object cannot be converted to the version that clients ask for (F38). Lists with it are answered 500; watches
+    /// An object cannot be converted to the requested version (F38). Lists with it are answered 500; watches
     /// get an ERROR 500 at each change of it. A state.
     CannotConvert {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
         /// Its name.
         name: String,
     },
-    /// Events carry an object of another kind than asked for, as from a server that answers with Tables (F39). A state.
+    /// Events carry an object of another kind than requested, as from a server that answers with Tables (F39). A state.
     WrongKind {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
 }

@@ -18,11 +18,11 @@ const WAITING_MOST: usize = 1 << 16;
 pub struct InsideRecord {
     /// The instant that the report describes, as it was at its end.
     pub at: Time,
-    /// What is reported.
+    /// The reported change.
     pub event: InsideEvent,
 }
 
-/// What a part can report.
+/// A change in the inside of a part.
 #[derive(Clone, Debug)]
 pub enum InsideEvent {
     /// etcd's head, when it changed by something other than a write: a compaction, the loss of a leader, a restore.

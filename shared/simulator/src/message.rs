@@ -107,7 +107,7 @@ impl Response {
 pub enum Cut {
     /// TCP reset: bytes under way are discarded (F08).
     Reset,
-    /// TCP end of file in the middle of responses: bodies end without their end (F06, F47).
+    /// TCP end of file in the middle of responses: bodies stop before their end (F06, F47).
     Eof,
 }
 
@@ -129,11 +129,11 @@ pub struct Delivery {
     pub at: Time,
     /// The connection that it came over.
     pub connection: ConnectionId,
-    /// What came.
+    /// The moment of HTTP that reached it.
     pub arrival: Arrival,
 }
 
-/// What can reach a client.
+/// A moment of HTTP that reaches a client: a connection or a response begins, brings bytes, or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The connection is open. Requests that were sent before have waited for it.

@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::settings::NetworkConfig;
 use crate::time::Time;
 
-/// What a client sends to an apiserver.
+/// A message from a client to an apiserver.
 #[derive(Clone, Debug)]
 pub(crate) enum Up {
     Open,

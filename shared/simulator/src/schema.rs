@@ -348,7 +348,7 @@ pub(crate) fn tidy_metadata(metadata: &mut Value) {
     }
 }
 
-/// What does not fit a kind in a body, in the words of Go's decoders.
+/// The parts of a body that do not fit its kind, in the words of Go's decoders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Misfits {
     /// Paths of fields that the kind does not have, in the order of the body.

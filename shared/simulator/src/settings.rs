@@ -99,7 +99,7 @@ impl Default for ApiserverConfig {
     }
 }
 
-/// What goes on in the cluster by itself. A period of `None` switches its activity off, so that a story does it.
+/// The size and the activities of the cluster. A period of `None` switches its activity off, so that a story does it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
     /// The number of nodes.

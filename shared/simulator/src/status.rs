@@ -323,7 +323,7 @@ pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]
             texts.push(text);
         }
     }
-    let told = match texts.as_slice() {
+    let message = match texts.as_slice() {
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),
     };
@@ -337,7 +337,7 @@ pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]
         ..error(
             422,
             "Invalid",
-            format!("{} {name:?} is invalid: {told}", qualified(group, kind)),
+            format!("{} {name:?} is invalid: {message}", qualified(group, kind)),
         )
     }
 }

@@ -35,7 +35,7 @@ impl fmt::Display for UnknownServerVersion {
 
 impl std::error::Error for UnknownServerVersion {}
 
-/// What serves a watch without resourceVersion (docs/semantics/lists-and-watches.md#watch-without-version).
+/// The source of a watch without a resourceVersion (docs/semantics/lists-and-watches.md#watch-without-version).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnsetWatch {
     /// The watch cache, as it is.
@@ -102,12 +102,12 @@ impl Version {
         self.is_at_least(25)
     }
 
-    /// Whether watches of etcd ask for a leader and are cancelled without one (k/k#89881, 1.19).
+    /// Whether watches of etcd require a leader and are cancelled without one (k/k#89881, 1.19).
     pub(crate) fn requires_leader(self) -> bool {
         self.is_at_least(19)
     }
 
-    /// Whether watches that ask for bookmarks get them (WatchBookmark, beta in 1.16).
+    /// Whether watches that request bookmarks get them (WatchBookmark, beta in 1.16).
     pub(crate) fn has_bookmarks(self) -> bool {
         self.is_at_least(16)
     }
@@ -172,7 +172,7 @@ impl Version {
         self.is_patched([(28, 8), (29, 3), (29, 3)]) || (30..=32).contains(&self.minor)
     }
 
-    /// What serves a watch without resourceVersion.
+    /// The source of a watch without a resourceVersion.
     pub(crate) fn unset_watch(self) -> UnsetWatch {
         let straight_to_etcd =
             (27..=29).contains(&self.minor) && !self.is_patched([(27, 13), (28, 9), (29, 4)]);

@@ -59,7 +59,7 @@ impl Answer {
     }
 }
 
-/// What came of a request.
+/// The result of handling a request.
 pub(super) enum Outcome {
     /// An answer to send now.
     Now(Answer),

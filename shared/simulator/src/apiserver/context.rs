@@ -25,7 +25,7 @@ pub(crate) struct Context<'a> {
     pub(crate) settings: &'a ApiserverConfig,
     /// Delay from a write request to its answer: minimum and maximum.
     pub(crate) commit_latency: (Duration, Duration),
-    /// What it can answer besides objects.
+    /// Whether it answers about itself and in Tables.
     pub(crate) answers: Answers,
     pub(crate) faults: &'a BTreeSet<Fault>,
     pub(crate) etcd: &'a mut Etcd,

@@ -39,8 +39,8 @@ pub(super) fn leader_patience(request: &Request) -> Option<Duration> {
     Some(clients.map_or(most, |patience| most.min(patience)))
 }
 
-/// Whether a request waits for etcd's leader: a write, or a read that only etcd can answer. Watches of etcd do not
-/// wait: they open at once, and get an error in their stream.
+/// Whether a request waits for etcd's leader: a write, a read that only etcd can answer, or a watch that needs etcd's
+/// revision first. Since 1.19 a watch that etcd serves does not wait: it opens at once, and gets an error in its stream.
 pub(super) fn needs_leader(request: &Request, ctx: &Context<'_>) -> bool {
     let (Route::Resource(target), query) = routed(request, ctx.kinds) else {
         return false;

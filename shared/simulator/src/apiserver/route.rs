@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::kinds::{Kinds, ResourceId};
 
-/// What a path names.
+/// A parsed URL path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// `/version`

@@ -41,7 +41,7 @@ const DIRECT_SLOTS: usize = 51_200;
 
 /// The parts of the world that a reply needs to fill the network.
 pub(crate) struct Sending<'a> {
-    /// What the server can answer besides objects.
+    /// Whether the server answers about itself and in Tables.
     pub(crate) answers: Answers,
     pub(crate) now: Time,
     pub(crate) wall: Wall,

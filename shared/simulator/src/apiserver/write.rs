@@ -280,8 +280,8 @@ impl WriteOptions {
         if let Some(why) = &found.wrong_type {
             return Err(refusal(why));
         }
-        self.judge_unknown(&found, |told| {
-            refusal(&format!("strict decoding error: {told}"))
+        self.judge_unknown(&found, |errors| {
+            refusal(&format!("strict decoding error: {errors}"))
         })
     }
 
@@ -290,14 +290,14 @@ impl WriteOptions {
         found: &Misfits,
         refusal: impl Fn(&str) -> ApiError,
     ) -> Result<Vec<String>, ApiError> {
-        let told: Vec<String> = found
+        let unknown: Vec<String> = found
             .unknown
             .iter()
             .map(|path| format!("unknown field {path:?}"))
             .collect();
         match self.validation {
-            FieldValidation::Strict if !told.is_empty() => Err(refusal(&told.join(", "))),
-            FieldValidation::Warn => Ok(told),
+            FieldValidation::Strict if !unknown.is_empty() => Err(refusal(&unknown.join(", "))),
+            FieldValidation::Warn => Ok(unknown),
             FieldValidation::Ignore | FieldValidation::Strict => Ok(Vec::new()),
         }
     }

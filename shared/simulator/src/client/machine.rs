@@ -17,7 +17,7 @@ pub(crate) enum Input<'a> {
     Arrival(ConnectionId, &'a Arrival),
     /// The server answered a ping over one of its connections.
     Pong(ConnectionId),
-    /// The moment has come that it asked for with [`Machine::wake_at`].
+    /// The moment has come that it requested with [`Machine::wake_at`].
     Wake,
 }
 

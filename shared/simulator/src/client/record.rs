@@ -81,7 +81,7 @@ pub struct ClientRecord {
     pub at: Time,
     /// The client's name.
     pub client: Arc<str>,
-    /// What was reported.
+    /// The reported event.
     pub event: ClientEvent,
 }
 
@@ -97,18 +97,18 @@ pub enum ClientEvent {
     },
     /// It sent a request: `VERB PATH?QUERY`.
     Request(String),
-    /// What it does, counts and believes.
+    /// Its activity, counts or beliefs changed.
     Report(ClientReport),
 }
 
-/// What a client does, counts and believes.
+/// The activity, counts and beliefs of a client at one moment.
 ///
 /// A client reports when one of these changed. It reports a change of phase at once, with at most 4 reports in 100 ms.
 /// It reports counts and beliefs at most every 100 ms, and every second while it spins. A report covers all changes
 /// since the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientReport {
-    /// What it does.
+    /// Its activity.
     pub phase: ClientPhase,
     /// Iterations of its loop.
     pub iterations: u64,

@@ -2,8 +2,8 @@
 //! two filtering handlers on the pods, and a loop that binds. One handler feeds the cache of scheduled pods; the other
 //! feeds the queue of unscheduled ones.
 //!
-//! One event can be a deletion for one filter and an addition for the other: a pod that gets its node leaves the queue
-//! and enters the cache. It schedules pods with its own `schedulerName`, one at a time, to the node with the fewest
+//! One event can be a deletion for one filter and an addition for the other. A pod that gets its node leaves the queue
+//! and enters the cache. The loop schedules pods with its own `schedulerName`, one at a time, to the node with the fewest
 //! pods.
 
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ pub(super) const SCHEDULER_NAME: &str = "mini-scheduler";
 /// Time after which a pod that could not be bound is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a filtering handler makes of a notification (`FilteringResourceEventHandler`).
+/// A notification as a filtering handler passes it on (`FilteringResourceEventHandler`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Filtered<'a> {
     Nothing,

@@ -196,7 +196,7 @@ impl Store {
         }
     }
 
-    /// Takes the revision from the versions that are left, so it can go down. etcd does so after a crash in which it
+    /// Takes the revision from the versions that are left; it can go down. etcd does so after a crash in which it
     /// forgot its progress of compaction (etcd#17780).
     pub(crate) fn recount_revision(&mut self) {
         let newest = self.keys.values().flatten().map(|v| v.revision).max();
@@ -259,8 +259,8 @@ mod tests {
     fn names(store: &Store, revision: u64) -> Option<Vec<String>> {
         let nothing = Missed::new();
         let found = store.range(PODS, "", revision, &nothing);
-        let told = |o: &Arc<Object>| format!("{}@{}", o.name(), o.revision());
-        Some(found.ok()?.map(|(_, o)| told(o)).collect())
+        let entry = |o: &Arc<Object>| format!("{}@{}", o.name(), o.revision());
+        Some(found.ok()?.map(|(_, o)| entry(o)).collect())
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn changes_know_what_was_there_before() {
         let store = store();
-        let told: Vec<String> = store
+        let previous: Vec<String> = store
             .history()
             .map(|c| {
                 let before = c.previous.as_ref().map_or(0, |o| o.revision());
@@ -295,7 +295,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            previous,
             [
                 "ADDED a 2 before 0",
                 "ADDED b 3 before 0",

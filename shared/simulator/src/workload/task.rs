@@ -46,7 +46,7 @@ pub(crate) enum Activity {
     ControlPlaneLeases,
 }
 
-/// What the kubelet does with a pod, in this order.
+/// A step that the kubelet takes with a pod. The steps follow each other in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PodStep {
     /// The node accepts the pod: it makes volumes and network and pulls the image (`ContainerCreating`).

@@ -25,7 +25,7 @@ pub struct ReceivedRecord {
     pub at: Time,
     /// The client's name.
     pub client: Arc<str>,
-    /// What was received.
+    /// The list, event, refusal or end that it received.
     pub received: Received,
 }
 

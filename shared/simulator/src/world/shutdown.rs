@@ -2,7 +2,7 @@
 //! (F07).
 //!
 //! ```text
-//!  SIGTERM ── delay ──► no new requests ── watches end, what was asked is answered ──► drained
+//!  SIGTERM ── delay ──► no new requests ── watches end, open requests are answered ──► drained
 //!   readyz fails          ├ plain: stops to listen at once, GOAWAY                        │
 //!                         └ with Retry-After: 429 to all that come ──► stops to listen ◄──┘
 //!                                   connections are over, or it takes too long ──► gone

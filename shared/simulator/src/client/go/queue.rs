@@ -101,7 +101,7 @@ impl Queue {
         }
     }
 
-    /// Queues what the reflector gives the store to do.
+    /// Queues an operation that the reflector gives the store.
     pub(crate) fn put(&mut self, op: StoreOp, known: &Indexer) {
         match op {
             StoreOp::Added(object) | StoreOp::Updated(object) => {

@@ -24,7 +24,7 @@ const RETRY_AFTER_CUT: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallId(u64);
 
-/// What a call returns to its program.
+/// An answer of a call to its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The write is done.
