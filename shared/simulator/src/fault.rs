@@ -78,7 +78,7 @@ pub enum Fault {
     Cut {
         /// Which connections.
         target: Target,
-        /// How.
+        /// How they are cut.
         cut: Cut,
     },
     /// Matching watches end in order now, long before their deadline (F10; F16 without the 429). A moment.

@@ -40,7 +40,7 @@ pub enum InsideEvent {
     },
     /// An apiserver, when it begins or ceases to take connections.
     Server {
-        /// Which.
+        /// Which server.
         server: ServerId,
         /// Its version.
         version: Version,
@@ -86,7 +86,7 @@ pub enum InsideEvent {
     WatcherEnded(RequestId),
     /// A connection; `None`: it is gone.
     Connection {
-        /// Which.
+        /// Which connection.
         connection: ConnectionId,
         /// Its state.
         look: Option<ConnectionLook>,

@@ -1,4 +1,4 @@
-//! A client that watches one scope, lists another at intervals, and takes each difference for a fault (F42).
+//! A client that watches one scope, lists a scope at intervals, and takes each difference for a fault (F42).
 //!
 //! It is right if both scopes are equal. For different scopes it reports differences that are no faults.
 
