@@ -1,4 +1,4 @@
-//! One write, as etcd keeps and tells it.
+//! A write, as etcd keeps it and delivers it to watches.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::kinds::ResourceId;
 use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 
-/// One write: each touches one key, so one revision is one change (docs/semantics/servers.md#revisions).
+/// One write. Each write touches one key, so one revision is one change (docs/semantics/servers.md#revisions).
 #[derive(Debug)]
 pub struct Change {
     /// etcd's revision, which is the resourceVersion.
@@ -17,10 +17,10 @@ pub struct Change {
     pub resource: ResourceId,
     /// The key under `/registry/`.
     pub key: Arc<str>,
-    /// What the write did.
+    /// What the write did to the key.
     pub kind: ChangeKind,
-    /// The object after the write; for a deletion the last stored state with the revision of the deletion.
+    /// The object after the write; for a deletion its last stored state, with the revision of the deletion.
     pub object: Arc<Object>,
-    /// The object before the write.
+    /// The object before the write, if the key existed.
     pub previous: Option<Arc<Object>>,
 }

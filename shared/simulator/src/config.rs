@@ -1,4 +1,4 @@
-//! The configuration of a whole world: the settings of its parts, and which of its code it links.
+//! The configuration of a whole world: the settings of its parts, and the parts of its code that it links.
 
 use std::time::Duration;
 
@@ -14,19 +14,20 @@ pub struct Config {
     pub wall_start_us: i64,
     /// How long the cluster has lived when [`World::new`](crate::World::new) returns.
     pub warm_up: Duration,
-    /// The apiservers over the one etcd, by their versions (docs/semantics/versions.md#gates); at least one.
+    /// The apiservers over the one etcd, by their versions (docs/semantics/versions.md#gates). If the list is empty,
+    /// there is one of [`Version::DEFAULT`].
     pub servers: Vec<Version>,
-    /// Between clients and apiserver.
+    /// Delays and buffers between clients and apiservers.
     pub network: NetworkConfig,
-    /// The store.
+    /// etcd's delays and history.
     pub etcd: EtcdConfig,
-    /// The server.
+    /// Timeouts and limits of the apiservers.
     pub apiserver: ApiserverConfig,
-    /// What goes on in the cluster.
+    /// The activities of the cluster.
     pub workload: WorkloadConfig,
-    /// Whether controllers, scheduler and kubelets answer to what is written, and install what the cluster begins with.
+    /// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects.
     pub controllers: Controllers,
-    /// What its apiservers can answer besides objects.
+    /// Whether its apiservers answer about themselves and in Tables.
     pub answers: Answers,
 }
 
@@ -37,7 +38,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A cluster with namespaces and nothing in them, where nothing happens by itself; no warm-up.
+    /// A cluster with namespaces and nothing in them, and with controllers. Nothing happens by itself; no warm-up.
     pub fn empty() -> Config {
         Config {
             controllers: Controllers::ALL,
@@ -45,7 +46,7 @@ impl Config {
         }
     }
 
-    /// The same without controllers: an apiserver and nothing else.
+    /// A cluster without controllers: an apiserver and nothing else. No warm-up.
     pub fn bare() -> Config {
         Config {
             warm_up: Duration::ZERO,
@@ -53,7 +54,7 @@ impl Config {
         }
     }
 
-    /// The same, whose apiserver answers nothing but objects and their lists and watches.
+    /// A cluster without controllers, whose apiserver answers only objects, with their lists and watches. No warm-up.
     pub fn of_objects() -> Config {
         Config {
             warm_up: Duration::ZERO,

@@ -1,35 +1,35 @@
-//! Known defects of etcd, each behind its own switch (docs/semantics/servers.md#etcd-defects; etcd's robustness track
+//! Known defects of etcd, each a switch of its own (docs/semantics/servers.md#etcd-defects; etcd's robustness track
 //! record and changelogs).
 
 /// A known defect of etcd, switched on with [`Fault::EtcdDefect`](crate::Fault::EtcdDefect).
 ///
-/// A sound etcd has none of them. Each says what has to happen besides for it to show.
+/// A sound etcd has none of them. Each variant says what else has to happen for the defect to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Defect {
     /// etcd#15220, fixed in 3.4.25 and 3.5.8: a progress notification overtakes events that wait in the stream's
     /// channel. Shows while a stream has a backlog ([`Fault::SlowEtcdStreams`](crate::Fault::SlowEtcdStreams)).
     ProgressAheadOfEvents,
-    /// etcd#15271, fixed in 3.4.25 and 3.5.8: a watch goes back in time when a partitioned member downloads a snapshot:
-    /// watchers start over from where they once became synced.
-    /// Shows after [`Fault::PartitionMember`](crate::Fault::PartitionMember).
+    /// etcd#15271, fixed in 3.4.25 and 3.5.8: a watch goes back in time when a partitioned member downloads a snapshot.
+    /// Its watchers start over from where they once became synced. Shows after
+    /// [`Fault::PartitionMember`](crate::Fault::PartitionMember).
     BackInTimeAfterPartition,
-    /// PR 15274, fixed in 3.4.24 and 3.5.8: a watcher that catches up is sent the events of the last 100 ms twice.
-    /// Shows when a watch starts below the current revision just after a write.
+    /// PR 15274, fixed in 3.4.24 and 3.5.8: a watcher that catches up gets the events of the last 100 ms twice. Shows
+    /// when a watch starts below the current revision just after a write.
     DuplicateEvents,
-    /// etcd#17529, fixed in 3.4.31 and 3.5.13: when the notice that a watcher's start is compacted finds the stream's
-    /// channel full, the watcher is moved to the next revision instead and never learns what it missed.
-    /// Shows with a starved stream and a compaction (docs/semantics/servers.md#ghost-step-by-step).
+    /// etcd#17529, fixed in 3.4.31 and 3.5.13: a watcher's start is compacted, and the notice finds the stream's
+    /// channel full. The watcher is then moved to the next revision and never learns what it missed. Shows with a
+    /// starved stream and a compaction (docs/semantics/servers.md#ghost-step-by-step).
     GapUnderStarvation,
-    /// PR 17566, fixed in 3.4.31 and 3.5.13: progress asked for while a watcher of the stream was not synced is not
-    /// sent until the next event goes over the stream, nor is any that is asked for later.
+    /// PR 17566, fixed in 3.4.31 and 3.5.13: progress is requested while a watcher of the stream is not synced. It is
+    /// not sent before the next event of the stream, and neither is any later request's.
     NoProgressForIdleWatch,
-    /// etcd#18089, fixed in 3.4.34 and 3.5.16: compacting exactly at a deletion drops it, so a watch that starts at
-    /// that revision misses it.
+    /// etcd#18089, fixed in 3.4.34 and 3.5.16: a compaction exactly at a deletion drops it. A watch that starts at that
+    /// revision misses it.
     DeleteLostByCompactionAtIt,
-    /// etcd#19179, fixed in 3.4.36 and 3.5.18: a deletion that is all that is left of its key at the compacted revision
-    /// is forgotten when etcd starts again. Shows after [`Fault::RestartEtcd`](crate::Fault::RestartEtcd).
+    /// etcd#19179, fixed in 3.4.36 and 3.5.18: a restart forgets a deletion that is all that is left of its key at the
+    /// compacted revision. Shows after [`Fault::RestartEtcd`](crate::Fault::RestartEtcd).
     DeleteLostByRestartAfterCompaction,
-    /// etcd#20221, fixed in 3.4.38, 3.5.22 and 3.6.2: a watch on a future revision is sent older events once its member
+    /// etcd#20221, fixed in 3.4.38, 3.5.22 and 3.6.2: a watch on a future revision gets older events once its member
     /// was restored from a snapshot. Shows after [`Fault::PartitionMember`](crate::Fault::PartitionMember).
     OldEventsOnFutureWatch,
     /// etcd#17780, fixed in 3.4.32 and 3.5.14: the revision goes down when etcd crashes while it compacts the newest
@@ -38,7 +38,7 @@ pub enum Defect {
 }
 
 impl Defect {
-    /// All of them.
+    /// All defects.
     pub const ALL: [Defect; 9] = [
         Defect::ProgressAheadOfEvents,
         Defect::BackInTimeAfterPartition,
@@ -51,8 +51,9 @@ impl Defect {
         Defect::RevisionDecreasesAfterCrash,
     ];
 
-    /// Whether every etcd that has it is too old for an apiserver to trust its progress notifications: below 3.4.31
-    /// and 3.5.13 consistent reads go to etcd at every version (docs/semantics/lists-and-watches.md#consistent-list).
+    /// Whether every etcd with this defect is too old for an apiserver to trust its progress notifications. Below
+    /// 3.4.31 and 3.5.13 consistent reads go to etcd at every version
+    /// (docs/semantics/lists-and-watches.md#consistent-list).
     pub(crate) fn is_of_untrusted_etcd(self) -> bool {
         matches!(
             self,

@@ -1,11 +1,12 @@
-//! The store behind the apiservers: one revision per write, its history until compaction, and watches over streams.
+//! etcd, the store behind the apiservers: one revision per write, its history until compaction, and watches over
+//! streams.
 //!
 //! ```text
 //!  put, delete ─► store ─► watches ─► stream (128 slots) ─► Sent ─► the world carries it to an apiserver
 //! ```
 //!
-//! It is one store that its members share; what distinguishes members is in [`member`]. Its clocks are [`EtcdAlarm`]s
-//! that the world hands back when they are due.
+//! All members share one store; [`member`] has what distinguishes them. etcd asks to be woken with an [`EtcdAlarm`],
+//! which the world hands back when it is due.
 
 mod alarm;
 mod member;
@@ -40,10 +41,11 @@ use crate::object::{ChangeKind, Object};
 use crate::settings::EtcdConfig;
 use crate::time::Time;
 
-/// Election timeouts without a leader after which watches are cancelled (docs/semantics/servers.md#leader-loss).
+/// The number of election timeouts without a leader after which watches are cancelled
+/// (docs/semantics/servers.md#leader-loss).
 const ELECTIONS_BEFORE_CANCEL: u32 = 3;
 
-/// How long etcd's client goes on asking a member that says it has no leader: 100 attempts, 25 ms apart.
+/// How long etcd's client repeats a request to a member that has no leader: 100 attempts, 25 ms apart.
 const ATTEMPTS_WITHOUT_LEADER: Duration = Duration::from_millis(2500);
 
 /// etcd.
@@ -54,10 +56,10 @@ pub(crate) struct Etcd {
     watches: Watches,
     members: Members,
     defects: BTreeSet<Defect>,
-    /// Since when there is no leader.
+    /// When the leader was lost; `None` while there is one.
     leaderless: Option<Time>,
     snapshot: Option<Store>,
-    /// How often it was restored from a snapshot.
+    /// How many times it was restored from a snapshot.
     restores: u32,
     committed: Vec<Arc<Change>>,
     journal: Option<Vec<Arc<Change>>>,
@@ -84,7 +86,7 @@ impl Etcd {
         self.store.revision()
     }
 
-    /// The revision below which history is gone.
+    /// The compacted revision: history below it is gone.
     pub(crate) fn compacted(&self) -> u64 {
         self.store.compacted()
     }
@@ -97,7 +99,7 @@ impl Etcd {
         self.store.get(key, &Missed::new())
     }
 
-    /// Keys under `prefix` from `start` on, as they were at `revision`, in key order.
+    /// The keys under `prefix` from `start` on, as they were at `revision`, in key order.
     pub(crate) fn range<'a>(
         &'a self,
         prefix: &'a str,
@@ -108,7 +110,7 @@ impl Etcd {
         self.store.range(prefix, start, revision, &NOTHING)
     }
 
-    /// The same from the member of a server.
+    /// The same keys as a server's member has them, which may have missed writes.
     pub(crate) fn range_of_member<'a>(
         &'a self,
         server: ServerId,
@@ -120,7 +122,7 @@ impl Etcd {
         self.store.range(prefix, start, revision, missed)
     }
 
-    /// A key's present state at the member of a server.
+    /// A key's present state at a server's member.
     pub(crate) fn get_of_member(&self, server: ServerId, key: &str) -> Option<&Arc<Object>> {
         self.store.get(key, self.members.missed(server))
     }
@@ -142,7 +144,7 @@ impl Etcd {
         Arc::clone(&change.object)
     }
 
-    /// Deletes `key`; watches get its last stored state, the caller gets `last` at the same revision.
+    /// Deletes `key`. Watches get its last stored state; the caller gets `last` at the same revision.
     pub(crate) fn delete(
         &mut self,
         resource: ResourceId,
@@ -164,7 +166,7 @@ impl Etcd {
         }
     }
 
-    /// Drops the history before `revision`; each key keeps its newest version at or below it, of each member.
+    /// Drops the history before `revision`. Each key keeps its newest version at or below it that every member has.
     pub(crate) fn compact(&mut self, revision: u64) {
         let keeps_tombstone = !self.has(Defect::DeleteLostByCompactionAtIt);
         let members = &self.members;
@@ -172,13 +174,12 @@ impl Etcd {
             .compact(revision, keeps_tombstone, |revision| members.have(revision));
     }
 
-    /// Whether a server's member can reach a leader: without one there are no writes and no consistent reads.
+    /// Whether a server's member can reach a leader. Without one there are no writes and no consistent reads.
     pub(crate) fn has_leader(&self, server: ServerId) -> bool {
-        // No lesson takes it away.
         self.leaderless.is_none() && !self.members.is_partitioned(server)
     }
 
-    /// When a client of a server's member that asks for a leader now gives up; `None` if there is one.
+    /// When a request that needs a leader is given up if it reaches a server's member now; `None` if there is a leader.
     pub(crate) fn leader_is_given_up_at(&self, server: ServerId, now: Time) -> Option<Time> {
         let member = self.members.partitioned_since(server);
         let since = self.leaderless.or(member)?;
@@ -186,7 +187,7 @@ impl Etcd {
         Some(known + ATTEMPTS_WITHOUT_LEADER)
     }
 
-    /// Whether the leader that everybody shares is there.
+    /// Whether the whole cluster has no leader.
     pub(crate) fn is_leaderless(&self) -> bool {
         self.leaderless.is_some()
     }
@@ -211,7 +212,7 @@ impl Etcd {
         }
     }
 
-    /// A member is back and has the leader's snapshot.
+    /// Ends the partition of a member, which then has the leader's snapshot.
     pub(crate) fn heal(&mut self, server: ServerId, now: Time) {
         if self.members.heal(server) {
             let (watches, around) = self.parts(now);
@@ -219,7 +220,7 @@ impl Etcd {
         }
     }
 
-    /// Lets the member of a server miss writes, or not.
+    /// Makes a server's member miss writes, or ends that.
     pub(crate) fn miss_writes(&mut self, server: ServerId, on: bool) {
         self.members.miss_writes(server, on);
     }
@@ -240,13 +241,13 @@ impl Etcd {
         }
     }
 
-    /// Whether its release can have a fault.
+    /// Whether etcd's release can have a fault.
     pub(crate) fn can_have(&self, fault: &Fault) -> bool {
         let version = self.config.version;
         version.is_none_or(|version| version.check(fault).is_ok())
     }
 
-    /// Makes each response on streams of a server and resource take `span`; `None` lifts it.
+    /// Makes each response on streams of a server and resource take `per_response`; `None` ends that.
     pub(crate) fn slow_streams(
         &mut self,
         server: Option<ServerId>,
@@ -259,13 +260,13 @@ impl Etcd {
         };
     }
 
-    /// Saves its state, to be restored later.
+    /// Saves etcd's state for a later restore.
     pub(crate) fn take_snapshot(&mut self) {
         self.snapshot = Some(self.store.clone());
     }
 
-    /// Comes back as it was at the snapshot, or as it began if there is none; with `bump`, at a revision that much
-    /// higher and with everything before marked as compacted.
+    /// Restores the snapshot, or the initial state if there is none. With `bump` the revision is raised by it, and all
+    /// before is marked as compacted.
     pub(crate) fn restore(&mut self, bump: Option<u64>, now: Time) {
         self.store = self.snapshot.clone().unwrap_or_else(Store::new);
         if let Some(by) = bump {
@@ -279,7 +280,7 @@ impl Etcd {
         self.break_streams(now);
     }
 
-    /// Crashes and starts again, after or during a compaction of all there is.
+    /// Crashes and starts again. With `during_compaction` it has just compacted all its history.
     pub(crate) fn restart(&mut self, during_compaction: bool, now: Time) {
         if during_compaction {
             self.compact(self.store.revision());
@@ -299,7 +300,7 @@ impl Etcd {
         let since = self
             .leaderless
             .or_else(|| self.members.partitioned_since(server));
-        // A stream that is there is given up late, one that would be new at once when the leader is known to be gone.
+        // An existing stream is given up late. A new one is refused at once, when the loss of the leader is known.
         let given_up = request.requires_leader
             && !self.watches.has_stream(request.stream)
             && since.is_some_and(|since| now.since(since) >= self.config.election_timeout);
@@ -338,7 +339,7 @@ impl Etcd {
         watches.alarm(alarm, around);
     }
 
-    /// What left since this was asked last, for the world to carry away.
+    /// Takes the responses that left since the last call, for the world to carry to the apiservers.
     pub(crate) fn take_sent(&mut self) -> Vec<Sent> {
         std::mem::take(&mut self.watches.sent)
     }
@@ -347,18 +348,18 @@ impl Etcd {
         std::mem::take(&mut self.watches.alarms)
     }
 
-    /// What was committed since this was asked last.
+    /// Takes the changes that were committed since the last call.
     pub(crate) fn take_committed(&mut self) -> Vec<Arc<Change>> {
         std::mem::take(&mut self.committed)
     }
 
-    /// Each stream: its key, responses waiting in its channel, whether all its watchers are synced.
+    /// Each stream: its key, the responses that wait in its channel, and whether all its watchers are synced.
     #[cfg(test)]
     pub(crate) fn streams(&self) -> impl Iterator<Item = (StreamKey, usize, bool)> {
         self.watches.streams()
     }
 
-    /// All changes kept: from the beginning if a journal is kept, else since the last compaction.
+    /// All changes that are kept: since the beginning with a journal, else since the last compaction.
     pub(crate) fn kept_changes(&self) -> Vec<Arc<Change>> {
         match &self.journal {
             Some(journal) => journal.clone(),

@@ -1,5 +1,4 @@
-//! etcd's releases, and which of its known defects each has (docs/semantics/servers.md#etcd-defects; etcd's
-//! changelogs).
+//! etcd's releases, and the known defects of each (docs/semantics/servers.md#etcd-defects; etcd's changelogs).
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +7,14 @@ use crate::defect::Defect;
 use crate::fault::Fault;
 use crate::version::{Version, minor_and_patch, nearest_minor};
 
-/// A release of etcd: 3.4.0 to 3.6, the minor versions that the known defects are recorded of.
+/// A release of etcd: 3.4.0 to 3.6, the minor versions whose known defects are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtcdVersion {
     minor: u8,
     patch: u8,
 }
 
-/// Why a text is no release of a simulated etcd.
+/// The error for a text that is not a release of a simulated etcd. It names the nearest minor version, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEtcdVersion {
     nearest_minor: Option<u8>,
@@ -33,7 +32,7 @@ impl fmt::Display for UnknownEtcdVersion {
 
 impl std::error::Error for UnknownEtcdVersion {}
 
-/// A defect was asked for of a release that does not have it.
+/// The error for a fault that a release of etcd does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInThisEtcd {
     version: EtcdVersion,
@@ -60,7 +59,7 @@ impl fmt::Display for NotInThisEtcd {
 
 impl std::error::Error for NotInThisEtcd {}
 
-/// A minor version that has a defect, and the patch that fixed it.
+/// A minor version that has a defect, and the patch release that fixed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Affected {
     minor: u8,
@@ -72,12 +71,12 @@ const fn affected(minor: u8, fixed: u8) -> Affected {
 }
 
 impl EtcdVersion {
-    /// The oldest minor version there is.
+    /// The oldest simulated minor version.
     pub const OLDEST_MINOR: u8 = 4;
-    /// The newest minor version there is.
+    /// The newest simulated minor version.
     pub const NEWEST_MINOR: u8 = 6;
 
-    /// `3.minor.patch`, if it is simulated.
+    /// Returns `3.minor.patch`, or an error if it is not simulated.
     pub fn new(minor: u8, patch: u8) -> Result<EtcdVersion, UnknownEtcdVersion> {
         let clamped = minor.clamp(EtcdVersion::OLDEST_MINOR, EtcdVersion::NEWEST_MINOR);
         if minor == clamped {
@@ -89,9 +88,9 @@ impl EtcdVersion {
         }
     }
 
-    /// The release that kubeadm installs with the first release of a minor version of Kubernetes (`DefaultEtcdVersion`
-    /// in its `constants.go` at each 1.x.0; of 1.37, which was not out yet, that of 1.36). `None` below 1.17, whose etcd
-    /// is older than what is simulated.
+    /// Returns the release that kubeadm installs with the first release of a minor version of Kubernetes. Source:
+    /// `DefaultEtcdVersion` in kubeadm's `constants.go` at each 1.x.0. 1.37 was not released, so it has that of 1.36.
+    /// `None` below 1.17, whose etcd is older than 3.4.
     pub fn shipped_with(kubernetes: Version) -> Option<EtcdVersion> {
         let (minor, patch) = match kubernetes.minor() {
             ..=16 => return None,
@@ -117,7 +116,8 @@ impl EtcdVersion {
         Some(EtcdVersion { minor, patch })
     }
 
-    /// Whether it can have a fault: all but the known defects can happen to every release.
+    /// Checks whether this release can have a fault. Only the known defects depend on the release; every other fault
+    /// passes.
     pub fn check(self, fault: &Fault) -> Result<(), NotInThisEtcd> {
         let Some((name, had)) = known(fault) else {
             return Ok(());
@@ -131,8 +131,8 @@ impl EtcdVersion {
         }
     }
 
-    /// Whether apiservers trust its progress notifications (from 3.4.31 and 3.5.13 on:
-    /// docs/semantics/lists-and-watches.md#consistent-list).
+    /// Whether apiservers trust its progress notifications: from 3.4.31 and 3.5.13 on
+    /// (docs/semantics/lists-and-watches.md#consistent-list).
     pub(crate) fn is_trusted(self) -> bool {
         match self.minor {
             4 => self.patch >= 31,
@@ -142,7 +142,7 @@ impl EtcdVersion {
     }
 }
 
-/// What a fault is called that only some releases have, and which.
+/// The name of a fault that only some releases have, and those releases; `None` for every other fault.
 fn known(fault: &Fault) -> Option<(&'static str, &'static [Affected])> {
     Some(match fault {
         Fault::EtcdDefect(defect) => match defect {
@@ -191,7 +191,7 @@ impl fmt::Display for EtcdVersion {
 impl FromStr for EtcdVersion {
     type Err = UnknownEtcdVersion;
 
-    /// Reads `3.5`, `3.5.12` and `v3.5.12`; without a patch it is the first release of its minor version.
+    /// Reads `3.5`, `3.5.12` and `v3.5.12`. Without a patch it is the first release of the minor version.
     fn from_str(text: &str) -> Result<EtcdVersion, UnknownEtcdVersion> {
         let Some((minor, patch)) = minor_and_patch(text, "3.") else {
             let (oldest, newest) = (EtcdVersion::OLDEST_MINOR, EtcdVersion::NEWEST_MINOR);
@@ -217,10 +217,10 @@ mod tests {
         for unknown in ["", "3", "3.3", "3.7", "2.3", "3.5.x", "3.5.300", "3.5.1.2"] {
             assert!(unknown.parse::<EtcdVersion>().is_err(), "{unknown}");
         }
-        let told = |text: &str| text.parse::<EtcdVersion>().unwrap_err().to_string();
-        insta::assert_snapshot!(told("3.3"), @"a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12; nearest: 3.4");
-        assert!(told("3.5.x").ends_with("nearest: 3.5"));
-        assert!(told("4.0").ends_with("nearest: 3.6"));
+        let refused = |text: &str| text.parse::<EtcdVersion>().unwrap_err().to_string();
+        insta::assert_snapshot!(refused("3.3"), @"a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12; nearest: 3.4");
+        assert!(refused("3.5.x").ends_with("nearest: 3.5"));
+        assert!(refused("4.0").ends_with("nearest: 3.6"));
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_release_does_not_have_is_said_with_those_that_have_it() {
+    fn a_defect_that_a_release_does_not_have_is_refused_with_the_releases_that_have_it() {
         let refused = |text, fault: &Fault| version(text).check(fault).unwrap_err().to_string();
         let gap = Fault::EtcdDefect(Defect::GapUnderStarvation);
         insta::assert_snapshot!(refused("3.5.13", &gap), @"etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it");

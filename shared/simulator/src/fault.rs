@@ -1,24 +1,27 @@
-//! Everything that can be made to go wrong, as one enum: values that are switched on and off while the world runs.
+//! Everything that can be made to go wrong, as one enum. A fault is switched on and off while the world runs.
 //!
-//! A fault is either a moment ([`Fault::is_momentary`]: it happens at [`World::inject`](crate::World::inject) and
-//! is over) or a state, which lasts until [`World::lift`](crate::World::lift) is called with an equal value.
-//! A front that serves the world over sockets needs to know no fault: each shows itself in the deliveries as said here.
+//! A fault is a moment or a state. A moment ([`Fault::is_momentary`]) happens at
+//! [`World::inject`](crate::World::inject) and is over. A state lasts until [`World::lift`](crate::World::lift) is
+//! called with an equal value.
+//! A front that serves the world over sockets needs to know no fault: the deliveries show each as its documentation
+//! says.
 
 use std::time::Duration;
 
 use crate::defect::Defect;
 use crate::message::{ConnectionId, Cut, ServerId};
 
-/// Which connections, or streams on them, a fault strikes.
+/// The connections, or the streams on them, that a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
-    /// All of them.
+    /// All connections and all watches.
     All,
     /// One connection.
     Connection(ConnectionId),
-    /// Watches of one resource, and the connections that carry one: `pods`, `deployments.apps`.
+    /// Watches of one resource, and the connections that carry such a watch: `pods`, `deployments.apps`.
     Resource(String),
-    /// Connections of clients whose User-Agent begins so; a connection has one once a request came over it.
+    /// Connections of clients whose User-Agent begins with this. A connection has a User-Agent once a request came over
+    /// it.
     UserAgent(String),
     /// Connections to one server.
     Server(ServerId),
@@ -31,29 +34,29 @@ pub enum Throttle {
     MaxInFlight,
     /// Priority and fairness: text body, Retry-After as given, watches too.
     PriorityAndFairness,
-    /// A watch cache that is not ready: JSON Status; only lists and watches of cached resources, and only since 1.31.
-    /// Servers up to 1.30 let such requests wait and never answer so: there it does nothing.
+    /// A watch cache that is not ready: JSON Status. Only lists and watches of cached resources get it, and only since
+    /// 1.31. Servers up to 1.30 let such requests wait, so there this does nothing.
     CacheNotReady,
     /// An apiserver shutting down: text body, Retry-After 5 and `Connection: close`.
     Shutdown,
-    /// A consistent list whose cache did not catch up within 3 s, instead of reading from etcd (alpha in 1.37): JSON
+    /// A consistent list whose cache did not catch up within 3 s: 429 instead of a read from etcd (alpha in 1.37). JSON
     /// Status, Retry-After 1.
     StaleCache,
 }
 
-/// Rights to a resource, as RBAC's verbs.
+/// Rights to a resource: groups of RBAC's verbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rights {
     /// get, list, watch.
     Read,
     /// create, update, patch, delete, deletecollection.
     Write,
-    /// All of them.
+    /// All of these verbs.
     All,
 }
 
 impl Rights {
-    /// Whether a request of this method needs one of them.
+    /// Whether a request with this method needs one of these rights.
     pub(crate) fn cover(self, method: &str) -> bool {
         let reads = matches!(method, "GET" | "HEAD");
         match self {
@@ -64,7 +67,7 @@ impl Rights {
     }
 }
 
-/// A fault.
+/// Something that goes wrong: a moment or a state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// Matching connections are cut now (F08 with [`Cut::Reset`], F06 with [`Cut::Eof`]). A moment.
@@ -75,24 +78,24 @@ pub enum Fault {
     Cut {
         /// Which connections.
         target: Target,
-        /// How.
+        /// How they are cut.
         cut: Cut,
     },
-    /// Matching watches end in order now, long before their deadline (F10, F16 without the 429). A moment.
+    /// Matching watches end in order now, long before their deadline (F10; F16 without the 429). A moment.
     ///
-    /// World: what is buffered is delivered, then `End`. Socket: end the body, keep the connection.
+    /// World: buffered bytes are delivered, then `End`. Socket: end the body, keep the connection.
     CloseStreams {
         /// Which watches.
         target: Target,
     },
-    /// Matching watches are given up by the server, and their connections go on (HTTP/2 RST_STREAM). A moment.
+    /// The server gives matching watches up, and their connections go on (HTTP/2 RST_STREAM). A moment.
     ///
-    /// World: the server drops the request, the client gets `Reset`. Socket: RST_STREAM; HTTP/1.1 has no word for it,
-    /// and as Go's server does the connection is closed without ending the body.
+    /// World: the server drops the request, the client gets `Reset`. Socket: RST_STREAM. HTTP/1.1 has no word for it:
+    /// the connection closes without ending the body, as Go's server does it.
     ResetStreams {
         /// Which watches.
         target: Target,
-        /// Why (RFC 9113 section 7).
+        /// The error code (RFC 9113 section 7).
         code: u32,
     },
     /// New connections are refused. A state; open connections go on.
@@ -103,11 +106,11 @@ pub enum Fault {
     ///
     /// World and socket: an ordinary answer with its headers.
     TooManyRequests {
-        /// Requests of this resource (`pods`, `deployments.apps`), or of any.
+        /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: any.
         resource: Option<String>,
         /// Which of the emitters answers.
         throttle: Throttle,
-        /// The Retry-After it sends, where the emitter does not fix it.
+        /// Seconds of Retry-After, where the emitter does not fix them.
         retry_after_secs: u32,
     },
     /// The watch caches lose their history and keep none while this lasts (F11). A state; open watches go on.
@@ -115,43 +118,45 @@ pub enum Fault {
     /// World: a watch from a resourceVersion below the loss gets 200 and an in-band 410; resources without a watch
     /// cache lose etcd's history by compaction (F12). Socket: nothing special.
     Expire {
-        /// One resource, or all.
+        /// One resource; `None`: all.
         resource: Option<String>,
     },
-    /// Nothing passes on matching connections, in either direction, and nothing says so (F04). A state.
+    /// Nothing passes on matching connections, in either direction, and no side learns of it (F04). A state.
     ///
-    /// World: requests and deliveries are held until lifted; the server's side fills its buffers and gives up.
-    /// Connecting still works unless the target is all, where it hangs too. Socket: nothing special, no bytes come.
+    /// World: requests and deliveries are held until the fault is lifted. The server fills its buffers and gives up.
+    /// New connections still open, except where the target is [`Target::All`]: there connecting hangs too. Socket:
+    /// nothing special, no bytes come.
     Stall {
         /// Which connections.
         target: Target,
     },
-    /// What matching clients send is lost on its way, and what comes from the server arrives (one half of F04). A state.
+    /// Bytes from matching clients are lost on their way, and bytes from the server arrive (one half of F04). A state.
     ///
-    /// World: requests are held until lifted, as TCP would send them again; what is under way to the client goes on.
-    /// Socket: nothing special, requests stay without answer.
+    /// World: requests are held until the fault is lifted, as TCP would send them again. Traffic to the client goes on.
+    /// Socket: nothing special, requests stay without an answer.
     LoseRequests {
         /// Which connections.
         target: Target,
     },
-    /// What servers send is lost on its way, and what clients send arrives (the other half of F04). A state.
+    /// Bytes from servers are lost on their way, and bytes from clients arrive (the other half of F04). A state.
     ///
-    /// World: the server's side fills its buffers and gives up; the client hears nothing. Socket: no bytes come.
+    /// World: the server fills its buffers and gives up; the client hears nothing. Socket: no bytes come.
     LoseAnswers {
         /// Which connections.
         target: Target,
     },
-    /// Matching connections are told to go away (F09). A moment.
+    /// Servers send GOAWAY on matching connections (F09). A moment.
     ///
-    /// World: [`Arrival::GoAway`](crate::Arrival::GoAway); what is open goes on, and when it is over the server closes.
-    /// With a cut it does not wait. Socket: GOAWAY; HTTP/1.1 has none, there the connection closes after its answer.
+    /// World: [`Arrival::GoAway`](crate::Arrival::GoAway). Open requests go on, and when they are over the server
+    /// closes. With a cut it does not wait. Socket: GOAWAY. HTTP/1.1 has none: there the connection closes after its
+    /// answer.
     GoAway {
         /// Which connections.
         target: Target,
-        /// How the connection is cut behind it, as some load balancers do.
+        /// How the connection is cut right after the GOAWAY, as some load balancers do.
         cut: Option<Cut>,
     },
-    /// A proxy keeps what servers send until it has this much of a response, or its end (F44). A state.
+    /// A proxy keeps what servers send until it has `bytes` of a response, or its end (F44). A state.
     ///
     /// World: heads and chunks come late and together. Socket: the same.
     Buffer {
@@ -162,43 +167,44 @@ pub enum Fault {
     },
     /// At most `streams` requests are answered at a time over a connection (F50). A state.
     ///
-    /// World: further ones wait, without a word, until others are over. Socket: the same; HTTP/1.1 has one at a time
-    /// anyway.
+    /// World: further requests wait, without a word, until others are over. Socket: the same. HTTP/1.1 has one request
+    /// at a time anyway.
     CapStreams {
         /// Which connections.
         target: Target,
-        /// How many.
+        /// The most requests of one connection that are answered at a time.
         streams: usize,
     },
     /// A middlebox forgets connections over which nothing passed for `after` (F04, F08). A state.
     ///
-    /// World: they are reset if it `says_so`; else nothing passes any more, in either direction. Socket: the same.
+    /// World: the connections are reset if `says_so` is set; else nothing passes any more, in either direction. Socket:
+    /// the same.
     KillIdle {
-        /// How long.
+        /// How long a connection is idle before it is forgotten.
         after: Duration,
-        /// Whether both sides are told.
+        /// Whether both sides get a reset.
         says_so: bool,
     },
     /// The tokens of matching clients are no longer valid (F40). A state; open watches go on.
     ///
     /// World and socket: 401.
     ExpireTokens {
-        /// Whose.
+        /// Whose tokens.
         target: Target,
     },
     /// Matching clients may no longer read or write a resource (F41). A state; open watches go on.
     ///
     /// World and socket: 403.
     RevokeAccess {
-        /// Whose.
+        /// The clients that lose the rights.
         target: Target,
-        /// To what: `pods`, `deployments.apps`; its subresources too.
+        /// The resource: `pods`, `deployments.apps`; its subresources too.
         resource: String,
-        /// What they may no longer do.
+        /// The rights that they lose.
         rights: Rights,
     },
-    /// The next frame of each matching watch is torn in the middle and its connection cut (F47). A moment, with an
-    /// effect at the watch's next frame.
+    /// The next frame of each matching watch is torn in the middle and its connection cut (F47). A moment, whose effect
+    /// comes with the watch's next frame.
     ///
     /// World: a `Chunk` with half a frame, then `Closed`. Socket: write the chunk, then as for [`Fault::Cut`].
     TearFrame {
@@ -207,40 +213,41 @@ pub enum Fault {
         /// How the connection is cut after it.
         cut: Cut,
     },
-    /// An apiserver gets SIGTERM and stops in order (F07). A state: when it is lifted another process is
-    /// in its place, with empty caches.
+    /// An apiserver gets SIGTERM and stops in order (F07). A state: when it is lifted, another process takes its place,
+    /// with empty caches.
     ///
-    /// World: `/readyz` fails at once, and after the delay no new request is taken: 503, or 429 and
-    /// `Connection: close` where it sends Retry-After. Open watches end one after the other, and connections are told to
-    /// go away and close when they are over, at the latest a minute after. Socket: the same; once nobody listens in the
-    /// world the listening socket is closed.
+    /// World: `/readyz` fails at once. After the delay the server takes no new request: it answers 503, or 429 with
+    /// `Connection: close` where it sends Retry-After. Open watches end one after the other. Connections get GOAWAY and
+    /// close when their requests are over, at the latest a minute after. Socket: the same; the listening socket closes
+    /// once no server in the world listens.
     Shutdown {
         /// Which server.
         server: ServerId,
-        /// `--shutdown-delay-duration`: how long it serves on, not ready.
+        /// `--shutdown-delay-duration`: how long the server still serves while it is not ready.
         delay: Duration,
-        /// `--shutdown-watch-termination-grace-period`: how long it ends watches; without, they are cut at the end.
+        /// `--shutdown-watch-termination-grace-period`: how long it ends watches one by one. At zero, watches are cut
+        /// at the end.
         grace: Duration,
-        /// `--shutdown-send-retry-after`: it listens until it is drained, and answers 429.
+        /// `--shutdown-send-retry-after`: whether it listens until it is drained, and answers 429.
         sends_retry_after: bool,
     },
     /// The load balancer gives no new connections to a server (F14, F22, F31). A state; open connections go on.
     ///
-    /// World: clients that dial again come to the others; with no server left they are refused. Socket: the same, since
-    /// the world chooses the server of a connection.
+    /// World: clients that dial again reach the other servers; with no server left they are refused. Socket: the same,
+    /// since the world chooses the server of a connection.
     OutOfRotation {
         /// Which server.
         server: ServerId,
     },
-    /// The load balancer forwards each request for itself instead of each connection (F14, F31). A state.
+    /// The load balancer forwards each request on its own instead of each connection (F14, F31). A state.
     ///
     /// World: requests of one connection go to the servers in turn, beginning with its own. Socket: nothing special.
     BalanceRequests,
-    /// Every packet between clients and server takes this much longer. A state.
+    /// Every packet between clients and servers takes longer. A state.
     ///
     /// World: requests and deliveries come later, in order. Socket: nothing special.
     Delay {
-        /// By how much.
+        /// The additional delay, one way.
         by: Duration,
     },
 
@@ -250,14 +257,14 @@ pub enum Fault {
     EtcdDefect(Defect),
     /// etcd has no leader (cases 1 and 3). A state.
     ///
-    /// World: writes wait for 34 s at most, and reads that etcd has to answer for 60 s; caches answer on. Watches of etcd
-    /// that begin are told in band, and after three election timeouts those that run are: below 1.25 every watch cache
-    /// lists again and its watches end (F16), since then it retries for 30 s.
+    /// World: writes wait for at most 34 s, and reads that only etcd can answer for at most 60 s; caches still answer.
+    /// A watch of etcd that begins gets an error in its stream. A running one gets it after three election timeouts.
+    /// Below 1.25 every watch cache then lists again and its watches end (F16); since 1.25 the cache retries for 30 s.
     NoLeader,
-    /// The member of etcd that a server talks to is cut off from the others. A state; when it is lifted the member gets
-    /// the leader's snapshot.
+    /// The member of etcd that a server talks to is cut off from the others. A state. When it is lifted, the member
+    /// gets the leader's snapshot.
     ///
-    /// World: as [`Fault::NoLeader`], for one server.
+    /// World: the same as [`Fault::NoLeader`], for one server.
     PartitionMember {
         /// Whose member.
         server: ServerId,
@@ -265,14 +272,14 @@ pub enum Fault {
     /// The member of etcd that a server talks to does not apply writes (etcd#13766, #14685, fixed in 3.5.3 and 3.5.6).
     /// A state; what was missed stays missed.
     ///
-    /// World: reads and watches of that server do not have the writes, at equal resourceVersions.
+    /// World: reads and watches of that server lack the writes, at equal resourceVersions.
     MissWrites {
         /// Whose member.
         server: ServerId,
     },
     /// etcd stops and starts again at once. A moment.
     ///
-    /// World: its streams break and are opened anew from where they were, so that nobody notices but for defects.
+    /// World: its streams break and open again where they were. Nobody notices it, except through defects.
     RestartEtcd {
         /// Whether it crashed while it compacted all its history.
         during_compaction: bool,
@@ -281,119 +288,122 @@ pub enum Fault {
     CompactEtcd,
     /// etcd's state is saved. A moment.
     TakeSnapshot,
-    /// etcd is restored from the snapshot that was taken last, or as it began (F33). A moment.
+    /// etcd is restored from the last [`Fault::TakeSnapshot`], or from its initial state (F33). A moment.
     ///
-    /// World: revisions go back. The apiservers are not restarted: their caches keep what they had, and their watches
-    /// wait for revisions to come again (F32), or with a bump are told 410 and list again.
+    /// World: revisions go back. The apiservers are not restarted, so their caches keep their contents. Without `bump`
+    /// their watches wait until the revisions come again (F32). With `bump` they get 410 and list again.
     RestoreSnapshot {
-        /// By how much the revision is raised above the snapshot's (`--bump-revision --mark-compacted`).
+        /// How far the revision is raised above the snapshot's (`--bump-revision --mark-compacted`).
         bump: Option<u64>,
     },
-    /// Each response on etcd's watch streams takes so long to send, so that their channels fill up (F20, F24). A state.
+    /// etcd needs `per_response` to send each response on its watch streams, so that their channels fill up (F20, F24).
+    /// A state.
     SlowEtcdStreams {
-        /// Streams of one server, or of all.
+        /// One server; `None`: all.
         server: Option<ServerId>,
-        /// Streams of one resource, or of all.
+        /// One resource; `None`: all.
         resource: Option<String>,
-        /// How long a response takes.
+        /// How long etcd takes to send one response.
         per_response: Duration,
     },
-    /// What etcd tells a server comes later (F31). A state.
+    /// etcd's responses reach a server later (F31). A state.
     ///
     /// World: that server's caches lag behind, and its lists with `resourceVersion=0` are old (F22).
     Lag {
         /// Which server.
         server: ServerId,
-        /// By how much.
+        /// The additional delay.
         by: Duration,
     },
-    /// What etcd tells a server does not come while this lasts (F14, F22, F32). A state.
+    /// etcd's responses do not reach a server while this lasts (F14, F22, F32). A state.
     ///
-    /// World: that server's caches stand still, and catch up when it is lifted.
+    /// World: that server's caches stand still, and catch up when the fault is lifted.
     FreezeCaches {
         /// Which server.
         server: ServerId,
-        /// One resource, or all.
+        /// One resource; `None`: all.
         resource: Option<String>,
     },
     /// The reflector of matching watch caches fails (F16). A moment.
     ///
-    /// World: 429 until it has listed again; a second later the open watches of the resource end without an ERROR.
+    /// World: 429 until the cache has listed again. A second later the open watches of the resource end without an
+    /// ERROR.
     Reinitialise {
-        /// One server, or all.
+        /// One server; `None`: all.
         server: Option<ServerId>,
-        /// One resource, or all.
+        /// One resource; `None`: all.
         resource: Option<String>,
     },
-    /// A watch that is too old gets 200 and the end of the body, and no ERROR (F10). A state.
+    /// A watch that starts below the history gets 200 and the end of the body, and no ERROR (F10). A state.
     SilentExpiry {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// A watch that is too old gets status 410 instead of 200 and an ERROR (F13). A state.
+    /// A watch that starts below the history gets HTTP status 410 instead of 200 and an ERROR (F13). A state.
     GoneAsStatus {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// No bookmarks are sent (F34). A state.
     NoBookmarks {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Bookmarks say etcd's revision, though the watch cache has not come so far (F35; k/k#122805). A state.
+    /// Bookmarks carry etcd's revision, though the watch cache has not come so far (F35; k/k#122805). A state.
     BookmarksAhead {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// The bookmark that ends initial events is not sent (F35). A state.
+    /// The bookmark that ends the initial events is not sent (F35). A state.
     NoEndBookmark {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Initial events come in no order, as they do before 1.32 (F21). A state.
+    /// Initial events come in no order, as before 1.32 (F21). A state.
     UnsortedInitial {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// A watch that starts after a version misses the first event behind it (F45; k/k#116122). A state.
+    /// A watch that starts at a resourceVersion misses the first event above it (F45; k/k#116122). A state.
     StartRace {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
     /// Watches deliver each event twice (F29). A state.
     RepeatEvents {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Watches deliver each two events in the wrong order (F30). A state.
+    /// Watches deliver events in pairs, the two of each pair in the wrong order (F30). A state.
     SwapEvents {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// An object cannot be read from etcd by the watch cache (F38): its reflector fails at each change of it. A state.
+    /// The watch cache cannot read an object from etcd (F38): its reflector fails at each change of the object. A
+    /// state.
     CorruptObject {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
         /// Its name.
         name: String,
     },
-    /// An object cannot be converted to the version clients ask for (F38): lists with it are answered 500, watches get
-    /// an ERROR 500 at each change of it. A state.
+    /// An object cannot be converted to the requested version (F38). Lists with it are answered 500; watches
+    /// get an ERROR 500 at each change of it. A state.
     CannotConvert {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
         /// Its name.
         name: String,
     },
-    /// Data events carry another kind than asked for, as from a server that answers with Tables (F39). A state.
+    /// Events carry an object of another kind than requested, as from a server that answers with Tables (F39). A state.
     WrongKind {
-        /// Of this resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
 }
 
 impl Fault {
-    /// Whether it happens at once and is over, so that there is nothing to lift.
+    /// Whether the fault happens at once and is over, so that there is nothing to lift.
     pub fn is_momentary(&self) -> bool {
         matches!(
             self,
@@ -410,7 +420,7 @@ impl Fault {
         )
     }
 
-    /// Whether a fault of servers or caches is meant for one server's cache of one resource.
+    /// Whether a fault of servers or caches strikes the cache of resource `qualified` at `server`.
     pub(crate) fn concerns(&self, server: ServerId, qualified: &str) -> bool {
         let here = |wanted: &Option<ServerId>| wanted.is_none_or(|wanted| wanted == server);
         let this = |wanted: &Option<String>| wanted.as_ref().is_none_or(|w| w == qualified);

@@ -1,7 +1,6 @@
-//! What the parts of a world tell of their insides: etcd's head and writes, caches, watches, connections.
+//! What the parts of a world report of their inside: etcd's head and writes, caches, watches, connections.
 //!
-//! Nothing of it reaches a client: it is for pictures that show all layers, and for comparing what a client believes
-//! with what is so.
+//! No client sees any of it. It serves pictures of all layers, and comparisons of a client's belief with the truth.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,151 +10,151 @@ use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 use crate::version::Version;
 
-/// Records that may wait to be taken.
+/// The most records that may wait to be taken; more drop the oldest.
 const WAITING_MOST: usize = 1 << 16;
 
-/// Something a part tells of its inside.
+/// A report of a part about its inside.
 #[derive(Clone, Debug)]
 pub struct InsideRecord {
-    /// The instant at whose end it was so.
+    /// The instant that the report describes, as it was at its end.
     pub at: Time,
-    /// What.
+    /// The reported change.
     pub event: InsideEvent,
 }
 
-/// The kinds of it.
+/// A change in the inside of a part.
 #[derive(Clone, Debug)]
 pub enum InsideEvent {
-    /// etcd's head where no write tells it.
+    /// etcd's head, when it changed by something other than a write: a compaction, the loss of a leader, a restore.
     Etcd(EtcdLook),
-    /// A write was committed; at the beginning, or after a restore, what is there.
+    /// A committed write. At the beginning and after a restore: each object that is there or is gone.
     Write {
         /// The resource: `deployments.apps`.
         resource: Arc<str>,
-        /// What it did.
+        /// What the write did to the object.
         kind: ChangeKind,
         /// The object.
         object: Arc<Object>,
-        /// etcd's revision.
+        /// etcd's revision of the write.
         revision: u64,
     },
-    /// An apiserver.
+    /// An apiserver, when it begins or ceases to take connections.
     Server {
-        /// Which.
+        /// Which server.
         server: ServerId,
         /// Its version.
         version: Version,
         /// Whether it takes connections.
         is_serving: bool,
     },
-    /// A watch cache; `None`: there is no such cache any more.
+    /// A watch cache; `None`: it exists no more.
     Cache {
         /// The server.
         server: ServerId,
         /// The resource.
         resource: Arc<str>,
-        /// How it is.
+        /// Its state.
         look: Option<CacheLook>,
     },
-    /// An object in a watch cache came, changed or went.
+    /// An object that came into a watch cache, changed there, or left it.
     Held {
         /// The server.
         server: ServerId,
         /// The resource.
         resource: Arc<str>,
-        /// The object, as it is there or was.
+        /// The object, as the cache holds it or held it.
         object: Arc<Object>,
-        /// Whether it is there.
+        /// Whether the cache holds it.
         is_held: bool,
     },
     /// A watch, as its server keeps it.
     Watcher {
         /// The server.
         server: ServerId,
-        /// Its request.
+        /// The request of the watch.
         watcher: RequestId,
-        /// Over which connection.
+        /// The connection that carries it.
         connection: ConnectionId,
         /// The first word of its client's User-Agent.
         client: Arc<str>,
-        /// What it watches.
+        /// The resource that it watches.
         resource: Arc<str>,
-        /// How it is.
+        /// Its buffers and where its events come from.
         look: WatcherLook,
     },
-    /// A watch is over for its server.
+    /// A watch that its server keeps no more.
     WatcherEnded(RequestId),
     /// A connection; `None`: it is gone.
     Connection {
-        /// Which.
+        /// Which connection.
         connection: ConnectionId,
-        /// How it is.
+        /// Its state.
         look: Option<ConnectionLook>,
     },
 }
 
-/// etcd's head.
+/// etcd's newest revision, its history and its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EtcdLook {
     /// The revision of the last write.
     pub revision: u64,
-    /// The revision below which history is gone.
+    /// The compacted revision: history below it is gone.
     pub compacted: u64,
     /// Whether there is a leader.
     pub has_leader: bool,
 }
 
-/// How far a cacher is.
+/// How far the reflector of a watch cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheState {
-    /// It reads all there is.
+    /// It lists etcd.
     Listing,
-    /// It answers.
+    /// It answers requests.
     Ready,
-    /// It lost etcd and begins again soon.
+    /// Its watch of etcd failed; it lists again soon.
     Failed,
 }
 
-/// A watch cache.
+/// The state of a watch cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheLook {
-    /// How far its cacher is.
+    /// How far its reflector is.
     pub state: CacheState,
     /// The revision up to which it believes to know everything.
     pub revision: u64,
-    /// The lowest revision a watch can start from.
+    /// The lowest revision that a watch can start from.
     pub oldest: u64,
     /// Events in its ring.
     pub events: usize,
-    /// Events the ring has room for now.
+    /// Events that its ring has room for now.
     pub capacity: usize,
 }
 
-/// What waits for a watch.
+/// The buffers of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatcherLook {
     /// Events that wait for the network.
     pub waiting: usize,
-    /// How many live ones may.
+    /// The most live events that may wait.
     pub slots: usize,
-    /// Whether the dispatcher waits for it.
+    /// Whether the dispatcher waits for this watch.
     pub is_blocking: bool,
     /// Whether etcd serves it past the watch cache.
     pub is_from_etcd: bool,
 }
 
-/// A connection.
+/// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLook {
     /// The server it goes to.
     pub server: ServerId,
     /// The first word of its client's User-Agent; empty before its first request.
     pub client: Arc<str>,
-    /// Whether what is sent is held, in at least one direction.
+    /// Whether bytes are held in at least one direction.
     pub is_stalled: bool,
     /// Whether the server's side is gone.
     pub is_cut: bool,
-    /// Responses that are open.
+    /// Open responses.
     pub streams: usize,
 }
 

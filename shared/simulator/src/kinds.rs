@@ -1,24 +1,24 @@
-//! The resource types the apiserver knows: the built-in ones, and those that CustomResourceDefinitions add.
+//! The resource types of the apiservers: the built-in ones, and those that CustomResourceDefinitions add.
 
 use serde_json::Value;
 
 use crate::json::{at, items, text};
 use crate::names::lowercase;
 
-/// A resource type of this world; an index that is never reused.
+/// A resource type of a world: an index that is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId(pub(crate) u16);
 
-/// One resource type.
+/// A resource type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceType {
-    /// API group; empty for core.
+    /// API group; empty for the core group.
     pub group: String,
-    /// API version.
+    /// Version of the API group that the simulator models.
     pub version: String,
-    /// Further versions that its definition serves, in which it is not modelled.
+    /// Further versions that its definition serves. The simulator answers 501 to requests for them.
     pub also_served: Vec<String>,
-    /// Plural name, as in paths.
+    /// Plural name, as in URL paths.
     pub plural: String,
     /// Singular name.
     pub singular: String,
@@ -26,26 +26,26 @@ pub struct ResourceType {
     pub kind: String,
     /// Short names that kubectl accepts.
     pub short_names: Vec<String>,
-    /// Categories such as `all`.
+    /// Categories of resources for kubectl, such as `all`.
     pub categories: Vec<String>,
     /// Whether objects live in namespaces.
     pub namespaced: bool,
     /// Whether there is a status subresource.
     pub has_status: bool,
-    /// Whether `metadata.generation` is kept.
+    /// Whether writes of the spec raise `metadata.generation`.
     pub has_generation: bool,
-    /// Whether a watch cache serves it; events go to etcd at every version
+    /// Whether a watch cache serves it. Events have none, so etcd serves them at every version
     /// (docs/semantics/lists-and-watches.md#uncached).
     pub cached: bool,
-    /// Whether a delete answers with the object instead of a Status.
+    /// Whether a DELETE is answered with the object instead of a Status.
     pub delete_returns_object: bool,
     /// Field selectors besides `metadata.name` and `metadata.namespace`, with the JSON path of each.
     pub fields: Vec<(String, Vec<String>)>,
-    /// Columns of the Table form.
+    /// How its Table form is made.
     pub printer: Printer,
     /// Whether requests are answered; false once its definition is gone.
     pub served: bool,
-    /// Where its keys live in etcd.
+    /// Prefix of its keys in etcd.
     pub prefix: String,
 }
 
@@ -61,13 +61,13 @@ pub enum Printer {
 /// A column of a custom resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomColumn {
-    /// Header.
+    /// Header of the column.
     pub name: String,
-    /// OpenAPI type: `string`, `integer`, `number`, `boolean`, `date`.
+    /// OpenAPI type of its values: `string`, `integer`, `number`, `boolean`, `date`.
     pub kind: String,
-    /// 0 is shown always, more only with `-o wide`.
+    /// At 0 the column is always shown; above 0 only with `-o wide`.
     pub priority: i64,
-    /// The keys of its simple JSON path.
+    /// The keys of its JSON path, which is a simple one.
     pub path: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl ResourceType {
         }
     }
 
-    /// `pods`, `deployments.apps`.
+    /// The resource with its group: `pods`, `deployments.apps`.
     pub fn qualified(&self) -> String {
         crate::names::qualified(&self.group, &self.plural)
     }
@@ -100,7 +100,7 @@ impl ResourceType {
         }
     }
 
-    /// The prefix of the keys of a scope: one namespace, or all if empty.
+    /// Prefix of the keys of a scope: one namespace, or all if `namespace` is empty.
     pub(crate) fn scope_prefix(&self, namespace: &str) -> String {
         if self.namespaced && !namespace.is_empty() {
             format!("{}{namespace}/", self.prefix)
@@ -110,7 +110,7 @@ impl ResourceType {
     }
 }
 
-/// The table of resource types.
+/// All resource types of a world.
 #[derive(Debug)]
 pub(crate) struct Kinds {
     types: Vec<ResourceType>,
@@ -127,14 +127,14 @@ impl Kinds {
         &self.types[usize::from(id.0)]
     }
 
-    /// The served type at a group, version and plural name.
+    /// The served type with this group, version and plural name.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<ResourceId> {
         self.position(|t| {
             t.served && t.group == group && t.version == version && t.plural == plural
         })
     }
 
-    /// A served type by `pods` or `deployments.apps`.
+    /// The served type with this name: `pods`, `deployments.apps`.
     pub(crate) fn named(&self, qualified: &str) -> Option<ResourceId> {
         let (plural, group) = qualified.split_once('.').unwrap_or((qualified, ""));
         self.position(|t| t.served && t.plural == plural && t.group == group)
@@ -148,7 +148,8 @@ impl Kinds {
         (0u16..).map(ResourceId).zip(&self.types)
     }
 
-    /// Takes in what a CustomResourceDefinition defines; the version that is modelled is its storage version.
+    /// Adds or replaces the type that a CustomResourceDefinition defines, in its storage version. `None` if it has
+    /// none.
     pub(crate) fn add_custom(&mut self, definition: &Value) -> Option<ResourceId> {
         let custom = custom_type(definition)?;
         if let Some(known) =
@@ -173,7 +174,7 @@ impl Kinds {
     }
 }
 
-/// The type a CustomResourceDefinition defines; `None` if it has no storage version.
+/// The type that a CustomResourceDefinition defines; `None` if it has no storage version.
 fn custom_type(definition: &Value) -> Option<ResourceType> {
     let group = text(definition, &["spec", "group"]);
     let names = at(definition, &["spec", "names"])?;
@@ -298,7 +299,7 @@ impl BuiltIn {
     }
 }
 
-/// A field selector's label and where its value is: the label itself, with few exceptions.
+/// A field selector's label, and the path of its value: with few exceptions the label itself.
 fn field(label: &str) -> (String, Vec<String>) {
     let path = match label {
         "status.successful" => "status.succeeded",
@@ -467,7 +468,7 @@ const BUILT_IN: &[BuiltIn] = &[
     },
 ];
 
-/// `core.ConfigMap`: a kind as Go's types are called in messages.
+/// A kind as Go's messages name its type: `core.ConfigMap`.
 pub(crate) fn go_type(kind: &ResourceType) -> String {
     let package = match kind.group.split('.').next() {
         None | Some("") => "core",

@@ -1,11 +1,11 @@
-//! Who writes an object, as its `metadata.managedFields` name the writer.
+//! The writers of objects, as `metadata.managedFields` name them.
 
-/// Who writes.
+/// A writer of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manager {
     /// `kubectl-create`, `kubelet`, `kube-controller-manager`.
     pub(crate) name: String,
-    /// `status`, or empty.
+    /// The subresource that it writes: `status`, or empty.
     pub(crate) subresource: String,
 }
 

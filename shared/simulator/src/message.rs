@@ -1,8 +1,8 @@
-//! What passes between the world and its clients: requests in, deliveries out, as structured messages.
+//! Messages between the world and its clients: requests in, deliveries out.
 //!
 //! These are the moments of HTTP, not its bytes; a socket front turns them into bytes.
-//! A response is a [`Arrival::Head`], any number of [`Arrival::Chunk`], then [`Arrival::End`] or [`Arrival::Reset`];
-//! or the connection is cut with [`Arrival::Closed`], and every request open on it ends with it.
+//! A response is an [`Arrival::Head`], any number of [`Arrival::Chunk`], then [`Arrival::End`] or [`Arrival::Reset`].
+//! Otherwise [`Arrival::Closed`] cuts the connection, and every request open on it ends with it.
 
 use bytes::Bytes;
 
@@ -12,11 +12,11 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(pub u16);
 
-/// A connection of a client to the apiserver; never reused in a world.
+/// A connection of a client to an apiserver; a world never reuses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// A request; never reused in a world, also not between connections.
+/// A request; a world never reuses one, not even on another connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
@@ -52,14 +52,14 @@ impl Request {
         }
     }
 
-    /// The same with one more header.
+    /// Returns the request with one more header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Request {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same with a JSON body and its content type.
+    /// Returns the request with a JSON body and its content type.
     #[must_use]
     pub fn json(mut self, body: &serde_json::Value) -> Request {
         self.body = Bytes::from(crate::json::json_text(body));
@@ -77,7 +77,7 @@ impl Request {
 
 /// Status and headers of a response.
 ///
-/// A `content-length` header is there when the whole body is known, which is always but for watches.
+/// It has a `content-length` header when the whole body is known: always, except for watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// HTTP status code.
@@ -86,7 +86,7 @@ pub struct Head {
     pub headers: Vec<(String, String)>,
 }
 
-/// A whole response, as [`World::call`](crate::World::call) gives it.
+/// A whole response, as [`World::call`](crate::World::call) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// Status and headers.
@@ -96,85 +96,85 @@ pub struct Response {
 }
 
 impl Response {
-    /// The body as JSON; `null` if it is none.
+    /// The body as JSON; `null` if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         crate::json::read(&self.body).unwrap_or_default()
     }
 }
 
-/// How a connection ended against the client's will.
+/// How a connection ended that the client did not close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cut {
-    /// TCP reset: what was under way is discarded (F08).
+    /// TCP reset: bytes under way are discarded (F08).
     Reset,
-    /// TCP end of file in the middle of responses: bodies end without their end (F06, F47).
+    /// TCP end of file in the middle of responses: bodies stop before their end (F06, F47).
     Eof,
 }
 
 /// How a client's connection takes bytes off the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Bytes count as read the moment they are delivered.
+    /// A byte counts as read when it is delivered.
     Immediate,
-    /// Bytes count as read when the driver says so with [`World::consume`](crate::World::consume);
-    /// what is delivered and not consumed fills the stream's window, then the watcher's buffer,
-    /// and then the apiserver ends the watch (docs/semantics/servers.md#slow-watch, F36).
+    /// A byte counts as read when the driver calls [`World::consume`](crate::World::consume).
+    /// Delivered bytes that are not consumed fill the stream's window, then the watcher's buffer. Then the apiserver
+    /// ends the watch (docs/semantics/servers.md#slow-watch, F36).
     Credit,
 }
 
 /// Something that reached a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When it reached the client.
+    /// When it reached the client, in virtual time.
     pub at: Time,
-    /// Over which connection.
+    /// The connection that it came over.
     pub connection: ConnectionId,
-    /// What it is.
+    /// The moment of HTTP that reached it.
     pub arrival: Arrival,
 }
 
-/// The kinds of delivery.
+/// A moment of HTTP that reaches a client: a connection or a response begins, brings bytes, or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// The connection is open; requests sent before wait for it.
+    /// The connection is open. Requests that were sent before have waited for it.
     Connected,
-    /// The connection was refused (a reset in answer to the first packet).
+    /// The connection was refused: a reset answered the first packet.
     Refused,
     /// A response began.
     Head {
-        /// Which request is answered.
+        /// The request that is answered.
         request: RequestId,
         /// Its status and headers.
         head: Head,
     },
-    /// Bytes of a response's body; the bytes are shared with other streams, not copied.
+    /// Bytes of a response's body; they are shared with other streams, not copied.
     Chunk {
-        /// Whose body.
+        /// The request whose body it is.
         request: RequestId,
         /// The bytes. On a watch, whole frames unless a fault tore one.
         bytes: Bytes,
     },
     /// The orderly end of a response's body.
     End {
-        /// Whose body.
+        /// The request whose body ends.
         request: RequestId,
     },
     /// The server gives a response up, and its connection goes on (HTTP/2 RST_STREAM).
     Reset {
-        /// Which.
+        /// The request whose response is given up.
         request: RequestId,
-        /// Why (RFC 9113 section 7).
+        /// The error code (RFC 9113 section 7).
         code: u32,
     },
-    /// The server takes no new requests over this connection (HTTP/2 GOAWAY, F09): those open on it go on, and when they
-    /// are over it closes.
+    /// The server takes no new requests over this connection (HTTP/2 GOAWAY, F09). Open requests go on; when they are
+    /// over, the connection closes.
     GoAway,
     /// The connection is gone, and with it every request open on it.
     Closed(Cut),
 }
 
 impl Arrival {
-    /// The request it belongs to, if it belongs to one.
+    /// The request that it answers, if it answers one.
     pub fn request(&self) -> Option<RequestId> {
         match self {
             Arrival::Head { request, .. }

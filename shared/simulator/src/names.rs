@@ -1,4 +1,4 @@
-//! What names, labels and their values may look like, and the words in which apimachinery refuses others.
+//! The syntax of names, labels and their values, and the words with which apimachinery refuses others.
 
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
 an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
@@ -34,7 +34,7 @@ fn is_label(text: &str) -> bool {
         && bytes.iter().all(|b| good(b) || *b == b'-')
 }
 
-/// `pods`, `deployments.apps`: a resource in messages.
+/// A resource as messages name it: `pods`, `deployments.apps`.
 pub(crate) fn qualified(group: &str, resource: &str) -> String {
     if group.is_empty() {
         resource.to_owned()
@@ -43,12 +43,12 @@ pub(crate) fn qualified(group: &str, resource: &str) -> String {
     }
 }
 
-/// As Go's `strings.ToLower` of ASCII, which names of kinds and resources are: all of Unicode takes 3 kB in a worker's module.
+/// Lowercases ASCII, which names of kinds and resources are. Unicode's tables would add 3 kB to a worker's module.
 pub(crate) fn lowercase(text: &str) -> String {
     text.to_ascii_lowercase()
 }
 
-/// Why a text is no key of a label or annotation.
+/// The error if a text cannot be the key of a label or annotation.
 pub(crate) fn label_key_error(key: &str) -> Option<String> {
     let name = match key.split_once('/') {
         None => key,
@@ -77,7 +77,7 @@ pub(crate) fn label_key_error(key: &str) -> Option<String> {
     }
 }
 
-/// Why a text is no value of a label.
+/// The error if a text cannot be the value of a label.
 pub(crate) fn label_value_error(value: &str) -> Option<&'static str> {
     if value.len() > 63 {
         Some("must be no more than 63 bytes")
@@ -88,7 +88,7 @@ pub(crate) fn label_value_error(value: &str) -> Option<&'static str> {
     }
 }
 
-/// Why a text is no DNS subdomain, as most names of objects are.
+/// The error if a text is not a DNS subdomain, as most names of objects are.
 pub(crate) fn subdomain_error(name: &str) -> Option<&'static str> {
     if name.len() > 253 {
         Some("must be no more than 253 bytes")
@@ -99,7 +99,7 @@ pub(crate) fn subdomain_error(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Why a text is no DNS label, as names of namespaces are.
+/// The error if a text is not a DNS label, as names of namespaces are.
 pub(crate) fn label_error(name: &str) -> Option<&'static str> {
     if name.contains('.') {
         Some("must not contain dots")

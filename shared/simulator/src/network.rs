@@ -1,4 +1,4 @@
-//! Connections between clients and apiserver: delays, order, windows, and what is held or lost on the way.
+//! Connections between clients and apiservers: delays, order, windows, and messages that are held or lost on the way.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,80 +10,81 @@ use crate::random::Random;
 use crate::settings::NetworkConfig;
 use crate::time::Time;
 
-/// What travels from a client to the apiserver.
+/// A message from a client to an apiserver.
 #[derive(Clone, Debug)]
 pub(crate) enum Up {
     Open,
-    /// Boxed: it is the largest of what the queue holds, and the rarest.
+    /// Boxed, because it is the largest entry of the queue and the rarest.
     Request(RequestId, Box<Request>),
     Cancel(RequestId),
     Close,
 }
 
-/// All connections.
+/// All connections and their open requests.
 ///
-/// Bounded: what is under way of a response by its window; what clients send by what they send.
+/// Bounded for responses: at most the window of each is under way. Requests have no bound but the clients' own.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     connections: BTreeMap<ConnectionId, Connection>,
     owners: BTreeMap<RequestId, ConnectionId>,
     last_connection: u64,
     last_request: u64,
-    /// Who got the last connection.
+    /// The server that got the last connection.
     last_server: Option<ServerId>,
 }
 
 #[derive(Debug)]
 struct Connection {
     server: ServerId,
-    /// Who got its last request, while a load balancer looks at requests.
+    /// The server that got its last request, while a load balancer forwards requests one by one.
     last_server: Option<ServerId>,
     flow: Flow,
     user_agent: String,
-    /// Responses that are open.
-    lanes: BTreeMap<RequestId, Lane>,
+    /// Open requests, with the state of their responses.
+    exchanges: BTreeMap<RequestId, Exchange>,
     last_up: Time,
     last_down: Time,
-    /// What a stall holds, in order.
+    /// Messages that a stall holds, in order.
     held_up: Vec<Up>,
     held_down: Vec<Arrival>,
     /// Requests that wait for others to be over (fault `CapStreams`).
     waiting: VecDeque<(RequestId, Request)>,
-    /// The server takes no new requests: it closes when the open ones are over.
+    /// The server takes no new requests, and closes the connection when the open ones are over.
     drains: bool,
     /// A middlebox forgot it.
     forgotten: bool,
-    /// When something last passed.
+    /// When something last passed over it.
     passed_at: Time,
-    /// The client closed it: nothing is delivered any more.
+    /// The client closed it: nothing more is delivered.
     client_gone: bool,
-    /// The server's side is gone: only the cut itself, and with [`Cut::Eof`] what is under way, is delivered.
+    /// The server's side is gone. Only the cut itself is delivered, and with [`Cut::Eof`] the messages under way.
     cut: Option<Cut>,
 }
 
 #[derive(Debug)]
-struct Lane {
-    /// Who answers it.
+struct Exchange {
+    /// The server that answers it.
     server: ServerId,
-    /// Bytes sent and not consumed.
+    /// Bytes that were sent and not consumed.
     outstanding: usize,
     cancelled: bool,
-    /// Whether the server has it.
+    /// Whether the request has reached the server, so that it counts for the cap on streams.
     begun: bool,
-    /// What a proxy keeps of its answer, and how many bytes that is.
+    /// Parts of the response that a proxy keeps; `kept_bytes` is their size.
     kept: Vec<Arrival>,
     kept_bytes: usize,
 }
 
 impl Network {
-    /// The server that the load balancer gives the next connection: one after the other of those in rotation.
+    /// Returns the server that the load balancer gives the next connection: those in rotation take turns.
     pub(crate) fn balance(&mut self, in_rotation: &[ServerId]) -> Option<ServerId> {
         let chosen = next_in_turn(in_rotation, self.last_server)?;
         self.last_server = Some(chosen);
         Some(chosen)
     }
 
-    /// The server that a load balancer which looks at requests gives the next one of a connection.
+    /// Returns the server that gets the next request of a connection, where a load balancer forwards requests one by
+    /// one.
     pub(crate) fn balance_request(
         &mut self,
         connection: ConnectionId,
@@ -106,7 +107,7 @@ impl Network {
             last_server: None,
             flow,
             user_agent: String::new(),
-            lanes: BTreeMap::new(),
+            exchanges: BTreeMap::new(),
             last_up: now,
             last_down: now,
             held_up: Vec::new(),
@@ -122,7 +123,7 @@ impl Network {
         id
     }
 
-    /// A number for a request that never travels the network, or for one that will.
+    /// Returns the next request id, also for a request that never travels the network.
     pub(crate) fn next_request(&mut self) -> RequestId {
         self.last_request += 1;
         RequestId(self.last_request)
@@ -140,7 +141,7 @@ impl Network {
             if open.user_agent.is_empty() {
                 user_agent.clone_into(&mut open.user_agent);
             }
-            let lane = Lane {
+            let exchange = Exchange {
                 server,
                 outstanding: 0,
                 cancelled: false,
@@ -148,7 +149,7 @@ impl Network {
                 kept: Vec::new(),
                 kept_bytes: 0,
             };
-            open.lanes.insert(request, lane);
+            open.exchanges.insert(request, exchange);
             self.owners.insert(request, connection);
         }
     }
@@ -158,21 +159,21 @@ impl Network {
         self.usable(connection).is_some()
     }
 
-    /// Where a connection goes.
+    /// The server that a connection leads to.
     pub(crate) fn server(&self, connection: ConnectionId) -> Option<ServerId> {
         self.connections.get(&connection).map(|c| c.server)
     }
 
-    /// Who answers a request.
+    /// The server that answers a request.
     pub(crate) fn server_of(&self, request: RequestId) -> Option<ServerId> {
-        self.lane(request).map(|lane| lane.server)
+        self.exchange(request).map(|exchange| exchange.server)
     }
 
     pub(crate) fn owner(&self, request: RequestId) -> Option<ConnectionId> {
         self.owners.get(&request).copied()
     }
 
-    /// When something sent upwards now arrives.
+    /// When a message that the client sends now arrives.
     pub(crate) fn arrival_up(
         &mut self,
         connection: ConnectionId,
@@ -191,7 +192,7 @@ impl Network {
         }
     }
 
-    /// When something sent downwards now arrives.
+    /// When a message that the server sends now arrives.
     pub(crate) fn arrival_down(
         &mut self,
         connection: ConnectionId,
@@ -210,27 +211,30 @@ impl Network {
         }
     }
 
-    /// The way of a response: its connection, who answers it, and bytes of it that were sent and not consumed.
-    pub(crate) fn way(&self, request: RequestId) -> Option<(ConnectionId, ServerId, usize)> {
+    /// Returns a response's connection, its server, and its bytes that were sent and not consumed.
+    pub(crate) fn response_state(
+        &self,
+        request: RequestId,
+    ) -> Option<(ConnectionId, ServerId, usize)> {
         let connection = self.owner(request)?;
-        let lane = self.connections.get(&connection)?.lanes.get(&request)?;
-        Some((connection, lane.server, lane.outstanding))
+        let exchange = self.connections.get(&connection)?.exchanges.get(&request)?;
+        Some((connection, exchange.server, exchange.outstanding))
     }
 
     pub(crate) fn sent(&mut self, request: RequestId, bytes: usize) {
-        if let Some(lane) = self.lane_mut(request) {
-            lane.outstanding += bytes;
+        if let Some(exchange) = self.exchange_mut(request) {
+            exchange.outstanding += bytes;
         }
     }
 
-    /// The client took bytes of a response off the network; whether that made room in a window that had none.
+    /// Notes that the client read bytes of a response. Returns whether that made room in a window that was full.
     pub(crate) fn consumed(&mut self, request: RequestId, bytes: usize, window: usize) -> bool {
-        let Some(lane) = self.lane_mut(request) else {
+        let Some(exchange) = self.exchange_mut(request) else {
             return false;
         };
-        let was_full = lane.outstanding >= window;
-        lane.outstanding = lane.outstanding.saturating_sub(bytes);
-        was_full && lane.outstanding < window
+        let was_full = exchange.outstanding >= window;
+        exchange.outstanding = exchange.outstanding.saturating_sub(bytes);
+        was_full && exchange.outstanding < window
     }
 
     pub(crate) fn consumes_at_once(&self, connection: ConnectionId) -> bool {
@@ -239,7 +243,8 @@ impl Network {
             .is_some_and(|c| c.flow == Flow::Immediate)
     }
 
-    /// Whether a delivery still reaches its client: neither cancelled, closed nor cut away.
+    /// Whether a delivery still reaches its client. It does not if its request was cancelled or its connection closed
+    /// or cut.
     pub(crate) fn reaches(&self, connection: ConnectionId, arrival: &Arrival) -> bool {
         let Some(open) = self.connections.get(&connection) else {
             return false;
@@ -252,12 +257,16 @@ impl Network {
             return false;
         }
         match arrival.request() {
-            Some(request) => open.lanes.get(&request).is_some_and(|lane| !lane.cancelled),
+            Some(request) => open
+                .exchanges
+                .get(&request)
+                .is_some_and(|exchange| !exchange.cancelled),
             None => true,
         }
     }
 
-    /// Lets the server have a request, unless as many as it may have at a time are open: then it waits.
+    /// Returns the request if the server may have it now. If `cap` requests of the connection are open, the request
+    /// waits.
     pub(crate) fn admit(
         &mut self,
         connection: ConnectionId,
@@ -266,17 +275,21 @@ impl Network {
         cap: Option<usize>,
     ) -> Option<Request> {
         let open = self.connections.get_mut(&connection)?;
-        let begun = open.lanes.values().filter(|lane| lane.begun).count();
-        let lane = open.lanes.get_mut(&id)?;
+        let begun = open
+            .exchanges
+            .values()
+            .filter(|exchange| exchange.begun)
+            .count();
+        let exchange = open.exchanges.get_mut(&id)?;
         if cap.is_some_and(|cap| begun >= cap) {
             open.waiting.push_back((id, request));
             return None;
         }
-        lane.begun = true;
+        exchange.begun = true;
         Some(request)
     }
 
-    /// The next request that waits for others to be over.
+    /// Takes the next request that waits for others to be over.
     pub(crate) fn next_waiting(
         &mut self,
         connection: ConnectionId,
@@ -284,33 +297,33 @@ impl Network {
         self.connections.get_mut(&connection)?.waiting.pop_front()
     }
 
-    /// A proxy takes part of an answer; what it passes on, if anything.
+    /// Gives a proxy a part of a response. Returns the parts that it passes on: none until it has `most` bytes.
     pub(crate) fn keep(
         &mut self,
         request: RequestId,
         arrival: Arrival,
         most: usize,
     ) -> Vec<Arrival> {
-        let Some(lane) = self.lane_mut(request) else {
+        let Some(exchange) = self.exchange_mut(request) else {
             return vec![arrival];
         };
         if let Arrival::Chunk { bytes, .. } = &arrival {
-            lane.kept_bytes += bytes.len();
+            exchange.kept_bytes += bytes.len();
         }
-        lane.kept.push(arrival);
-        if lane.kept_bytes < most {
+        exchange.kept.push(arrival);
+        if exchange.kept_bytes < most {
             return Vec::new();
         }
-        lane.kept_bytes = 0;
-        std::mem::take(&mut lane.kept)
+        exchange.kept_bytes = 0;
+        std::mem::take(&mut exchange.kept)
     }
 
-    /// What a proxy keeps of an answer.
+    /// Takes the parts of a response that a proxy keeps.
     pub(crate) fn take_kept(&mut self, request: RequestId) -> Vec<Arrival> {
-        match self.lane_mut(request) {
-            Some(lane) => {
-                lane.kept_bytes = 0;
-                std::mem::take(&mut lane.kept)
+        match self.exchange_mut(request) {
+            Some(exchange) => {
+                exchange.kept_bytes = 0;
+                std::mem::take(&mut exchange.kept)
             }
             None => Vec::new(),
         }
@@ -319,10 +332,10 @@ impl Network {
     /// The open requests of a connection.
     pub(crate) fn requests(&self, connection: ConnectionId) -> Vec<RequestId> {
         let open = self.connections.get(&connection);
-        open.map_or_else(Vec::new, |c| c.lanes.keys().copied().collect())
+        open.map_or_else(Vec::new, |c| c.exchanges.keys().copied().collect())
     }
 
-    /// From now on the server takes no new requests.
+    /// Marks a connection: from now on the server takes no new requests over it.
     pub(crate) fn drain(&mut self, connection: ConnectionId) {
         if let Some(open) = self.connections.get_mut(&connection) {
             open.drains = true;
@@ -335,26 +348,26 @@ impl Network {
         open.is_none_or(|c| c.drains || c.cut.is_some())
     }
 
-    /// Whether a connection that takes no new requests has nothing left to do.
+    /// Whether a connection that takes no new requests has no open ones left.
     pub(crate) fn is_drained(&self, connection: ConnectionId) -> bool {
         let open = self.connections.get(&connection);
-        open.is_some_and(|c| c.drains && c.lanes.is_empty() && c.cut.is_none())
+        open.is_some_and(|c| c.drains && c.exchanges.is_empty() && c.cut.is_none())
     }
 
-    /// Something passes over a connection.
+    /// Notes that something passes over a connection.
     pub(crate) fn passes(&mut self, connection: ConnectionId, now: Time) {
         if let Some(open) = self.connections.get_mut(&connection) {
             open.passed_at = now;
         }
     }
 
-    /// When something last passed over a connection that is open.
+    /// When something last passed over a connection; `None` if it is not open.
     pub(crate) fn passed_at(&self, connection: ConnectionId) -> Option<Time> {
         let open = self.connections.get(&connection)?;
         (open.cut.is_none() && !open.client_gone && !open.forgotten).then_some(open.passed_at)
     }
 
-    /// A middlebox forgets a connection: nothing passes any more.
+    /// Makes a middlebox forget a connection: nothing passes over it any more.
     pub(crate) fn forget_flow(&mut self, connection: ConnectionId) {
         if let Some(open) = self.connections.get_mut(&connection) {
             open.forgotten = true;
@@ -367,61 +380,61 @@ impl Network {
             .is_some_and(|c| c.forgotten)
     }
 
-    /// The first word of what a connection's client calls itself.
+    /// The client's name: its User-Agent up to the first space or slash.
     pub(crate) fn user(&self, connection: ConnectionId) -> &str {
         let open = self.connections.get(&connection);
         let name = open.map_or("", |c| c.user_agent.as_str());
         name.split([' ', '/']).next().unwrap_or_default()
     }
 
-    /// How many responses are open on a connection.
+    /// The number of open requests of a connection.
     pub(crate) fn open_responses(&self, connection: ConnectionId) -> usize {
         let open = self.connections.get(&connection);
-        open.map_or(0, |c| c.lanes.len())
+        open.map_or(0, |c| c.exchanges.len())
     }
 
-    /// The response is over.
+    /// Removes a request whose response is over.
     pub(crate) fn finish(&mut self, request: RequestId) {
         if let Some(connection) = self.owners.remove(&request)
             && let Some(open) = self.connections.get_mut(&connection)
         {
-            open.lanes.remove(&request);
+            open.exchanges.remove(&request);
         }
     }
 
-    /// The client gives up a response: nothing more of it is delivered.
+    /// Notes that the client gave a response up: nothing more of it is delivered.
     pub(crate) fn cancel(&mut self, request: RequestId) {
-        if let Some(lane) = self.lane_mut(request) {
-            lane.cancelled = true;
+        if let Some(exchange) = self.exchange_mut(request) {
+            exchange.cancelled = true;
         }
     }
 
-    /// The client closes a connection: nothing more is delivered.
+    /// Notes that the client closed a connection: nothing more is delivered.
     pub(crate) fn client_closes(&mut self, connection: ConnectionId) {
         if let Some(open) = self.connections.get_mut(&connection) {
             open.client_gone = true;
         }
     }
 
-    /// The server's side of a connection goes away; its requests, whose replies are to be dropped.
+    /// Cuts a connection on the server's side. Returns its requests, whose replies the caller drops.
     pub(crate) fn cut(&mut self, connection: ConnectionId, cut: Cut) -> Vec<RequestId> {
         let Some(open) = self.connections.get_mut(&connection) else {
             return Vec::new();
         };
         open.cut = Some(cut);
         open.held_up.clear();
-        open.lanes.keys().copied().collect()
+        open.exchanges.keys().copied().collect()
     }
 
-    /// Forgets a connection; its requests, whose replies are to be dropped.
+    /// Removes a connection. Returns its requests, whose replies the caller drops.
     pub(crate) fn remove(&mut self, connection: ConnectionId) -> Vec<(RequestId, ServerId)> {
         let Some(open) = self.connections.remove(&connection) else {
             return Vec::new();
         };
         let requests: Vec<(RequestId, ServerId)> = open
-            .lanes
+            .exchanges
             .into_iter()
-            .map(|(id, lane)| (id, lane.server))
+            .map(|(id, exchange)| (id, exchange.server))
             .collect();
         for (request, _) in &requests {
             self.owners.remove(request);
@@ -447,25 +460,25 @@ impl Network {
         }
     }
 
-    /// Whether a stall holds something of a connection on its way to the server.
+    /// Whether a stall holds something on its way to the server.
     pub(crate) fn holds_up(&self, connection: ConnectionId) -> bool {
         let open = self.connections.get(&connection);
         open.is_some_and(|open| !open.held_up.is_empty())
     }
 
-    /// Whether a stall holds something of a connection on its way to the client.
+    /// Whether a stall holds something on its way to the client.
     pub(crate) fn holds_down(&self, connection: ConnectionId) -> bool {
         let open = self.connections.get(&connection);
         open.is_some_and(|open| !open.held_down.is_empty())
     }
 
-    /// What a stall held on its way to the server.
+    /// Takes the messages that a stall held on their way to the server.
     pub(crate) fn take_held_up(&mut self, connection: ConnectionId) -> Vec<Up> {
         let open = self.connections.get_mut(&connection);
         open.map_or_else(Vec::new, |open| std::mem::take(&mut open.held_up))
     }
 
-    /// What a stall held on its way to the client.
+    /// Takes the messages that a stall held on their way to the client.
     pub(crate) fn take_held_down(&mut self, connection: ConnectionId) -> Vec<Arrival> {
         let open = self.connections.get_mut(&connection);
         open.map_or_else(Vec::new, |open| std::mem::take(&mut open.held_down))
@@ -489,22 +502,22 @@ impl Network {
             .filter(|c| !c.client_gone)
     }
 
-    fn lane(&self, request: RequestId) -> Option<&Lane> {
+    fn exchange(&self, request: RequestId) -> Option<&Exchange> {
         self.connections
             .get(self.owners.get(&request)?)?
-            .lanes
+            .exchanges
             .get(&request)
     }
 
-    fn lane_mut(&mut self, request: RequestId) -> Option<&mut Lane> {
+    fn exchange_mut(&mut self, request: RequestId) -> Option<&mut Exchange> {
         self.connections
             .get_mut(self.owners.get(&request)?)?
-            .lanes
+            .exchanges
             .get_mut(&request)
     }
 }
 
-/// The server after the last one, around.
+/// Returns the server after `last`; after the highest, the first.
 fn next_in_turn(servers: &[ServerId], last: Option<ServerId>) -> Option<ServerId> {
     let after = servers
         .iter()

@@ -1,7 +1,7 @@
-//! A stored version of an object, immutable, encoded once per representation and shared by all who send it.
+//! A stored version of an object. It is immutable, encoded once per form, and shared by all who send it.
 //!
-//! Only the encoding is kept, as a watch frame that holds the JSON on the same bytes; the JSON as a tree is read from it
-//! when somebody asks and kept then. So a version nobody looks into costs little more than its bytes.
+//! It keeps only the encoding: a watch frame, which holds the object's JSON on the same bytes. The JSON as a tree is
+//! decoded at the first need and kept then. So a version that nobody looks into costs little more than its bytes.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -15,16 +15,16 @@ use crate::schema::tidy_metadata;
 /// What a write did to its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeKind {
-    /// The key was not there.
+    /// The key did not exist.
     Added,
-    /// The key was there.
+    /// The key existed.
     Modified,
-    /// The key is gone.
+    /// The key is removed.
     Deleted,
 }
 
 impl ChangeKind {
-    /// The watch event type of it.
+    /// The type of its watch event.
     pub fn as_str(self) -> &'static str {
         match self {
             ChangeKind::Added => "ADDED",
@@ -34,12 +34,12 @@ impl ChangeKind {
     }
 }
 
-/// One version of one object.
+/// One version of an object.
 #[derive(Debug)]
 pub struct Object {
-    /// What the write that made this version did: most watches deliver just that.
+    /// What the write did that made this version. Most watches deliver exactly this event.
     made_by: ChangeKind,
-    /// The frame of `made_by`, whole.
+    /// The frame of that event, with the whole object.
     frame: Bytes,
     /// Where the key `metadata` begins in the object's JSON.
     metadata_at: usize,
@@ -52,7 +52,7 @@ pub struct Object {
     others: OnceLock<Box<Others>>,
 }
 
-/// The frames that only some watches need: told as another event, or metadata only.
+/// Frames that only some watches need: other event types, or metadata only.
 #[derive(Debug, Default)]
 struct Others {
     whole: [OnceLock<Bytes>; 3],
@@ -71,13 +71,13 @@ pub(crate) fn frame(kind: &str, object: &[u8]) -> Bytes {
     Bytes::from([start.as_bytes(), object, FRAME_END.as_bytes()].concat())
 }
 
-/// The JSON in a frame, on the same bytes.
+/// The object's JSON in a frame, on the same bytes.
 fn json_of(frame: &Bytes, kind: ChangeKind) -> Bytes {
     frame.slice(frame_start(kind.as_str()).len()..frame.len() - FRAME_END.len())
 }
 
 impl Object {
-    /// Takes a whole object: `kind`, `apiVersion`, `metadata` and the rest, in the order in which it is to be written.
+    /// Takes a whole object: `kind`, `apiVersion`, `metadata` and the rest, in the order of its encoding.
     pub(crate) fn new(value: Value, made_by: ChangeKind) -> Object {
         let owned = |path: &[&str]| text(&value, path).into();
         let mut bytes = frame_start(made_by.as_str()).into_bytes();
@@ -100,7 +100,7 @@ impl Object {
         }
     }
 
-    /// The same object with another resourceVersion.
+    /// Returns the object with another resourceVersion.
     pub(crate) fn at_revision(&self, revision: u64, made_by: ChangeKind) -> Object {
         let mut value = self.decode();
         let revision = json!(revision.to_string());
@@ -108,12 +108,12 @@ impl Object {
         Object::new(value, made_by)
     }
 
-    /// The object as JSON; read once, then kept with it.
+    /// The object as JSON; decoded once, then kept.
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| Box::new(self.decode()))
     }
 
-    /// The object as JSON, read once more unless that is kept with it. It is not kept by this.
+    /// The object as JSON. It is decoded anew unless [`Object::value`] has kept it, and this does not keep it.
     pub(crate) fn tree(&self) -> Cow<'_, Value> {
         match self.value.get() {
             Some(value) => Cow::Borrowed(value),
@@ -123,22 +123,22 @@ impl Object {
         }
     }
 
-    /// The object as JSON of one's own, to be changed.
+    /// A copy of the object as JSON, which the caller may change.
     pub(crate) fn decode(&self) -> Value {
         self.tree().into_owned()
     }
 
-    /// The object encoded.
+    /// The object's JSON, encoded.
     pub fn json(&self) -> Bytes {
         json_of(&self.frame, self.made_by)
     }
 
-    /// The object as a PartialObjectMetadata, encoded once.
+    /// The object as a PartialObjectMetadata; encoded once.
     pub fn metadata_json(&self) -> Bytes {
         json_of(&self.frame(ChangeKind::Added, true), ChangeKind::Added)
     }
 
-    /// The frame of an event of type `kind` with it, whole or metadata only; encoded once.
+    /// The frame of an event of type `kind`, with the whole object or its metadata only; encoded once.
     pub(crate) fn frame(&self, kind: ChangeKind, metadata_only: bool) -> Bytes {
         if kind == self.made_by && !metadata_only {
             return self.frame.clone();
@@ -160,13 +160,13 @@ impl Object {
         encoded.clone()
     }
 
-    /// The object as an item of a typed list, which has no `kind` and `apiVersion` of its own: what follows its
-    /// opening brace.
+    /// The object as an item of a typed list, without the opening brace. Such items have no `kind` and `apiVersion` of
+    /// their own.
     pub(crate) fn item_json(&self) -> Bytes {
         self.json().slice(self.metadata_at..)
     }
 
-    /// Bytes of its encoding.
+    /// Size of its frame in bytes.
     pub(crate) fn size(&self) -> usize {
         self.frame.len()
     }
@@ -176,7 +176,7 @@ impl Object {
         &self.name
     }
 
-    /// `metadata.namespace`; empty if cluster-scoped.
+    /// `metadata.namespace`; empty if the object is cluster-scoped.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
@@ -186,12 +186,12 @@ impl Object {
         &self.uid
     }
 
-    /// `metadata.resourceVersion`, a number as every revision of etcd is.
+    /// `metadata.resourceVersion`, as the number that each revision of etcd is.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Whether deletion was asked for and finalizers or a grace period hold it.
+    /// Whether it was deleted and still exists, because of finalizers or a grace period.
     pub fn is_terminating(&self) -> bool {
         self.is_terminating
     }

@@ -1,13 +1,13 @@
-//! The discrete-event queue: what happens next, ordered by (virtual time, sequence).
+//! The queue of future events, ordered by (virtual time, sequence).
 
 use watchscope_model::tree::BTreeMap;
 
 use crate::time::Time;
 
-/// Events by the moment they happen; events of one moment in the order they were scheduled.
+/// Events by the moment at which they happen. Events of one moment keep the order in which they were scheduled.
 ///
-/// Bounded by what schedules: each open stream, waiting request, connection and activity of the workload holds a
-/// fixed number of entries, and each change in flight one.
+/// Bounded by those who schedule. Each open stream, waiting request, connection and activity of the workload holds a
+/// fixed number of entries. Each change in flight holds one.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
     events: BTreeMap<(Time, u64), E>,

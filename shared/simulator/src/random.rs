@@ -1,4 +1,4 @@
-//! The world's one source of chance: a seeded ChaCha8, so that a seed is a whole run.
+//! The world's random numbers: a seeded ChaCha8, so that a seed stands for a whole run.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use watchscope_model::chance::Chance;
 
 use crate::time::micros;
 
-/// Letters of generated names: no vowels and no look-alikes (apimachinery `util/rand`).
+/// Letters of generated names: no vowels, and none that look alike (apimachinery `util/rand`).
 const NAME_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The seeded random source.
@@ -18,7 +18,7 @@ impl Random {
         Random(Chance::new(seed))
     }
 
-    /// Chance of its own for one part of a world, so that what one part draws does not change what another gets.
+    /// A source of its own for one part of a world. What one part draws does not change what another gets.
     pub(crate) fn of_part(seed: u64, part: u64) -> Random {
         Random(Chance::of_part(seed, part))
     }
@@ -30,7 +30,7 @@ impl Random {
         low + u64::try_from(scaled).expect("a 64-bit fraction of a 64-bit span fits in 64 bits")
     }
 
-    /// A span in `low..=high`.
+    /// A span in `low..=high`, in whole microseconds.
     pub(crate) fn span(&mut self, low: Duration, high: Duration) -> Duration {
         Duration::from_micros(self.between(micros(low), micros(high)))
     }
@@ -41,14 +41,14 @@ impl Random {
         usize::try_from(self.between(0, last)).unwrap_or(0)
     }
 
-    /// Puts items in no order.
+    /// Puts items in random order.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.index(last + 1));
         }
     }
 
-    /// The random end of a generated name, as `generateName` makes it.
+    /// The random suffix of a generated name, as `generateName` makes it.
     pub(crate) fn name_suffix(&mut self, len: usize) -> String {
         (0..len)
             .map(|_| char::from(NAME_LETTERS[self.index(NAME_LETTERS.len())]))
@@ -78,7 +78,7 @@ impl Random {
     }
 }
 
-/// A number as generated names spell hashes (apimachinery `SafeEncodeString`): `pod-template-hash`.
+/// Encodes a number as generated names encode hashes, such as `pod-template-hash` (apimachinery `SafeEncodeString`).
 pub(crate) fn safe_encoded(number: u32) -> String {
     number
         .to_string()

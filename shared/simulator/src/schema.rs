@@ -1,17 +1,17 @@
-//! The shapes of the built-in kinds: fields in the order in which the apiserver writes them, their types, and how
+//! The shapes of the built-in kinds: their fields in the order in which the apiserver writes them, their types, and how
 //! their lists and maps are merged and owned.
 //!
-//! One line per struct in `schema.txt`, by name: `Name^ field:TYPE…`, where `^` after a struct, or after a map's type,
-//! makes it atomic. A TYPE is a struct's name or
+//! `schema.txt` has one line per struct: `Name^ field:TYPE…`. The `^` after a struct, or after a map's type, makes it
+//! atomic. A TYPE is a struct's name or
 //!
 //! ```text
 //! s text   i int32   l int64   f float   b bool   t time   u time with micros   y bytes   q quantity
 //! x number or text   * anything   [T] list   {T} map of text to T
 //! ```
 //!
-//! followed by `@keys` for a list whose items differ by keys (`@` alone: a set), `~key` for one that a strategic
-//! merge patch merges (`~` alone: by value), `+` where `$retainKeys` is understood, `?` for a pointer, whose empty value
-//! is kept, and `!` for what is written also when it is empty.
+//! Marks may follow the TYPE. `@keys`: a list whose items differ by keys (`@` alone: a set). `~key`: a list that a
+//! strategic merge patch merges (`~` alone: by value). `+`: `$retainKeys` works. `?`: a pointer, whose empty value is
+//! kept. `!`: written also when it is empty.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ use crate::kinds::{Printer, ResourceType};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("schema.txt")));
 
-/// All structs.
+/// All structs of `schema.txt`.
 #[derive(Debug)]
 struct Schema {
     structs: Vec<Struct>,
@@ -35,7 +35,7 @@ struct Schema {
 #[derive(Debug)]
 pub(crate) struct Struct {
     pub(crate) name: &'static str,
-    /// Owned as a whole.
+    /// Whether one manager owns it as a whole.
     pub(crate) atomic: bool,
     fields: Vec<Field>,
     places: BTreeMap<&'static str, usize>,
@@ -48,17 +48,17 @@ pub(crate) struct Struct {
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
-    /// A map that is owned as a whole.
+    /// Whether one manager owns the map as a whole.
     pub(crate) atomic: bool,
-    /// For a list whose items differ by keys: the keys; none for a set.
+    /// For a list whose items differ by keys: the keys; an empty list for a set.
     pub(crate) keys: Option<Vec<&'static str>>,
-    /// For a list that strategic merge merges: by which key; empty for one of plain values.
+    /// For a list that strategic merge merges: the key; empty for a list of plain values.
     pub(crate) merge: Option<&'static str>,
     pointer: bool,
     always: bool,
 }
 
-/// A type.
+/// A field's type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Text,
@@ -109,7 +109,7 @@ impl Struct {
         }
     }
 
-    /// The shape of a built-in kind; none for custom types, which have no order but the alphabet's.
+    /// The shape of a built-in kind; `None` for custom types, whose fields have only the alphabet's order.
     pub(crate) fn of(kind: &ResourceType) -> Option<&'static Struct> {
         match kind.printer {
             Printer::BuiltIn => SCHEMA.named(&kind.kind),
@@ -122,7 +122,7 @@ impl Struct {
         SCHEMA.named(name)
     }
 
-    /// Puts in what is written of an object also when it is empty, and orders the rest.
+    /// Inserts the fields that are written also when they are empty, and orders the rest.
     pub(crate) fn fill(&self, value: &mut Value) {
         if let Value::Object(map) = value {
             self.tidy(map);
@@ -188,7 +188,7 @@ impl Shape {
         }
     }
 
-    /// What the field is when nothing is said.
+    /// The value of a field that is not set.
     fn zero(&self) -> Value {
         match self {
             Shape::Text => json!(""),
@@ -238,7 +238,7 @@ impl Shape {
         }
     }
 
-    /// The name of the Go type in messages of its JSON decoder.
+    /// The name of the Go type, as Go's JSON decoder writes it in errors.
     fn go_name(&self) -> String {
         match self {
             Shape::Text => "string".to_owned(),
@@ -257,7 +257,7 @@ impl Shape {
 
 impl Struct {
     /// Brings a struct into the form in which the apiserver writes it: fields in their order, unknown and empty ones
-    /// gone, those that are always there put in.
+    /// removed, those that are always written inserted.
     fn tidy(&self, map: &mut Map<String, Value>) {
         let mut order: Vec<usize> = Vec::with_capacity(map.len() + self.always.len());
         let mut is_tidy = true;
@@ -308,7 +308,7 @@ impl Struct {
     }
 }
 
-/// Brings an object into the form in which the apiserver writes its kind, with a place for its resourceVersion.
+/// Brings an object into the form in which the apiserver writes its kind, and adds a resourceVersion if it has none.
 pub(crate) fn tidy(value: &mut Value, kind: &ResourceType) {
     let metadata = value.get_mut("metadata").and_then(Value::as_object_mut);
     if let Some(metadata) = metadata
@@ -322,7 +322,7 @@ pub(crate) fn tidy(value: &mut Value, kind: &ResourceType) {
     }
 }
 
-/// `json` as the library that patches it writes it: maps it went into in the order of their keys, others as they were.
+/// Orders `after` as Go's JSON patch library writes it: maps that the patch changed by key, others as they were.
 pub(crate) fn patched_order(before: &Value, after: &Value) -> Value {
     match (before, after) {
         (before, after) if before == after => before.clone(),
@@ -348,16 +348,16 @@ pub(crate) fn tidy_metadata(metadata: &mut Value) {
     }
 }
 
-/// What is wrong with a body, as Go's decoders say it.
+/// The parts of a body that do not fit its kind, in the words of Go's decoders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Misfits {
-    /// Fields that the kind has not, as paths, in the order of the body.
+    /// Paths of fields that the kind does not have, in the order of the body.
     pub(crate) unknown: Vec<String>,
     /// The first value of a wrong type, in the words of Go's JSON decoder.
     pub(crate) wrong_type: Option<String>,
 }
 
-/// Compares a body with its kind's shape; custom types have none.
+/// Compares a body with its kind's shape. Custom types have no shape, so everything fits them.
 pub(crate) fn misfits(value: &Value, kind: &ResourceType) -> Misfits {
     Struct::of(kind).map_or_else(Misfits::default, |shape| shape.misfits(value))
 }
@@ -427,7 +427,7 @@ impl Shape {
         };
         if !fits && found.wrong_type.is_none() {
             let got = kind_of(value);
-            // The decoder names fields, not list indices or map keys.
+            // The decoder names fields, but no list indices or map keys.
             let fields: Vec<&str> = path
                 .iter()
                 .map(String::as_str)
@@ -442,7 +442,7 @@ impl Shape {
     }
 }
 
-/// `spec.containers[0].image`
+/// Joins the parts of a path: `spec.containers[0].image`.
 fn joined(path: &[String]) -> String {
     let mut text = String::new();
     for part in path {
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_as_go_tells_it() {
+    fn a_body_that_does_not_fit_is_refused_in_gos_words() {
         let deployment = json!({"spec": {"replicas": "two", "colour": 1, "template": {"spec": {"containers": [{"taste": 1}]}}}});
         let found = misfits(&deployment, &kind("deployments.apps"));
         assert_eq!(

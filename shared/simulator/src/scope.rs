@@ -1,4 +1,4 @@
-//! What a client looks at: a resource, a namespace, a selector.
+//! The objects that a client lists or watches: a resource, a namespace, selectors.
 
 use watchscope_model::tree;
 
@@ -7,24 +7,24 @@ use crate::message::Request;
 /// A collection of the API, or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// API group; empty for core.
+    /// API group; empty for the core group.
     pub group: String,
-    /// API version.
+    /// Version of the API group, such as `v1`.
     pub version: String,
-    /// Resource, plural.
+    /// Resource, in the plural.
     pub resource: String,
-    /// Kind of its objects.
+    /// Kind of the resource's objects.
     pub kind: String,
-    /// Namespace; empty for all of them.
+    /// Namespace; empty for all namespaces.
     pub namespace: String,
-    /// Label selector; empty for none.
+    /// Label selector; empty for no selector.
     pub label_selector: String,
-    /// Field selector; empty for none.
+    /// Field selector; empty for no selector.
     pub field_selector: String,
 }
 
 impl Scope {
-    /// A resource of an API version, `v1` or `apps/v1`, in all namespaces.
+    /// A resource of `api_version`, such as `v1` or `apps/v1`, in all namespaces.
     pub fn new(api_version: &str, resource: &str, kind: &str) -> Scope {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Scope {
@@ -38,28 +38,28 @@ impl Scope {
         }
     }
 
-    /// The same in one namespace.
+    /// Returns the scope limited to one namespace.
     #[must_use]
     pub fn in_namespace(mut self, namespace: &str) -> Scope {
         namespace.clone_into(&mut self.namespace);
         self
     }
 
-    /// The same under a label selector.
+    /// Returns the scope with a label selector.
     #[must_use]
     pub fn with_labels(mut self, selector: &str) -> Scope {
         selector.clone_into(&mut self.label_selector);
         self
     }
 
-    /// The same under a field selector.
+    /// Returns the scope with a field selector.
     #[must_use]
     pub fn with_fields(mut self, selector: &str) -> Scope {
         selector.clone_into(&mut self.field_selector);
         self
     }
 
-    /// `pods`, `deployments.apps`.
+    /// The resource with its group: `pods`, `deployments.apps`.
     pub fn qualified(&self) -> String {
         if self.group.is_empty() {
             self.resource.clone()
@@ -68,7 +68,7 @@ impl Scope {
         }
     }
 
-    /// `v1`, `apps/v1`.
+    /// The group and version: `v1`, `apps/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.clone()

@@ -1,4 +1,4 @@
-//! Label and field selectors: their text forms, and whether an object matches.
+//! Label and field selectors: their text forms, and which objects match them.
 
 use serde_json::Value;
 use watchscope_model::tree::BTreeSet;
@@ -9,7 +9,7 @@ use crate::names::{label_key_error, label_value_error};
 use crate::object::Object;
 use crate::status::{ApiError, bad_request};
 
-/// What a list or watch selects; by default everything.
+/// The objects that a list or watch selects; by default all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector {
     labels: Vec<LabelRequirement>,
@@ -34,7 +34,7 @@ struct FieldRequirement {
 }
 
 impl Selector {
-    /// Reads both selectors of a request about `resource`.
+    /// Reads both selectors of a request for `resource`; a selector that cannot be read is a 400.
     pub(crate) fn parse(
         labels: &str,
         fields: &str,
@@ -50,7 +50,7 @@ impl Selector {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// The one name a field selector asks for.
+    /// The name that a field selector requires, if it requires one.
     pub(crate) fn one_name(&self) -> Option<&str> {
         self.fields
             .iter()
@@ -58,8 +58,7 @@ impl Selector {
             .map(|f| f.value.as_str())
     }
 
-    /// Whether this is the selector every kubelet uses, for which the cache has an index
-    /// (docs/semantics/servers.md#buffers).
+    /// Whether this is the selector of kubelets, which the cache has an index for (docs/semantics/servers.md#buffers).
     pub(crate) fn selects_node(&self) -> bool {
         self.fields
             .iter()
@@ -92,14 +91,14 @@ fn number(label: Option<&str>) -> Option<i64> {
     label?.parse().ok()
 }
 
-/// A field as selectors see it: a string, empty if absent.
+/// A field's value as selectors compare it: a string, empty if the field is absent.
 fn field_value(object: &Object, path: &[String]) -> String {
     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
     match at(object.value(), &keys) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(flag)) => flag.to_string(),
         Some(Value::Number(number)) => number.to_string(),
-        // Booleans and counts select by their zero value when absent, as the typed fields do.
+        // An absent boolean or count has its zero value, as in the typed fields.
         None if keys == ["spec", "hostNetwork"] || keys == ["spec", "unschedulable"] => {
             "false".to_owned()
         }
@@ -108,7 +107,7 @@ fn field_value(object: &Object, path: &[String]) -> String {
     }
 }
 
-/// A selector's text as apimachinery's `labels.Parse` reads it, with its words for what it does not understand.
+/// Reads a label selector as apimachinery's `labels.Parse` does, and refuses with its words.
 fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, ApiError> {
     Parser {
         tokens: tokens(text),
@@ -121,13 +120,13 @@ fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, ApiError> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Identifier,
-    /// `in`, `notin`: words that are also identifiers where a value is expected.
+    /// `in` and `notin`, which are identifiers where a value is expected.
     Word,
     Operator,
     End,
 }
 
-/// Tokens with their text, the last one an end.
+/// Splits a selector into tokens with their texts; the last is [`Token::End`].
 fn tokens(text: &str) -> Vec<(Token, &str)> {
     let is_symbol = |c: char| "=!(),><".contains(c);
     let mut found = Vec::new();
@@ -162,7 +161,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next token where a value may be.
+    /// The next token, where a value may stand.
     fn peek(&self) -> (Token, &'a str) {
         match self.tokens.get(self.at) {
             Some((Token::Word, text)) => (Token::Identifier, text),
@@ -365,7 +364,7 @@ fn field_path(label: &str, resource: &ResourceType) -> Result<Vec<String>, ApiEr
     }
     match resource.fields.iter().find(|(known, _)| known == label) {
         Some((_, path)) => Ok(path.clone()),
-        // Kinds with a conversion of their own for labels, and those without, say it differently.
+        // Kinds without field selectors of their own get another error than those with some.
         None if resource.fields.is_empty() && resource.printer == Printer::BuiltIn => {
             let known = if resource.namespaced {
                 "\"metadata.name\", \"metadata.namespace\""
@@ -493,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_selected_is_refused() {
+    fn a_selector_that_cannot_be_read_is_refused() {
         let refused = |labels, fields| {
             Selector::parse(labels, fields, &pods())
                 .unwrap_err()
@@ -507,7 +506,7 @@ mod tests {
             refused("", "oops"),
             "invalid selector: 'oops'; can't understand 'oops'"
         );
-        let told: Vec<String> = [
+        let refusals: Vec<String> = [
             "app in web",
             "app=(x",
             "=x",
@@ -518,7 +517,7 @@ mod tests {
         ]
         .map(|bad| refused(bad, ""))
         .into();
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(refusals.join("\n"), @r#"
         unable to parse requirement: found 'web' expected: '('
         unable to parse requirement: found '(', expected: identifier
         found '=', expected: !, identifier, or 'end of string'

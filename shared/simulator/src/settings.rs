@@ -1,15 +1,15 @@
-//! The settings of each part of a world: sizes, delays, clocks, periods.
+//! The settings of each part of a world: sizes, delays, lifetimes, periods.
 
 use std::time::Duration;
 
 use crate::etcd_version::EtcdVersion;
 
-/// Delays and buffers between clients and apiserver.
+/// Delays and buffers between clients and apiservers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkConfig {
-    /// One-way delay of a packet: at least and at most.
+    /// One-way delay of a packet: minimum and maximum.
     pub latency: (Duration, Duration),
-    /// Bytes of one response that may be sent and not yet consumed: socket buffers on both sides together.
+    /// Bytes of one response that may be sent and not yet consumed: the socket buffers of both sides together.
     pub window_bytes: usize,
 }
 
@@ -22,29 +22,31 @@ impl Default for NetworkConfig {
     }
 }
 
-/// The store's delays and history.
+/// etcd's delays and history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EtcdConfig {
-    /// Its release: which known defects it can have, and whether apiservers trust its progress notifications. `None`: it
-    /// can have any, and is trusted unless it has one that no trusted release has.
+    /// etcd's release. It decides which known defects etcd can have, and whether apiservers trust its progress
+    /// notifications. With `None` etcd can have any defect, and is trusted unless it has one that no trusted release
+    /// has.
     pub version: Option<EtcdVersion>,
-    /// From a watch stream's send loop to the apiserver's receipt.
+    /// Delay from a watch stream's send loop to the apiserver: minimum and maximum.
     pub watch_latency: (Duration, Duration),
-    /// What a response takes of a stream's send loop, besides its bytes.
+    /// Time that a stream's send loop needs for one response, besides the time for its bytes.
     pub send_latency: Duration,
-    /// How fast a stream carries bytes.
+    /// Bytes that a watch stream carries in a second.
     pub stream_bytes_per_second: u64,
-    /// From a write request to its answer.
+    /// Delay from a write request to its answer: minimum and maximum.
     pub commit_latency: (Duration, Duration),
-    /// `--watch-progress-notify-interval`: etcd's default is 10 min, kubeadm sets 5 s.
+    /// `--watch-progress-notify-interval`: 5 s here, as kubeadm sets it; etcd's default is 10 min.
     pub progress_notify_interval: Duration,
-    /// Three of these without a leader, and watches are cancelled (docs/semantics/servers.md#leader-loss).
+    /// etcd's election timeout. After three of them without a leader, watches are cancelled
+    /// (docs/semantics/servers.md#leader-loss).
     pub election_timeout: Duration,
-    /// How often the apiserver compacts the revision it noted one interval before: 5 min
-    /// (docs/semantics/servers.md#compaction).
+    /// Time between two compactions by the apiserver: 5 min. Each compacts the revision that was noted one interval
+    /// before (docs/semantics/servers.md#compaction).
     pub compaction_interval: Duration,
-    /// Keep every change since the beginning for [`Truth::history`](crate::Truth::history), compacted or not.
-    /// Unbounded, so for tests only.
+    /// Whether etcd keeps every change since the beginning for [`Truth::history`](crate::Truth::history), compacted or
+    /// not. Unbounded, so for tests only.
     pub keep_journal: bool,
 }
 
@@ -64,23 +66,22 @@ impl Default for EtcdConfig {
     }
 }
 
-/// The server's clocks and limits.
+/// The timeouts and limits of apiservers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiserverConfig {
-    /// Events a watch cache keeps at least and at most: 100 to 102,400 (docs/semantics/servers.md#ring).
+    /// Minimum and maximum of events that a watch cache keeps: 100 to 102,400 (docs/semantics/servers.md#ring).
     pub history_events: (usize, usize),
-    /// The history window the ring's size adapts to: 75 s (docs/semantics/servers.md#ring).
+    /// The time that the ring should span; its size adapts to it: 75 s (docs/semantics/servers.md#ring).
     pub history_window: Duration,
     /// Lifetime of a watch without timeoutSeconds: 1800 to 3600 s (docs/semantics/servers.md#watch-lifetime).
     pub watch_lifetime: (Duration, Duration),
-    /// How often a watch gets a bookmark: about every 60 s (docs/semantics/lists-and-watches.md#bookmark-period).
+    /// Time between two bookmarks of a watch: about 60 s (docs/semantics/lists-and-watches.md#bookmark-period).
     pub bookmark_interval: Duration,
-    /// How long a read waits for the cache to be fresh: 3 s (docs/semantics/servers.md#fresh-wait).
+    /// The longest that a read waits for the cache to be fresh: 3 s (docs/semantics/servers.md#fresh-wait).
     pub fresh_wait: Duration,
-    /// What a watch cache's own list of etcd takes per object.
+    /// Time that a watch cache's own list of etcd takes per object.
     pub list_latency_per_object: Duration,
-    /// What sending the initial events of a watch takes per event: 14,000 take 67 ms to 1 s
-    /// (docs/semantics/servers.md#load).
+    /// Time that one initial event of a watch takes to send: 14,000 take 67 ms to 1 s (docs/semantics/servers.md#load).
     pub initial_event_latency: Duration,
 }
 
@@ -98,31 +99,31 @@ impl Default for ApiserverConfig {
     }
 }
 
-/// What goes on in the cluster by itself; a period of `None` leaves it to the story.
+/// The size and the activities of the cluster. A period of `None` switches its activity off, so that a story does it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: usize,
     /// Whether the standing applications (deployments, services, configmaps, a CRD and its objects) are installed.
     pub applications: bool,
     /// Whether nodes and control plane renew their leases every 10 s.
     pub leases: bool,
-    /// How often one of the deployments gets a new image.
+    /// Time between two rollouts: one of the deployments gets a new image.
     pub rollout_every: Option<Duration>,
-    /// How often one of the deployments changes its size.
+    /// Time between two changes of a deployment's replicas.
     pub scale_every: Option<Duration>,
-    /// How often a configmap is written.
+    /// Time between two writes of a configmap.
     pub configmap_every: Option<Duration>,
-    /// How often a short-lived configmap is created, to be deleted half a period later.
+    /// Time between two creations of a short-lived configmap, each deleted half a period later.
     pub temporary_every: Option<Duration>,
-    /// How often a job is started.
+    /// Time between two starts of a job.
     pub job_every: Option<Duration>,
-    /// How often a custom resource goes through its phases.
+    /// Time between two runs of a custom resource through its phases.
     pub custom_every: Option<Duration>,
 }
 
 impl WorkloadConfig {
-    /// No nodes, nothing installed, nothing happening.
+    /// No nodes, no applications, no activity.
     pub fn none() -> WorkloadConfig {
         WorkloadConfig {
             nodes: 0,

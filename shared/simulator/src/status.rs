@@ -1,4 +1,4 @@
-//! The Status objects an apiserver answers with when it refuses, in the words of apimachinery's `api/errors`.
+//! The Status objects with which an apiserver refuses, in the words of apimachinery's `api/errors`.
 
 use serde_json::{Value, json};
 
@@ -6,18 +6,18 @@ use crate::kinds::ResourceType;
 use crate::names::qualified;
 use crate::version::Version;
 
-/// A refusal: what the Status says.
+/// A refusal, as its Status describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError {
     pub(crate) code: u16,
-    /// Empty for errors that are none of the API's own.
+    /// Empty for errors that are not of the API's own.
     pub(crate) reason: &'static str,
     pub(crate) message: String,
-    /// Boxed, since most results that may hold this hold none.
+    /// Boxed, because most results that could hold an error hold none.
     pub(crate) details: Option<Box<Value>>,
-    /// Set as `Retry-After` and in the details.
+    /// Seconds, sent as `Retry-After` and in the details.
     pub(crate) retry_after_secs: Option<u32>,
-    /// A new token for a list that cannot be continued consistently.
+    /// A token with which a list that expired can be continued, at another version.
     pub(crate) continue_token: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl ApiError {
         status
     }
 
-    /// The Status in the words of a version.
+    /// The Status in the words of a server's version.
     pub(crate) fn status_of(&self, version: Version) -> Value {
         let mut status = self.status();
         if self.reason == "Expired" {
@@ -98,7 +98,7 @@ impl FieldError {
         }
     }
 
-    /// One whose value is no text.
+    /// A field error with a value that is not a string.
     pub(crate) fn invalid_value(field: &str, value: &Value, detail: &str) -> FieldError {
         FieldError {
             field: field.to_owned(),
@@ -145,7 +145,7 @@ pub(crate) fn bad_request(message: impl Into<String>) -> ApiError {
     error(400, "BadRequest", message.into())
 }
 
-/// What the server did not expect to refuse.
+/// 500 for an error that the server did not expect.
 pub(crate) fn server_error(message: impl Into<String>) -> ApiError {
     error(500, "", message.into())
 }
@@ -212,12 +212,12 @@ pub(crate) fn not_modelled(what: &str) -> ApiError {
     )
 }
 
-/// 401 of a request whose credentials say nothing.
+/// 401 for a request without valid credentials.
 pub(crate) fn unauthorized() -> ApiError {
     error(401, "Unauthorized", "Unauthorized".to_owned())
 }
 
-/// 403 of a request that RBAC does not allow.
+/// 403 for a request that RBAC does not allow.
 pub(crate) fn forbidden_request(
     user: &str,
     verb: &str,
@@ -274,7 +274,7 @@ pub(crate) fn unsupported_media_type(message: impl Into<String>) -> ApiError {
     error(415, "UnsupportedMediaType", message.into())
 }
 
-/// 404 of a path below a group and version that are served.
+/// 404 for a path below a group and version that are served.
 pub(crate) fn unknown_resource() -> ApiError {
     ApiError {
         details: Some(Box::new(json!({}))),
@@ -286,7 +286,7 @@ pub(crate) fn unknown_resource() -> ApiError {
     }
 }
 
-/// 422 for a patched object that is none of its kind.
+/// 422 for a patched object that is not a valid object of its kind.
 pub(crate) fn patched_into_none(patched: &Value, why: &str) -> ApiError {
     let error = FieldError {
         field: "patch".to_owned(),
@@ -301,7 +301,7 @@ pub(crate) fn patched_into_none(patched: &Value, why: &str) -> ApiError {
     refusal
 }
 
-/// 422 of a JSON patch that does not fit its object.
+/// 422 for a JSON patch that does not fit its object.
 pub(crate) fn patch_does_not_fit() -> ApiError {
     ApiError {
         details: Some(Box::new(json!({}))),
@@ -313,17 +313,17 @@ pub(crate) fn patch_does_not_fit() -> ApiError {
     }
 }
 
-/// 422 about a kind of `group`.
+/// 422 for an object of a kind of `group`.
 pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> ApiError {
     let mut texts: Vec<String> = Vec::new();
     for error in errors {
-        // What two rules say alike is a cause twice and told once.
+        // Two rules may give the same error. It is then two causes, and the message has it once.
         let text = format!("{}: {}", error.field, error.body);
         if !texts.contains(&text) {
             texts.push(text);
         }
     }
-    let told = match texts.as_slice() {
+    let message = match texts.as_slice() {
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),
     };
@@ -337,7 +337,7 @@ pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]
         ..error(
             422,
             "Invalid",
-            format!("{} {name:?} is invalid: {told}", qualified(group, kind)),
+            format!("{} {name:?} is invalid: {message}", qualified(group, kind)),
         )
     }
 }
@@ -352,17 +352,17 @@ pub(crate) fn too_old(requested: u64, oldest: u64) -> ApiError {
     expired(format!("too old resource version: {requested} ({oldest})"))
 }
 
-/// 410 of a watch that etcd serves.
+/// 410 for a watch that etcd serves (docs/semantics/requests.md#compacted).
 pub(crate) fn watch_compacted() -> ApiError {
     expired("The resourceVersion for the provided watch is too old.")
 }
 
-/// 410 of a list at a revision that etcd compacted.
+/// 410 for a list at a revision that etcd compacted (docs/semantics/requests.md#expired-list).
 pub(crate) fn list_compacted() -> ApiError {
     expired("The resourceVersion for the provided list is too old.")
 }
 
-/// 410 of a continued list whose revision was compacted, with a token to go on inconsistently.
+/// 410 for a continued list whose revision was compacted. Its token continues the list at the latest revision.
 pub(crate) fn continue_compacted(token: String) -> ApiError {
     ApiError {
         continue_token: Some(token),
@@ -376,7 +376,7 @@ pub(crate) fn continue_compacted(token: String) -> ApiError {
     }
 }
 
-/// 504 of a read that asks for a revision not there yet.
+/// 504 for a read at a revision that the server has not reached (docs/semantics/requests.md#too-large).
 pub(crate) fn too_large(requested: u64, current: u64) -> ApiError {
     ApiError {
         details: Some(Box::new(json!({"causes": [{
@@ -392,7 +392,7 @@ pub(crate) fn too_large(requested: u64, current: u64) -> ApiError {
     }
 }
 
-/// 504 of a read that etcd serves and that asks for a revision not there yet: nothing says when to retry.
+/// The same 504 for a read that etcd serves. It has no Retry-After.
 pub(crate) fn too_large_for_etcd(requested: u64, current: u64) -> ApiError {
     ApiError {
         retry_after_secs: None,
@@ -412,12 +412,12 @@ pub(crate) fn internal_error(message: &str) -> ApiError {
     }
 }
 
-/// 500 of a request that etcd had no leader for.
+/// 500 for a request while etcd has no leader.
 pub(crate) fn etcd_timed_out() -> ApiError {
     server_error("etcdserver: request timed out")
 }
 
-/// 500 of an object that the conversion webhook, which does not answer, cannot convert (F38).
+/// 500 for an object whose conversion webhook does not answer (F38).
 pub(crate) fn cannot_convert(api_version: &str, kind: &str) -> ApiError {
     internal_error(&format!(
         "conversion webhook for {api_version}, Kind={kind} failed: Post \"https://converter.default.svc:443/convert?timeout=30s\": \
@@ -425,7 +425,7 @@ pub(crate) fn cannot_convert(api_version: &str, kind: &str) -> ApiError {
     ))
 }
 
-/// 504 of a request that took too long as a whole.
+/// 504 for a request that took longer than its timeout.
 pub(crate) fn timed_out() -> ApiError {
     ApiError {
         details: Some(Box::new(json!({}))),
@@ -437,7 +437,8 @@ pub(crate) fn timed_out() -> ApiError {
     }
 }
 
-/// 429 of a consistent list whose cache stays behind, from a server that does not fall back to etcd.
+/// 429 for a consistent list whose cache stays behind, from a server that does not fall back to etcd
+/// (docs/semantics/requests.md#stale-list).
 pub(crate) fn stale_cache(too_large: &ApiError) -> ApiError {
     ApiError {
         retry_after_secs: Some(1),
@@ -445,7 +446,7 @@ pub(crate) fn stale_cache(too_large: &ApiError) -> ApiError {
     }
 }
 
-/// 503 of a server that waits for the requests it has.
+/// 503 of a server that takes no new requests before it stops (docs/semantics/requests.md#shutting-down).
 pub(crate) fn shutting_down() -> ApiError {
     error(
         503,
@@ -454,7 +455,7 @@ pub(crate) fn shutting_down() -> ApiError {
     )
 }
 
-/// 429 of a watch cache that is not ready.
+/// 429 of a watch cache that is not ready (docs/semantics/requests.md#not-ready).
 pub(crate) fn initializing(retry_after_secs: u32) -> ApiError {
     ApiError {
         retry_after_secs: Some(retry_after_secs),

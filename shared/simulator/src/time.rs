@@ -1,4 +1,4 @@
-//! Virtual time: microseconds since the world began, and how they read on the cluster's wall clock.
+//! Virtual time: microseconds since the world began, and how they are written on the cluster's wall clock.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -31,7 +31,7 @@ impl Time {
         self.0
     }
 
-    /// How long after `earlier` this is; zero if it is not after it.
+    /// Time from `earlier` to this moment; zero if `earlier` is later.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
@@ -64,7 +64,7 @@ pub(crate) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The cluster's wall clock: what the timestamps in its objects say.
+/// The cluster's wall clock, which gives objects their timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wall {
     /// Unix time, in microseconds, of [`Time::ZERO`].
@@ -94,7 +94,7 @@ impl Wall {
         format!("{text}.{:06}Z", t.microsecond())
     }
 
-    /// Whole seconds from the timestamp `text` to `now`; `None` if it is not a timestamp of ours.
+    /// Whole seconds from the timestamp `text` to `now`; `None` if the simulator did not write such a timestamp.
     pub(crate) fn age_secs(self, text: &str, now: Time) -> Option<i64> {
         let part = |range: std::ops::Range<usize>| text.get(range)?.parse::<u16>().ok();
         let small = |range: std::ops::Range<usize>| u8::try_from(part(range)?).ok();

@@ -1,4 +1,4 @@
-//! What is really in the cluster, for tests and oracles: etcd's own state and history.
+//! The true state of the cluster, for tests and oracles: etcd's own state and history.
 
 use std::sync::Arc;
 
@@ -26,17 +26,17 @@ impl<'a> Truth<'a> {
         self.etcd.revision()
     }
 
-    /// How often etcd was restored from a snapshot: revisions of different counts do not compare.
+    /// How many times etcd was restored from a snapshot. Revisions from before and after a restore do not compare.
     pub fn restores(&self) -> u32 {
         self.etcd.restores()
     }
 
-    /// The revision below which etcd has forgotten.
+    /// The compacted revision: etcd has forgotten the history below it.
     pub fn compacted(&self) -> u64 {
         self.etcd.compacted()
     }
 
-    /// The resource types, by `pods` or `deployments.apps`; also those no longer served.
+    /// Returns a resource type by its name, `pods` or `deployments.apps`; also one that is no longer served.
     pub fn resource_type(&self, qualified: &str) -> Option<&'a ResourceType> {
         self.kinds
             .all()
@@ -44,18 +44,18 @@ impl<'a> Truth<'a> {
             .find(|t| t.qualified() == qualified)
     }
 
-    /// The resource type a change is about.
+    /// The resource type of a change.
     pub fn resource_of(&self, change: &Change) -> &'a ResourceType {
         self.kinds.get(change.resource)
     }
 
-    /// The objects of a resource as they are now, in key order; of one namespace, or of all if it is empty.
+    /// The objects of a resource as they are now, in key order. An empty `namespace` means all namespaces.
     pub fn objects(&self, qualified: &str, namespace: &str) -> Vec<Arc<Object>> {
         self.objects_at(qualified, namespace, self.etcd.revision())
             .unwrap_or_default()
     }
 
-    /// The objects a client looks at, as they are now.
+    /// The objects of a client's scope as they are now: the resource, the namespace and the selectors.
     pub fn selected(&self, scope: &Scope) -> Vec<Arc<Object>> {
         let qualified = scope.qualified();
         let Some(kind) = self.resource_type(&qualified) else {
@@ -68,7 +68,7 @@ impl<'a> Truth<'a> {
         objects
     }
 
-    /// The same as they were at a revision; `None` if that is compacted.
+    /// The objects of a resource as they were at a revision; `None` if it is compacted.
     pub fn objects_at(
         &self,
         qualified: &str,
@@ -83,13 +83,13 @@ impl<'a> Truth<'a> {
         Some(found.map(|(_, object)| Arc::clone(object)).collect())
     }
 
-    /// Every change etcd keeps, oldest first: from the beginning with
+    /// All changes that etcd keeps, oldest first: since the beginning with
     /// [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal), else since the last compaction.
     pub fn history(&self) -> Vec<Arc<Change>> {
         self.etcd.kept_changes()
     }
 
-    /// The same of one resource.
+    /// All changes of one resource that etcd keeps, oldest first.
     pub fn history_of(&self, qualified: &str) -> Vec<Arc<Change>> {
         let mut changes = self.history();
         changes.retain(|change| self.kinds.get(change.resource).qualified() == qualified);

@@ -1,18 +1,19 @@
-//! The apiserver's version, and what it decides (docs/semantics/versions.md#gates).
+//! The apiserver's version, and what depends on it (docs/semantics/versions.md#gates).
 //!
-//! A version differs only where a case study or a row of the failure catalogue needs it to; all else is as in 1.36.
+//! A version differs only where a case study or a row of the failure catalogue needs it. All else is as in 1.36.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of Kubernetes: 1.9.0 to 1.37.
+/// A version of Kubernetes that the simulator has: 1.9.0 to 1.37.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     minor: u8,
     patch: u8,
 }
 
-/// Why a text is no version of a simulated apiserver.
+/// The error for a text that is not a version of a simulated apiserver. It names the nearest minor version, if there is
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownServerVersion {
     nearest_minor: Option<u8>,
@@ -34,29 +35,29 @@ impl fmt::Display for UnknownServerVersion {
 
 impl std::error::Error for UnknownServerVersion {}
 
-/// What serves a watch without resourceVersion (docs/semantics/lists-and-watches.md#watch-without-version).
+/// The source of a watch without a resourceVersion (docs/semantics/lists-and-watches.md#watch-without-version).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnsetWatch {
     /// The watch cache, as it is.
     CacheAsItIs,
     /// etcd: a list and a watch for this client alone (k/k#115096).
     Etcd,
-    /// The watch cache, as fresh as etcd is now, as a watch-list.
+    /// The watch cache once it has come to etcd's newest revision, as a watch-list.
     WatchList,
 }
 
 impl Version {
-    /// The oldest there is (docs/semantics/cases.md#regression-1-9-2).
+    /// The oldest simulated version (docs/semantics/cases.md#regression-1-9-2).
     pub const OLDEST: Version = Version { minor: 9, patch: 0 };
-    /// What a world runs if nothing else is asked for.
+    /// The version of a world that chooses no other.
     pub const DEFAULT: Version = Version {
         minor: 36,
         patch: 3,
     };
-    /// The newest minor version there is.
+    /// The newest simulated minor version.
     pub const NEWEST_MINOR: u8 = 37;
 
-    /// `1.minor.patch`, if it is simulated.
+    /// Returns `1.minor.patch`, or an error if it is not simulated.
     pub fn new(minor: u8, patch: u8) -> Result<Version, UnknownServerVersion> {
         let clamped = minor.clamp(Version::OLDEST.minor, Version::NEWEST_MINOR);
         if minor == clamped {
@@ -77,97 +78,101 @@ impl Version {
         self.minor >= minor
     }
 
-    /// Whether it is of one of these minor versions, from the given patch on.
+    /// Whether this is one of three minor versions, at the given patch or later.
     fn is_patched(self, minors: [(u8, u8); 3]) -> bool {
         minors
             .iter()
             .any(|(minor, patch)| self.minor == *minor && self.patch >= *patch)
     }
 
-    /// DELETED carries the object's old resourceVersion (F23; k/k#58545, fixed in 1.9.3).
+    /// Whether a DELETED carries the object's old resourceVersion (F23; k/k#58545, fixed in 1.9.3).
     pub(crate) fn delete_keeps_old_revision(self) -> bool {
         self.minor == 9 && self.patch < 3
     }
 
-    /// A change without prevKV is an error of the watch (k/k#76675: 1.15.0, and 1.14.2, 1.13.6, 1.12.9); before, a
-    /// deletion without it was unusable and skipped (F26).
+    /// Whether a change without prevKV is an error of the watch (k/k#76675: 1.15.0, and 1.14.2, 1.13.6, 1.12.9).
+    /// Before, a deletion without prevKV was unusable and skipped (F26).
     pub(crate) fn refuses_missing_previous(self) -> bool {
         self.is_at_least(15) || self.is_patched([(12, 9), (13, 6), (14, 2)])
     }
 
-    /// The watch cache resumes after an InternalError for 30 s instead of listing again (k/k#111387, 1.25; F24).
+    /// Whether the watch cache resumes for 30 s after an InternalError instead of listing again (k/k#111387, 1.25;
+    /// F24).
     pub(crate) fn retries_internal_errors(self) -> bool {
         self.is_at_least(25)
     }
 
-    /// etcd watches ask for a leader and are cancelled without one (k/k#89881, 1.19).
+    /// Whether watches of etcd require a leader and are cancelled without one (k/k#89881, 1.19).
     pub(crate) fn requires_leader(self) -> bool {
         self.is_at_least(19)
     }
 
-    /// Watches that ask for bookmarks get them (WatchBookmark, beta in 1.16).
+    /// Whether watches that request bookmarks get them (WatchBookmark, beta in 1.16).
     pub(crate) fn has_bookmarks(self) -> bool {
         self.is_at_least(16)
     }
 
-    /// Bookmarks come every minute (1.19), not just before the deadline.
+    /// Whether bookmarks come every minute (1.19). Before, one came just before the deadline.
     pub(crate) fn has_periodic_bookmarks(self) -> bool {
         self.is_at_least(19)
     }
 
-    /// etcd's progress notifications move the watch cache's version (EfficientWatchResumption, beta in 1.21); before,
-    /// a quiet type's cache stays at its last event or list (F14).
+    /// Whether etcd's progress notifications move the watch cache's version (EfficientWatchResumption, beta in 1.21).
+    /// Before, the cache of a quiet type stays at its last event or list (F14).
     pub(crate) fn has_progress(self) -> bool {
         self.is_at_least(21)
     }
 
-    /// `sendInitialEvents` is understood (WatchList on by default).
+    /// Whether `sendInitialEvents` works (WatchList on by default).
     pub(crate) fn has_watch_list(self) -> bool {
         self.minor == 32 || self.is_at_least(34)
     }
 
-    /// `sendInitialEvents` is a known parameter; with the gate off it is refused.
+    /// Whether `sendInitialEvents` is a known parameter; with the gate off it is refused.
     pub(crate) fn knows_watch_list(self) -> bool {
         self.is_at_least(27)
     }
 
-    /// `resourceVersionMatch` is understood (1.19); before, it is ignored.
+    /// Whether `resourceVersionMatch` works (1.19). Before, it is ignored.
     pub(crate) fn has_version_match(self) -> bool {
         self.is_at_least(19)
     }
 
-    /// A list of one name at an exact version says that it is of the newest, and is refused with 500 where that version
-    /// is compacted: `GetToList` put the header of etcd's answer into it (etcd3/store.go, 1.19 to 1.23).
+    /// Whether a list of one name at an exact version claims to be of the newest. Where that version is compacted, such
+    /// a list is refused with 500. `GetToList` put the header of etcd's answer into it (etcd3/store.go, 1.19 to 1.23).
     pub(crate) fn lists_one_name_as_newest(self) -> bool {
         self.has_version_match() && !self.is_at_least(24)
     }
 
-    /// Lists without resourceVersion come from the watch cache (ConsistentListFromCache, beta on in 1.31).
+    /// Whether lists without a resourceVersion come from the watch cache (ConsistentListFromCache, on by default since
+    /// 1.31).
     pub(crate) fn lists_consistently_from_cache(self) -> bool {
         self.is_at_least(31)
     }
 
-    /// Lists at an exact version come from the cache's snapshots (ListFromCacheSnapshot, beta on in 1.34).
+    /// Whether lists at an exact version come from the cache's snapshots (ListFromCacheSnapshot, on by default since
+    /// 1.34).
     pub(crate) fn has_snapshots(self) -> bool {
         self.is_at_least(34)
     }
 
-    /// A watch cache that is not ready answers 429 (ResilientWatchCacheInitialization, on in 1.31); before, requests wait.
+    /// Whether a watch cache that is not ready answers 429 (ResilientWatchCacheInitialization, on since 1.31). Before,
+    /// requests wait.
     pub(crate) fn refuses_while_initializing(self) -> bool {
         self.is_at_least(31)
     }
 
-    /// Its Retry-After grows with the downtime (1.33), and is 1 before.
+    /// Whether the Retry-After of a cache that is not ready grows with the downtime (1.33). Before, it is 1.
     pub(crate) fn grows_retry_after(self) -> bool {
         self.is_at_least(33)
     }
 
-    /// The watch cache's own watch has a gRPC stream to itself (SeparateCacheWatchRPC; off again from 1.33).
+    /// Whether the watch cache's own watch has a gRPC stream to itself (SeparateCacheWatchRPC; off again from 1.33).
     pub(crate) fn separates_cache_stream(self) -> bool {
         self.is_patched([(28, 8), (29, 3), (29, 3)]) || (30..=32).contains(&self.minor)
     }
 
-    /// What serves a watch without resourceVersion.
+    /// The source of a watch without a resourceVersion.
     pub(crate) fn unset_watch(self) -> UnsetWatch {
         let straight_to_etcd =
             (27..=29).contains(&self.minor) && !self.is_patched([(27, 13), (28, 9), (29, 4)]);
@@ -180,27 +185,30 @@ impl Version {
         }
     }
 
-    /// Buffers of watchers follow the ring's size (1.25); before, they are 10, or 1000 where an index is not used.
+    /// Whether the buffers of watchers follow the ring's size (1.25). Before, they are 10, or 1000 where an index is
+    /// not used.
     pub(crate) fn sizes_buffers_by_ring(self) -> bool {
         self.is_at_least(25)
     }
 
-    /// The ring's size follows the rate of events (1.20); before, it is fixed.
+    /// Whether the ring's size follows the rate of events: here since 1.20, in a real server since 1.19.0
+    /// (docs/semantics/versions.md#ring-adapts). Before, it is fixed.
     pub(crate) fn resizes_ring(self) -> bool {
         self.is_at_least(20)
     }
 
-    /// Initial events come in key order (1.32); before, in no order.
+    /// Whether initial events come in the order of keys (1.32). Before, they come in no order.
     pub(crate) fn orders_initial_events(self) -> bool {
         self.is_at_least(32)
     }
 
-    /// The edit of a definition ends its watches (PR 78029, 1.15); before, they are left behind without events (F17).
+    /// Whether the edit of a definition ends its watches (PR 78029, 1.15). Before, they stay open without events (F17).
     pub(crate) fn ends_watches_of_edited_definitions(self) -> bool {
         self.is_at_least(15)
     }
 
-    /// The reason of a 410: `Gone` up to 1.17, `Expired` since.
+    /// The reason of a 410: `Gone` up to 1.17, then `Expired`; a real server says `Expired` since 1.17.0
+    /// (docs/semantics/versions.md#expired-reason).
     pub(crate) fn expired_reason(self) -> &'static str {
         if self.is_at_least(18) {
             "Expired"
@@ -217,7 +225,7 @@ impl Default for Version {
 }
 
 impl fmt::Display for Version {
-    /// As `/version` says it: `v1.36.3`.
+    /// Writes it as `/version` does: `v1.36.3`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "v1.{}.{}", self.minor, self.patch)
     }
@@ -226,7 +234,7 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = UnknownServerVersion;
 
-    /// Reads `1.27`, `1.27.3` and `v1.27.3`; without a patch it is the first release of its minor version.
+    /// Reads `1.27`, `1.27.3` and `v1.27.3`. Without a patch it is the first release of the minor version.
     fn from_str(text: &str) -> Result<Version, UnknownServerVersion> {
         let Some((minor, patch)) = minor_and_patch(text, "1.") else {
             let nearest_minor =
@@ -237,7 +245,7 @@ impl FromStr for Version {
     }
 }
 
-/// Reads a version with this major version and its dot; without a patch it is the first of its minor version.
+/// Reads minor and patch after the prefix `major`, such as `1.`; without a patch, the patch is 0.
 pub(crate) fn minor_and_patch(text: &str, major: &str) -> Option<(u8, u8)> {
     let numbers = text.strip_prefix('v').unwrap_or(text);
     let rest = numbers.strip_prefix(major)?;
@@ -245,7 +253,8 @@ pub(crate) fn minor_and_patch(text: &str, major: &str) -> Option<(u8, u8)> {
     Some((minor.parse().ok()?, patch.parse().ok()?))
 }
 
-/// The minor version, of those there are, that may be meant by what is no version; none if there is no number in it.
+/// Returns the simulated minor version that is nearest to a text which is not a version; `None` if the text has no
+/// number.
 pub(crate) fn nearest_minor(text: &str, major: u64, oldest: u8, newest: u8) -> Option<u8> {
     let number = |part: &str| {
         let digits = part.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -257,7 +266,7 @@ pub(crate) fn nearest_minor(text: &str, major: u64, oldest: u8, newest: u8) -> O
         Some(_) if given < major => 0,
         Some(part) if given == major => number(part)?,
         Some(_) => u64::MAX,
-        // `27` of 1.27.
+        // The text is `27`, and 1.27 is meant.
         None if given != major => given,
         None => return None,
     };
@@ -291,11 +300,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_told_with_the_nearest() {
-        let told = |text: &str| text.parse::<Version>().unwrap_err().to_string();
-        insta::assert_snapshot!(told("1.8"), @"a version is 1.9 to 1.37, with or without a patch, as 1.27.3; nearest: 1.9");
+    fn a_text_that_is_no_version_is_refused_with_the_nearest() {
+        let refused = |text: &str| text.parse::<Version>().unwrap_err().to_string();
+        insta::assert_snapshot!(refused("1.8"), @"a version is 1.9 to 1.37, with or without a patch, as 1.27.3; nearest: 1.9");
         let nearest = |text: &str| {
-            told(text)
+            refused(text)
                 .split_once("nearest: ")
                 .map(|(_, v)| v.to_owned())
         };

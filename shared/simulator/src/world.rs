@@ -1,4 +1,4 @@
-//! The world: one queue, one clock, one seed, and the parts that exchange messages through it.
+//! The world: one queue of events, one clock, one seed, and the parts that exchange messages through it.
 
 mod clients;
 mod faults;
@@ -43,17 +43,17 @@ use crate::workload::{Task, Workload};
 ///         ◄── deliveries ────────────────────────────── network ◄── watch caches ◄─┘
 /// ```
 ///
-/// It never reads a clock: time passes in [`World::run_until`] only. The same configuration, seed and calls at the
-/// same virtual times give the same deliveries.
+/// It never reads a clock: time passes only in [`World::run_until`]. The same configuration, seed and calls at the same
+/// virtual times give the same deliveries.
 #[derive(Debug)]
 pub struct World {
     now: Time,
     wall: Wall,
     config: Config,
     queue: Queue<Event>,
-    /// Of servers and workload.
+    /// Random numbers of servers and workload.
     random: Random,
-    /// Of the network.
+    /// Random numbers of the network.
     network_random: Random,
     kinds: Kinds,
     etcd: Etcd,
@@ -61,25 +61,25 @@ pub struct World {
     servers: Vec<Apiserver>,
     network: Network,
     workload: Workload,
-    /// When the last event under way to the controllers' informers arrives: they arrive in order.
+    /// When the last write under way to the controllers' informers arrives. No later one arrives earlier.
     last_observed: Time,
     faults: BTreeSet<Fault>,
-    /// Servers that were told to stop and have no successor yet.
+    /// Servers that got SIGTERM and have no successor yet.
     stopping: BTreeMap<ServerId, Stopping>,
-    /// Watches whose next frame is to be torn, and how their connection is cut then.
+    /// Watches whose next frame will be torn, and how their connection is then cut.
     torn: BTreeMap<RequestId, Cut>,
     deliveries: VecDeque<Delivery>,
     clients: Clients,
-    /// Tells the inside, if it is to be told.
+    /// Reports the inside of the parts; absent until [`World::tell_inside`] switches it on.
     observer: Option<Box<Observer>>,
 }
 
 /// Why [`World::run_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The time is reached; nothing is left to happen until then.
+    /// The time is reached, and nothing else happens until then.
     Reached,
-    /// Something was delivered, and it is the moment of its delivery: take it, react to it, go on.
+    /// Something was delivered, and now is the moment of its delivery. The driver takes it, reacts to it, and goes on.
     Deliveries,
 }
 
@@ -97,14 +97,14 @@ enum Event {
     Server(ServerId, Alarm),
     Task(Task),
     Client(clients::Moment),
-    /// Look whether a connection is idle long enough for a middlebox to forget it.
+    /// Checks whether a connection is idle long enough for a middlebox to forget it.
     IdleCheck(ConnectionId),
-    /// The next step of a server's end, which began then.
+    /// The next step of a server's shutdown, and when that shutdown began.
     Stopping(ServerId, Time),
 }
 
 impl World {
-    /// A cluster that has lived for the configured warm-up; virtual time begins at its installation.
+    /// Returns a cluster that has lived for the configured warm-up. Virtual time begins at its installation.
     pub fn new(config: Config, seed: u64) -> World {
         let warm_up = i64::try_from(micros(config.warm_up)).unwrap_or(i64::MAX);
         let mut world = World {
@@ -172,9 +172,9 @@ impl World {
         self.servers.iter().map(|s| (s.id, s.version()))
     }
 
-    /// When the next thing happens, if anything is to happen by itself.
+    /// When the next event happens; `None` if nothing happens by itself.
     ///
-    /// It is the present moment while deliveries wait to be taken.
+    /// While deliveries wait to be taken, this is the present moment.
     pub fn next_event_at(&self) -> Option<Time> {
         if self.deliveries.is_empty() {
             self.queue.next_at()
@@ -185,8 +185,8 @@ impl World {
 
     /// Lets time pass to `until`, or to the first moment at which something is delivered if that is earlier.
     ///
-    /// Everything that happens at that moment has happened when it returns, so deliveries wait at most for one moment
-    /// and never pile up. While deliveries wait to be taken, time stands still.
+    /// When it returns, everything of that moment has happened. So only the deliveries of one moment wait, and they
+    /// never pile up. While deliveries wait to be taken, time stands still.
     pub fn run_until(&mut self, until: Time) -> Pause {
         loop {
             let next = self.queue.next_at();
@@ -208,29 +208,29 @@ impl World {
         }
     }
 
-    /// Takes the next delivery.
+    /// Takes the oldest delivery that waits.
     pub fn next_delivery(&mut self) -> Option<Delivery> {
         self.deliveries.pop_front()
     }
 
-    /// Opens a connection through the load balancer; [`Arrival::Connected`] or [`Arrival::Refused`] answers. Requests
+    /// Opens a connection through the load balancer. [`Arrival::Connected`] or [`Arrival::Refused`] answers; requests
     /// may be sent at once.
     pub fn connect(&mut self, flow: Flow) -> ConnectionId {
         let in_rotation = self.in_rotation();
-        // A balancer with nobody behind it refuses, as a server that does not exist.
+        // A load balancer without servers refuses, as a server that does not exist does.
         let nobody = ServerId(u16::MAX);
         let server = self.network.balance(&in_rotation).unwrap_or(nobody);
         self.connect_to(server, flow)
     }
 
-    /// Opens a connection to one server, past the load balancer. A server that does not exist refuses.
+    /// Opens a connection to one server, past the load balancer. If there is no such server, the connection is refused.
     pub fn connect_to(&mut self, server: ServerId, flow: Flow) -> ConnectionId {
         let connection = self.network.connect(server, flow, self.now);
         self.send_up(connection, Up::Open);
         connection
     }
 
-    /// The version of the server that a connection leads to, as `/version` says it there; absent once it is gone.
+    /// The version that `/version` reports over this connection; `None` once the connection is gone.
     #[must_use]
     pub fn version_at(&self, connection: ConnectionId) -> Option<Version> {
         let server = self.network.server(connection)?;
@@ -239,7 +239,8 @@ impl World {
             .map(|(_, version)| version)
     }
 
-    /// Sends a request. On a connection that is gone it is lost, as bytes written to a dead socket are.
+    /// Sends a request and returns its id. On a connection that is gone the request is lost, as bytes written to a dead
+    /// socket are.
     pub fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
         let id = self.network.next_request();
         if self.network.is_usable(connection)
@@ -252,7 +253,7 @@ impl World {
         id
     }
 
-    /// Says that `bytes` of a response were read, on connections with [`Flow::Credit`].
+    /// Reports that `bytes` more of a response were read, on connections with [`Flow::Credit`].
     pub fn consume(&mut self, request: RequestId, bytes: usize) {
         let window = self.config.network.window_bytes;
         if self.network.consumed(request, bytes, window) {
@@ -260,7 +261,8 @@ impl World {
         }
     }
 
-    /// Gives up one response and keeps the connection, as an HTTP/2 client can; nothing more of it is delivered.
+    /// Gives up one response and keeps the connection, as an HTTP/2 client can. Nothing more of the response is
+    /// delivered.
     pub fn cancel(&mut self, request: RequestId) {
         if let Some(connection) = self.network.owner(request) {
             self.network.cancel(request);
@@ -268,7 +270,7 @@ impl World {
         }
     }
 
-    /// Closes a connection from the client's side; nothing more is delivered over it.
+    /// Closes a connection from the client's side. Nothing more is delivered over it.
     pub fn close(&mut self, connection: ConnectionId) {
         if self.network.is_usable(connection) {
             self.network.client_closes(connection);
@@ -276,9 +278,10 @@ impl World {
         }
     }
 
-    /// Does a request from inside the world: at once, past network and faults, reading from etcd. Watches are refused.
+    /// Answers a request from inside the world: at once, past network and faults, with reads from etcd. Watches are
+    /// refused.
     ///
-    /// So stories act: rollouts, edits, deletions.
+    /// Stories act through it: rollouts, edits, deletions.
     pub fn call(&mut self, request: &Request) -> Answer {
         let id = self.network.next_request();
         let (status, headers, body) =
@@ -289,18 +292,18 @@ impl World {
         }
     }
 
-    /// The faults that are on.
+    /// The faults that are switched on.
     pub fn active_faults(&self) -> impl Iterator<Item = &Fault> {
         self.faults.iter()
     }
 
-    /// Whether whoever connects now is refused.
+    /// Whether a client that connects now is refused.
     pub fn refuses_connections(&self) -> bool {
         self.faults.contains(&Fault::Refuse) || self.in_rotation().is_empty()
     }
 
-    /// Takes the requests that were answered 501 since it was asked last, because the simulator does not model them: by
-    /// method and path with why, at most 64 of each server.
+    /// Takes the requests that were answered 501 since the last call, because the simulator does not model them. Each
+    /// has its method, its path and the reason; a server keeps at most 64.
     pub fn take_unmodelled(&mut self) -> Vec<String> {
         let servers = self.servers.iter_mut();
         servers.flat_map(Apiserver::take_unmodelled).collect()
@@ -311,7 +314,7 @@ impl World {
         self.servers.iter().map(Apiserver::unmodelled).sum()
     }
 
-    /// What is really in the cluster, past every cache, network and fault.
+    /// The true state of the cluster, past every cache, network and fault.
     pub fn truth(&self) -> Truth<'_> {
         Truth::new(&self.etcd, &self.kinds)
     }

@@ -9,7 +9,7 @@ use crate::kinds::Kinds;
 use crate::message::Request;
 use crate::version::Version;
 
-/// Answers about the apiserver itself: discovery, versions, health.
+/// Returns the answer about the apiserver itself: discovery, versions, health.
 pub(super) fn about_itself(
     route: &Route,
     request: &Request,

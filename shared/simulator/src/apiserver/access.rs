@@ -1,6 +1,6 @@
-//! Who may do what: everybody everything, unless faults take that away (F40, F41).
+//! Access control: everybody may do everything, except where faults deny it (F40, F41).
 //!
-//! A real server asks only when a request begins; so does this one, and open watches go on.
+//! A real server checks access only when a request begins. So does this one, and open watches go on.
 
 use super::answer::{Answer, unsniffed};
 use super::context::Context;
@@ -12,24 +12,24 @@ use crate::fault::Rights;
 use crate::message::{Request, RequestId};
 use crate::status::{ApiError, forbidden_request, unauthorized};
 
-/// Why a client may not do what it asks for.
+/// The reason why a client is denied a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Denial {
-    /// Nobody knows who it is.
+    /// Its credentials are not valid.
     Unauthorized,
     /// It is known, and lacks rights to a resource.
     Forbidden {
-        /// Who it is.
+        /// The client's name.
         user: String,
-        /// `pods`, `deployments.apps`.
+        /// The resource: `pods`, `deployments.apps`.
         resource: String,
-        /// Which it lacks.
+        /// The rights that it lacks.
         rights: Rights,
     },
 }
 
 impl Apiserver {
-    /// The refusal of a request that is denied.
+    /// The refusal of a request, if the denial applies to it.
     pub(crate) fn denied(
         &self,
         request: &Request,
@@ -68,7 +68,7 @@ impl Apiserver {
             (_, true) if watch => "watch",
             (_, true) => "list",
         };
-        // A list or watch of one name is asked about under that name.
+        // For a list or watch of one name, the check is about that name.
         let selector = match verb {
             "list" | "watch" => query.get("fieldSelector").unwrap_or_default(),
             _ => "",
@@ -85,7 +85,7 @@ impl Apiserver {
         Some(forbidden_request(user, verb, kind, namespace, what))
     }
 
-    /// Refuses a request before anything is done about it.
+    /// Refuses a request before it is handled.
     pub(crate) fn deny(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         self.replies.insert(id, Reply::default());
         let mut answer = Answer::refusal(error, ctx.version);

@@ -3,40 +3,40 @@
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
 
-/// Something an apiserver wants to be woken for.
+/// A reason for which an apiserver is woken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Alarm {
-    /// A write's commit is through: its answer may go.
+    /// A write is committed, so its answer may be sent.
     Committed(RequestId),
-    /// A read has waited long enough for its cache.
+    /// A read reached the timeout of its wait for the cache.
     WaitedEnough(RequestId),
-    /// Time to ask etcd for its progress on behalf of waiting reads.
+    /// The server asks etcd for progress, for reads that wait.
     AskProgress(ResourceId),
     /// A watch may be due for a bookmark.
     Bookmark(RequestId),
-    /// A watch has lived as long as it was asked to.
+    /// A watch has reached its timeout.
     Deadline(RequestId),
-    /// A reply that paused may go on.
+    /// A reply that paused goes on.
     GoOn(RequestId),
-    /// The dispatcher has waited long enough for full watches; the number of the wait.
+    /// The dispatcher reached the timeout of its wait for full watches; with the number of the wait.
     DispatchTimeout(ResourceId, u32),
-    /// A watch the dispatcher waited for has room.
+    /// A watch that the dispatcher waited for has room.
     ResumeDispatch(ResourceId),
-    /// A cacher's next step, and the number of its attempt.
+    /// A cacher's next step, with the number of its attempt.
     Cacher(ResourceId, u32, Step),
-    /// A request that needs etcd's leader has waited long enough for it.
+    /// A request reached the timeout of its wait for etcd's leader.
     NoLeader(RequestId),
-    /// A read has waited as long as its client does.
+    /// A read reached the timeout that its client set.
     OutOfTime(RequestId),
 }
 
-/// A step of a cacher that is due.
+/// A step of a cacher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Begin again.
+    /// List etcd again.
     Start,
-    /// The list of this revision is through.
+    /// The list of this revision is read.
     Listed(u64),
-    /// Watch on from what was seen last.
+    /// Watch again from the last revision seen.
     Resume,
 }

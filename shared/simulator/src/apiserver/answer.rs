@@ -1,4 +1,4 @@
-//! Whole answers, and those that are the same for every request.
+//! Whole answers, and answers that are the same for every request.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::version::Version;
 /// A whole answer.
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// It comes from a filter before the one that forbids to keep answers.
+    /// Whether it comes from a filter before the one that sets `cache-control`.
     pub(super) is_early: bool,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<Bytes>,
@@ -34,7 +34,7 @@ impl Answer {
 
     pub(super) fn bytes(status: u16, content_type: &str, body: Bytes) -> Answer {
         let is_json = content_type.starts_with("application/json");
-        // The encoder ends every document with a line end.
+        // The encoder ends every document with a newline.
         let body = if is_json {
             Bytes::from([&body[..], b"\n"].concat())
         } else {
@@ -59,17 +59,17 @@ impl Answer {
     }
 }
 
-/// What handling a request came to.
+/// The result of handling a request.
 pub(super) enum Outcome {
     /// An answer to send now.
     Now(Answer),
-    /// An answer to send when its commit is through.
+    /// An answer to send when the write is committed.
     Committed(Answer),
-    /// The reply is open: a watch runs, or a read waits.
+    /// The reply stays open: a watch runs, or a read waits.
     Open,
 }
 
-/// The answer of the filter that ends a request whose time is over, whatever it waits for.
+/// The answer of the filter that ends a request at its timeout.
 pub(super) fn allotted_time_is_over() -> Answer {
     let text = concat!(
         r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","#,
@@ -80,7 +80,7 @@ pub(super) fn allotted_time_is_over() -> Answer {
     Answer::bytes(504, "text/plain; charset=utf-8", body)
 }
 
-/// The headers of every answer.
+/// The headers of every answer, with a random audit id.
 pub(super) fn common_headers(random: &mut Random) -> Vec<(String, String)> {
     vec![
         ("audit-id".to_owned(), random.uuid()),
@@ -88,7 +88,7 @@ pub(super) fn common_headers(random: &mut Random) -> Vec<(String, String)> {
     ]
 }
 
-/// The header that every answer about a kind that is on its way out warns with.
+/// The header that warns of a deprecated kind in every answer about it.
 pub(super) fn deprecation(kind: &ResourceType) -> Option<(String, String)> {
     let text = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
     (kind.kind == "Endpoints").then(|| warning(text))
@@ -104,7 +104,7 @@ pub(super) fn nothing_here() -> Answer {
     plain_text(404, b"404 page not found\n")
 }
 
-/// A plain text that a browser may not take for another type.
+/// An answer in plain text, whose type a browser may not guess.
 pub(super) fn plain_text(status: u16, text: &'static [u8]) -> Answer {
     unsniffed(Answer::bytes(
         status,
@@ -113,7 +113,7 @@ pub(super) fn plain_text(status: u16, text: &'static [u8]) -> Answer {
     ))
 }
 
-/// The answer with the header that forbids a browser to guess its type.
+/// Adds the header that forbids a browser to guess the type.
 pub(super) fn unsniffed(mut answer: Answer) -> Answer {
     answer
         .headers

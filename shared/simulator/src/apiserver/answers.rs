@@ -1,6 +1,6 @@
-//! A table of functions for the answers besides objects and their lists and watches.
+//! A table of functions for answers other than objects with their lists and watches.
 //!
-//! A cluster that is configured without them reaches none of their code, so a lesson's module does not carry it.
+//! A cluster that is configured without them reaches none of their code. So a lesson's module does not contain it.
 
 use serde_json::{Value, json};
 
@@ -29,12 +29,12 @@ static ALL: Table = Table {
 };
 
 impl Answers {
-    /// All of them.
+    /// Answers about the apiserver itself, and Tables.
     pub const ALL: Self = Self(Some(&ALL));
-    /// Only objects. A path about the apiserver itself is not found, and a request for a Table gets whole objects.
+    /// Only objects. A path about the apiserver itself is not found; a request for a Table gets whole objects.
     pub const OBJECTS: Self = Self(None);
 
-    /// Answers about the apiserver itself, if it does.
+    /// The answer about the apiserver itself; `None` if it gives none.
     pub(super) fn about_itself(
         self,
         route: &Route,
@@ -46,7 +46,7 @@ impl Answers {
             .map(|table| (table.about_itself)(route, request, kinds, version))
     }
 
-    /// The Table of a watch event, whose resourceVersion is the object's, if the apiserver knows Tables.
+    /// The Table of a watch event, with its object's resourceVersion; `None` if the apiserver has no Tables.
     pub(super) fn watch_event(self, rows: Rows<'_>) -> Option<Value> {
         let revision = rows
             .objects
@@ -55,7 +55,7 @@ impl Answers {
         self.rows(rows, json!({"resourceVersion": revision}))
     }
 
-    /// A Table of objects with the list's `metadata`, if it knows Tables.
+    /// A Table of objects with the list's `metadata`; `None` if the apiserver has no Tables.
     pub(super) fn rows(self, rows: Rows<'_>, metadata: Value) -> Option<Value> {
         self.0.map(|table| (table.rows)(rows, metadata))
     }

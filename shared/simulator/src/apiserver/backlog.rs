@@ -1,5 +1,5 @@
-//! What a watch has still to be sent: first what was there, then what is live, and how much of that may wait
-//! (docs/semantics/servers.md#buffers).
+//! The frames that a watch has still to send: first the state or a replay, then live events. A bounded number of live
+//! events may wait (docs/semantics/servers.md#buffers).
 //!
 //! ```text
 //!  initial events or replay ─► bookmark ─┐
@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::cache::{REPLAY_CHUNK, Replay, WatchCache};
-use super::watcher::{Telling, Watcher};
+use super::watcher::{FrameContext, Watcher};
 use crate::change::Change;
 use crate::inside::WatcherLook;
 use crate::object::Object;
@@ -22,42 +22,44 @@ use crate::time::Time;
 
 /// The frames of a watch that wait for the network.
 ///
-/// Bounded: live frames by the slots of the watcher's two channels, with the event on which the dispatcher waits kept
-/// aside; while it is still being sent what was there, by one channel's, since that fills the other.
+/// Bounded. Live frames fill the slots of the watcher's two channels; the event on which the dispatcher waits is kept
+/// aside. While the first events are sent, only one channel has room for live frames, since the first events fill the
+/// other.
 #[derive(Debug)]
 pub(super) struct Backlog {
     first: First,
-    /// The revision of the bookmark that ends the initial events, if one is asked for.
+    /// The revision of the bookmark that ends the initial events, if the watch requested one.
     end_bookmark: Option<u64>,
     live: VecDeque<Bytes>,
-    /// The event that found the buffer full.
+    /// The event that found the buffer full, on which the dispatcher waits.
     pending: Option<Bytes>,
-    /// Slots of each channel.
+    /// Slots of each of the two channels.
     slots: usize,
-    /// How many of the first events were sent since the last pause, and until when that lasts.
+    /// The number of first events sent since the last pause; `paused_until` is its end.
     sent_since_pause: usize,
     paused_until: Time,
 }
 
-/// What is sent first.
+/// The events that a watch gets first.
 #[derive(Debug)]
 pub(super) enum First {
     Nothing,
-    /// The objects that were there, as ADDED.
+    /// The objects of the present state, as ADDED.
     Objects(std::vec::IntoIter<Arc<Object>>),
-    /// What is in the ring, copied in chunks.
+    /// The events of a replay from the ring, copied in chunks.
     Ring(Replay, VecDeque<Arc<Change>>),
 }
 
-/// What a backlog has for the network.
+/// The next thing that a backlog has for the network.
 #[derive(Debug)]
 pub(super) enum Next {
     Frame(Bytes),
-    /// Nothing now.
+    /// Nothing waits now.
     Nothing,
     /// Nothing before this moment: it takes time to go through many objects.
     NotBefore(Time),
-    /// The ring lost what was to be replayed: the watch ends without a word (docs/semantics/servers.md#overrun).
+    /// The ring dropped events that were to be replayed. The watch ends without an ERROR
+    /// (docs/semantics/servers.md#overrun).
     Overrun,
 }
 
@@ -78,7 +80,7 @@ impl Backlog {
         self.pending.is_none() && self.live.len() < self.capacity()
     }
 
-    /// What waits for the network.
+    /// The number of waiting frames, and the room for live ones.
     pub(super) fn look(&self) -> WatcherLook {
         let first = match &self.first {
             First::Nothing => 0,
@@ -97,7 +99,7 @@ impl Backlog {
         self.live.push_back(frame);
     }
 
-    /// Keeps aside the event the dispatcher waits with.
+    /// Keeps aside the event on which the dispatcher waits.
     pub(super) fn push_pending(&mut self, frame: Bytes) {
         self.pending = Some(frame);
     }
@@ -106,7 +108,7 @@ impl Backlog {
         self.pending.is_some()
     }
 
-    /// The watch is over: what the result channel holds is still sent, the rest is lost to it.
+    /// Ends the backlog: the frames in the result channel are still sent, the rest is lost.
     pub(super) fn cut_off(&mut self) {
         let kept = match self.first {
             First::Nothing => self.slots,
@@ -118,15 +120,15 @@ impl Backlog {
         self.live.truncate(kept);
     }
 
-    /// Takes the next frame. With it gone, an event the dispatcher waits with may have found a slot.
+    /// Takes the next frame. That can free a slot for the event on which the dispatcher waits.
     pub(super) fn next(
         &mut self,
         watcher: &mut Watcher,
         cache: Option<&WatchCache>,
         per_event: Duration,
-        telling: Telling<'_>,
+        context: FrameContext<'_>,
     ) -> Next {
-        match self.next_first(watcher, cache, per_event, telling) {
+        match self.next_first(watcher, cache, per_event, context) {
             Next::Nothing => {}
             next => return next,
         }
@@ -149,18 +151,18 @@ impl Backlog {
         watcher: &mut Watcher,
         cache: Option<&WatchCache>,
         per_event: Duration,
-        telling: Telling<'_>,
+        context: FrameContext<'_>,
     ) -> Next {
         if matches!(self.first, First::Nothing) {
             return Next::Nothing;
         }
-        if self.paused_until > telling.now {
+        if self.paused_until > context.now {
             return Next::NotBefore(self.paused_until);
         }
         if self.sent_since_pause >= REPLAY_CHUNK && !per_event.is_zero() {
             let count = u32::try_from(self.sent_since_pause).unwrap_or(u32::MAX);
             self.sent_since_pause = 0;
-            self.paused_until = telling.now + per_event.saturating_mul(count);
+            self.paused_until = context.now + per_event.saturating_mul(count);
             return Next::NotBefore(self.paused_until);
         }
         loop {
@@ -169,7 +171,7 @@ impl Backlog {
                 First::Objects(objects) => {
                     if let Some(object) = objects.next() {
                         self.sent_since_pause += 1;
-                        return Next::Frame(watcher.initial(&object, telling));
+                        return Next::Frame(watcher.initial(&object, context));
                     }
                     self.first = First::Nothing;
                 }
@@ -186,7 +188,7 @@ impl Backlog {
                         self.first = First::Nothing;
                         continue;
                     };
-                    let frame = watcher.event(&change, telling);
+                    let frame = watcher.event(&change, context);
                     watcher.is_past(change.revision);
                     if let Some(frame) = frame {
                         self.sent_since_pause += 1;
@@ -196,7 +198,7 @@ impl Backlog {
             }
         }
         let bookmark = self.end_bookmark.take();
-        let frame = bookmark.and_then(|revision| watcher.bookmark(revision, true, telling));
+        let frame = bookmark.and_then(|revision| watcher.bookmark(revision, true, context));
         frame.map_or(Next::Nothing, Next::Frame)
     }
 

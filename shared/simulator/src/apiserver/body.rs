@@ -1,4 +1,4 @@
-//! The bodies of answers with objects: one, or a list in chunks, in the representation that was asked for.
+//! The bodies of answers with objects: one object, or a list in chunks, in the requested form.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::kubectl::table::Rows;
 use crate::object::Object;
 use crate::status::{self, ApiError};
 
-/// Lists are sent in chunks of about this size.
+/// Approximate size of a chunk of a list, in bytes.
 const CHUNK_BYTES: usize = 32 * 1024;
 
-/// Bytes of one object in a representation.
+/// The body for one object in a form.
 pub(super) fn object_body(
     object: &Arc<Object>,
     form: Representation,
@@ -43,7 +43,7 @@ pub(super) fn object_body(
     }
 }
 
-/// Refuses to answer with an object that a fault makes impossible to convert (F38).
+/// Refuses to answer with objects that a fault makes impossible to convert (F38).
 pub(super) fn readable<'a>(
     mut objects: impl Iterator<Item = &'a Arc<Object>>,
     resource: ResourceId,
@@ -65,7 +65,8 @@ pub(super) fn readable<'a>(
     }
 }
 
-/// A list of whole objects: one of a built-in kind in the order of its fields, one of a custom kind in the alphabet's.
+/// The body of a list of whole objects: for a built-in kind in the order of its fields, for a custom kind in the
+/// alphabet's.
 pub(super) fn whole_list(
     kind: &ResourceType,
     mut metadata: Value,
@@ -105,7 +106,7 @@ pub(super) fn list_opening(kind: &str, api_version: &str, metadata: &Value) -> S
     )
 }
 
-/// A list in chunks: how it opens, its items, each in two parts, and what comes after them.
+/// Builds a list in chunks: its opening, its items, each in two parts, and its closing.
 pub(super) fn list_chunks(
     opening: String,
     items: impl Iterator<Item = (&'static str, Bytes)>,

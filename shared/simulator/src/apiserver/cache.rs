@@ -1,4 +1,4 @@
-//! A watch cache: the store and the ring of history that lists and watches of one resource are served from
+//! A watch cache: the store and the ring of history that serve the lists and watches of one resource
 //! (docs/semantics/servers.md#watch-cache).
 
 use std::collections::VecDeque;
@@ -17,32 +17,33 @@ use crate::version::Version;
 /// Keys and objects, in key order.
 pub(super) type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 
-/// Events that a replay copies from the ring at a time.
+/// The most events that a replay copies from the ring at a time.
 pub(super) const REPLAY_CHUNK: usize = 100;
 
 /// The watch cache of one resource.
 ///
-/// Bounded: the ring by `capacity`, which adapts between the configured ends; a full ring drops its oldest event.
+/// Bounded: the ring has at most `capacity` events; a full one drops its oldest. The capacity adapts within the
+/// configured limits.
 #[derive(Debug)]
 pub(super) struct WatchCache {
-    /// The revision up to which the cache believes it knows everything about its resource.
+    /// The revision up to which the cache believes that it knows everything about its resource.
     revision: u64,
-    /// The revision of the last (re)initialisation.
+    /// The revision of the last list of etcd.
     list_revision: u64,
-    /// Whether the ring lost anything since then.
+    /// Whether the ring dropped events since that list.
     lost: bool,
     ring: VecDeque<Arc<Change>>,
-    /// The number, since the cache was made, of the event at the ring's front.
+    /// The number of the event at the ring's front, counted since the cache was made.
     front: u64,
     capacity: usize,
-    /// While false nothing stays in the ring (fault `Expire`).
+    /// While it is false, the ring keeps no events (fault `Expire`).
     keeps_history: bool,
     store: Objects,
-    /// Rises with every change of the store.
+    /// Rises by one with every change of the store.
     edits: u64,
 }
 
-/// A watch's way through the ring.
+/// A watch's position in the ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Replay {
     next: u64,
@@ -50,12 +51,12 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Events it has not come to.
+    /// The number of events that it has not come to.
     pub(super) fn left(&self) -> usize {
         usize::try_from(self.end.saturating_sub(self.next)).unwrap_or(usize::MAX)
     }
 
-    /// Leaves out its first event; whether there is one.
+    /// Skips the next event. Returns whether there was one.
     pub(super) fn skip_one(&mut self) -> bool {
         let is_there = self.next < self.end;
         self.next += u64::from(is_there);
@@ -63,7 +64,7 @@ impl Replay {
     }
 }
 
-/// The ring dropped events that a replay had not come to.
+/// The error of a replay whose next events the ring has dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Overrun;
 
@@ -86,17 +87,17 @@ impl WatchCache {
         self.revision
     }
 
-    /// All it holds, and how often that changed.
+    /// The objects of the store, and the number of its changes.
     pub(super) fn contents(&self) -> (&Objects, u64) {
         (&self.store, self.edits)
     }
 
-    /// Events in the ring, and how many it has room for now.
+    /// The number of events in the ring, and its present capacity.
     pub(super) fn ring_size(&self) -> (usize, usize) {
         (self.ring.len(), self.capacity)
     }
 
-    /// Takes a list from etcd: the store is replaced, the history is empty (docs/semantics/servers.md#cache-start).
+    /// Takes a list of etcd: replaces the store and empties the history (docs/semantics/servers.md#cache-start).
     pub(super) fn replace(&mut self, store: Objects, revision: u64) {
         self.store = store;
         self.edits += 1;
@@ -105,10 +106,10 @@ impl WatchCache {
         self.lost = false;
     }
 
-    /// Takes in an event; returns it as the cache tells it, with what the cache held before
+    /// Takes an event of etcd. Returns it as the cache delivers it: with the object that the cache held before
     /// (docs/semantics/servers.md#cache-event).
     ///
-    /// It believes what comes, also what comes twice or from the past.
+    /// It believes every event, even one that comes twice or from the past.
     pub(super) fn receive(
         &mut self,
         change: &Arc<Change>,
@@ -123,12 +124,12 @@ impl WatchCache {
             self.store
                 .insert(Arc::clone(&change.key), Arc::clone(&change.object))
         };
-        let as_told = match (&held, &change.previous) {
+        let is_as_held = match (&held, &change.previous) {
             (Some(held), Some(previous)) => Arc::ptr_eq(held, previous),
             (None, None) => true,
             _ => false,
         };
-        let told = if as_told {
+        let delivered = if is_as_held {
             Arc::clone(change)
         } else {
             let object = match &held {
@@ -156,19 +157,19 @@ impl WatchCache {
                 self.front += 1;
                 self.lost = true;
             }
-            self.ring.push_back(Arc::clone(&told));
+            self.ring.push_back(Arc::clone(&delivered));
         } else {
             self.list_revision = self.list_revision.max(change.revision);
         }
-        told
+        delivered
     }
 
-    /// Learns from etcd that nothing of its resource happened up to `revision` that it was not told.
+    /// Takes etcd's progress: all changes of its resource up to `revision` were sent.
     pub(super) fn progress(&mut self, revision: u64) {
         self.revision = revision;
     }
 
-    /// Loses the history and keeps none, as a cache that listed etcd anew at `revision` has none (F11).
+    /// Drops the history and keeps none from now on, like a cache that has just listed etcd at `revision` (F11).
     pub(super) fn expire(&mut self, revision: u64) {
         self.forget_history(revision.max(self.revision));
         self.lost = false;
@@ -179,7 +180,7 @@ impl WatchCache {
         self.keeps_history = true;
     }
 
-    /// Where a watch from `after` goes through the ring, or the 410 if some of it is gone
+    /// Returns the replay of a watch from `after`, or a 410 if some of its events are gone
     /// (docs/semantics/servers.md#cache-resume).
     pub(super) fn replay_after(&self, after: u64) -> Result<Replay, ApiError> {
         let oldest = self.oldest_resumable();
@@ -193,13 +194,13 @@ impl WatchCache {
         })
     }
 
-    /// The events of the ring after a revision.
+    /// The events in the ring above a revision.
     pub(super) fn changes_after(&self, revision: u64) -> impl Iterator<Item = &Arc<Change>> {
         let later = self.ring.partition_point(|c| c.revision <= revision);
         self.ring.range(later..)
     }
 
-    /// The next events of a replay; empty at its end (docs/semantics/servers.md#overrun).
+    /// Takes the next events of a replay; none at its end (docs/semantics/servers.md#overrun).
     pub(super) fn next_of(&self, replay: &mut Replay) -> Result<Vec<Arc<Change>>, Overrun> {
         if replay.next >= replay.end {
             return Ok(Vec::new());
@@ -225,9 +226,9 @@ impl WatchCache {
         from(&self.store, prefix, start)
     }
 
-    /// The same as they were at `revision`, if a snapshot of then or before is kept
-    /// (docs/semantics/servers.md#snapshots): snapshots go with the ring's events, and with compaction, below which
-    /// `floor` says none is left.
+    /// The same objects as they were at `revision`; `None` if no snapshot of then or before is kept
+    /// (docs/semantics/servers.md#snapshots). Snapshots are dropped with the ring's events, and below `floor` with
+    /// etcd's compaction.
     pub(super) fn list_at(
         &self,
         prefix: &str,
@@ -251,7 +252,7 @@ impl WatchCache {
         if revision > self.revision || oldest_snapshot.is_none_or(|oldest| oldest > revision) {
             return None;
         }
-        // What was there before the first change since is what was there then.
+        // The state of a key at `revision` is the one before its first later change.
         let mut before: BTreeMap<&Arc<str>, Option<&Arc<Object>>> = BTreeMap::new();
         let later = self.ring.partition_point(|c| c.revision <= revision);
         for change in self.ring.range(later..) {
@@ -280,8 +281,8 @@ impl WatchCache {
         self.store.get(key)
     }
 
-    /// Slots of a new watcher's input channel, and of its result channel (docs/semantics/servers.md#buffers). `indexed`
-    /// says whether the resource has an index that selectors can trigger, `triggered` whether this selector does.
+    /// Slots of a new watcher's input channel, and also of its result channel (docs/semantics/servers.md#buffers).
+    /// `indexed`: the resource has an index that selectors can use. `triggered`: this selector uses it.
     pub(super) fn buffer_slots(&self, indexed: bool, triggered: bool, version: Version) -> usize {
         if !version.sizes_buffers_by_ring() {
             return if indexed && !triggered { 1000 } else { 10 };
@@ -294,7 +295,7 @@ impl WatchCache {
         self.capacity.div_ceil(75).clamp(10, most)
     }
 
-    /// The lowest revision a watch can start from.
+    /// The lowest revision that a watch can start from.
     pub(super) fn oldest_resumable(&self) -> u64 {
         match self.ring.front() {
             Some(oldest) if self.lost => oldest.revision.saturating_sub(1),
@@ -308,7 +309,7 @@ impl WatchCache {
         self.list_revision = revision;
     }
 
-    /// Doubles a full ring that spans less than the window, halves one whose newest quarter spans more
+    /// Doubles a full ring that spans less than the window, and halves one whose newest quarter spans more
     /// (docs/semantics/servers.md#ring).
     fn adapt_capacity(&mut self, now: Time, config: &ApiserverConfig) {
         if self.ring.len() < self.capacity {
@@ -465,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_cache_keeps_nothing_until_it_is_told_to() {
+    fn an_expired_cache_keeps_no_history_until_it_may_again() {
         let mut rig = rig();
         rig.write(5, 1);
         rig.cache.expire(20);
@@ -505,15 +506,15 @@ mod tests {
         rig.pass_on();
         let at = |revision, floor| {
             let found = rig.cache.list_at(PREFIX, "", revision, floor)?;
-            let told = |(_, o): &(Arc<str>, Arc<Object>)| format!("{}@{}", o.name(), o.revision());
-            Some(found.iter().map(told).collect::<Vec<_>>().join(" "))
+            let entry = |(_, o): &(Arc<str>, Arc<Object>)| format!("{}@{}", o.name(), o.revision());
+            Some(found.iter().map(entry).collect::<Vec<_>>().join(" "))
         };
-        let told = |revision| at(revision, 0).unwrap();
-        assert_eq!(told(1), "");
-        assert_eq!(told(2), "a@2");
-        assert_eq!(told(3), "a@2 b@3");
-        assert_eq!(told(4), "a@4 b@3");
-        assert_eq!(told(5), "b@3");
+        let listed = |revision| at(revision, 0).unwrap();
+        assert_eq!(listed(1), "");
+        assert_eq!(listed(2), "a@2");
+        assert_eq!(listed(3), "a@2 b@3");
+        assert_eq!(listed(4), "a@4 b@3");
+        assert_eq!(listed(5), "b@3");
         assert_eq!(at(6, 0), None, "it has not come so far");
         assert_eq!(at(0, 0), None, "before the list");
         assert_eq!(at(3, 4), None, "the snapshots below 4 are compacted");
@@ -522,11 +523,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cache_held_is_what_its_events_say_was_before() {
+    fn the_cache_delivers_the_object_that_it_held_as_the_previous_one() {
         let mut rig = rig();
         rig.write(2, 1);
         let key: Arc<str> = Arc::from("/registry/pods/shop/a");
-        // The delete and the create after it never came: the ghost is still there.
+        // The deletion and the next creation never came: the ghost is still held.
         rig.etcd.delete(PODS, &key, json!({}), Time::from_secs(9));
         rig.etcd.take_committed();
         rig.etcd.put(
@@ -537,7 +538,7 @@ mod tests {
         );
         let created = rig.etcd.take_committed().remove(0);
         assert!(created.previous.is_none());
-        let told = rig.cache.receive(&created, &rig.config, Version::DEFAULT);
-        assert_eq!(told.previous.as_ref().map(|o| o.revision()), Some(3));
+        let delivered = rig.cache.receive(&created, &rig.config, Version::DEFAULT);
+        assert_eq!(delivered.previous.as_ref().map(|o| o.revision()), Some(3));
     }
 }

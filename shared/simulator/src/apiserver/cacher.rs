@@ -1,5 +1,5 @@
-//! The cacher of a resource: its own reflector over etcd keeps the watch cache, and everything read from it waits or is
-//! refused until it is ready (docs/semantics/servers.md#cache-start).
+//! The cacher of a resource. Its reflector over etcd keeps the watch cache up to date. Until it is ready, reads of the
+//! cache wait or are refused (docs/semantics/servers.md#cache-start).
 //!
 //! ```text
 //!           ┌────────────── 1 s later: its watches end ───────────────┐
@@ -18,29 +18,29 @@ use crate::inside::{CacheLook, CacheState};
 use crate::settings::ApiserverConfig;
 use crate::time::Time;
 
-/// A cacher.
+/// The watch cache of a resource, with its reflector and its dispatcher (`Cacher` in the apiserver).
 #[derive(Debug)]
 pub(super) struct Cacher {
     pub(super) cache: WatchCache,
     pub(super) dispatcher: Dispatcher,
     pub(super) phase: Phase,
-    /// When it became ready, or ceased to be.
+    /// When it became ready, or ceased to be ready.
     pub(super) since: Time,
-    /// Counts the attempts, so that an alarm of an earlier one is known.
+    /// Counts attempts, so that an alarm of an earlier attempt is recognised.
     pub(super) attempt: u32,
     pub(super) watch: Option<WatcherId>,
-    /// The last revision its reflector saw.
+    /// The last revision that its reflector saw.
     pub(super) last_seen: u64,
-    /// The first and the last internal error of a streak.
+    /// When the first and the last internal error of a streak happened.
     pub(super) streak: Option<(Time, Time)>,
 }
 
-/// How far a cacher is.
+/// The state of a cacher's reflector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It failed, and its watches are still open.
     Failed,
-    /// It reads all there is.
+    /// It lists etcd.
     Listing,
     Ready,
 }
@@ -63,7 +63,7 @@ impl Cacher {
         self.phase == Phase::Ready
     }
 
-    /// Its watch of etcd was opened anew.
+    /// Notes the watch of etcd that replaces its old one.
     pub(super) fn moved(&mut self, watch: WatcherId) {
         self.watch = Some(watch);
     }
@@ -90,10 +90,10 @@ impl Cacher {
     }
 }
 
-/// `clamp(e^(0.06·s), 1, 30)` in whole seconds, from the seconds at which it reaches each
-/// (docs/semantics/requests.md#not-ready).
+/// Returns the Retry-After of a cache that is not ready: `clamp(e^(0.06·s), 1, 30)` in whole seconds, by a table of the
+/// downtimes at which it rises (docs/semantics/requests.md#not-ready).
 pub(super) fn retry_after_secs(downtime: Duration) -> u32 {
-    /// Milliseconds of downtime from which the answer is 2, 3, … 30: ln(n) / 0.06.
+    /// Milliseconds of downtime from which Retry-After is 2, 3, … 30: ln(n) / 0.06.
     const FROM_MS: [u64; 29] = [
         11_553, 18_311, 23_105, 26_824, 29_863, 32_432, 34_658, 36_621, 38_377, 39_965, 41_416,
         42_750, 43_985, 45_135, 46_210, 47_221, 48_173, 49_074, 49_929, 50_743, 51_518, 52_259,

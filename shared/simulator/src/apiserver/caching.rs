@@ -1,4 +1,4 @@
-//! An apiserver keeps its watch caches: makes them, feeds them from etcd, and lets them fail and begin anew.
+//! How an apiserver keeps its watch caches: it makes them, feeds them from etcd, and lets them fail and list again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,30 +19,30 @@ use crate::object::ChangeKind;
 use crate::status::{self, ApiError};
 use crate::time::Time;
 
-/// From a failure to the next attempt (`wait.Until`).
+/// Time from a failure to the next attempt (`wait.Until`).
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
-/// For 30 s a reflector resumes after internal errors (`MaxInternalErrorRetryDuration`).
+/// Time for which a reflector resumes after internal errors (`MaxInternalErrorRetryDuration`).
 const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
-/// A streak of internal errors is over after 60 s without one.
+/// Time without an internal error after which a streak of them is over.
 const INTERNAL_ERROR_STREAK: Duration = Duration::from_secs(60);
-/// Between two attempts to resume. The real loop has no wait but the answer's; this bounds its work here.
+/// Time between two attempts to resume. The real loop waits only for etcd's answer; this bounds the work here.
 const RESUME_PERIOD: Duration = Duration::from_millis(100);
 
-/// What it tells of its inside.
+/// Reports of the server's inside.
 impl Apiserver {
     /// The resources that have a watch cache.
     pub(crate) fn cached(&self) -> impl Iterator<Item = ResourceId> {
         self.cachers.keys().copied()
     }
 
-    /// A watch cache: how it is, how often its objects changed, and the objects.
+    /// The state of a watch cache, the number of changes of its objects, and the objects.
     pub(crate) fn cache_look(&self, resource: ResourceId) -> Option<(CacheLook, u64, &Objects)> {
         let cacher = self.cachers.get(&resource)?;
         let (objects, edits) = cacher.cache.contents();
         Some((cacher.look(), edits, objects))
     }
 
-    /// The watches that run: each with its resource and what waits for it.
+    /// The open watches, each with its resource and its buffers.
     pub(crate) fn watcher_looks(
         &self,
     ) -> impl Iterator<Item = (RequestId, ResourceId, WatcherLook)> {
@@ -58,7 +58,7 @@ impl Apiserver {
 }
 
 impl Apiserver {
-    /// Begins to serve a resource. A cluster that begins has its caches ready `at_once`.
+    /// Begins to serve a resource. If `at_once`, its cache is ready now, as in a cluster that begins.
     pub(crate) fn serve(&mut self, resource: ResourceId, at_once: bool, ctx: &mut Context<'_>) {
         if !ctx.kinds.get(resource).cached {
             return;
@@ -70,14 +70,14 @@ impl Apiserver {
         }
     }
 
-    /// Makes the cacher of a resource that is newly served; it begins to list.
+    /// Makes the cacher of a resource that is served from now on. It begins to list.
     pub(super) fn make_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let cacher = Cacher::new(ctx.now, self.attempts, ctx.settings);
         self.cachers.insert(resource, cacher);
         self.start_cacher(resource, ctx);
     }
 
-    /// The same, ready at once: for a cluster that begins.
+    /// Makes a cacher that is ready at once, as in a cluster that begins.
     pub(super) fn make_ready_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let cacher = Cacher::new(ctx.now, self.attempts, ctx.settings);
         self.cachers.insert(resource, cacher);
@@ -111,7 +111,7 @@ impl Apiserver {
         }
     }
 
-    /// The cacher's reflector failed, for whatever reason.
+    /// Fails a cacher's reflector, whatever the reason. It lists again after 1 s.
     pub(super) fn fail_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let Some(cacher) = self.cachers.get_mut(&resource) else {
             return;
@@ -127,7 +127,7 @@ impl Apiserver {
         }
     }
 
-    /// A response on the cacher's own watch of etcd.
+    /// Takes a response on the cacher's own watch of etcd.
     pub(super) fn cacher_receives(
         &mut self,
         resource: ResourceId,
@@ -155,7 +155,8 @@ impl Apiserver {
         }
     }
 
-    /// Whether a read of the cache has to wait or be refused, since it is not ready.
+    /// The refusal of a read of the cache while it is not ready; `None` if it is ready. Before 1.31 the read waits
+    /// instead.
     pub(super) fn not_ready(&self, resource: ResourceId, ctx: &Context<'_>) -> Option<ApiError> {
         let cacher = self.cachers.get(&resource)?;
         if cacher.is_ready() {
@@ -233,7 +234,7 @@ impl Apiserver {
             return;
         };
         if !cacher.is_ready() || cacher.watch.is_none() {
-            // What was under way when the watch failed.
+            // The response was under way when the watch failed.
             return;
         }
         let lacks_previous = event.change.kind != ChangeKind::Added && !event.has_previous;
@@ -241,7 +242,7 @@ impl Apiserver {
             return self.internal_error(resource, ctx);
         }
         if lacks_previous && event.change.kind == ChangeKind::Deleted {
-            // The object of the event is nil: not the type that is expected, so the reflector skips it (F26).
+            // The event's object is nil, which is not the expected type, so the reflector skips the event (F26).
             return;
         }
         if is_poisoned(&event, ctx) {
@@ -251,7 +252,7 @@ impl Apiserver {
         self.take_in(resource, event.change, ctx);
     }
 
-    /// The watch of etcd ended with an error that the reflector takes for an internal one.
+    /// Ends the watch of etcd with an error that the reflector takes for an internal one.
     fn internal_error(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let Some(cacher) = self.cachers.get_mut(&resource) else {
             return;
@@ -274,7 +275,7 @@ impl Apiserver {
         }
     }
 
-    /// Empties the histories of caches and keeps them empty; etcd's for those without a cache (fault `Expire`).
+    /// Empties the histories of caches and keeps them empty; for types without a cache, compacts etcd (fault `Expire`).
     pub(crate) fn expire(&mut self, resource: Option<&str>, ctx: &mut Context<'_>) {
         let revision = ctx.etcd.revision();
         let struck =
@@ -293,7 +294,7 @@ impl Apiserver {
         }
     }
 
-    /// Lets the caches keep history again.
+    /// Lets the caches keep history again, from now on.
     pub(crate) fn keep_history(&mut self, resource: Option<&str>, kinds: &Kinds) {
         for (id, cacher) in &mut self.cachers {
             if resource.is_none_or(|wanted| kinds.get(*id).qualified() == wanted) {
@@ -302,7 +303,7 @@ impl Apiserver {
         }
     }
 
-    /// Lets the reflectors of caches fail (F16).
+    /// Fails the reflectors of caches (F16).
     pub(crate) fn reinitialise(&mut self, resource: Option<&str>, ctx: &mut Context<'_>) {
         let struck: Vec<ResourceId> = self
             .cachers
@@ -324,7 +325,7 @@ impl Apiserver {
     }
 }
 
-/// Whether a fault makes an object unreadable for the apiserver that reads it from etcd.
+/// Whether a fault makes the object of an event from etcd unreadable for the apiserver.
 fn is_poisoned(event: &WatchedChange, ctx: &Context<'_>) -> bool {
     ctx.is_on(|fault| match fault {
         Fault::CorruptObject { resource, name } => {

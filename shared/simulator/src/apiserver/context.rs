@@ -1,4 +1,4 @@
-//! The parts of the world that an apiserver talks to, as it sees them.
+//! The parts of the world that an apiserver uses.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use crate::settings::ApiserverConfig;
 use crate::time::{Time, Wall};
 use crate::version::Version;
 
-/// The world as an apiserver sees it in one step.
+/// The world, as an apiserver sees it in one step.
 pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     pub(crate) wall: Wall,
-    /// Which server it is, and its version.
+    /// The apiserver that takes the step, and its version.
     pub(crate) server: ServerId,
     pub(crate) version: Version,
     pub(crate) settings: &'a ApiserverConfig,
-    /// From a write request to its answer: at least and at most.
+    /// Delay from a write request to its answer: minimum and maximum.
     pub(crate) commit_latency: (Duration, Duration),
-    /// What it can answer besides objects.
+    /// Whether it answers about itself and in Tables.
     pub(crate) answers: Answers,
     pub(crate) faults: &'a BTreeSet<Fault>,
     pub(crate) etcd: &'a mut Etcd,
@@ -35,12 +35,12 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether a fault that `is` describes is on.
+    /// Whether a fault is on for which `is` holds.
     pub(super) fn is_on(&self, is: impl Fn(&Fault) -> bool) -> bool {
         self.faults.iter().any(is)
     }
 
-    /// Whether such a fault is on for this server and a resource.
+    /// Whether a fault is on for which `is` holds and that strikes this server and `resource`.
     pub(super) fn is_on_for(&self, resource: ResourceId, is: impl Fn(&Fault) -> bool) -> bool {
         if self.faults.is_empty() {
             return false;

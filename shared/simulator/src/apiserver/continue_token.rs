@@ -1,4 +1,4 @@
-//! Continue tokens: where the next page of a list begins, and at which revision.
+//! Continue tokens: the key at which the next page of a list begins, and its revision.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -26,13 +26,13 @@ pub(super) fn encode_continue(start: &str, rv: i64) -> String {
     URL_SAFE_NO_PAD.encode(json)
 }
 
-/// Go's decoder does not look at bits that are left over.
+/// Go's decoder ignores bits that are left over.
 const AS_GO_DECODES: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
     general_purpose::NO_PAD.with_decode_allow_trailing_bits(true),
 );
 
-/// The key to go on from and the revision, `None` for the latest (`storage/continue.go`).
+/// Reads a token: the key to go on from, and the revision, `None` for the latest (`storage/continue.go`).
 pub(super) fn decode_continue(
     token: &str,
     prefix: &str,

@@ -1,5 +1,5 @@
-//! What the apiserver says about itself: versions, groups and resources, in the legacy and the aggregated form, and
-//! as much of OpenAPI v3 as kubectl needs to leave validation to the server.
+//! Answers about the apiserver's API: versions, groups and resources, in the legacy and the aggregated form. It also
+//! has the part of OpenAPI v3 that kubectl needs to leave validation to the server.
 
 use serde_json::{Map, Value, json};
 use watchscope_model::tree::BTreeMap;
@@ -16,7 +16,7 @@ const VERBS: &[&str] = &[
     "update",
     "watch",
 ];
-/// The same in the order in which discovery lists those of custom types.
+/// The verbs in the order in which discovery lists those of custom types.
 const CUSTOM_VERBS: &[&str] = &[
     "delete",
     "deletecollection",
@@ -52,7 +52,7 @@ pub(crate) fn version(git_version: &str) -> Value {
     })
 }
 
-/// `/api`
+/// The answer to `/api`.
 pub(crate) fn core_versions() -> Value {
     json!({
         "kind": "APIVersions",
@@ -61,7 +61,7 @@ pub(crate) fn core_versions() -> Value {
     })
 }
 
-/// `/apis`
+/// The answer to `/apis`.
 pub(crate) fn groups(kinds: &Kinds) -> Value {
     let groups: Vec<Value> = by_group(kinds)
         .iter()
@@ -71,7 +71,7 @@ pub(crate) fn groups(kinds: &Kinds) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// `/apis/G`
+/// The answer to `/apis/G`.
 pub(crate) fn group(kinds: &Kinds, group: &str) -> Option<Value> {
     let all = by_group(kinds);
     let versions = all.get(group)?;
@@ -84,7 +84,7 @@ pub(crate) fn group(kinds: &Kinds, group: &str) -> Option<Value> {
     Some(entry)
 }
 
-/// `/api/v1`, `/apis/G/V`
+/// The answer to `/api/v1` or `/apis/G/V`.
 pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Option<Value> {
     let mut all = Vec::new();
     for (_, kind) in kinds
@@ -138,7 +138,7 @@ pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Option<Val
     Some(list)
 }
 
-/// `/api` or `/apis` in the aggregated form of apidiscovery.k8s.io.
+/// The answer to `/api` or `/apis` in the aggregated form of apidiscovery.k8s.io.
 pub(crate) fn aggregated(kinds: &Kinds, core: bool, version: &str) -> Value {
     let groups: Vec<Value> = by_group(kinds)
         .iter()
@@ -171,7 +171,7 @@ pub(crate) fn aggregated(kinds: &Kinds, core: bool, version: &str) -> Value {
     })
 }
 
-/// `/openapi/v3`
+/// The answer to `/openapi/v3`.
 pub(crate) fn openapi_index(kinds: &Kinds) -> Value {
     let mut paths = Map::new();
     for (group, versions) in by_group(kinds) {
@@ -188,9 +188,9 @@ pub(crate) fn openapi_index(kinds: &Kinds) -> Value {
     json!({"paths": paths})
 }
 
-/// `/openapi/v3/api/v1`, `/openapi/v3/apis/G/V`: the PATCH of each type, with the parameters it takes.
+/// The answer to `/openapi/v3/api/v1` or `/openapi/v3/apis/G/V`: the PATCH of each type, with its parameters.
 ///
-/// kubectl looks there whether a type's PATCH has `fieldValidation`, and if so leaves validation to the server.
+/// kubectl checks there whether a type's PATCH has `fieldValidation`. If so, it leaves validation to the server.
 pub(crate) fn openapi(
     kinds: &Kinds,
     group: &str,

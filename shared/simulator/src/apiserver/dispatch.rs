@@ -1,5 +1,5 @@
-//! An apiserver dispatches: it hands each event to every watch, waits a little for full ones, and ends those that stay
-//! full (docs/semantics/servers.md#slow-watch).
+//! How an apiserver dispatches events: it gives each event to every watch, waits a little for full ones, and ends those
+//! that stay full (docs/semantics/servers.md#slow-watch).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::alarm::Alarm;
 use super::context::Context;
 use super::dispatcher::{Blocked, INCOMING};
 use super::server::Apiserver;
-use super::watcher::Telling;
+use super::watcher::FrameContext;
 use crate::change::Change;
 use crate::fault::Fault;
 use crate::kinds::ResourceId;
@@ -15,7 +15,7 @@ use crate::message::RequestId;
 use crate::object::ChangeKind;
 
 impl Apiserver {
-    /// An event for the cache of a resource, and for its watches.
+    /// Takes an event into the cache of its resource, and dispatches it to the watches.
     pub(super) fn take_in(
         &mut self,
         resource: ResourceId,
@@ -29,19 +29,19 @@ impl Apiserver {
             cacher.dispatcher.upstream.push_back(change);
             return;
         }
-        let told = cacher.cache.receive(&change, ctx.settings, ctx.version);
+        let delivered = cacher.cache.receive(&change, ctx.settings, ctx.version);
         let waits = cacher.dispatcher.is_blocked();
         if waits {
-            cacher.dispatcher.incoming.push_back(told);
+            cacher.dispatcher.incoming.push_back(delivered);
             self.wake_waiting(resource, ctx);
         } else {
             self.wake_waiting(resource, ctx);
-            self.dispatch_in_order(resource, told, ctx);
+            self.dispatch_in_order(resource, delivered, ctx);
         }
     }
 
-    /// Tells the events that were kept back to be told in the wrong order.
-    pub(crate) fn tell_swapped(&mut self, ctx: &mut Context<'_>) {
+    /// Dispatches the events that the fault `SwapEvents` kept back.
+    pub(crate) fn deliver_swapped(&mut self, ctx: &mut Context<'_>) {
         let kept: Vec<(ResourceId, Arc<Change>)> = self
             .cachers
             .iter_mut()
@@ -52,7 +52,7 @@ impl Apiserver {
         }
     }
 
-    /// A watch for which the dispatcher waited has room, or is gone.
+    /// Goes on dispatching once every watch that the dispatcher waited for has room or is gone.
     pub(super) fn resume_dispatch(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let Some(cacher) = self.cachers.get_mut(&resource) else {
             return;
@@ -72,7 +72,7 @@ impl Apiserver {
         }
     }
 
-    /// The time for waiting is used up: watches that are still full are ended.
+    /// The wait has reached its timeout: ends the watches that are still full.
     pub(super) fn dispatch_timeout(
         &mut self,
         resource: ResourceId,
@@ -94,7 +94,7 @@ impl Apiserver {
         self.unblock(resource, ctx);
     }
 
-    /// Hands on an event, or in the order and number that a fault wants.
+    /// Dispatches an event, or as a fault requires: swapped with the next one, or twice.
     fn dispatch_in_order(
         &mut self,
         resource: ResourceId,
@@ -117,7 +117,7 @@ impl Apiserver {
         }
     }
 
-    /// Hands an event to every watch of its resource.
+    /// Gives an event to every watch of its resource.
     fn dispatch(&mut self, resource: ResourceId, change: &Arc<Change>, ctx: &mut Context<'_>) {
         let Some(cacher) = self.cachers.get_mut(&resource) else {
             return;
@@ -126,7 +126,7 @@ impl Apiserver {
             cacher.dispatcher.incoming.push_front(Arc::clone(change));
             return;
         }
-        let telling = Telling {
+        let context = FrameContext {
             answers: ctx.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
@@ -142,7 +142,7 @@ impl Apiserver {
             let Some(watch) = reply.watch.as_mut() else {
                 continue;
             };
-            let Some(mut frame) = watch.watcher.live(change, telling) else {
+            let Some(mut frame) = watch.watcher.live(change, context) else {
                 continue;
             };
             match quirk {
@@ -154,13 +154,13 @@ impl Apiserver {
                 Some(Quirk::WrongKind) => {
                     frame = watch
                         .watcher
-                        .of_wrong_kind(change.kind, &change.object, telling);
+                        .of_wrong_kind(change.kind, &change.object, context);
                 }
             }
             if watch.backlog.has_slot() {
                 watch.backlog.push(frame);
             } else if watch.backlog.is_blocking() {
-                // It cannot be: dispatching stands still while a watch blocks it.
+                // This cannot happen: dispatching stands still while a watch blocks it.
                 continue;
             } else {
                 watch.backlog.push_pending(frame);
@@ -202,7 +202,7 @@ impl Apiserver {
         ctx.alarms.push((until, alarm));
     }
 
-    /// Dispatches what waited, until a watch blocks again or nothing is left.
+    /// Dispatches the events that waited, until a watch blocks again or no event is left.
     fn unblock(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         if let Some(cacher) = self.cachers.get_mut(&resource)
             && let Some(blocked) = cacher.dispatcher.blocked.take()
@@ -228,12 +228,12 @@ impl Apiserver {
     }
 }
 
-/// A fault that changes what an event becomes.
+/// A fault that changes the frame of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quirk {
-    /// The object cannot be converted to the version that is asked for (F38).
+    /// The object cannot be converted to the requested version (F38).
     CannotConvert,
-    /// The watch gets another kind than it asked for (F39).
+    /// The watch gets an object of another kind than it requested (F39).
     WrongKind,
 }
 

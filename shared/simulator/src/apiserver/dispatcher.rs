@@ -1,4 +1,4 @@
-//! The dispatcher of a cacher: which watches it serves, which events wait, and how long it may wait for full watches.
+//! The dispatcher of a cacher: its watches, the events that wait, and its budget of time for full watches.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,30 +8,30 @@ use crate::change::Change;
 use crate::message::RequestId;
 use crate::time::Time;
 
-/// Events that wait between the cache and the dispatcher; with these full the cache takes in nothing more.
+/// The most events that wait between the cache and the dispatcher. When they are that many, the cache takes no more.
 pub(super) const INCOMING: usize = 100;
-/// What a second adds to the time that may be spent waiting for full watches.
+/// The time for full watches that a dispatcher earns in a second.
 const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
-/// The most that can be saved up.
+/// The most time for full watches that a dispatcher can save up.
 const BUDGET_MOST: Duration = Duration::from_millis(100);
 
 /// A dispatcher.
 ///
-/// Bounded: 100 events in `incoming`; what comes while that is full waits in etcd's client, which has no bound of its
-/// own, but is empty again at most 100 ms later, when the watches that blocked are ended.
+/// Bounded: 100 events in `incoming`. Events that come while it is full wait in `upstream`, which stands for the buffer
+/// of etcd's client and has no bound. It is empty again at most 100 ms later, when the watches that blocked are ended.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
     pub(super) watchers: Vec<RequestId>,
     pub(super) incoming: VecDeque<Arc<Change>>,
     pub(super) upstream: VecDeque<Arc<Change>>,
     pub(super) blocked: Option<Blocked>,
-    /// Counts blocks, so that an alarm of an earlier one is known.
+    /// Counts blocks, so that an alarm of an earlier block is recognised.
     pub(super) blocks: u32,
     pub(super) budget: Duration,
     pub(super) budget_at: Time,
-    /// The revision up to which everything is dispatched: what bookmarks say.
+    /// The revision up to which everything is dispatched. Bookmarks carry it.
     pub(super) processed: u64,
-    /// An event that is dispatched after the next (fault `SwapEvents`).
+    /// An event that is dispatched after the next one (fault `SwapEvents`).
     pub(super) swapped: Option<Arc<Change>>,
 }
 
@@ -69,12 +69,12 @@ impl Dispatcher {
         self.watchers.retain(|other| *other != watch);
     }
 
-    /// What bookmarks say.
+    /// The revision that bookmarks carry.
     pub(super) fn processed(&self) -> u64 {
         self.processed
     }
 
-    /// Progress of the cache counts as dispatched if nothing waits before it.
+    /// Counts the cache's progress as dispatched, if no event waits before it.
     pub(super) fn is_past(&mut self, revision: u64) {
         if self.incoming.is_empty() && self.blocked.is_none() {
             self.processed = revision;
@@ -86,7 +86,7 @@ impl Dispatcher {
     }
 
     pub(super) fn take_budget(&mut self, now: Time) -> Duration {
-        // 50 ms a second are a twentieth.
+        // 50 ms in a second are a twentieth.
         let earned = now.since(self.budget_at) / 20;
         debug_assert_eq!(BUDGET_PER_SECOND, Duration::from_secs(1) / 20);
         let budget = self.budget.saturating_add(earned).min(BUDGET_MOST);

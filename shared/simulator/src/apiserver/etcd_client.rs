@@ -1,7 +1,8 @@
-//! This server's client of etcd: which of its watches a response is for, and watches opened anew when a stream breaks.
+//! A server's client of etcd. It gives each response to the watch that it is for, and opens watches again when a stream
+//! breaks.
 //!
-//! As etcd's client it has a stream per resource, shared by all watches with equal context metadata, and buffers what
-//! comes without a limit of its own (docs/semantics/servers.md#watch-stream).
+//! Like etcd's client it has a stream per resource, which all watches with equal context metadata share. It buffers
+//! responses without a limit of its own (docs/semantics/servers.md#watch-stream).
 
 use super::context::Context;
 use super::server::Apiserver;
@@ -46,7 +47,7 @@ impl Apiserver {
         }
     }
 
-    /// The stream on which a cacher's own watch is, for asking after progress.
+    /// The stream of a cacher's own watch, over which the server asks for progress.
     pub(super) fn cacher_stream(&self, resource: ResourceId) -> Option<StreamKey> {
         let own = self
             .upstream
@@ -56,7 +57,7 @@ impl Apiserver {
         own.map(|watch| watch.request.stream)
     }
 
-    /// A response of etcd arrives.
+    /// Gives a response of etcd to its watch.
     pub(crate) fn receive(&mut self, stream: StreamKey, response: Response, ctx: &mut Context<'_>) {
         let id = match response.to {
             Addressee::Watcher(id) => id,
@@ -73,7 +74,7 @@ impl Apiserver {
             }
         };
         let Some(watch) = self.upstream.0.get_mut(&id) else {
-            // Of a watch that was cancelled meanwhile.
+            // Its watch was cancelled meanwhile.
             return;
         };
         let owner = watch.owner;
@@ -88,7 +89,7 @@ impl Apiserver {
         self.hand_on(owner, response, ctx);
     }
 
-    /// A stream broke: its watches are opened anew from where they were, and nobody notices.
+    /// Opens the watches of a broken stream again where they were, so that nobody notices.
     pub(crate) fn stream_broke(&mut self, stream: StreamKey, ctx: &mut Context<'_>) {
         let ids: Vec<WatcherId> = self
             .upstream

@@ -1,4 +1,4 @@
-//! Takes requests and alarms, and decides which part of the apiserver answers.
+//! Takes requests and alarms, and decides which part of the apiserver answers them.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use super::{discovery, patience, throttle, write};
 use crate::message::{Request, RequestId};
 use crate::status::{self, ApiError};
 
-/// In less no request is answered.
+/// A request whose own `timeout` is shorter than this is never answered in time.
 const LEAST_TIME: Duration = Duration::from_micros(100);
 
 impl Apiserver {
-    /// Takes a request; its reply is under `id` from then on, until it is sent.
+    /// Takes a request. Its reply stays under `id` until it is sent.
     pub(crate) fn handle(&mut self, id: RequestId, request: Request, ctx: &mut Context<'_>) {
         self.replies.insert(id, Reply::default());
         if !ctx.etcd.has_leader(ctx.server) && needs_leader(&request, ctx) {
-            // etcd keeps it waiting, and so does the apiserver.
+            // etcd would keep it waiting, so the apiserver does.
             if let Some(patience) = leader_patience(&request) {
                 ctx.alarms.push((ctx.now + patience, Alarm::NoLeader(id)));
             }
@@ -47,7 +47,7 @@ impl Apiserver {
         }
     }
 
-    /// Answers a request at once, reading from etcd: for those inside the world. Watches are refused.
+    /// Answers a request at once, with reads from etcd, for callers inside the world. Watches are refused.
     pub(crate) fn call(
         &mut self,
         id: RequestId,
@@ -74,7 +74,7 @@ impl Apiserver {
         )
     }
 
-    /// Forgets a reply that was sent or whose client is gone.
+    /// Forgets a reply that was sent, or whose client is gone.
     pub(crate) fn drop_reply(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         self.waiting.remove(&id);
         self.parked.remove(&id);
@@ -120,7 +120,7 @@ impl Apiserver {
         }
     }
 
-    /// etcd has a leader again: what waited for it goes on.
+    /// Continues the requests and watches that waited for etcd's leader.
     pub(crate) fn unpark(&mut self, ctx: &mut Context<'_>) {
         for (id, request) in std::mem::take(&mut self.parked) {
             self.handle(id, request, ctx);
@@ -130,7 +130,7 @@ impl Apiserver {
         }
     }
 
-    /// Answers, and notes what it does not model.
+    /// Answers a request, and notes it if it is not modelled.
     fn answer_to(
         &mut self,
         id: RequestId,
@@ -162,7 +162,7 @@ impl Apiserver {
             if let Some(answer) = throttle::throttled(&route, &query, ctx) {
                 return Ok(Outcome::Now(answer));
             }
-            // Long-running requests have another clock.
+            // Long-running requests have a timeout of another kind.
             if !query.flag("watch").unwrap_or(false) {
                 match patience::patience(&query)? {
                     Some(patience) if patience < LEAST_TIME => {
@@ -182,7 +182,7 @@ impl Apiserver {
             Route::Health if query.get("verbose").is_some() => {
                 Err(status::not_modelled("checks of its health one by one"))
             }
-            // A group is known even where one of its versions is not.
+            // A group is known even if one of its versions is not.
             Route::GroupVersion(group, version)
                 if discovery::resources(ctx.kinds, &group, &version).is_none()
                     && route::is_group(&group) =>
@@ -201,7 +201,7 @@ impl Apiserver {
                     Route::GroupVersion(..) | Route::Version if !reads => {
                         Err(status::method_not_allowed())
                     }
-                    // Its handler does not look at the method.
+                    // The handler of a group ignores the method.
                     Route::Group(_) => Ok(Outcome::Now(about(&other, request, ctx))),
                     _ if reads => Ok(Outcome::Now(about(&other, request, ctx))),
                     _ => Ok(Outcome::Now(nothing_here())),
@@ -252,9 +252,9 @@ impl Apiserver {
     }
 }
 
-/// Answers about the apiserver itself where it is configured to.
+/// Answers about the apiserver itself, if it is configured to.
 fn about(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
     let answers = ctx.answers;
-    let told = answers.about_itself(route, request, ctx.kinds, ctx.version);
-    told.unwrap_or_else(nothing_here)
+    let answer = answers.about_itself(route, request, ctx.kinds, ctx.version);
+    answer.unwrap_or_else(nothing_here)
 }

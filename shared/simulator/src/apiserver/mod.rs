@@ -1,11 +1,11 @@
-//! An apiserver: takes requests in, keeps a watch cache per resource, and fills replies that the network carries away.
+//! An apiserver. It takes requests, keeps a watch cache per resource, and fills replies that the network carries away.
 //!
 //! ```text
 //!  request ─► life, access, throttle ─► route ─► read / write ─► Reply (head, body, end) ─► network
 //!  etcd ─► upstream ─► cacher: cache, dispatcher ─► each watch's backlog ─► Reply ─► network
 //! ```
 //!
-//! Its clocks are [`Alarm`]s that the world hands back when they are due.
+//! It asks to be woken with an [`Alarm`], which the world hands back when it is due.
 
 mod about;
 mod access;

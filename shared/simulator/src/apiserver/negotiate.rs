@@ -1,4 +1,4 @@
-//! Accept and Content-Type: which representation an answer has, and which bodies are understood.
+//! Accept and Content-Type: the form of an answer, and the forms of bodies that are read.
 
 use serde_json::json;
 
@@ -8,14 +8,14 @@ use crate::kubectl::table::IncludeObject;
 use crate::message::Request;
 use crate::status::{ApiError, bad_request, not_acceptable, not_modelled, unsupported_media_type};
 
-/// The form in which objects are answered (docs/semantics/requests.md#forms).
+/// The form of the objects in an answer (docs/semantics/requests.md#forms).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Representation {
     /// The object itself.
     Whole,
     /// PartialObjectMetadata, or its list.
     Metadata,
-    /// meta.k8s.io/v1 Table, with the rows' objects as asked.
+    /// meta.k8s.io/v1 Table, with as much of the rows' objects as requested.
     Table(IncludeObject),
 }
 
@@ -37,13 +37,13 @@ impl MediaType<'_> {
         matches!(self.name, "application/json" | "*/*")
     }
 
-    /// A form that a real server writes and reads, and the simulator does not.
+    /// Whether a real server reads and writes this form, and the simulator does not.
     fn is_not_modelled(&self) -> bool {
         is_not_modelled(self.name) && self.parameter("as").is_empty()
     }
 }
 
-/// The representation a request for objects asks for: the first clause that can be served.
+/// Returns the form that a request for objects accepts first and that the server has.
 pub(crate) fn representation(
     request: &Request,
     query: &Query,
@@ -111,7 +111,7 @@ fn is_not_modelled(media_type: &str) -> bool {
     )
 }
 
-/// Refuses who accepts a form that a real server has and the simulator has not; asked when nothing else can be had.
+/// Refuses a request that accepts only forms that a real server has and the simulator does not.
 fn not_in_other_forms(accept: &str) -> Result<(), ApiError> {
     let mut asked = media_types(accept).into_iter();
     match asked.find(MediaType::is_not_modelled) {
@@ -123,7 +123,7 @@ fn not_in_other_forms(accept: &str) -> Result<(), ApiError> {
     }
 }
 
-/// The same for answers about the server itself, which are JSON whatever else is asked for.
+/// Refuses a request about the server itself that accepts only such forms. Every other request gets JSON.
 pub(crate) fn json_answer(request: &Request) -> Result<(), ApiError> {
     let accept = request.header_value("accept").unwrap_or("");
     if media_types(accept).iter().any(MediaType::is_json) {
@@ -132,7 +132,7 @@ pub(crate) fn json_answer(request: &Request) -> Result<(), ApiError> {
     not_in_other_forms(accept)
 }
 
-/// The version of aggregated discovery (`v2`, `v2beta1`) a request asks for, if it does before anything else.
+/// The version of aggregated discovery (`v2`, `v2beta1`) that a request prefers; `None` if it prefers another form.
 pub(crate) fn aggregated_discovery(request: &Request) -> Option<&'static str> {
     let accept = request.header_value("accept")?;
     let first = media_types(accept).into_iter().find(MediaType::is_json)?;
@@ -145,7 +145,7 @@ pub(crate) fn aggregated_discovery(request: &Request) -> Option<&'static str> {
     }
 }
 
-/// Refuses bodies that are not JSON. A real server reads protobuf and YAML too.
+/// Refuses a body that is not JSON. A real server reads protobuf and YAML too.
 pub(crate) fn json_body(request: &Request) -> Result<(), ApiError> {
     let content_type = request
         .header_value("content-type")
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregated_discovery_is_for_those_who_ask_first_for_it() {
+    fn aggregated_discovery_is_for_requests_that_prefer_it() {
         let asked =
             |text: &str| aggregated_discovery(&Request::get("/apis").header("accept", text));
         assert_eq!(
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_that_a_real_server_reads_are_told_from_those_that_nobody_does() {
+    fn bodies_that_only_a_real_server_reads_are_501_and_others_415() {
         let refused = |content_type: &str| {
             let request = Request::new("POST", "/").header("content-type", content_type);
             json_body(&request).unwrap_err()

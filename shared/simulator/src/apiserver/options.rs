@@ -6,7 +6,7 @@ use super::route::Target;
 use crate::status::{ApiError, FieldError, bad_request, invalid, server_error};
 use crate::version::Version;
 
-/// Query parameters of a list or watch.
+/// The query parameters of a list or watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListOptions {
     pub(crate) watch: bool,
@@ -14,7 +14,7 @@ pub(crate) struct ListOptions {
     pub(crate) resource_version_match: String,
     pub(crate) limit: u64,
     pub(crate) continue_token: String,
-    /// Of a watch; a list only has to write it well.
+    /// Seconds. Only a watch uses it; in a list it must only be valid.
     pub(crate) timeout_seconds: Option<i64>,
     pub(crate) allow_watch_bookmarks: bool,
     pub(crate) send_initial_events: Option<bool>,
@@ -22,7 +22,7 @@ pub(crate) struct ListOptions {
     pub(crate) field_selector: String,
 }
 
-/// A query, decoded.
+/// The decoded parameters of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, String)>);
 
@@ -42,13 +42,14 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Present, and neither `false` nor `0`: so does apimachinery read a bool.
+    /// A bool as apimachinery reads it: true if present, and neither `false` nor `0`.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.get(name)
             .map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    /// The same for a path that says by itself that it is watched, and maybe which name.
+    /// Makes this the query of a watch of `target`, for a path below `/watch/`. A name in the path becomes a field
+    /// selector.
     pub(crate) fn as_watch_of(&mut self, mut target: Target) -> Target {
         let name = std::mem::take(&mut target.name);
         self.0.retain(|(key, _)| key != "watch");
@@ -83,7 +84,7 @@ impl ListOptions {
             watch: query.flag("watch").unwrap_or(false),
             resource_version: text("resourceVersion"),
             resource_version_match: text("resourceVersionMatch"),
-            // A negative one says as little as none.
+            // A negative limit counts as no limit.
             limit: u64::try_from(query.number("limit")?.unwrap_or(0)).unwrap_or(0),
             continue_token: text("continue"),
             timeout_seconds: query.number("timeoutSeconds")?,
@@ -109,7 +110,7 @@ impl ListOptions {
         }
     }
 
-    /// The resourceVersion as a number; `None` if unset. A malformed one is 400 for a list and 500 for a watch.
+    /// The resourceVersion as a number; `None` if unset. A malformed one is a 400 for a list and a 500 for a watch.
     pub(crate) fn revision(&self) -> Result<Option<u64>, ApiError> {
         parse_revision(&self.resource_version).map_err(|why| {
             if self.watch {
@@ -202,7 +203,7 @@ impl ListOptions {
     }
 }
 
-/// A resourceVersion; `None` if it is empty.
+/// Reads a resourceVersion; `None` if it is empty.
 pub(crate) fn parse_revision(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);

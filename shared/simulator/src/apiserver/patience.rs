@@ -1,12 +1,12 @@
-//! How long a request may take that says so itself (`timeout`, as `WithRequestDeadline` of apiserver reads it).
+//! The timeout that a request sets for itself (`timeout`, as the apiserver's `WithRequestDeadline` reads it).
 
 use std::time::Duration;
 
 use super::options::Query;
 use crate::status::{ApiError, bad_request};
 
-/// How long a client waits for an answer that is no watch's; `None` if it leaves that to the server, as it does with
-/// none, and with one that is not above zero or above what the server allows (`--request-timeout`, 60 s:
+/// The timeout that a client sets for a request that is not a watch. `None` leaves it to the server: without a timeout,
+/// for one of zero or less, and for one of at least the server's own (`--request-timeout`, 60 s:
 /// docs/semantics/servers.md#request-timeout).
 pub(super) fn patience(query: &Query) -> Result<Option<Duration>, ApiError> {
     let text = query.get("timeout").unwrap_or("");
@@ -25,7 +25,7 @@ pub(super) fn patience(query: &Query) -> Result<Option<Duration>, ApiError> {
 
 const MOST: Duration = Duration::from_secs(60);
 
-/// Nanoseconds of a duration as Go's `time.ParseDuration` reads it; or what is wrong with it, in its words.
+/// Reads a duration as Go's `time.ParseDuration` does, in nanoseconds. The error has Go's words.
 fn go_duration(text: &str) -> Result<i64, String> {
     let invalid = || "invalid duration".to_owned();
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -76,7 +76,7 @@ fn go_duration(text: &str) -> Result<i64, String> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> String {
+    fn outcome(text: &str) -> String {
         match patience(&Query::parse(&format!("timeout={text}"))) {
             Ok(patience) => format!("{patience:?}"),
             Err(error) => format!("{} {}", error.code, error.message),
@@ -97,14 +97,14 @@ mod tests {
             ("-5s", "None"),
             ("1h", "None"),
         ] {
-            assert_eq!(told(text), expected, "{text}");
+            assert_eq!(outcome(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_duration_is_refused_in_gos_words() {
-        let told = ["abc", "5", "5x", "1h1", ".s", "-.", "1e3s"].map(told);
-        insta::assert_snapshot!(told.join("\n"), @r#"
+    fn a_text_that_is_no_duration_is_refused_in_gos_words() {
+        let outcome = ["abc", "5", "5x", "1h1", ".s", "-.", "1e3s"].map(outcome);
+        insta::assert_snapshot!(outcome.join("\n"), @r#"
         400 invalid timeout specified in the request URL - time: invalid duration "abc"
         400 invalid timeout specified in the request URL - time: missing unit in duration "5"
         400 invalid timeout specified in the request URL - time: unknown unit "x" in duration "5x"

@@ -1,4 +1,4 @@
-//! Reads and watches that are understood and wait for their cache.
+//! Reads and watches that were parsed and wait for their cache.
 
 use super::negotiate::Representation;
 use super::route::Target;
@@ -14,16 +14,16 @@ pub(super) struct Waiting {
     pub(super) read: PendingRead,
 }
 
-/// What a read waits for.
+/// The event that a read waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The cache to be ready, as versions before 1.31 do.
+    /// The cache is ready. Versions before 1.31 wait for this.
     Ready,
-    /// The cache to know of a revision.
+    /// The cache has reached this revision.
     Revision(u64),
 }
 
-/// What to do once the cache is there.
+/// The read that follows when the cache is there.
 #[derive(Debug)]
 pub(super) enum PendingRead {
     Get(Target, Representation),
@@ -31,46 +31,46 @@ pub(super) enum PendingRead {
     Watch(PendingWatch),
 }
 
-/// A list whose parameters are understood.
+/// A list, with its parsed parameters.
 #[derive(Debug)]
 pub(super) struct ListRead {
     pub(super) target: Target,
     pub(super) form: Representation,
     pub(super) selector: Selector,
     pub(super) prefix: String,
-    /// The key to start from; empty for the first page.
+    /// The key at which it starts; empty for the first page.
     pub(super) start: String,
-    /// 0 for no limit.
+    /// The most objects of a page; 0 for no limit.
     pub(super) limit: u64,
-    /// What the cache has to know before; etcd's revision of the moment for a consistent list.
+    /// The revision that the cache must reach first. For a consistent list it is etcd's revision at the request.
     pub(super) fresh_at: u64,
-    /// The list is of exactly `fresh_at`, from a snapshot that the cache takes when it comes there.
+    /// Whether the list is of exactly `fresh_at`, from the snapshot that the cache takes there.
     pub(super) is_exact: bool,
-    /// It says that it is of the newest version, whatever it is of.
+    /// Whether the list claims to be of the newest version, whichever it is of.
     pub(super) says_newest: bool,
-    /// A list without resourceVersion: it falls back to etcd when the cache does not get there.
+    /// Whether it has no resourceVersion. It is then read from etcd if the cache does not get there in time.
     pub(super) is_consistent: bool,
 }
 
-/// A watch that is understood and not yet begun.
+/// A watch that was parsed and has not begun.
 #[derive(Clone, Debug)]
 pub(super) struct PendingWatch {
     pub(super) parameters: WatchParameters,
     pub(super) start: Start,
-    /// What the cache has to know before.
+    /// The revision that the cache must reach first.
     pub(super) fresh_at: u64,
-    /// Whether it asked for initial events, so that their end is marked.
+    /// Whether it requested initial events, so that a bookmark marks their end.
     pub(super) is_watch_list: bool,
 }
 
-/// Where a watch starts.
+/// The point from which a watch delivers events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// With the present state as initial events.
+    /// The present state, as initial events.
     State,
-    /// After a revision.
+    /// The events above a revision.
     After(u64),
-    /// At whatever the cache knows.
+    /// The present revision of the cache, without initial events.
     Now,
 }
 

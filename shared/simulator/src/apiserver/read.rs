@@ -1,4 +1,4 @@
-//! Get and list: which revision a read is of, where it is served from, in which pages
+//! Gets and lists: the revision of a read, what serves it, and in which pages
 //! (docs/semantics/lists-and-watches.md#list).
 
 use std::sync::Arc;
@@ -30,30 +30,30 @@ use crate::status::{
     too_large, too_large_for_etcd,
 };
 
-/// How often a waiting read makes the apiserver ask etcd for progress
+/// Time between two requests of progress from etcd while reads wait
 /// (docs/semantics/lists-and-watches.md#consistent-list).
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
-/// How long a request that is no watch may take (docs/semantics/servers.md#request-timeout).
+/// The timeout of a request that is not a watch (docs/semantics/servers.md#request-timeout).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What served a page: continue tokens of a watch cache or its snapshots begin with a slash, etcd's do not.
+/// What served a page. Continue tokens of a watch cache or its snapshots begin with a slash; those of etcd do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ServedBy {
     Cache,
     Etcd,
 }
 
-/// Which revision a list is of.
+/// The revision of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Exactly(u64),
     AtLeast(u64),
-    /// The latest, as of now.
+    /// The latest revision, at the time of the request.
     Latest,
 }
 
-/// Objects of a page, and what its list says about them.
+/// The objects of a page, and the metadata of its list.
 struct Page {
     objects: Vec<Arc<Object>>,
     revision: u64,
@@ -62,7 +62,7 @@ struct Page {
 }
 
 impl Apiserver {
-    /// One object: from etcd, or from the cache once that is as fresh as asked.
+    /// Answers with one object: from etcd, or from the cache once it is as fresh as requested.
     pub(super) fn get(
         &mut self,
         id: RequestId,
@@ -160,7 +160,7 @@ impl Apiserver {
         let cached = self.cachers.contains_key(&resource) && !direct;
         let continued = !options.continue_token.is_empty();
         let revision_is_zero = revision == Some(0);
-        // One name is one key, read alone: there is nothing to page.
+        // One name is one key, which is read alone and needs no pages.
         let one_scope = !read.target.namespace.is_empty() || !kind.namespaced;
         let is_one = one_scope && read.selector.one_name().is_some();
         if is_one {
@@ -184,7 +184,7 @@ impl Apiserver {
                 (None, _) => Wanted::Latest,
                 (Some(r), "Exact") => Wanted::Exactly(r),
                 (Some(0), _) => {
-                    // A cache gives whatever it has; etcd honours the limit.
+                    // A cache returns everything that it has; etcd keeps to the limit.
                     read.limit = if cached { 0 } else { read.limit };
                     Wanted::AtLeast(0)
                 }
@@ -202,16 +202,16 @@ impl Apiserver {
             return self.list_from_etcd(&read, at, continued, direct, ctx);
         }
         match wanted {
-            // Snapshots serve whole scopes; one name is read from etcd.
+            // Snapshots serve only whole scopes, so one name is read from etcd.
             Wanted::Exactly(r) if is_one => {
                 return self.list_from_etcd(&read, r, continued, direct, ctx);
             }
-            // A cache that keeps snapshots is waited for (cacher/delegator.go, shouldDelegateExactRV).
+            // The read waits for a cache that keeps snapshots (cacher/delegator.go, shouldDelegateExactRV).
             Wanted::Exactly(r) if self.is_ahead_of_snapshots(resource, r, ctx) => {
                 read.fresh_at = r;
                 read.is_exact = true;
             }
-            // Snapshots of the cache serve it where there is one.
+            // A snapshot of the cache serves it, if there is one.
             Wanted::Exactly(r) => {
                 if let Some(answer) = self.list_from_snapshot(&read, r, ctx) {
                     return Ok(Outcome::Now(answer?));
@@ -233,7 +233,7 @@ impl Apiserver {
         self.list_from_cache(id, read, ctx)
     }
 
-    /// Lists now if the cache is ready and fresh enough, else when it is.
+    /// Lists now if the cache is ready and fresh enough, else once it is.
     fn list_from_cache(
         &mut self,
         id: RequestId,
@@ -245,7 +245,7 @@ impl Apiserver {
             let current = ctx.etcd.revision();
             if ctx.version.refuses_while_initializing() {
                 return if read.limit > 0 && read.selector.is_empty() {
-                    // The one list that does not weigh on etcd as a whole (KEP-4568).
+                    // The only list that reads no whole scope from etcd (KEP-4568).
                     self.list_from_etcd(&read, current, false, false, ctx)
                 } else {
                     Err(refusal)
@@ -279,8 +279,8 @@ impl Apiserver {
         Ok(Outcome::Now(read.answer(&page, ctx)))
     }
 
-    /// Whether a list at exactly this revision waits for the cache: the cache keeps snapshots, is ready, can ask etcd for
-    /// progress, and has not come so far.
+    /// Whether a list at exactly this revision waits for the cache. It does if the cache keeps snapshots, is ready, can
+    /// request progress from etcd, and has not reached the revision.
     fn is_ahead_of_snapshots(
         &self,
         resource: ResourceId,
@@ -294,7 +294,8 @@ impl Apiserver {
             && cacher.is_some_and(|c| c.cache.revision() < revision)
     }
 
-    /// Lists as the cache was at a revision, if it keeps a snapshot of then (docs/semantics/servers.md#snapshots).
+    /// Lists the cache as it was at a revision; `None` if it has no snapshot of then
+    /// (docs/semantics/servers.md#snapshots).
     fn list_from_snapshot(
         &self,
         read: &ListRead,
@@ -314,7 +315,7 @@ impl Apiserver {
         Some(readable.map(|()| read.answer(&page, ctx)))
     }
 
-    /// Keeps a read until its cache is there, at most as long as such a read may take.
+    /// Keeps a read until its cache is ready or fresh, or until the read's timeout.
     pub(super) fn wait(
         &mut self,
         id: RequestId,
@@ -339,8 +340,8 @@ impl Apiserver {
         self.want_progress(resource, ctx);
     }
 
-    /// Asks etcd for progress every 100 ms while reads wait for it
-    /// (docs/semantics/lists-and-watches.md#consistent-list); versions that read from etcd do not.
+    /// Requests progress from etcd every 100 ms while reads wait for it
+    /// (docs/semantics/lists-and-watches.md#consistent-list). Versions that read from etcd do not.
     fn want_progress(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let asks = ctx.version.lists_consistently_from_cache() && ctx.etcd.is_trusted();
         if asks && self.progress_asked.insert(resource) {
@@ -360,7 +361,7 @@ impl Apiserver {
         self.want_progress(resource, ctx);
     }
 
-    /// Serves the waiting reads that the cache has caught up with.
+    /// Serves the reads whose revision the cache has reached.
     pub(super) fn wake_waiting(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         if self.waiting.is_empty() {
             return;
@@ -403,8 +404,8 @@ impl Apiserver {
         }
     }
 
-    /// The cache did not get there in time: a consistent list falls back to etcd, other reads get 504, and a watch gets
-    /// its ERROR in band (docs/semantics/requests.md#too-large).
+    /// Answers a read whose cache was not there in time. A consistent list falls back to etcd, other reads get 504, and
+    /// a watch gets an ERROR 504 (docs/semantics/requests.md#too-large).
     pub(super) fn waited_enough(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(waiting) = self.waiting.remove(&id) else {
             return;

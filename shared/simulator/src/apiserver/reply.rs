@@ -1,4 +1,4 @@
-//! A reply on its way: what waits for the network to take it.
+//! A reply that waits for the network to take its parts.
 
 use std::collections::VecDeque;
 
@@ -9,22 +9,22 @@ use super::watcher::Watcher;
 use crate::etcd::WatcherId;
 use crate::message::Head;
 
-/// A reply to one request.
+/// The reply to one request.
 ///
-/// Bounded: a whole answer by what it answers; a watch by its [`Backlog`].
+/// Bounded: a whole answer by its own size, a watch by its [`Backlog`].
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     head: Option<Head>,
     body: VecDeque<Bytes>,
     ended: bool,
     held: bool,
-    /// Whether the network knows that something is new.
+    /// Whether it is already marked for the network.
     pub(super) is_dirty: bool,
     pub(super) watch: Option<Box<OpenWatch>>,
     was_watch: bool,
 }
 
-/// A watch that runs.
+/// A watch that is open on the server's side.
 #[derive(Debug)]
 pub(super) struct OpenWatch {
     pub(super) watcher: Watcher,
@@ -32,18 +32,18 @@ pub(super) struct OpenWatch {
     pub(super) source: Source,
 }
 
-/// Where a watch has its events from.
+/// Where the events of a watch come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// The watch cache of its resource.
     Cache,
-    /// A watch of etcd for it alone.
+    /// A watch of etcd for this client alone.
     Etcd(WatcherId),
-    /// Nowhere any more: its storage was rebuilt under it (F17 before 1.15).
+    /// Nowhere: its storage was rebuilt while it was open (F17 before 1.15).
     Stranded,
 }
 
-/// The next thing a reply has for the network.
+/// The next part of a reply for the network.
 #[derive(Debug)]
 pub(crate) enum Part {
     Head(Head),
@@ -65,12 +65,12 @@ impl Reply {
         self.was_watch = true;
     }
 
-    /// Nothing comes after what waits.
+    /// Marks the end: nothing follows the parts that wait.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Ends a watch; with `frames` behind what waits.
+    /// Ends a watch and returns it. The parts that wait are still sent.
     pub(super) fn end_watch(&mut self) -> Option<OpenWatch> {
         let watch = self.watch.take()?;
         self.ended = true;
@@ -85,12 +85,12 @@ impl Reply {
         self.held = false;
     }
 
-    /// Whether it is the reply of a watch.
+    /// Whether it is the reply of a watch, or was.
     pub(crate) fn is_watch(&self) -> bool {
         self.was_watch
     }
 
-    /// Takes what waits of head and plain body; chunks only if there is room for them.
+    /// Takes the next part of head or plain body; a chunk only if there is `room`.
     pub(super) fn next_part(&mut self, room: bool) -> Option<Part> {
         if self.held {
             return None;
@@ -107,7 +107,7 @@ impl Reply {
         self.body.pop_front().map(Part::Chunk)
     }
 
-    /// Whether a running watch's backlog is next.
+    /// Whether the next part is in a running watch's backlog.
     pub(super) fn awaits_backlog(&self) -> bool {
         self.head.is_none() && !self.held && self.body.is_empty() && self.watch.is_some()
     }

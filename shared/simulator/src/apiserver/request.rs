@@ -1,4 +1,4 @@
-//! Finds where a request goes, and whether and how long it waits for etcd to have a leader.
+//! Finds where a request goes, and whether and how long it waits while etcd has no leader.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::kinds::Kinds;
 use crate::message::Request;
 use crate::version::UnsetWatch;
 
-/// How long a write may take (`requestTimeoutUpperBound`).
+/// The timeout of a write (`requestTimeoutUpperBound`).
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
-/// How long a read may take (`--request-timeout`; docs/semantics/servers.md#request-timeout).
+/// The timeout of a read (`--request-timeout`; docs/semantics/servers.md#request-timeout).
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where a request goes, and with which parameters.
+/// Returns the route of a request and its parameters.
 pub(super) fn routed(request: &Request, kinds: &Kinds) -> (Route, Query) {
     let mut query = Query::parse(&request.query);
     let route = match Route::parse(&request.path, kinds) {
@@ -25,9 +25,9 @@ pub(super) fn routed(request: &Request, kinds: &Kinds) -> (Route, Query) {
     (route, query)
 }
 
-/// How long a request waits for etcd to have a leader; a watch that has to know etcd's revision waits on.
+/// How long a request waits for etcd's leader. `None`: a watch that needs etcd's revision waits without a limit.
 ///
-/// Which requests wait and which go on was seen at 1.36.3, over three members of etcd after two were killed.
+/// Measured at 1.36.3, over three members of etcd, two of them killed: which requests wait, and which go on.
 pub(super) fn leader_patience(request: &Request) -> Option<Duration> {
     let query = Query::parse(&request.query);
     let most = match request.method.as_str() {
@@ -39,8 +39,8 @@ pub(super) fn leader_patience(request: &Request) -> Option<Duration> {
     Some(clients.map_or(most, |patience| most.min(patience)))
 }
 
-/// Whether a request waits for etcd's leader: writes, and reads that etcd itself has to answer. Watches of etcd do not:
-/// they are open at once, and told in band.
+/// Whether a request waits for etcd's leader: a write, a read that only etcd can answer, or a watch that needs etcd's
+/// revision first. Since 1.19 a watch that etcd serves does not wait: it opens at once, and gets an error in its stream.
 pub(super) fn needs_leader(request: &Request, ctx: &Context<'_>) -> bool {
     let (Route::Resource(target), query) = routed(request, ctx.kinds) else {
         return false;

@@ -1,10 +1,10 @@
-//! Paths: what a request is about.
+//! URL paths, and what each names.
 
 use percent_encoding::percent_decode_str;
 
 use crate::kinds::{Kinds, ResourceId};
 
-/// What a path names.
+/// A parsed URL path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// `/version`
@@ -25,21 +25,21 @@ pub(crate) enum Route {
     OpenApiOf(String, String),
     /// Objects.
     Resource(Target),
-    /// Objects below `/watch/`, the older way to say that they are to be watched.
+    /// Objects below `/watch/`, the older form of a watch.
     Watch(Target),
     /// Something that a real server has and this one does not model: `pods/log`, `cronjobs`.
     NotModelled(String),
     /// A resource that a served group does not have.
     UnknownResource,
-    /// Nothing that is served.
+    /// A path that is not served.
     Unknown,
 }
 
-/// The objects, object or subresource a path names.
+/// The collection, object or subresource that a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) resource: ResourceId,
-    /// Empty for all namespaces and for cluster-scoped types.
+    /// Empty for all namespaces, and for cluster-scoped types.
     pub(crate) namespace: String,
     /// Empty for a collection.
     pub(crate) name: String,
@@ -109,7 +109,7 @@ fn watch(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Route {
     }
 }
 
-/// What the path below a group and version says, whether or not it is served.
+/// The parts of a path below a group and version, served or not.
 struct Place<'a> {
     namespace: &'a str,
     plural: &'a str,
@@ -118,7 +118,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Whether objects of this scope can be there.
+    /// Whether the path fits objects that are namespaced, or are not.
     fn fits(&self, namespaced: bool) -> bool {
         if namespaced {
             !self.namespace.is_empty() || self.name.is_empty()
@@ -151,7 +151,7 @@ fn place<'a>(group: &str, rest: &[&'a str]) -> Option<Place<'a>> {
     })
 }
 
-/// The objects that the path below a group and version names, if they are served.
+/// The served objects that a path below a group and version names.
 fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
     let place = place(group, rest)?;
     let resource = kinds.find(group, version, place.plural)?;
@@ -175,7 +175,7 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
     }))
 }
 
-/// What Kubernetes 1.36 serves, a line for each resource: group and version, scope, plural name, subresources.
+/// The resources of Kubernetes 1.36, one a line: group and version, scope, plural name, subresources.
 const SERVED: &str = include_str!("served.txt");
 
 /// A resource of Kubernetes 1.36.
@@ -207,7 +207,7 @@ pub(crate) fn is_group(group: &str) -> bool {
     served().any(|s| s.group == group)
 }
 
-/// A group, or one version of it, that a real server has and this one has nothing of.
+/// A group, or one version of it, that a real server has and this one does not.
 fn group_not_modelled(group: &str, version: Option<&str>, kinds: &Kinds) -> Option<Route> {
     let is_it = |g: &str, v: &str| g == group && version.is_none_or(|wanted| v == wanted);
     if kinds.served().any(|(_, k)| is_it(&k.group, &k.version)) {
@@ -224,9 +224,9 @@ fn group_not_modelled(group: &str, version: Option<&str>, kinds: &Kinds) -> Opti
     })
 }
 
-/// What the path below a group and version names, if a real server has it and this one has not.
+/// What the path below a group and version names, if a real server has it and this one does not.
 fn not_modelled(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
-    // What follows `proxy` is the proxied server's path.
+    // The parts after `proxy` are the proxied server's path.
     let proxied = rest.iter().position(|part| *part == "proxy");
     let place = place(group, proxied.map_or(rest, |at| &rest[..=at]))?;
     let what = if place.subresource.is_empty() {
@@ -252,7 +252,7 @@ fn not_modelled(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Opt
     })
 }
 
-/// The parts between slashes, percent-decoded; `None` if they are not text. A slash at the end is ignored.
+/// The parts between slashes, percent-decoded; `None` if they are not UTF-8. A slash at the end is ignored.
 fn decoded_parts(path: &str) -> Option<Vec<String>> {
     path.strip_suffix('/')
         .unwrap_or(path)
@@ -267,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    fn told(path: &str) -> String {
+    fn route_of(path: &str) -> String {
         let kinds = Kinds::built_in();
         match Route::parse(path, &kinds) {
             Route::Resource(t) => {
@@ -295,7 +295,7 @@ mod tests {
             "/api/v1/namespaces",
             "/api/v1/nodes/n1/",
         ]
-        .map(told)
+        .map(route_of)
         .into();
         insta::assert_snapshot!(shown.join("\n"), @r"
         pods ns= name= sub=
@@ -309,9 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_served_is_unknown() {
+    fn a_path_that_is_not_served_is_unknown() {
         for path in ["", "/nowhere", "/apis/nope/v1/widgets", "/api/v1/%ff"] {
-            assert_eq!(told(path), "Unknown", "{path}");
+            assert_eq!(route_of(path), "Unknown", "{path}");
         }
         for path in [
             "/api/v1/widgets",
@@ -322,12 +322,12 @@ mod tests {
             "/api/v1/namespaces/shop/pods/a/nothing",
             "/api/v1/pods%zz",
         ] {
-            assert_eq!(told(path), "UnknownResource", "{path}");
+            assert_eq!(route_of(path), "UnknownResource", "{path}");
         }
     }
 
     #[test]
-    fn what_a_real_server_has_beyond_the_model_is_told_apart() {
+    fn what_a_real_server_has_and_the_model_does_not_is_distinguished() {
         let shown: Vec<String> = [
             "/",
             "/metrics",
@@ -350,7 +350,7 @@ mod tests {
             "/openapi/v3/apis/policy/v1",
             "/apis/autoscaling/v1/namespaces/shop/horizontalpodautoscalers",
         ]
-        .map(told)
+        .map(route_of)
         .into();
         insta::assert_snapshot!(shown.join("\n"), @r#"
         NotModelled("the list of all paths")
@@ -387,20 +387,23 @@ mod tests {
             "versions": [version("v1alpha1", false), version("v1", true)],
         }});
         let orders = kinds.add_custom(&definition).unwrap();
-        let told = |kinds: &Kinds, rest: &str| {
+        let route_of = |kinds: &Kinds, rest: &str| {
             Route::parse(&format!("/apis/shop.example.com/{rest}"), kinds)
         };
         let other = "v1alpha1/namespaces/shop/orders/a";
         assert_eq!(
-            told(&kinds, other),
+            route_of(&kinds, other),
             Route::NotModelled(
                 "orders of shop.example.com/v1alpha1, which is not the stored version".to_owned()
             )
         );
-        assert!(matches!(told(&kinds, "v1alpha1"), Route::NotModelled(_)));
-        assert!(matches!(told(&kinds, "v1/orders"), Route::Resource(_)));
-        assert_eq!(told(&kinds, "v2/orders"), Route::UnknownResource);
+        assert!(matches!(
+            route_of(&kinds, "v1alpha1"),
+            Route::NotModelled(_)
+        ));
+        assert!(matches!(route_of(&kinds, "v1/orders"), Route::Resource(_)));
+        assert_eq!(route_of(&kinds, "v2/orders"), Route::UnknownResource);
         kinds.stop_serving(orders);
-        assert_eq!(told(&kinds, other), Route::Unknown);
+        assert_eq!(route_of(&kinds, other), Route::Unknown);
     }
 }

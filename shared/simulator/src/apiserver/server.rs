@@ -1,4 +1,4 @@
-//! An apiserver's state: its caches, its replies, and the requests and watches that wait for something.
+//! An apiserver's state: its caches, its replies, and its requests and watches that wait.
 
 use std::time::Duration;
 
@@ -17,26 +17,26 @@ use crate::status::ApiError;
 use crate::time::{Time, micros};
 use crate::version::Version;
 
-/// Requests that are not modelled and named until they are taken.
+/// The most requests without a model that are named until they are taken; more are only counted.
 const UNMODELLED_NAMED_MOST: usize = 64;
 
-/// How often a server looks up how far etcd is compacted.
+/// Time between two polls in which a server learns how far etcd is compacted.
 const COMPACTION_POLL: Duration = Duration::from_secs(15);
 
-/// Where an apiserver is between its start and its end.
+/// The stages of an apiserver's process, from its start to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Serving,
-    /// It got the signal to stop, and only its readiness says so.
+    /// It got SIGTERM. It still serves, and only `/readyz` fails.
     Unready,
     /// It takes no new requests.
     Refusing {
-        /// With 429 (`--shutdown-send-retry-after`), not with 503.
+        /// Whether it refuses with 429 (`--shutdown-send-retry-after`) instead of 503.
         sends_retry_after: bool,
-        /// Watches too.
+        /// Whether it refuses new watches too.
         watches: bool,
     },
-    /// Its process is no more.
+    /// Its process has ended.
     Gone,
 }
 
@@ -47,28 +47,28 @@ pub(crate) struct Apiserver {
     pub(crate) life: Life,
     pub(super) version: Version,
     pub(super) started_at: Time,
-    /// The most attempts of a cacher that is no more: those of its successor are counted on, so that none of its alarms
-    /// is taken for one of theirs.
+    /// The highest attempt number of a cacher that is gone. Its successor counts on from here, so that it takes no
+    /// alarm of the old cacher for its own.
     pub(super) attempts: u32,
     /// The cachers of resources that have a watch cache.
     pub(super) cachers: BTreeMap<ResourceId, Cacher>,
     pub(super) upstream: Upstream,
     pub(super) replies: BTreeMap<RequestId, Reply>,
-    /// Open watches that no cacher knows: direct ones, and stranded ones.
+    /// Open watches that no cacher serves: direct ones and stranded ones.
     pub(super) direct: BTreeMap<ResourceId, BTreeSet<RequestId>>,
-    /// Reads that wait for their cache.
+    /// Reads that wait until their cache is ready or fresh.
     pub(super) waiting: BTreeMap<RequestId, Waiting>,
-    /// Requests that wait for etcd to have a leader.
+    /// Requests that wait until etcd has a leader.
     pub(super) parked: BTreeMap<RequestId, Request>,
-    /// Direct watches that are open and wait for etcd to have a leader that tells their state.
+    /// Open direct watches that need etcd's state first, and wait until it has a leader.
     pub(super) leaderless: BTreeMap<RequestId, PendingWatch>,
-    /// Resources whose progress is to be asked of etcd.
+    /// Resources for which it asks etcd for progress.
     pub(super) progress_asked: BTreeSet<ResourceId>,
-    /// Replies with something new for the network.
+    /// Replies that have something new for the network.
     pub(super) dirty: Vec<RequestId>,
     /// The last compactions of etcd, and when each happened.
     pub(super) compactions: Vec<(Time, u64)>,
-    /// Watches ended since they stayed full (`apiserver_terminated_watchers_total`).
+    /// The number of watches ended because their buffers stayed full (`apiserver_terminated_watchers_total`).
     pub(super) terminated: u64,
     pub(super) unmodelled: Unmodelled,
 }
@@ -115,12 +115,12 @@ impl Apiserver {
         }
     }
 
-    /// The requests answered 501 since this was asked last, by method and path, each with why.
+    /// Takes the requests that were answered 501 since the last call: method, path and reason.
     pub(crate) fn take_unmodelled(&mut self) -> Vec<String> {
         std::mem::take(&mut self.unmodelled.named)
     }
 
-    /// How many requests were answered 501.
+    /// The number of requests that were answered 501.
     pub(crate) fn unmodelled(&self) -> u64 {
         self.unmodelled.count
     }
@@ -129,12 +129,12 @@ impl Apiserver {
         self.version
     }
 
-    /// Whether a reply is a watch's.
+    /// Whether a reply belongs to a watch.
     pub(crate) fn is_watch(&self, id: RequestId) -> bool {
         self.replies.get(&id).is_some_and(Reply::is_watch)
     }
 
-    /// The replies with something new for the network.
+    /// Takes the replies that have something new for the network.
     pub(crate) fn take_dirty(&mut self) -> Vec<RequestId> {
         let dirty = std::mem::take(&mut self.dirty);
         for id in &dirty {
@@ -159,14 +159,14 @@ impl Apiserver {
         cached.chain(self.direct.values().flatten()).copied()
     }
 
-    /// etcd was compacted; the server learns of it by polling (docs/semantics/servers.md#snapshots).
+    /// Notes a compaction of etcd. The server learns of it with its next poll (docs/semantics/servers.md#snapshots).
     pub(crate) fn compacted(&mut self, revision: u64, now: Time) {
         let known = self.known_compaction(now);
         self.compactions.retain(|(_, at)| *at >= known);
         self.compactions.push((now, revision));
     }
 
-    /// The compacted revision it knows of.
+    /// The compacted revision that the server knows from its last poll.
     pub(super) fn known_compaction(&self, now: Time) -> u64 {
         let poll = |at: Time| micros(at.since(self.started_at)) / micros(COMPACTION_POLL);
         let known = self
@@ -211,7 +211,7 @@ impl Apiserver {
         }
     }
 
-    /// Notes that a reply has something new for the network.
+    /// Marks a reply that has something new for the network.
     pub(super) fn soil(&mut self, id: RequestId) {
         if let Some(reply) = self.replies.get_mut(&id)
             && !std::mem::replace(&mut reply.is_dirty, true)

@@ -1,4 +1,4 @@
-//! An apiserver on its way to its end: what it answers, what its process leaves behind, and how the next one starts.
+//! An apiserver that stops: which requests it refuses, what its process leaves behind, and how the next one starts.
 
 use watchscope_model::tree::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::message::{Request, RequestId};
 use crate::status;
 
 impl Apiserver {
-    /// The refusal of a new request while the server stops, if it gets one.
+    /// The refusal of a new request while the server stops; `None` if it is still served.
     pub(super) fn refusal_of_stopping(&self, request: &Request, query: &Query) -> Option<Answer> {
         if self.life == Life::Serving {
             return None;
@@ -41,7 +41,7 @@ impl Apiserver {
         })
     }
 
-    /// Whether the answer to a request takes its connection with it.
+    /// Whether the answer to a request closes its connection.
     pub(crate) fn tears_down(&self, request: &Request) -> bool {
         let refuses = matches!(
             self.life,
@@ -53,12 +53,12 @@ impl Apiserver {
         refuses && !is_exempt(request)
     }
 
-    /// Whether something is being answered that is no watch.
+    /// Whether a request that is not a watch is being answered.
     pub(crate) fn is_answering(&self) -> bool {
         !self.replies.values().all(Reply::is_watch)
     }
 
-    /// The process ends, and all it had in memory is gone.
+    /// Ends the process: everything in its memory is gone.
     pub(crate) fn exit(&mut self, ctx: &mut Context<'_>) {
         self.life = Life::Gone;
         let replies: Vec<RequestId> = self.replies.keys().copied().collect();
@@ -75,7 +75,7 @@ impl Apiserver {
         self.dirty.clear();
     }
 
-    /// A process starts in its place: its caches have nothing yet.
+    /// Starts a process in its place, with empty caches.
     pub(crate) fn start(&mut self, ctx: &mut Context<'_>) {
         self.life = Life::Serving;
         self.started_at = ctx.now;
@@ -86,14 +86,15 @@ impl Apiserver {
     }
 }
 
-/// What is served to the last (`isRequestExemptFromRetryAfter`): probes, metrics, and the server's own requests.
+/// Whether a request is served until the end (`isRequestExemptFromRetryAfter`): probes, metrics, the server's own
+/// requests.
 fn is_exempt(request: &Request) -> bool {
     let probes = ["/readyz", "/livez", "/healthz", "/metrics"];
     let agent = request.header_value("user-agent").unwrap_or("");
     probes.iter().any(|path| request.path.starts_with(path)) || agent.starts_with("kube-apiserver/")
 }
 
-/// The readiness of a server that stops. A real one lists all its checks; this one those it has.
+/// The readiness of a server that stops. A real server lists all its checks; this one lists those that it has.
 fn not_ready() -> Answer {
     plain_text(
         500,
@@ -101,10 +102,10 @@ fn not_ready() -> Answer {
     )
 }
 
-/// 503 of a server that waits for the requests it has (`WithWaitGroup`).
+/// The 503 of a server that only finishes its open requests (`WithWaitGroup`).
 fn unavailable() -> Answer {
     let mut body = encode(&status::shutting_down().status()).to_vec();
-    // Printed with another line end behind the encoder's.
+    // The server prints it with another newline after the encoder's.
     body.push(b'\n');
     let mut answer = unsniffed(Answer::bytes(503, "application/json", body.into()));
     answer.headers.extend([

@@ -7,7 +7,7 @@ use super::route::Route;
 use crate::fault::{Fault, Throttle};
 use crate::status;
 
-/// The 429 of a throttle that is on and meant for this request.
+/// The 429 of a throttle that is on and concerns this request.
 pub(super) fn throttled(route: &Route, query: &Query, ctx: &Context<'_>) -> Option<Answer> {
     if ctx.faults.is_empty() {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn throttled(route: &Route, query: &Query, ctx: &Context<'_>) -> Opti
                     && collection
                     && kind.is_some_and(|k| k.cached)
             }
-            // It answers only a list that has waited for its cache.
+            // This emitter answers only a list that has waited for its cache.
             Throttle::StaleCache => false,
         };
         (meant && emits).then_some((*throttle, *retry_after_secs))

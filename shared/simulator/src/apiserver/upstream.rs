@@ -1,4 +1,4 @@
-//! The watches that an apiserver has at etcd, and for whom.
+//! An apiserver's watches at etcd, each with its owner.
 
 use watchscope_model::tree::BTreeMap;
 
@@ -6,14 +6,14 @@ use crate::etcd::{WatchRequest, WatcherId};
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
 
-/// Who a watch of etcd is for.
+/// The owner of a watch of etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Cacher(ResourceId),
     Client(RequestId),
 }
 
-/// The watches this server has at etcd.
+/// The watches that this server has at etcd.
 ///
 /// Bounded: one per cacher and one per direct watch.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! Watches: where they start, what they are sent, when they end (docs/semantics/lists-and-watches.md#watch).
+//! Watches: where they start, what is sent on them, and when they end (docs/semantics/lists-and-watches.md#watch).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::reply::{OpenWatch, Part, Source};
 use super::route::Target;
 use super::server::Apiserver;
 use super::upstream::Owner;
-use super::watcher::{Telling, WatchParameters, Watcher};
+use super::watcher::{FrameContext, WatchParameters, Watcher};
 use crate::etcd::{Content, Purpose, Response, WatchedChange, WatcherId};
 use crate::fault::Fault;
 use crate::json::encode;
@@ -28,20 +28,20 @@ use crate::status::{self, ApiError, too_large, watch_compacted};
 use crate::time::{Time, Wall};
 use crate::version::UnsetWatch;
 
-/// A bookmark comes this long before the deadline (docs/semantics/lists-and-watches.md#bookmark-period).
+/// Time from the last bookmark to the deadline of its watch (docs/semantics/lists-and-watches.md#bookmark-period).
 const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// The dispatcher's bookmark timer ticks about every second, so a due bookmark is this much late at most
+/// The longest delay of a due bookmark: the dispatcher's timer ticks about once a second
 /// (docs/semantics/lists-and-watches.md#bookmark-period).
 const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 
-/// Frames of a direct watch that may wait: the etcd client's buffer has no bound
-/// (docs/semantics/lists-and-watches.md#uncached), this one is the largest ring's.
+/// Slots of each channel of a direct watch. Both together hold as many frames as the largest ring has events; etcd's
+/// client has no bound (docs/semantics/lists-and-watches.md#uncached).
 const DIRECT_SLOTS: usize = 51_200;
 
-/// What filling the network from a reply needs of the world.
+/// The parts of the world that a reply needs to fill the network.
 pub(crate) struct Sending<'a> {
-    /// What the server can answer besides objects.
+    /// Whether the server answers about itself and in Tables.
     pub(crate) answers: Answers,
     pub(crate) now: Time,
     pub(crate) wall: Wall,
@@ -64,7 +64,7 @@ impl Apiserver {
         let selector = Selector::parse(&options.label_selector, &options.field_selector, kind)?;
         let revision = options.revision()?;
         let lifetime = match options.timeout_seconds {
-            // One below zero is over before it has begun.
+            // A negative timeout is over before the watch has begun.
             Some(secs) if secs != 0 => Duration::from_secs(u64::try_from(secs).unwrap_or(0)),
             _ => {
                 let (least, most) = ctx.settings.watch_lifetime;
@@ -105,7 +105,7 @@ impl Apiserver {
         self.begin_when_fresh(id, target.resource, watch, ctx)
     }
 
-    /// Begins a watch of the cache once that is ready and fresh enough.
+    /// Begins a watch of the cache once it is ready and fresh enough.
     pub(super) fn begin_when_fresh(
         &mut self,
         id: RequestId,
@@ -133,7 +133,7 @@ impl Apiserver {
         Ok(Outcome::Open)
     }
 
-    /// Opens the stream: head, then what the watch has to be sent first.
+    /// Opens the stream: the head, then the events that the watch gets first.
     fn begin_watch(&mut self, id: RequestId, watch: PendingWatch, ctx: &mut Context<'_>) {
         let resource = watch.parameters.resource;
         let Some(cacher) = self.cachers.get(&resource) else {
@@ -167,15 +167,16 @@ impl Apiserver {
             Start::After(revision) => match cacher.cache.replay_after(revision) {
                 Ok(mut replay) => {
                     let prefix = &watch.parameters.prefix;
-                    let told = cacher.cache.changes_after(revision);
-                    let told = told.filter(|change| change.key.starts_with(prefix.as_str()));
-                    if let Err(error) = readable(told.map(|c| &c.object), resource, ctx) {
+                    let replayed = cacher.cache.changes_after(revision);
+                    let replayed =
+                        replayed.filter(|change| change.key.starts_with(prefix.as_str()));
+                    if let Err(error) = readable(replayed.map(|c| &c.object), resource, ctx) {
                         return self.fail_watch(id, &error, ctx);
                     }
                     let races = |f: &Fault| matches!(f, Fault::StartRace { .. });
                     let mut floor = revision;
                     if ctx.is_on_for(resource, races) && !replay.skip_one() {
-                        // The first event is still on its way.
+                        // The first event has not reached the cache yet.
                         floor = at + 1;
                     }
                     (floor, First::Ring(replay, Default::default()))
@@ -212,8 +213,8 @@ impl Apiserver {
         }
     }
 
-    /// A watch that etcd serves: for resources without a watch cache, and for those without resourceVersion in the
-    /// versions that send them there (docs/semantics/lists-and-watches.md#watch-without-version).
+    /// Begins a watch that etcd serves: of a resource without a watch cache, or without a resourceVersion in the
+    /// versions that send such watches to etcd (docs/semantics/lists-and-watches.md#watch-without-version).
     fn begin_direct_watch(&mut self, id: RequestId, watch: PendingWatch, ctx: &mut Context<'_>) {
         let current = ctx.etcd.revision();
         if watch.fresh_at > current {
@@ -236,7 +237,7 @@ impl Apiserver {
         self.direct.entry(resource).or_default().insert(id);
     }
 
-    /// A watch with a list and a watch of etcd for it alone.
+    /// Opens a watch with a list and a watch of etcd for it alone.
     fn direct_watch(
         &mut self,
         id: RequestId,
@@ -270,7 +271,7 @@ impl Apiserver {
         }
     }
 
-    /// etcd has a leader again: direct watches that waited for it get their state.
+    /// Sends the state on direct watches that waited for etcd's leader.
     pub(super) fn begin_leaderless_watches(&mut self, ctx: &mut Context<'_>) {
         for (id, watch) in std::mem::take(&mut self.leaderless) {
             let open = self.direct_watch(id, watch, ctx);
@@ -281,7 +282,7 @@ impl Apiserver {
         }
     }
 
-    /// etcd's client has asked often enough for the state of a direct watch.
+    /// Ends a direct watch whose state etcd's client has requested in vain for too long.
     pub(super) fn give_up_leader(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         if self.leaderless.remove(&id).is_some() {
             self.error_watch(id, &no_leader(), ctx);
@@ -299,7 +300,7 @@ impl Apiserver {
         }
     }
 
-    /// Opens the stream only to say in band why it cannot go on (docs/semantics/requests.md#errors).
+    /// Opens the stream only to send the ERROR that ends it (docs/semantics/requests.md#errors).
     pub(super) fn fail_watch(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         let headers = stream_headers(ctx);
         let status = error.status_of(ctx.version);
@@ -311,7 +312,7 @@ impl Apiserver {
         }
     }
 
-    /// Opens the stream only to close it without a word (F10).
+    /// Opens the stream only to end it without an ERROR (F10).
     fn end_at_once(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let headers = stream_headers(ctx);
         if let Some(reply) = self.replies.get_mut(&id) {
@@ -321,7 +322,7 @@ impl Apiserver {
         }
     }
 
-    /// A response of etcd for a direct watch.
+    /// Takes a response of etcd for a direct watch.
     pub(super) fn direct_watch_receives(
         &mut self,
         id: RequestId,
@@ -334,7 +335,7 @@ impl Apiserver {
                     self.direct_watch_takes(id, &event, ctx);
                 }
             }
-            // Only the watch cache asks for progress; bookmarks are its affair
+            // Only the watch cache requests progress and sends bookmarks
             // (docs/semantics/lists-and-watches.md#uncached).
             Content::Progress => {}
             Content::Compacted => self.error_watch(id, &watch_compacted(), ctx),
@@ -364,13 +365,13 @@ impl Apiserver {
         let Some(watch) = reply.watch.as_mut() else {
             return;
         };
-        let telling = Telling {
+        let context = FrameContext {
             answers: ctx.answers,
             kind: ctx.kinds.get(change.resource),
             wall: ctx.wall,
             now: ctx.now,
         };
-        if let Some(frame) = watch.watcher.live(change, telling) {
+        if let Some(frame) = watch.watcher.live(change, context) {
             if watch.backlog.has_slot() {
                 watch.backlog.push(frame);
                 self.soil(id);
@@ -380,14 +381,14 @@ impl Apiserver {
         }
     }
 
-    /// Ends a watch with an ERROR behind what waits.
+    /// Ends a watch with an ERROR after the frames that wait.
     pub(super) fn error_watch(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         let status = error.status_of(ctx.version);
         let frame = frame("ERROR", &encode(&status));
         self.finish_watch(id, Some(frame.clone()), ctx);
     }
 
-    /// The object of an event cannot be converted to the version that the watch asked for (F38).
+    /// Ends a watch because an event's object cannot be converted to the version that the watch requested (F38).
     pub(super) fn fail_conversion(
         &mut self,
         id: RequestId,
@@ -399,12 +400,12 @@ impl Apiserver {
         self.error_watch(id, &error, ctx);
     }
 
-    /// Ends a watch in order: what waits is still sent.
+    /// Ends a watch in order: the frames that wait are still sent.
     pub(crate) fn end_watch(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         self.finish_watch(id, None, ctx);
     }
 
-    /// Ends a watch that stays full: what its result channel holds is still sent.
+    /// Ends a watch that stays full. The frames in its result channel are still sent.
     pub(super) fn terminate_if_blocking(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(watch) = self.replies.get_mut(&id).and_then(|r| r.watch.as_mut()) else {
             return;
@@ -425,18 +426,18 @@ impl Apiserver {
             return;
         };
         let resource = watch.watcher.resource();
-        let telling = Telling {
+        let context = FrameContext {
             answers: ctx.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
             now: ctx.now,
         };
         let cache = self.cachers.get(&resource).map(|c| &c.cache);
-        // What was there at first is not interrupted by an orderly end.
+        // An orderly end does not interrupt the first events.
         while let Next::Frame(frame) =
             watch
                 .backlog
-                .next(&mut watch.watcher, cache, Duration::ZERO, telling)
+                .next(&mut watch.watcher, cache, Duration::ZERO, context)
         {
             reply.extend([frame]);
         }
@@ -445,7 +446,7 @@ impl Apiserver {
         self.unregister(id, resource, watch.source, ctx);
     }
 
-    /// Takes a watch that is over out of all lists.
+    /// Removes a watch that is over from its cacher, or from etcd and the direct watches.
     pub(super) fn unregister(
         &mut self,
         id: RequestId,
@@ -476,7 +477,7 @@ impl Apiserver {
         }
     }
 
-    /// A direct watch has another watch of etcd now.
+    /// Notes the watch of etcd that replaces the old one of a cacher or a direct watch.
     pub(super) fn move_upstream(&mut self, owner: Owner, anew: WatcherId) {
         match owner {
             Owner::Cacher(resource) => {
@@ -496,8 +497,8 @@ impl Apiserver {
         }
     }
 
-    /// Stops serving a resource: its watches end and its cache goes. Versions that leave watches behind do so when the
-    /// resource is `replaced` (F17).
+    /// Stops serving a resource: its watches end and its cache is dropped. If the resource is `replaced`, versions
+    /// before 1.15 leave the watches open without events (F17).
     pub(crate) fn stop_serving(
         &mut self,
         resource: ResourceId,
@@ -519,7 +520,7 @@ impl Apiserver {
         self.drop_cacher(resource, ctx);
     }
 
-    /// Sends a bookmark if the watch's buffer is not full, and sets the next.
+    /// Sends a bookmark if the watch's buffer is not full, and schedules the next.
     pub(super) fn bookmark(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(reply) = self.replies.get_mut(&id) else {
             return;
@@ -534,7 +535,7 @@ impl Apiserver {
         let deadline = watch.watcher.deadline();
         let cacher = self.cachers.get(&resource);
         let processed = cacher.map_or(0, |c| c.dispatcher.processed());
-        let telling = Telling {
+        let context = FrameContext {
             answers: ctx.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
@@ -549,7 +550,7 @@ impl Apiserver {
         };
         if !silent
             && watch.backlog.has_slot()
-            && let Some(frame) = watch.watcher.bookmark(processed, false, telling)
+            && let Some(frame) = watch.watcher.bookmark(processed, false, context)
         {
             watch.backlog.push(frame);
             self.soil(id);
@@ -557,7 +558,7 @@ impl Apiserver {
         schedule_bookmark(id, deadline, ctx);
     }
 
-    /// Takes the next part of a reply for the network.
+    /// Takes the next part of a reply for the network, as far as there is `room`.
     pub(crate) fn next_part(
         &mut self,
         id: RequestId,
@@ -573,7 +574,7 @@ impl Apiserver {
         }
         let watch = reply.watch.as_mut()?;
         let resource = watch.watcher.resource();
-        let telling = Telling {
+        let context = FrameContext {
             answers: sending.answers,
             kind: sending.kinds.get(resource),
             wall: sending.wall,
@@ -585,7 +586,7 @@ impl Apiserver {
             &mut watch.watcher,
             cache,
             sending.per_initial_event,
-            telling,
+            context,
         );
         if blocked && !watch.backlog.is_blocking() {
             let alarm = Alarm::ResumeDispatch(resource);
@@ -607,12 +608,12 @@ impl Apiserver {
     }
 }
 
-/// The error of a watch of etcd whose member has no leader.
+/// The error of a watch whose member of etcd has no leader.
 fn no_leader() -> ApiError {
     status::internal_error("etcdserver: no leader")
 }
 
-/// The next bookmark: one interval from now, or just before the deadline (`nextBookmarkTime`).
+/// Schedules the next bookmark: after one interval, or just before the deadline (`nextBookmarkTime`).
 fn schedule_bookmark(id: RequestId, deadline: Time, ctx: &mut Context<'_>) {
     let last = deadline - BOOKMARK_BEFORE_DEADLINE;
     let regular = if ctx.version.has_periodic_bookmarks() {

@@ -1,4 +1,4 @@
-//! One watch as the apiserver keeps it: what it selects, what it is past, and which frame a change becomes for it.
+//! A watch as its apiserver keeps it: its selection, its position, and the frame of each change.
 
 use std::sync::Arc;
 
@@ -16,17 +16,18 @@ use crate::schema::Struct;
 use crate::selector::Selector;
 use crate::time::{Time, Wall};
 
-/// A watch.
+/// A watch of a client.
 #[derive(Debug)]
 pub(super) struct Watcher {
     parameters: WatchParameters,
-    /// Events and bookmarks at or below this are not sent: they are in what it was sent first, or were not wanted.
+    /// Events and bookmarks at or below this revision are not sent. They are part of its first events, or the client
+    /// did not request them.
     floor: u64,
-    /// Whether a Table's columns were sent: only the first has them.
+    /// Whether a Table's columns were sent: only the first Table of a watch has them.
     columns_sent: bool,
 }
 
-/// What a watch asks for, and how its server answers.
+/// The parameters of a watch, and the form of its frames.
 #[derive(Clone, Debug)]
 pub(super) struct WatchParameters {
     pub(super) resource: ResourceId,
@@ -35,13 +36,13 @@ pub(super) struct WatchParameters {
     pub(super) representation: Representation,
     pub(super) bookmarks: bool,
     pub(super) deadline: Time,
-    /// DELETED has the object's last version, as servers before 1.9.3 sent it (F23).
+    /// Whether a DELETED has the object's last version, as servers before 1.9.3 sent it (F23).
     pub(super) delete_keeps_old_revision: bool,
 }
 
-/// What the frames of a moment need to know.
+/// The context that frames of one moment are made in.
 #[derive(Clone, Copy)]
-pub(super) struct Telling<'a> {
+pub(super) struct FrameContext<'a> {
     pub(super) answers: Answers,
     pub(super) kind: &'a ResourceType,
     pub(super) wall: Wall,
@@ -73,26 +74,27 @@ impl Watcher {
         &self.parameters.prefix
     }
 
-    /// Raises what the watch is past.
+    /// Raises the position of the watch to `revision`.
     pub(super) fn is_past(&mut self, revision: u64) {
         self.floor = self.floor.max(revision);
     }
 
-    /// The frame of a synthetic ADDED of the initial events.
-    pub(super) fn initial(&mut self, object: &Arc<Object>, telling: Telling<'_>) -> Bytes {
-        self.encode(ChangeKind::Added, object, telling)
+    /// The frame of an initial object, as a synthetic ADDED.
+    pub(super) fn initial(&mut self, object: &Arc<Object>, context: FrameContext<'_>) -> Bytes {
+        self.encode(ChangeKind::Added, object, context)
     }
 
-    /// The frame a live change becomes for this watch, if it becomes one.
-    pub(super) fn live(&mut self, change: &Change, telling: Telling<'_>) -> Option<Bytes> {
+    /// The frame of a live change for this watch; `None` if the watch does not get it.
+    pub(super) fn live(&mut self, change: &Change, context: FrameContext<'_>) -> Option<Bytes> {
         if change.revision <= self.floor {
             return None;
         }
-        self.event(change, telling)
+        self.event(change, context)
     }
 
-    /// The frame a change becomes for this watch, if it becomes one (docs/semantics/servers.md#type-translation).
-    pub(super) fn event(&mut self, change: &Change, telling: Telling<'_>) -> Option<Bytes> {
+    /// The frame of a change for this watch; `None` if it does not concern the watch
+    /// (docs/semantics/servers.md#type-translation).
+    pub(super) fn event(&mut self, change: &Change, context: FrameContext<'_>) -> Option<Bytes> {
         if !change.key.starts_with(self.prefix()) {
             return None;
         }
@@ -103,48 +105,48 @@ impl Watcher {
             .previous
             .as_ref()
             .is_some_and(|o| selector.matches(o));
-        let told = match (matches, matched) {
+        let delivered = match (matches, matched) {
             (true, false) => ChangeKind::Added,
             (true, true) => ChangeKind::Modified,
             (false, true) => ChangeKind::Deleted,
             (false, false) => return None,
         };
         match &change.previous {
-            Some(previous) if told == ChangeKind::Deleted => {
+            Some(previous) if delivered == ChangeKind::Deleted => {
                 if self.parameters.delete_keeps_old_revision {
-                    Some(self.encode(told, previous, telling))
+                    Some(self.encode(delivered, previous, context))
                 } else if gone {
-                    Some(self.encode(told, &change.object, telling))
+                    Some(self.encode(delivered, &change.object, context))
                 } else {
-                    // It left the selection and is still there: the watch gets its last matching state.
-                    let last = previous.at_revision(change.revision, told);
-                    Some(self.encode(told, &Arc::new(last), telling))
+                    // The object left the selection and still exists: the watch gets its last matching state.
+                    let last = previous.at_revision(change.revision, delivered);
+                    Some(self.encode(delivered, &Arc::new(last), context))
                 }
             }
-            _ => Some(self.encode(told, &change.object, telling)),
+            _ => Some(self.encode(delivered, &change.object, context)),
         }
     }
 
-    /// The frame of a bookmark at `revision`, unless it says nothing new; `ends_initial` marks the end of the
-    /// initial events, which is always told.
+    /// The frame of a bookmark at `revision`; `None` if it is not new, or the watch gets no bookmarks. With
+    /// `ends_initial` it marks the end of the initial events, and is sent at any revision.
     pub(super) fn bookmark(
         &mut self,
         revision: u64,
         ends_initial: bool,
-        telling: Telling<'_>,
+        context: FrameContext<'_>,
     ) -> Option<Bytes> {
         if !self.bookmarks() || (revision <= self.floor && !ends_initial) {
             return None;
         }
         let mut value = json!({
-            "kind": telling.kind.kind,
-            "apiVersion": telling.kind.api_version(),
+            "kind": context.kind.kind,
+            "apiVersion": context.kind.api_version(),
             "metadata": {"resourceVersion": revision.to_string()},
         });
         if ends_initial {
             value["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        if let Some(shape) = Struct::of(telling.kind) {
+        if let Some(shape) = Struct::of(context.kind) {
             shape.fill(&mut value);
         } else {
             sort_all(&mut value);
@@ -154,28 +156,33 @@ impl Watcher {
             Representation::Metadata => frame("BOOKMARK", &encode(&partial_metadata(&value))),
             Representation::Table(include) => {
                 let object = Arc::new(Object::new(value, ChangeKind::Modified));
-                frame("BOOKMARK", &self.table(include, &object, telling))
+                frame("BOOKMARK", &self.table(include, &object, context))
             }
         })
     }
 
-    /// The frame of a change as a server tells it that answers with Tables whatever was asked for (F39).
+    /// The frame of a change from a server that answers with Tables, whatever was requested (F39).
     pub(super) fn of_wrong_kind(
         &mut self,
-        told: ChangeKind,
+        delivered: ChangeKind,
         object: &Arc<Object>,
-        telling: Telling<'_>,
+        context: FrameContext<'_>,
     ) -> Bytes {
-        let table = self.table(IncludeObject::Metadata, object, telling);
-        frame(told.as_str(), &table)
+        let table = self.table(IncludeObject::Metadata, object, context);
+        frame(delivered.as_str(), &table)
     }
 
-    fn encode(&mut self, told: ChangeKind, object: &Arc<Object>, telling: Telling<'_>) -> Bytes {
+    fn encode(
+        &mut self,
+        delivered: ChangeKind,
+        object: &Arc<Object>,
+        context: FrameContext<'_>,
+    ) -> Bytes {
         match self.parameters.representation {
-            Representation::Whole => object.frame(told, false),
-            Representation::Metadata => object.frame(told, true),
+            Representation::Whole => object.frame(delivered, false),
+            Representation::Metadata => object.frame(delivered, true),
             Representation::Table(include) => {
-                frame(told.as_str(), &self.table(include, object, telling))
+                frame(delivered.as_str(), &self.table(include, object, context))
             }
         }
     }
@@ -185,16 +192,16 @@ impl Watcher {
         &mut self,
         include: IncludeObject,
         object: &Arc<Object>,
-        telling: Telling<'_>,
+        context: FrameContext<'_>,
     ) -> Bytes {
         let with_columns = !self.columns_sent;
         self.columns_sent = true;
-        let Telling {
+        let FrameContext {
             answers,
             kind,
             wall,
             now,
-        } = telling;
+        } = context;
         let rows = Rows {
             objects: std::slice::from_ref(object),
             kind,

@@ -1,4 +1,4 @@
-//! Requests that write: from bodies and parameters to the registry's rules, and back to answers.
+//! Requests that write: they go from bodies and parameters to the registry's rules, and back to answers.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) fn create(
     Ok(committed(201, &object, form, target, warnings, ctx))
 }
 
-/// Binds a pod to a node, once.
+/// Binds a pod to a node; a pod can be bound only once.
 pub(super) fn bind(
     request: &Request,
     query: &Query,
@@ -172,7 +172,7 @@ pub(super) fn delete(
     )))
 }
 
-/// The answer of a write that is through, with what it was warned of.
+/// The answer of a committed write, with its warnings.
 fn committed(
     status: u16,
     object: &Arc<Object>,
@@ -193,14 +193,14 @@ fn committed(
     Outcome::Committed(answer)
 }
 
-/// What a write asks for besides its body.
+/// The parameters of a write.
 #[derive(Clone, Copy, Debug)]
 struct WriteOptions {
     dry_run: bool,
     validation: FieldValidation,
 }
 
-/// What is done about fields that a kind has not.
+/// How a write treats fields that its kind does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FieldValidation {
     Ignore,
@@ -239,7 +239,7 @@ impl WriteOptions {
         }
     }
 
-    /// What a body is warned of; the refusal of one that does not fit its kind.
+    /// Returns the warnings about a body, or the refusal of one that does not fit its kind.
     fn judge(self, body: &Value, kind: &ResourceType) -> Result<Vec<String>, ApiError> {
         let cannot = |why: &str| {
             bad_request(format!(
@@ -248,19 +248,19 @@ impl WriteOptions {
             ))
         };
         if !matches!(text(body, &["kind"]), given if given.is_empty() || given == kind.kind) {
-            // Of another kind: that is what is refused, by the registry.
+            // The registry refuses a body of another kind.
             return Ok(Vec::new());
         }
         let found = misfits(body, kind);
         if let Some(why) = &found.wrong_type {
             return Err(cannot(why));
         }
-        self.judge_unknown(&found, |told| {
-            cannot(&format!("strict decoding error: {told}"))
+        self.judge_unknown(&found, |errors| {
+            cannot(&format!("strict decoding error: {errors}"))
         })
     }
 
-    /// The same for what a patch came to.
+    /// Returns the warnings about a patched object, or its refusal.
     fn judge_patched(
         self,
         before: &Value,
@@ -280,8 +280,8 @@ impl WriteOptions {
         if let Some(why) = &found.wrong_type {
             return Err(refusal(why));
         }
-        self.judge_unknown(&found, |told| {
-            refusal(&format!("strict decoding error: {told}"))
+        self.judge_unknown(&found, |errors| {
+            refusal(&format!("strict decoding error: {errors}"))
         })
     }
 
@@ -290,20 +290,20 @@ impl WriteOptions {
         found: &Misfits,
         refusal: impl Fn(&str) -> ApiError,
     ) -> Result<Vec<String>, ApiError> {
-        let told: Vec<String> = found
+        let unknown: Vec<String> = found
             .unknown
             .iter()
             .map(|path| format!("unknown field {path:?}"))
             .collect();
         match self.validation {
-            FieldValidation::Strict if !told.is_empty() => Err(refusal(&told.join(", "))),
-            FieldValidation::Warn => Ok(told),
+            FieldValidation::Strict if !unknown.is_empty() => Err(refusal(&unknown.join(", "))),
+            FieldValidation::Warn => Ok(unknown),
             FieldValidation::Ignore | FieldValidation::Strict => Ok(Vec::new()),
         }
     }
 }
 
-/// Deletes each object of a collection that the selectors match; answers with the list of them.
+/// Deletes each object of a collection that the selectors match. Answers with the list of them.
 pub(super) fn delete_collection(
     request: &Request,
     query: &Query,
@@ -359,7 +359,7 @@ fn parse(request: &Request, kind: &str) -> Result<Value, ApiError> {
     }
 }
 
-/// The beginning of a body: as it is if it looks like JSON, else in hexadecimal.
+/// The first bytes of a body for an error: as text if it looks like JSON, else in hexadecimal.
 fn summary(body: &[u8]) -> String {
     const MOST: usize = 30;
     let shown = &body[..body.len().min(MOST)];
@@ -375,7 +375,7 @@ fn summary(body: &[u8]) -> String {
     }
 }
 
-/// How to delete, and whether only to try.
+/// The options of a deletion, and whether it is a dry run.
 fn delete_options(request: &Request, query: &Query) -> Result<(DeleteOptions, bool), ApiError> {
     let body = if request.body.is_empty() {
         let grace = match query.get("gracePeriodSeconds") {
@@ -454,7 +454,7 @@ fn delete_option_errors(body: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `fieldManager`, else the beginning of the User-Agent, as the apiserver names managers.
+/// The manager of a write: `fieldManager`, else the User-Agent up to its first slash, as in the apiserver.
 fn manager(request: &Request, query: &Query, target: &Target) -> Manager {
     let agent = request.header_value("user-agent").unwrap_or("");
     let name = match query.get("fieldManager") {
@@ -467,7 +467,7 @@ fn manager(request: &Request, query: &Query, target: &Target) -> Manager {
     }
 }
 
-/// A registry over the context, for the request's writes.
+/// A registry over the context, which does the request's writes.
 fn registry<'a>(ctx: &'a mut Context<'_>) -> Registry<'a> {
     Registry {
         etcd: ctx.etcd,

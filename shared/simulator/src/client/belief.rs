@@ -6,13 +6,13 @@ use watchscope_model::tree::BTreeMap;
 use crate::object::Object;
 use crate::scope::Scope;
 
-/// How many objects a reported belief names; more are counted.
+/// The most objects that a reported belief names; it counts all.
 pub(crate) const NAMED_MOST: usize = 64;
 
 /// An object's namespace and name.
 pub type Key = (String, String);
 
-/// One version of an object, as a client holds it.
+/// A version of an object, as a client holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     /// `metadata.uid`.
@@ -21,25 +21,25 @@ pub struct Held {
     pub resource_version: String,
 }
 
-/// What a client holds of one resource.
+/// The objects of one resource that a client holds.
 ///
-/// Bounded by what the cluster told it.
+/// Bounded by what the cluster delivered to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Belief {
-    /// Which part of a client holds it, where it has several: `cache`, `queue`; else empty.
+    /// The part of the client that holds it, where a client has several: `cache`, `queue`; else empty.
     pub part: &'static str,
-    /// What it looks at.
+    /// The scope that it lists or watches.
     pub scope: Scope,
-    /// What it holds, by namespace and name.
+    /// The objects that it holds, by namespace and name.
     pub objects: BTreeMap<Key, Held>,
     /// The resourceVersion up to which it believes to know everything; empty if it keeps none.
     pub resource_version: String,
-    /// Rises with every change.
+    /// Rises by one with every change.
     edits: u64,
 }
 
 impl Belief {
-    /// An empty belief.
+    /// An empty belief of a whole client.
     pub(crate) fn new(scope: Scope) -> Belief {
         Belief::part("", scope)
     }
@@ -55,7 +55,7 @@ impl Belief {
         }
     }
 
-    /// How often it changed.
+    /// The number of changes so far.
     pub(crate) fn edits(&self) -> u64 {
         self.edits
     }
@@ -83,8 +83,9 @@ impl Belief {
         }
     }
 
-    /// As records carry it: `{"resource":…,"part":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`, with
-    /// the first [`NAMED_MOST`] objects named.
+    /// The belief as records carry it:
+    /// `{"resource":…,"part":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`. It names the first
+    /// [`NAMED_MOST`] objects.
     pub(crate) fn to_json(&self) -> Value {
         let held = self.objects.iter().take(NAMED_MOST);
         let held: Map<String, Value> = held
@@ -112,7 +113,7 @@ impl Belief {
         belief
     }
 
-    /// Compares it with what is really there.
+    /// Compares the belief with the true objects of its scope.
     pub fn compare<'a>(&self, truth: impl Iterator<Item = &'a Object>) -> Comparison {
         let mut comparison = Comparison::default();
         let mut unseen: BTreeMap<&Key, &Held> = self.objects.iter().collect();
@@ -126,7 +127,7 @@ impl Belief {
                     }
                     unseen.remove(&key);
                 }
-                // Another object of that name: what is held is a ghost, and what is there is missing
+                // It is another object of that name: the held one is a ghost, and the true one is missing
                 // (docs/semantics/checks.md#procedure).
                 _ => comparison.missing.push(key),
             }
@@ -137,18 +138,18 @@ impl Belief {
     }
 }
 
-/// How what a client holds differs from what is in the cluster.
+/// How the objects that a client holds differ from those in the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// How many objects the client holds.
+    /// The number of objects that the client holds.
     pub held: usize,
-    /// How many there are.
+    /// The number of objects in the cluster.
     pub truth: usize,
-    /// Held, and not there (any more).
+    /// Held, and not in the cluster.
     pub ghosts: Vec<Key>,
-    /// There, and not held.
+    /// In the cluster, and not held.
     pub missing: Vec<Key>,
-    /// Held at another resourceVersion.
+    /// Held at another resourceVersion than in the cluster.
     pub stale: Vec<Key>,
 }
 
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reported_belief_names_so_many_objects_and_counts_all() {
+    fn a_reported_belief_names_64_objects_and_counts_all() {
         let names: Vec<String> = (0..100).map(|n| format!("map-{n:03}")).collect();
         let objects: Vec<(&str, &str, u64)> = names.iter().map(|n| (n.as_str(), "u", 1)).collect();
         let json = belief(&objects).to_json();

@@ -1,6 +1,6 @@
-//! A client that watches one scope, lists a scope again and again, and takes each difference for a fault (F42).
+//! A client that watches one scope, lists a scope at intervals, and takes each difference for a fault (F42).
 //!
-//! It is right where both scopes are the same. Over others it finds differences that are none.
+//! It is right if both scopes are equal. For different scopes it reports differences that are no faults.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::reflector::ReflectorProgram;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The program.
+/// The comparer's program.
 #[derive(Debug)]
 pub(super) struct Comparer {
     watched: ReflectorProgram,
@@ -32,7 +32,7 @@ impl Comparer {
         }
     }
 
-    /// Compares what the last list brought with what the watch has come to.
+    /// Compares the last list with the watch's present state.
     fn compare(&mut self) {
         self.comparisons += 1;
         let (watched, listed) = (self.watched.beliefs(), self.listed.beliefs());
@@ -70,7 +70,7 @@ impl Machine for Comparer {
         self.comparisons
     }
 
-    /// The differences it found, over all comparisons.
+    /// The number of differences, over all comparisons.
     fn handled(&self, _now: Time) -> u64 {
         self.differences
     }

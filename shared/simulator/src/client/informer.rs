@@ -12,18 +12,18 @@ use super::record::ClientPhase;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// A controller over an informer.
+/// A controller over an informer: its version and the choices of its author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Controller {
-    /// Which client-go.
+    /// The version of client-go.
     pub version: ClientGo,
-    /// How often the handlers get everything again; never if absent.
+    /// Time between two resyncs, in which the handlers get all objects again; `None`: no resync.
     pub resync: Option<Duration>,
-    /// Whether the update handler passes over updates between equal resourceVersions (F46).
+    /// Whether the update handler skips updates between equal resourceVersions (F46).
     pub skips_equal_versions: bool,
-    /// How long the worker works on a key.
+    /// Time that the worker needs for a key.
     pub work: Duration,
-    /// How often it fails at each key before it succeeds.
+    /// The number of times that it fails at each key before it succeeds.
     pub failures: u32,
 }
 
@@ -39,14 +39,14 @@ impl Default for Controller {
     }
 }
 
-/// The program.
+/// The controller's program.
 #[derive(Debug)]
 pub(super) struct ControllerProgram {
     how: Controller,
     rest: Rest,
     informer: Informer,
     queue: WorkQueue,
-    /// The key under work, and until when.
+    /// The key that the worker works on, and until when.
     working: Option<(Key, Time)>,
     worked: u64,
     handled: u64,
@@ -65,7 +65,7 @@ impl ControllerProgram {
         }
     }
 
-    /// The handlers: each call is counted, and puts its key in the queue unless it is known to be no change.
+    /// Runs a handler. It counts the call, and queues the key unless it knows that nothing changed.
     fn handle(&mut self, notification: &Notification) {
         self.handled += 1;
         if !(self.how.skips_equal_versions && notification.is_resync()) {
@@ -73,7 +73,7 @@ impl ControllerProgram {
         }
     }
 
-    /// The worker, which begins when the informer has synced.
+    /// Runs the worker, which starts when the informer has synced.
     fn work(&mut self, now: Time) {
         self.queue.wake(now);
         if let Some((key, until)) = self.working.take() {
@@ -122,7 +122,7 @@ impl Machine for ControllerProgram {
         self.informer.phase()
     }
 
-    /// Keys worked on.
+    /// Keys that the worker has finished.
     fn iterations(&self, _now: Time) -> u64 {
         self.worked
     }

@@ -6,8 +6,8 @@
 //!    ▲ 410                  InitListed ◄─────────┘ end, at once
 //! ```
 //!
-//! A clean end is no event and no error, so no backoff: a server that answers 200 and closes makes it a hot loop.
-//! Any error of opening the watch, HTTP 410 too, leaves it where it is, with the same resourceVersion (F13).
+//! A clean end is neither an event nor an error, so there is no backoff: a server that answers 200 and closes makes it
+//! spin. Any error when a watch opens, HTTP 410 too, leaves the state and the resourceVersion as they are (F13).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -24,42 +24,42 @@ use crate::message::RequestId;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// What it asks a watch to live, and how much longer it waits for the next thing on it.
+/// Seconds of `timeoutSeconds`. [`IDLE`] is 5 s longer: how long it waits for the next item.
 const TIMEOUT: &str = "290";
 const IDLE: Duration = Duration::from_secs(295);
 
-/// kube-rs by what its watcher does differently.
+/// A version of kube-rs, as far as its watcher differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KubeRs {
-    /// Up to 2: a resumed streaming list asks for initial events again, the backoff has no jitter.
+    /// Up to 2: a resumed streaming list requests initial events again, and the backoff has no jitter.
     V2,
-    /// 3: both mended; silence is noticed by a read timeout of 295 s.
+    /// 3: both are fixed. A read timeout of 295 s ends a silent stream.
     V3,
-    /// 4: silence is noticed by an idle limit on each item of the stream; opening a watch has no limit any more.
+    /// 4: an idle timeout on each item ends a silent stream. Opening a watch has no timeout any more.
     V4,
 }
 
-/// How its first state comes.
+/// How it gets its first state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KubeList {
-    /// A list in pages of 500, the most recent state (the default).
+    /// By a list in pages of 500, of the most recent state (the default).
     MostRecent,
-    /// A list from the cache, any state.
+    /// By a list from the cache, of any state.
     Any,
-    /// Streamed, with the literal resourceVersion 0.
+    /// By a streaming list at the literal resourceVersion 0.
     Streaming,
 }
 
-/// What a program does with kube-rs' `watcher`.
+/// A program over kube-rs' `watcher`: its version and the caller's choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KubeWatcher {
-    /// Which kube-rs.
+    /// The version of kube-rs.
     pub version: KubeRs,
-    /// How its first state comes.
+    /// How it gets its first state.
     pub list: KubeList,
     /// Whether the caller added the default backoff.
     pub backoff: bool,
-    /// Whether it reads `applied_objects`, which never tells of a deletion, instead of filling a store.
+    /// Whether the caller reads `applied_objects`, which never yields a deletion, instead of filling a store.
     pub flattened: bool,
 }
 
@@ -77,9 +77,9 @@ impl Default for KubeWatcher {
 #[derive(Debug)]
 enum State {
     Empty,
-    /// A page is asked for.
+    /// It waits for a page of the list.
     InitPage,
-    /// The streaming list is asked for, or read.
+    /// It waits for a streaming list, or reads one.
     InitialWatch,
     InitListed,
     Watching,
@@ -92,7 +92,7 @@ struct Exchange {
     status: u16,
     body: Vec<u8>,
     frames: Frames,
-    /// What the stream holds that was not read yet: the caller may be in its backoff.
+    /// Items of the stream that were not read yet, since the caller may be in its backoff.
     unread: VecDeque<Item>,
     heard_at: Time,
 }
@@ -101,28 +101,28 @@ struct Exchange {
 #[derive(Debug)]
 enum Item {
     Event(Box<Frame>),
-    /// An error that does not end the stream by itself.
+    /// An error that does not end the stream.
     Error,
     End,
 }
 
-/// The program.
+/// The program over kube-rs' watcher.
 #[derive(Debug)]
 pub(super) struct KubeWatcherProgram {
     how: KubeWatcher,
     transport: Transport,
     state: State,
     exchange: Option<Exchange>,
-    /// The continue token of the next page, and the list's resourceVersion.
+    /// The continue token of the next page; empty for the first.
     next_page: String,
     resource_version: String,
     backoff: Backoff,
-    /// The caller polls again only then.
+    /// When the caller polls again, while it is in its backoff.
     asleep_until: Option<Time>,
     store: Belief,
-    /// What an initial listing collected so far; swapped in at its end.
+    /// Objects that an initial list collected so far; they replace the store at its end.
     collected: BTreeMap<Key, Held>,
-    turns: u64,
+    iterations: u64,
     handled: u64,
 }
 
@@ -144,12 +144,12 @@ impl KubeWatcherProgram {
             asleep_until: None,
             store: Belief::new(scope),
             collected: BTreeMap::new(),
-            turns: 0,
+            iterations: 0,
             handled: 0,
         }
     }
 
-    /// The caller polls: the state machine goes on until it waits for something.
+    /// Polls the stream as the caller does: the state machine goes on until it waits for something.
     fn poll(&mut self, ctx: &mut Context<'_>) {
         while self.asleep_until.is_none() {
             let is_waiting = match self.state {
@@ -182,7 +182,7 @@ impl KubeWatcherProgram {
         self.next_page.clear();
         if self.how.list == KubeList::Streaming {
             self.state = State::InitialWatch;
-            self.turns += 1;
+            self.iterations += 1;
             let mut parameters = watch_parameters("0");
             parameters.extend(INITIAL_EVENTS);
             self.send(&parameters, ctx);
@@ -194,7 +194,7 @@ impl KubeWatcherProgram {
     }
 
     fn ask_page(&mut self, ctx: &mut Context<'_>) {
-        self.turns += 1;
+        self.iterations += 1;
         let next = self.next_page.clone();
         let parameters = match self.how.list {
             KubeList::Any => vec![
@@ -207,7 +207,7 @@ impl KubeWatcherProgram {
     }
 
     fn watch(&mut self, ctx: &mut Context<'_>) {
-        self.turns += 1;
+        self.iterations += 1;
         let version = self.resource_version.clone();
         let mut parameters = watch_parameters(&version);
         if self.how.version == KubeRs::V2 && self.how.list == KubeList::Streaming {
@@ -258,7 +258,7 @@ impl KubeWatcherProgram {
                 exchange.unread.push_back(Item::End);
             }
             Got::End => self.answered(ctx),
-            // A chunked body that just stops is taken for its end, with a warning in the log.
+            // kube-rs takes a chunked body that just stops for its end, with a warning in the log.
             Got::Failed(Failure::Eof) if is_stream && exchange.status == 200 => {
                 exchange.unread.push_back(Item::End);
             }
@@ -269,7 +269,7 @@ impl KubeWatcherProgram {
         }
     }
 
-    /// A whole answer that is no stream.
+    /// Handles a whole answer that is not a stream.
     fn answered(&mut self, ctx: &mut Context<'_>) {
         let Some(exchange) = self.exchange.take() else {
             return;
@@ -293,7 +293,7 @@ impl KubeWatcherProgram {
         }
     }
 
-    /// A list or a watch could not be begun.
+    /// Handles a list or watch that could not begin.
     fn refused(&mut self, ctx: &mut Context<'_>) {
         self.exchange = None;
         if !matches!(self.state, State::InitListed) {
@@ -302,7 +302,7 @@ impl KubeWatcherProgram {
         self.error(ctx);
     }
 
-    /// The caller gets an `Err`, and waits if it was made to.
+    /// Returns an `Err` to the caller. The caller polls again after its backoff, if it added one.
     fn error(&mut self, ctx: &mut Context<'_>) {
         let wait = if self.how.backoff {
             self.backoff.step(ctx.now, ctx.random)
@@ -312,7 +312,7 @@ impl KubeWatcherProgram {
         self.asleep_until = Some(ctx.now + wait);
     }
 
-    /// Reads one item of the stream, if there is one.
+    /// Reads an item of the stream. Returns whether there was one.
     fn read(&mut self, ctx: &mut Context<'_>) -> bool {
         let item = self.exchange.as_mut().and_then(|e| e.unread.pop_front());
         match item {
@@ -324,7 +324,7 @@ impl KubeWatcherProgram {
         true
     }
 
-    /// The stream is over, or dropped for its silence.
+    /// Ends the stream, because it is over or silent.
     fn ended(&mut self, ctx: &mut Context<'_>) {
         if let Some(exchange) = self.exchange.take() {
             self.transport.cancel(exchange.request, ctx);
@@ -361,7 +361,7 @@ impl KubeWatcherProgram {
                 self.backoff.reset();
                 self.init_apply(object.key(), object.held());
             }
-            // "Impossible", and only logged.
+            // kube-rs calls this impossible, and only logs it.
             EventType::Deleted if is_initial => {}
             _ if version.is_empty() => {
                 self.ended(ctx);
@@ -406,7 +406,7 @@ impl KubeWatcherProgram {
         self.resource_version = version;
     }
 
-    /// When silence ends what is under way: an item of a stream, and up to version 3 any read.
+    /// When silence ends the exchange: of the items of a stream, and up to version 3 of any read.
     fn idle_at(&self) -> Option<Time> {
         let exchange = self.exchange.as_ref()?;
         let is_stream = exchange.status == 200 && !matches!(self.state, State::InitPage);
@@ -467,7 +467,7 @@ impl Machine for KubeWatcherProgram {
     }
 
     fn iterations(&self, _now: Time) -> u64 {
-        self.turns
+        self.iterations
     }
 
     fn handled(&self, _now: Time) -> u64 {

@@ -1,8 +1,8 @@
-//! A loop that watches without a list and resumes from the last event it saw, whatever that was (F21).
+//! A loop that watches without a list and resumes from the last event that it saw, whatever that was (F21).
 //!
-//! The synthetic ADDED events it begins with are in no order of resourceVersions, so the last of them may be months old:
-//! resuming from there replays history, deletions of what exists again included, or is refused for ever with 410, which
-//! it answers by asking the same a second later (F11, F13).
+//! The synthetic ADDED events at its start are not in the order of their resourceVersions, so the last one may be
+//! months old. A resume from there replays history, with deletions of objects that exist again. Or it is refused for
+//! ever with 410, and the loop repeats the same request a second later (F11, F13).
 
 use std::time::Duration;
 
@@ -24,14 +24,14 @@ enum State {
     Sleeping(Time),
 }
 
-/// The program.
+/// The program that resumes from the last event.
 #[derive(Debug)]
 pub(super) struct LastSeen {
     rest: Rest,
     seen: Belief,
     last: String,
     state: State,
-    turns: u64,
+    iterations: u64,
     handled: u64,
 }
 
@@ -42,7 +42,7 @@ impl LastSeen {
             seen: Belief::new(scope),
             last: String::new(),
             state: State::Sleeping(Time::ZERO),
-            turns: 0,
+            iterations: 0,
             handled: 0,
         }
     }
@@ -84,7 +84,7 @@ impl Machine for LastSeen {
         if let State::Sleeping(until) = self.state
             && until <= ctx.now
         {
-            self.turns += 1;
+            self.iterations += 1;
             let parameters = [("resourceVersion", self.last.as_str()), ("watch", "true")];
             let request = self.seen.scope.get(&parameters);
             self.state = State::Opening(self.rest.watch(request, ctx));
@@ -108,7 +108,7 @@ impl Machine for LastSeen {
     }
 
     fn iterations(&self, _now: Time) -> u64 {
-        self.turns
+        self.iterations
     }
 
     fn handled(&self, _now: Time) -> u64 {

@@ -5,9 +5,9 @@
 //!                                       └─ wake_at, phase, counts, beliefs ──► client records
 //! ```
 //!
-//! A machine has no clock and no opinion of the cluster: it parses the bytes of its responses itself, holds what it
-//! believes, and says when it wants to be woken. What it does wrong it does wrong on purpose, as the program it is
-//! named after does.
+//! A machine has no clock and no knowledge of the cluster. It parses the bytes of its responses itself, keeps its
+//! beliefs, and says when it must be woken. Its errors are deliberate: they are those of the program that it is named
+//! after.
 
 pub(crate) mod belief;
 mod comparer;

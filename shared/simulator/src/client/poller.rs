@@ -1,4 +1,5 @@
-//! A client that lists again and again and never watches: always a whole state, always late, and paid for each time.
+//! A client that lists at intervals and never watches. Each list is a whole state, always late, and always at full
+//! cost.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::message::RequestId;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The poller.
+/// The poller's program.
 #[derive(Debug)]
 pub(super) struct Poller {
     every: Duration,
@@ -24,7 +25,7 @@ pub(super) struct Poller {
     body: Vec<u8>,
     wake_at: Option<Time>,
     polls: u64,
-    /// Polls that brought a list.
+    /// Polls that returned a list.
     lists: u64,
     handled: u64,
 }
@@ -74,7 +75,7 @@ impl Poller {
         }
     }
 
-    /// Each difference from the poll before is what its handler gets to see.
+    /// Takes a list. The handler gets each difference from the poll before.
     fn learn(&mut self, list: List) {
         self.lists += 1;
         let items = list.items.unwrap_or_default();

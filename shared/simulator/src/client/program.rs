@@ -1,4 +1,4 @@
-//! The programs that a client can run, under the names by which records know them.
+//! The programs that a client can run, with their names in records.
 
 use std::time::Duration;
 
@@ -13,29 +13,29 @@ use super::{
 };
 use crate::scope::Scope;
 
-/// A client of a world; never reused in it.
+/// A client of a world, which never reuses an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u64);
 
-/// What a client runs.
+/// A program that a client can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Lists again and again and never watches (watch versus poll, docs/semantics/cases.md#life-of-an-event).
+    /// Lists at intervals and never watches (watch versus poll, docs/semantics/cases.md#life-of-an-event).
     Poller {
-        /// From one answer to the next request.
+        /// Time from one answer to the next request.
         every: Duration,
     },
-    /// Watches its scope, lists a scope again and again, and takes each difference for a fault (F42).
+    /// Watches its scope, lists a scope at intervals, and takes each difference for a fault (F42).
     Comparer {
-        /// What it lists.
+        /// The scope that it lists.
         listed: Box<Scope>,
-        /// From one answer to the next list.
+        /// Time from one answer to the next list.
         every: Duration,
     },
-    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector); that of 1.9 is the one of
-    /// docs/semantics/cases.md#regression-1-9-2.
+    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). With client-go 1.9 it is
+    /// the reflector of docs/semantics/cases.md#regression-1-9-2.
     Reflector {
-        /// Which client-go.
+        /// The version of client-go.
         version: ClientGo,
     },
     /// The end-to-end test's loop over a watch (docs/semantics/cases.md#ghost-you).
@@ -45,19 +45,19 @@ pub enum Program {
     },
     /// `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
     WatchDeployment(WatchDeployment),
-    /// A loop that resumes from the last event it saw, whatever that was (F21).
+    /// A loop that resumes from the last event that it saw, whatever its type and order (F21).
     LastSeen,
-    /// client-go's RetryWatcher behind a list (docs/semantics/clients.md#retry-watcher).
+    /// client-go's RetryWatcher after a list (docs/semantics/clients.md#retry-watcher).
     RetryWatcher {
-        /// Which client-go.
+        /// The version of client-go.
         version: ClientGo,
     },
     /// A controller over client-go's informer (docs/semantics/clients.md#informer).
     Controller(Controller),
-    /// A scheduler for pods whose `schedulerName` is `mini-scheduler` (docs/semantics/cases.md#life-of-an-event). Of
-    /// its scope the namespace counts.
+    /// A scheduler for pods whose `schedulerName` is `mini-scheduler` (docs/semantics/cases.md#life-of-an-event). Only
+    /// the namespace of its scope counts.
     MiniScheduler {
-        /// Which client-go.
+        /// The version of client-go.
         version: ClientGo,
     },
     /// kube-rs' watcher (docs/semantics/clients.md#kube-rs).
@@ -65,7 +65,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// The name it is known by in records.
+    /// The program's name in records.
     pub fn name(&self) -> &'static str {
         match self {
             Program::Poller { .. } => "poller",
@@ -81,7 +81,7 @@ impl Program {
         }
     }
 
-    /// Its version, where it has several.
+    /// The program's version, where it has several.
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,

@@ -1,9 +1,9 @@
 //! The end-to-end test (docs/semantics/cases.md#ghost-you) that reads a watch in a select loop and never asks whether
 //! the channel is closed.
 //!
-//! It watches without a resourceVersion, waits at most 30 s, is content when the object is deleted and fails on an
-//! ERROR event. Broken, a closed channel yields zero values at once, and the loop prints each (F01). Fixed, it notices
-//! the close and fails the test, by choice without watching again.
+//! It watches without a resourceVersion for at most 30 s. It passes when the object is deleted, and fails on an ERROR
+//! event. In the broken version a closed channel yields zero values at once, and the loop prints each (F01). The fixed
+//! version notices the close and fails the test; it deliberately does not watch again.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The test's own deadline: 30 s as docs/semantics/cases.md#ghost-you says. The constant it names is 5 min in the
+/// The test's own deadline: 30 s, as in docs/semantics/cases.md#ghost-you. The constant that it names is 5 min in the
 /// copies that were found.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// That of the test's year, 2020.
+/// The client-go of the year of the test, 2020.
 const CLIENT_GO: ClientGo = ClientGo::minor(19);
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ enum State {
     Over(ClientPhase),
 }
 
-/// The program.
+/// The end-to-end test's program.
 #[derive(Debug)]
 pub(super) struct PvcLoop {
     is_fixed: bool,
@@ -39,7 +39,7 @@ pub(super) struct PvcLoop {
     seen: Belief,
     state: State,
     deadline: Option<Time>,
-    turns: u64,
+    iterations: u64,
 }
 
 impl PvcLoop {
@@ -50,7 +50,7 @@ impl PvcLoop {
             seen: Belief::new(scope),
             state: State::Over(ClientPhase::Connecting),
             deadline: None,
-            turns: 0,
+            iterations: 0,
         }
     }
 
@@ -80,9 +80,9 @@ impl PvcLoop {
         }
     }
 
-    /// One turn of the loop; how the test ends, if it does.
+    /// Runs one iteration of the loop. Returns how the test ends, if it ends.
     fn event(&mut self, frame: Frame) -> Option<ClientPhase> {
-        self.turns += 1;
+        self.iterations += 1;
         let object = frame.object;
         match frame.event {
             EventType::Added | EventType::Modified => {
@@ -101,7 +101,7 @@ impl PvcLoop {
     fn end(&mut self, phase: ClientPhase, ctx: &mut Context<'_>) {
         match self.state {
             State::Opening(call) | State::Reading(call) => self.rest.stop(call, ctx),
-            State::Spinning(spin) => self.turns += spin.turns(ctx.now),
+            State::Spinning(spin) => self.iterations += spin.iterations(ctx.now),
             State::Over(_) => {}
         }
         self.state = State::Over(phase);
@@ -139,12 +139,12 @@ impl Machine for PvcLoop {
 
     fn iterations(&self, now: Time) -> u64 {
         match self.state {
-            State::Spinning(spin) => self.turns + spin.turns(now),
-            _ => self.turns,
+            State::Spinning(spin) => self.iterations + spin.iterations(now),
+            _ => self.iterations,
         }
     }
 
-    /// The zero values too: it cannot tell them from events.
+    /// Counts the zero values too: the program cannot distinguish them from events.
     fn handled(&self, now: Time) -> u64 {
         self.iterations(now)
     }

@@ -1,4 +1,4 @@
-//! What a client tells of itself: that it started, what it asks, what it does, counts and believes.
+//! What a client reports: its start, its requests, and what it does, counts and believes.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,33 +6,33 @@ use std::sync::Arc;
 
 use crate::time::Time;
 
-/// Bytes of texts that may wait to be taken.
+/// The most bytes of client records that may wait to be taken; more drop the oldest.
 const WAITING_BYTES_MOST: usize = 4 * 1024 * 1024;
-/// What a record costs besides its texts, about.
+/// The approximate size of a record in bytes, without its texts.
 const RECORD_BYTES: usize = 128;
 
-/// What a client is doing.
+/// The present activity of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClientPhase {
-    /// It waits for an answer to a request that is neither a list nor yet a stream.
+    /// It waits for an answer that is neither a list nor yet a stream.
     Connecting,
     /// It reads a list.
     Listing,
-    /// It reads initial events, until their end is marked.
+    /// It reads initial events, until their end bookmark.
     Syncing,
     /// It reads a stream of changes.
     Watching,
     /// It waits before it tries again.
     Backoff,
-    /// It sleeps because it was written so, not because something failed.
+    /// It sleeps because its program says so, not because something failed.
     Sleeping,
-    /// It turns in a loop that never waits, reading a stream that is no more (F01, F02).
+    /// It runs in a loop that never waits, and reads a stream that has ended (F01, F02).
     Spinning,
-    /// It returned and does nothing any more, though its process lives (F03, F48).
+    /// Its loop returned and it does nothing more, though its process lives (F03, F48).
     Returned,
-    /// It ended with a failure it reports.
+    /// It ended with a failure that it reports.
     Failed,
-    /// It ended as it was meant to.
+    /// It ended as intended.
     Done,
 }
 
@@ -51,7 +51,7 @@ impl ClientPhase {
         ClientPhase::Done,
     ];
 
-    /// The word records use.
+    /// The phase's name in records.
     pub fn word(self) -> &'static str {
         match self {
             ClientPhase::Connecting => "connecting",
@@ -74,14 +74,14 @@ impl fmt::Display for ClientPhase {
     }
 }
 
-/// Something a client tells.
+/// A record that a client reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRecord {
-    /// When.
+    /// When it was reported, in virtual time.
     pub at: Time,
     /// The client's name.
     pub client: Arc<str>,
-    /// What.
+    /// The reported event.
     pub event: ClientEvent,
 }
 
@@ -90,37 +90,38 @@ pub struct ClientRecord {
 pub enum ClientEvent {
     /// It started.
     Started {
-        /// What it is.
+        /// The program's name.
         program: &'static str,
-        /// Its version, where it has several.
+        /// The program's version, where it has several.
         version: Option<&'static str>,
     },
     /// It sent a request: `VERB PATH?QUERY`.
     Request(String),
-    /// What it does, counts and believes.
+    /// Its activity, counts or beliefs changed.
     Report(ClientReport),
 }
 
-/// What a client does, counts and believes.
+/// The activity, counts and beliefs of a client at one moment.
 ///
-/// A client reports when something of this changed: changes of phase at once, up to 4 reports in 100 ms; counts and
-/// beliefs every 100 ms; in a loop that never waits, every second. What changed in between is in the next report.
+/// A client reports when one of these changed. It reports a change of phase at once, with at most 4 reports in 100 ms.
+/// It reports counts and beliefs at most every 100 ms, and every second while it spins. A report covers all changes
+/// since the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientReport {
-    /// What it does.
+    /// Its activity.
     pub phase: ClientPhase,
-    /// Turns of its loop.
+    /// Iterations of its loop.
     pub iterations: u64,
-    /// Events its handler took.
+    /// Events that its handler processed.
     pub handled: u64,
-    /// What it believes, as JSON: a list with an entry for each resource; absent if that is as last reported.
-    /// Objects beyond the 64th are counted, not named.
+    /// Its beliefs as JSON: a list with an entry for each resource. `None` if they are as last reported. Each entry
+    /// names at most 64 objects and counts all.
     pub belief: Option<Arc<str>>,
 }
 
 /// Client records that wait for the driver.
 ///
-/// Bounded: at 4 MiB the oldest are dropped and counted.
+/// Bounded: above 4 MiB the oldest are dropped and counted.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     waiting: VecDeque<ClientRecord>,

@@ -11,7 +11,7 @@ use super::record::ClientPhase;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The program.
+/// The program of a bare reflector.
 #[derive(Debug)]
 pub(super) struct ReflectorProgram {
     rest: Rest,
@@ -43,7 +43,7 @@ impl ReflectorProgram {
                 let objects = objects.iter().map(|o| (o.key(), o.held()));
                 self.store.replace(objects.collect());
             }
-            // A store has nobody to tell.
+            // A store has no handlers to notify.
             StoreOp::Bookmark(_) | StoreOp::Resync => self.handled -= 1,
         }
     }
@@ -76,7 +76,7 @@ impl Machine for ReflectorProgram {
     }
 
     fn iterations(&self, _now: Time) -> u64 {
-        self.reflector.turns()
+        self.reflector.iterations()
     }
 
     fn handled(&self, _now: Time) -> u64 {

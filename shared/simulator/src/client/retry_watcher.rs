@@ -1,8 +1,9 @@
-//! client-go's RetryWatcher, begun from a list as `watchtools.Until` begins it
+//! client-go's RetryWatcher, started from a list as `watchtools.Until` starts it
 //! (docs/semantics/clients.md#retry-watcher).
 //!
-//! It watches again, at most once a second, from the last resourceVersion; hides bookmarks; ends for good at an
-//! in-band 410, at 401 and at 403 (F48); tries an HTTP 410 for ever (F13). It never makes up for missed deletions.
+//! It watches again from the last resourceVersion, at most once a second, and hides bookmarks. It ends for good at an
+//! in-band 410, at 401 and at 403 (F48). It repeats a request that is answered with HTTP 410 for ever (F13). It never
+//! makes up for missed deletions.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::wire::{EventType, Frame, Refusal};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Between two beginnings.
+/// The least time between two starts of a watch.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -24,11 +25,11 @@ enum State {
     Opening(CallId),
     Reading(CallId),
     Waiting(Time),
-    /// The result channel is closed, and the program with it.
+    /// The result channel is closed, and the program has ended.
     Over(ClientPhase),
 }
 
-/// The program.
+/// The program over the RetryWatcher.
 #[derive(Debug)]
 pub(super) struct RetryWatcher {
     rest: Rest,
@@ -36,7 +37,7 @@ pub(super) struct RetryWatcher {
     last: String,
     state: State,
     began: Time,
-    turns: u64,
+    iterations: u64,
     handled: u64,
 }
 
@@ -48,13 +49,13 @@ impl RetryWatcher {
             last: String::new(),
             state: State::Over(ClientPhase::Connecting),
             began: Time::ZERO,
-            turns: 0,
+            iterations: 0,
             handled: 0,
         }
     }
 
     fn open(&mut self, ctx: &mut Context<'_>) {
-        self.turns += 1;
+        self.iterations += 1;
         self.began = ctx.now;
         let request = self.seen.scope.get(&[
             ("allowWatchBookmarks", "true"),
@@ -64,7 +65,7 @@ impl RetryWatcher {
         self.state = State::Opening(self.rest.watch(request, ctx));
     }
 
-    /// Begins again a second after the last beginning, or when the server said.
+    /// Waits until 1 s after the last start, or until the server's Retry-After if that is later.
     fn retry(&mut self, now: Time, after: Duration) {
         self.state = State::Waiting((self.began + RESTART_DELAY).max(now + after));
     }
@@ -183,7 +184,7 @@ impl Machine for RetryWatcher {
     }
 
     fn iterations(&self, _now: Time) -> u64 {
-        self.turns
+        self.iterations
     }
 
     fn handled(&self, _now: Time) -> u64 {

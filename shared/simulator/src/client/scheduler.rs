@@ -1,10 +1,10 @@
-//! A mini scheduler (docs/semantics/cases.md#life-of-an-event). Informers of nodes and pods over one connection; two
-//! filtering handlers on the pods, one that feeds the cache of what is scheduled and one that feeds the queue of what
-//! is not; a loop that binds.
+//! A mini scheduler (docs/semantics/cases.md#life-of-an-event). It has informers of nodes and pods over one connection,
+//! two filtering handlers on the pods, and a loop that binds. One handler feeds the cache of scheduled pods; the other
+//! feeds the queue of unscheduled ones.
 //!
-//! One event can be a deletion for one filter and an addition for the other: a pod that gets its node leaves the queue
-//! and enters the cache. It schedules pods whose `schedulerName` is its own, one at a time, to the node with the
-//! fewest.
+//! One event can be a deletion for one filter and an addition for the other. A pod that gets its node leaves the queue
+//! and enters the cache. The loop schedules pods with its own `schedulerName`, one at a time, to the node with the fewest
+//! pods.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use crate::message::Request;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The `schedulerName` it answers to.
+/// The `schedulerName` of the pods that it schedules.
 pub(super) const SCHEDULER_NAME: &str = "mini-scheduler";
-/// A pod that could not be bound is tried again after so long.
+/// Time after which a pod that could not be bound is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a filtering handler makes of a notification (`FilteringResourceEventHandler`).
+/// A notification as a filtering handler passes it on (`FilteringResourceEventHandler`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Filtered<'a> {
     Nothing,
@@ -37,8 +37,8 @@ enum Filtered<'a> {
     Delete(&'a Arc<Document>),
 }
 
-fn filtered(told: &Notification, passes: impl Fn(&Document) -> bool) -> Filtered<'_> {
-    match told {
+fn filtered(notification: &Notification, passes: impl Fn(&Document) -> bool) -> Filtered<'_> {
+    match notification {
         Notification::Add { new } if passes(new) => Filtered::Put(new),
         Notification::Update { new, .. } if passes(new) => Filtered::Put(new),
         Notification::Update { old, .. } | Notification::Delete { old, .. } if passes(old) => {
@@ -56,7 +56,7 @@ fn is_for_us(pod: &Document) -> bool {
     !is_scheduled(pod) && pod.spec.scheduler_name == SCHEDULER_NAME
 }
 
-/// A binding under way.
+/// A binding that waits for its answer.
 #[derive(Debug)]
 struct Binding {
     call: CallId,
@@ -64,28 +64,28 @@ struct Binding {
     node: String,
 }
 
-/// The program.
+/// The mini scheduler.
 #[derive(Debug)]
 pub(super) struct MiniScheduler {
     rest: Rest,
     nodes: Informer,
     pods: Informer,
-    /// Scheduled pods, by what the handlers told, and those assumed to be.
+    /// Scheduled pods, from the handlers' notifications, and pods that are assumed to be scheduled.
     cache: Belief,
     /// The node of each pod of the cache.
     node_of: BTreeMap<Key, String>,
-    /// Pods to be scheduled, by what the handlers told.
+    /// Pods that wait to be scheduled, from the handlers' notifications.
     queue: Belief,
     order: VecDeque<Key>,
-    /// Pods that wait until they are tried again.
+    /// Pods that could not be bound, and when each is tried again.
     waiting: BTreeMap<Key, Time>,
     binding: Option<Binding>,
-    turns: u64,
+    iterations: u64,
     handled: u64,
 }
 
 impl MiniScheduler {
-    /// Looks at the pods of the scope's namespace, and at all nodes.
+    /// Watches the pods of the scope's namespace, and all nodes.
     pub(super) fn new(version: ClientGo, scope: &Scope) -> MiniScheduler {
         let nodes = Scope::new("v1", "nodes", "Node");
         let pods = Scope::new("v1", "pods", "Pod").in_namespace(&scope.namespace);
@@ -101,13 +101,13 @@ impl MiniScheduler {
             order: VecDeque::new(),
             waiting: BTreeMap::new(),
             binding: None,
-            turns: 0,
+            iterations: 0,
             handled: 0,
         }
     }
 
-    fn handle(&mut self, told: &Notification) {
-        match filtered(told, is_scheduled) {
+    fn handle(&mut self, notification: &Notification) {
+        match filtered(notification, is_scheduled) {
             Filtered::Put(pod) => {
                 self.handled += 1;
                 self.cache_pod(pod, pod.spec.node_name.clone());
@@ -119,7 +119,7 @@ impl MiniScheduler {
             }
             Filtered::Nothing => {}
         }
-        match filtered(told, is_for_us) {
+        match filtered(notification, is_for_us) {
             Filtered::Put(pod) => {
                 self.handled += 1;
                 let key = pod.key();
@@ -147,7 +147,7 @@ impl MiniScheduler {
         self.waiting.remove(key);
     }
 
-    /// scheduleOne.
+    /// Schedules the next pod of the queue (`scheduleOne`).
     fn schedule(&mut self, ctx: &mut Context<'_>) {
         let due: Vec<Key> = self
             .waiting
@@ -165,7 +165,7 @@ impl MiniScheduler {
         let Some(key) = self.order.pop_front() else {
             return;
         };
-        self.turns += 1;
+        self.iterations += 1;
         let pod = self.pods.indexer().get(&key).cloned();
         let (Some(pod), Some(node)) = (pod, self.fitting_node()) else {
             self.waiting.insert(key, ctx.now + TRY_AGAIN);
@@ -199,7 +199,7 @@ impl MiniScheduler {
                 self.waiting.insert(key, now + TRY_AGAIN);
             }
         } else if is_there && !self.node_of.contains_key(&key) {
-            // Assumed to be there until the informer tells.
+            // Assumes that the pod is scheduled, until the informer delivers it.
             self.cache_pod(&binding.pod, binding.node);
         }
     }
@@ -220,10 +220,10 @@ impl Machine for MiniScheduler {
                 self.pods.take(call, answer, &mut self.rest, ctx);
             }
         }
-        let told_of_nodes = self.nodes.wake(&mut self.rest, ctx);
-        self.handled += u64::try_from(told_of_nodes.len()).unwrap_or(u64::MAX);
-        for told in self.pods.wake(&mut self.rest, ctx) {
-            self.handle(&told);
+        let node_notifications = self.nodes.wake(&mut self.rest, ctx);
+        self.handled += u64::try_from(node_notifications.len()).unwrap_or(u64::MAX);
+        for notification in self.pods.wake(&mut self.rest, ctx) {
+            self.handle(&notification);
         }
         self.schedule(ctx);
     }
@@ -236,7 +236,7 @@ impl Machine for MiniScheduler {
         earlier(earlier(informers, own), self.rest.wake_at())
     }
 
-    /// That of the pods' informer, once the nodes' watches too.
+    /// The phase of the pods' informer, once the nodes' informer watches.
     fn phase(&self) -> ClientPhase {
         match self.nodes.phase() {
             ClientPhase::Watching => self.pods.phase(),
@@ -244,9 +244,9 @@ impl Machine for MiniScheduler {
         }
     }
 
-    /// Pods taken from the queue.
+    /// Pods that were taken from the queue.
     fn iterations(&self, _now: Time) -> u64 {
-        self.turns
+        self.iterations
     }
 
     fn handled(&self, _now: Time) -> u64 {

@@ -1,4 +1,5 @@
-//! A client's HTTP connections: dials when it needs one, notices when one is dead, tells each request how it ended.
+//! A client's HTTP connections. It dials when it needs one, notices when one is dead, and reports how each request
+//! ends.
 
 use std::time::Duration;
 
@@ -9,26 +10,25 @@ use super::machine::{Context, Input, earlier};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
-/// Dialling is given up after 30 s (client-go and kube-rs).
+/// Time after which dialling is given up (client-go and kube-rs).
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Silence after which a connection is asked whether it lives: HTTP/2 ping (docs/semantics/servers.md#ping) and TCP
-/// keepalive alike.
+/// Silence after which a connection is probed, by an HTTP/2 ping (docs/semantics/servers.md#ping) or by TCP keepalive.
 const PING_AFTER: Duration = Duration::from_secs(30);
-/// How long an HTTP/2 ping may stay unanswered (docs/semantics/servers.md#ping).
+/// Time that an HTTP/2 ping may stay unanswered (docs/semantics/servers.md#ping).
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
-/// Silence after which Linux gives up an idle connection with Go's keepalive: 30 s and nine probes 30 s apart.
+/// Silence after which Linux gives up an idle connection with Go's keepalive: 30 s, then nine probes 30 s apart.
 const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);
-/// Time after which Linux gives up sent data that is not acknowledged (`tcp_retries2` = 15).
+/// Time after which Linux gives up data that was sent and not acknowledged (`tcp_retries2` = 15).
 const RETRANSMISSION_GIVES_UP: Duration = Duration::from_secs(924);
 
-/// Why a request got no (whole) answer.
+/// The reason why a request got no answer, or not all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The connection was refused: `ECONNREFUSED`.
     Refused,
     /// The connection was reset: `ECONNRESET`.
     Reset,
-    /// The connection ended in the middle: `unexpected EOF`.
+    /// The connection ended in the middle of an answer: `unexpected EOF`.
     Eof,
     /// Dialling took too long, or the kernel gave the connection up: `ETIMEDOUT`.
     Timeout,
@@ -38,7 +38,7 @@ pub(crate) enum Failure {
     StreamReset,
 }
 
-/// What happened to a request.
+/// A part of an answer, or the end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Got<'a> {
     Head {
@@ -50,7 +50,7 @@ pub(crate) enum Got<'a> {
     Failed(Failure),
 }
 
-/// How a client uses connections and finds out that one is dead.
+/// How a client uses connections and notices dead ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// HTTP/2, one connection for all requests, with health pings (client-go since 1.18.18, 1.19.5 and 1.20.0).
@@ -69,14 +69,14 @@ struct Line {
     dialled_at: Time,
     is_open: bool,
     heard_at: Time,
-    /// When it was last asked whether it lives, if nothing was heard since.
+    /// When it was last probed, if nothing was received since.
     pinged_at: Option<Time>,
-    /// When the first request was sent that nothing was heard since.
+    /// When the first request was sent after the last byte was received.
     sent_at: Option<Time>,
 }
 
 impl Line {
-    /// When it is given up, and as what.
+    /// When the client gives it up, and with which failure.
     fn gives_up(&self, style: Style) -> (Time, Failure) {
         if !self.is_open {
             return (self.dialled_at + DIAL_TIMEOUT, Failure::Timeout);
@@ -99,7 +99,7 @@ impl Line {
     }
 }
 
-/// A client's connections.
+/// The connections of a client.
 #[derive(Debug)]
 pub(crate) struct Transport {
     style: Style,
@@ -114,7 +114,7 @@ impl Transport {
         }
     }
 
-    /// Sends a request, over a connection there is or a new one.
+    /// Sends a request over a free connection, or over a new one.
     pub(crate) fn send(&mut self, request: Request, ctx: &mut Context<'_>) -> RequestId {
         let takes_more = |line: &Line| self.style != Style::Http1 || line.requests.is_empty();
         let is_free = |line: &Line| !line.is_leaving && takes_more(line);
@@ -145,7 +145,7 @@ impl Transport {
         id
     }
 
-    /// Gives a request up; with HTTP/1.1 that costs its connection.
+    /// Gives a request up. With HTTP/1.1 its connection closes too.
     pub(crate) fn cancel(&mut self, request: RequestId, ctx: &mut Context<'_>) {
         let mut lines = self.lines.iter_mut();
         let Some((&connection, line)) = lines.find(|(_, line)| line.requests.contains(&request))
@@ -161,7 +161,7 @@ impl Transport {
         }
     }
 
-    /// What an input means, for each request it means something to.
+    /// Takes an input. Returns what it means for each request that it concerns.
     pub(crate) fn take<'a>(
         &mut self,
         input: Input<'a>,
@@ -180,7 +180,7 @@ impl Transport {
         }
     }
 
-    /// When it wants to look after its connections.
+    /// When a connection must be probed or given up next.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let due = |line: &Line| earlier(line.ping_at(), Some(line.gives_up(self.style).0));
         self.lines.values().filter_map(due).min()
@@ -231,7 +231,7 @@ impl Transport {
         }
     }
 
-    /// Pings what is silent, and gives up what is dead.
+    /// Pings silent connections, and gives up dead ones.
     fn wake(&mut self, ctx: &mut Context<'_>) -> Vec<(RequestId, Got<'static>)> {
         let mut dead = Vec::new();
         for (connection, line) in &mut self.lines {

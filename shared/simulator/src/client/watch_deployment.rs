@@ -1,9 +1,9 @@
-//! `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls) in its three versions, over the StreamWatcher that
-//! swallows what happened.
+//! `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls) in its three versions, over the StreamWatcher that hides
+//! why a stream ended.
 //!
-//! The first returns when the result channel closes and is silent for ever (F03). The second continues, and logs in a
-//! loop that never waits (F02). The last runs in a loop: after each end it sleeps 5 s and watches again, without a
-//! resourceVersion (F19); an idle timer of 30 minutes, armed anew by each event, ends a watch that says nothing.
+//! The first version returns when the result channel closes, and is silent for ever (F03). The second continues, and
+//! logs in a loop that never waits (F02). The last sleeps 5 s after each end and watches again without a
+//! resourceVersion (F19). Its idle timer of 30 minutes ends a silent watch; each event sets the timer back.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ enum State {
     Returned,
 }
 
-/// The program.
+/// The program around `WatchDeployment`.
 #[derive(Debug)]
 pub(super) struct WatchDeploymentProgram {
     variant: WatchDeployment,
@@ -50,7 +50,7 @@ pub(super) struct WatchDeploymentProgram {
     state_of_app: Belief,
     state: State,
     idle_at: Option<Time>,
-    turns: u64,
+    iterations: u64,
     handled: u64,
 }
 
@@ -62,7 +62,7 @@ impl WatchDeploymentProgram {
             state_of_app: Belief::new(scope),
             state: State::Returned,
             idle_at: None,
-            turns: 0,
+            iterations: 0,
             handled: 0,
         }
     }
@@ -106,9 +106,10 @@ impl WatchDeploymentProgram {
         self.state = State::Sleeping(now + SLEEP);
     }
 
-    /// A turn of the loop. What is no object of the kind is logged and passed over, an ERROR too.
+    /// Runs one iteration of the loop. An object of another kind, and the Status of an ERROR too, is logged and
+    /// skipped.
     fn event(&mut self, frame: Frame) {
-        self.turns += 1;
+        self.iterations += 1;
         let object = frame.object;
         if object.kind != self.state_of_app.scope.kind {
             return;
@@ -167,8 +168,8 @@ impl Machine for WatchDeploymentProgram {
 
     fn iterations(&self, now: Time) -> u64 {
         match self.state {
-            State::Spinning(spin) => self.turns + spin.turns(now),
-            _ => self.turns,
+            State::Spinning(spin) => self.iterations + spin.iterations(now),
+            _ => self.iterations,
         }
     }
 

@@ -1,14 +1,14 @@
-//! What a client reads from bytes: watch frames as they come, lists, and the Status of a refusal.
+//! What a client reads from bytes: watch frames, lists, and the Status of a refusal.
 
 use serde_json::{Map, Value};
 
 use super::belief::{Held, Key};
 use crate::json::{self, Unreadable};
 
-/// Bytes of one unfinished frame a client keeps before it gives the stream up; an object is at most 1.5 MB.
+/// The most bytes of an unfinished frame before a client gives the stream up. An object has at most 1.5 MB.
 const FRAME_BYTES_MOST: usize = 4 * 1024 * 1024;
 
-/// An object as far as the programs read it; also a Status, which has the fields of none.
+/// The fields of an object that the programs read, and those of a Status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Document {
     pub(crate) kind: String,
@@ -28,7 +28,7 @@ pub(crate) struct Metadata {
     pub(crate) uid: String,
     pub(crate) resource_version: String,
     pub(crate) annotations: Option<Annotations>,
-    /// Of a list that goes on, or of the Status of one that expired.
+    /// In a list that goes on, or in the Status of a list that expired: the token to continue.
     pub(crate) continue_token: String,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Annotations {
 pub(crate) struct Spec {
     pub(crate) node_name: String,
     pub(crate) scheduler_name: String,
-    /// Of a node: it takes no more pods.
+    /// In a node: it takes no more pods.
     pub(crate) unschedulable: bool,
 }
 
@@ -57,7 +57,7 @@ struct Reason {
     message: String,
 }
 
-/// The fields of a map that are taken from it. What is absent is empty; what is of another type is not decodable.
+/// The fields of a JSON map. A field that is absent reads as empty; one of a wrong type makes the map undecodable.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -98,7 +98,7 @@ impl Fields {
         self.take(key).map_or_else(|| Ok(T::default()), read)
     }
 
-    /// A part that may also be null.
+    /// Takes a part that may be absent or null.
     fn optional<T>(
         &mut self,
         key: &str,
@@ -210,7 +210,7 @@ impl Document {
         }
     }
 
-    /// The Status client-go makes of bytes it cannot decode (`NewClientErrorReporter`).
+    /// The Status that client-go makes of bytes that it cannot decode (`NewClientErrorReporter`).
     pub(crate) fn client_watch_decoding(what: &str) -> Document {
         let message = format!("unable to decode an event from the watch stream: {what}");
         Document {
@@ -236,7 +236,7 @@ impl Document {
     }
 }
 
-/// What a watch frame says happened.
+/// The type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventType {
     Added,
@@ -244,7 +244,7 @@ pub(crate) enum EventType {
     Deleted,
     Bookmark,
     Error,
-    /// A type this protocol does not have.
+    /// A type that the protocol does not have.
     Other,
 }
 
@@ -255,11 +255,11 @@ pub(crate) struct Frame {
     pub(crate) object: Document,
 }
 
-/// The bytes of a watch are no frames.
+/// The error for bytes of a watch that are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecodable;
 
-/// Cuts a watch's bytes into frames, as Go's `json.Decoder` does: a frame ends where its JSON ends.
+/// Splits a watch's bytes into frames, as Go's `json.Decoder` does: a frame ends where its JSON ends.
 ///
 /// Bounded: an unfinished frame over 4 MiB is undecodable.
 #[derive(Clone, Debug, Default)]
@@ -268,7 +268,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Takes bytes; the frames they complete. After `Err` the stream is of no more use.
+    /// Takes bytes and returns the frames that they complete. After `Err` the stream is unusable.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, Undecodable> {
         let mut joined = std::mem::take(&mut self.unfinished);
         let all = if joined.is_empty() {
@@ -309,7 +309,7 @@ fn event_type(word: &str) -> EventType {
     }
 }
 
-/// A list, or a page of one.
+/// A list, or one page of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct List {
     pub(crate) kind: String,
@@ -332,19 +332,19 @@ impl List {
     }
 }
 
-/// Why the server refused, as apimachinery's `apierrors` see it.
+/// A refusal by the server, as apimachinery's `apierrors` read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: u16,
     pub(crate) reason: String,
     pub(crate) message: String,
-    /// A new token for an expired list.
+    /// The token to continue an expired list.
     pub(crate) continue_token: String,
     details: Details,
 }
 
 impl Refusal {
-    /// Of an ERROR event's object.
+    /// Reads the refusal in the object of an ERROR event.
     pub(crate) fn of_event(status: Document) -> Refusal {
         Refusal {
             code: status.code,
@@ -355,7 +355,7 @@ impl Refusal {
         }
     }
 
-    /// Of an HTTP answer; what is no Status is taken for one by its code, as client-go does.
+    /// Reads the refusal in an HTTP answer. A body without a Status gets one by its code, as in client-go.
     pub(crate) fn of_answer(code: u16, body: &[u8]) -> Refusal {
         match parse(body).and_then(Document::read) {
             Ok(status) if status.kind == "Status" => Refusal {
@@ -372,12 +372,12 @@ impl Refusal {
         }
     }
 
-    /// 410: the history is gone (`IsResourceExpired` or `IsGone`).
+    /// Whether the history is gone: 410 (`IsResourceExpired` or `IsGone`).
     pub(crate) fn is_expired(&self) -> bool {
         matches!(self.reason.as_str(), "Expired" | "Gone") || self.code == 410
     }
 
-    /// The server has not reached the resourceVersion asked for.
+    /// Whether the server has not reached the requested resourceVersion.
     pub(crate) fn is_too_large(&self) -> bool {
         let causes = &self.details.causes;
         causes.iter().any(|c| c.reason == "ResourceVersionTooLarge")
@@ -388,7 +388,7 @@ impl Refusal {
                     || self.message.contains("Too large resource version")))
     }
 
-    /// 429.
+    /// Whether it is a 429.
     pub(crate) fn is_too_many_requests(&self) -> bool {
         self.reason == "TooManyRequests" || self.code == 429
     }
@@ -399,7 +399,7 @@ impl Refusal {
     }
 }
 
-/// The reason client-go's `NewGenericServerResponse` gives a bare status code.
+/// The reason that client-go's `NewGenericServerResponse` gives a bare status code.
 fn generic_reason(code: u16) -> &'static str {
     match code {
         401 => "Unauthorized",
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_frame_is_no_frame_and_what_cannot_become_one_is_undecodable() {
+    fn half_a_frame_is_no_frame_and_bytes_that_cannot_become_one_are_undecodable() {
         let mut frames = Frames::default();
         assert_eq!(frames.take(&TWO.as_bytes()[..40]), Ok(Vec::new()));
         assert_eq!(frames.take(b"\x00"), Err(Undecodable));

@@ -1,21 +1,21 @@
-//! The moments at which etcd wants to be woken.
+//! The moments at which etcd asks to be woken.
 
 use super::stream::StreamKey;
 use crate::message::ServerId;
 use crate::time::Time;
 
-/// Something etcd wants to be woken for.
+/// A reason for which etcd is woken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EtcdAlarm {
     /// A stream's send loop is free.
     StreamFree(StreamKey),
-    /// Unsynced watchers are to be caught up.
+    /// The next round catches up unsynced watchers.
     Sync,
-    /// Victims are to be tried again.
+    /// Victims try to send again.
     Victims,
-    /// A stream's periodic progress is due.
+    /// A stream's periodic progress notification is due.
     Progress(StreamKey),
-    /// Three election timeouts without a leader, for one member or all, since a moment.
+    /// The leader was lost three election timeouts ago, at `since`: for one member, or for all.
     NoLeader {
         member: Option<ServerId>,
         since: Time,

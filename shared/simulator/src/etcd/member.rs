@@ -1,4 +1,4 @@
-//! The members of etcd as their apiservers meet them: one per server, which can be cut off or miss writes.
+//! The members of etcd, as their apiservers meet them: one per server. A member can be partitioned or miss writes.
 
 use watchscope_model::tree::BTreeMap;
 
@@ -6,10 +6,10 @@ use super::store::{Missed, Store};
 use crate::message::ServerId;
 use crate::time::Time;
 
-/// Writes a member can miss before the oldest of them is taken as applied.
+/// The most writes that a member can miss. If it misses more, the oldest count as applied.
 const MISSED_MOST: usize = 100_000;
 
-/// What distinguishes members; a sound one is not in here.
+/// What distinguishes the members from each other. A sound member has no entry.
 ///
 /// Bounded: one entry per server, with at most 100,000 missed writes each.
 #[derive(Debug, Default)]
@@ -17,13 +17,13 @@ pub(super) struct Members(BTreeMap<ServerId, Member>);
 
 #[derive(Debug, Default)]
 struct Member {
-    /// Cut off from the others: since when, and the revision it has.
+    /// When it was partitioned from the others, and the revision that it had then.
     partitioned: Option<(Time, u64)>,
     misses_writes: bool,
     missed: Missed,
 }
 
-/// What a sound member missed.
+/// What a sound member missed: nothing.
 static NOTHING: Missed = Missed::new();
 
 impl Members {
@@ -31,7 +31,7 @@ impl Members {
         self.0.entry(server).or_default().partitioned = Some((now, revision));
     }
 
-    /// Whether it was cut off.
+    /// Ends a partition. Returns whether there was one.
     pub(super) fn heal(&mut self, server: ServerId) -> bool {
         let member = self.0.get_mut(&server);
         member.is_some_and(|m| m.partitioned.take().is_some())
@@ -46,7 +46,7 @@ impl Members {
         Some(since)
     }
 
-    /// The revision the member of a server is at.
+    /// The revision of a server's member.
     pub(super) fn revision(&self, server: ServerId, store: &Store) -> u64 {
         let partitioned = self.0.get(&server).and_then(|m| m.partitioned);
         partitioned.map_or(store.revision(), |(_, revision)| revision)
@@ -56,7 +56,7 @@ impl Members {
         self.0.entry(server).or_default().misses_writes = on;
     }
 
-    /// A write is committed: who misses it?
+    /// Notes a committed write for the members that miss it.
     pub(super) fn committed(&mut self, revision: u64) {
         for member in self.0.values_mut() {
             if member.misses_writes {
@@ -68,7 +68,7 @@ impl Members {
         }
     }
 
-    /// Whether a member tells its watchers of a revision now.
+    /// Whether a member applies a revision now, and sends it to its watchers.
     pub(super) fn applies(&self, server: ServerId, revision: u64) -> bool {
         if self.0.is_empty() {
             return true;
@@ -80,7 +80,6 @@ impl Members {
 
     /// Whether all members applied a revision.
     pub(super) fn have(&self, revision: u64) -> bool {
-        // No lesson has a member that misses anything.
         !self.0.values().any(|m| m.missed.contains(&revision))
     }
 

@@ -1,4 +1,4 @@
-//! The versions of every key since the last compaction, and the changes between them.
+//! The versions of every key since the last compaction, and the changes that made them.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -13,7 +13,7 @@ use crate::kinds::ResourceId;
 use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 
-/// Why a read of the past failed: the revision was compacted.
+/// The error of a read in the past whose revision was compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compacted;
 
@@ -22,14 +22,14 @@ pub(crate) type Missed = BTreeSet<u64>;
 
 /// The multi-version store.
 ///
-/// Bounded by compaction: versions below the compacted revision are dropped, but for each key's newest and those that
-/// some member has instead, and so are the changes before it.
+/// Bounded by compaction. It drops changes below the compacted revision, and versions below it, except each key's
+/// newest and those that some member has in its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     revision: u64,
     compacted: u64,
     keys: BTreeMap<Arc<str>, Vec<Version>>,
-    /// The changes from the compacted revision on: a watch may still start at it.
+    /// The changes from the compacted revision on: a watch may still start at that revision.
     history: VecDeque<Arc<Change>>,
 }
 
@@ -39,11 +39,11 @@ struct Version {
     object: Option<Arc<Object>>,
 }
 
-/// A write to be done.
+/// A write that is about to happen.
 pub(crate) struct Write<'a> {
     pub(crate) resource: ResourceId,
     pub(crate) key: &'a str,
-    /// The new state; `None` deletes.
+    /// The new state; `None` deletes the key.
     pub(crate) value: Option<Value>,
     pub(crate) at: Time,
 }
@@ -63,12 +63,12 @@ impl Store {
         self.revision
     }
 
-    /// The revision below which history is gone.
+    /// The compacted revision: history below it is gone.
     pub(crate) fn compacted(&self) -> u64 {
         self.compacted
     }
 
-    /// The present state of a key, as a member that missed some writes has it.
+    /// The present state of a key at a member that missed some writes.
     pub(crate) fn get(&self, key: &str, missed: &Missed) -> Option<&Arc<Object>> {
         let versions = self.keys.get(key)?;
         let applied = versions
@@ -78,7 +78,7 @@ impl Store {
         applied?.object.as_ref()
     }
 
-    /// Keys under `prefix` from `start` on, as they were at `revision`, in key order.
+    /// The keys under `prefix` from `start` on, as they were at `revision`, in key order.
     pub(crate) fn range<'a>(
         &'a self,
         prefix: &'a str,
@@ -103,24 +103,24 @@ impl Store {
             }))
     }
 
-    /// Changes from `revision` on, oldest first; those before the compacted revision are gone.
+    /// The changes from `revision` on, oldest first. Those below the compacted revision are gone.
     pub(crate) fn changes_from(&self, revision: u64) -> impl Iterator<Item = &Arc<Change>> {
         let from = self.history.partition_point(|c| c.revision < revision);
         self.history.range(from..)
     }
 
-    /// All changes that are kept.
+    /// All changes that are kept, oldest first.
     pub(crate) fn history(&self) -> impl Iterator<Item = &Arc<Change>> {
         self.history.iter()
     }
 
-    /// Whether the state before a change can still be read, as etcd does for `prevKV` when it sends the change
+    /// Whether the state before a change can still be read. etcd reads it for `prevKV` when it sends the change
     /// (docs/semantics/servers.md#prev-kv-read).
     pub(crate) fn has_previous(&self, change: &Change) -> bool {
         change.previous.is_some() && change.revision > self.compacted
     }
 
-    /// Writes at the next revision.
+    /// Commits a write at the next revision.
     pub(crate) fn write(&mut self, write: Write<'_>) -> Arc<Change> {
         self.revision += 1;
         let revision = self.revision;
@@ -157,9 +157,9 @@ impl Store {
         change
     }
 
-    /// Drops what was before `revision`; each key keeps its newest version at or below it that all members `have`, and
-    /// what is newer. A tombstone at `revision` itself can still be told to a watch that starts there, unless the defect of
-    /// etcd#18089 is in the way.
+    /// Drops the history below `revision`. Each key keeps its newest version at or below it that all members `have`,
+    /// and all later ones. A watch that starts at `revision` can still get a tombstone there, unless etcd has the
+    /// defect of etcd#18089.
     pub(crate) fn compact(
         &mut self,
         revision: u64,
@@ -188,7 +188,7 @@ impl Store {
         });
     }
 
-    /// Forgets a deletion at exactly the compacted revision, so that a watch that starts there misses it.
+    /// Forgets a deletion at exactly the compacted revision. A watch that starts there misses it.
     pub(crate) fn drop_tombstone_at_compaction(&mut self) {
         let lost = |c: &Arc<Change>| c.revision == self.compacted && c.kind == ChangeKind::Deleted;
         if self.history.front().is_some_and(lost) {
@@ -196,8 +196,8 @@ impl Store {
         }
     }
 
-    /// Takes the revision from the versions that are left, as a start after a crash does that forgets how far it had
-    /// compacted (etcd#17780): it can go down.
+    /// Takes the revision from the versions that are left; it can go down. etcd does so after a crash in which it
+    /// forgot its progress of compaction (etcd#17780).
     pub(crate) fn recount_revision(&mut self) {
         let newest = self.keys.values().flatten().map(|v| v.revision).max();
         self.revision = newest.unwrap_or(1);
@@ -211,15 +211,14 @@ impl Store {
         }
     }
 
-    /// Lets the revision jump ahead with all that was before compacted, as `--bump-revision --mark-compacted` of a
-    /// restore does.
+    /// Raises the revision by `by` and compacts all before, as a restore does with `--bump-revision --mark-compacted`.
     pub(crate) fn bump(&mut self, by: u64) {
         self.revision += by;
         self.compact(self.revision, true, |_| true);
     }
 }
 
-/// The object at its new revision.
+/// Encodes an object with its new revision.
 pub(super) fn stored(mut value: Value, revision: u64, kind: ChangeKind) -> (ChangeKind, Object) {
     let revision = json!(revision.to_string());
     set(&mut value, &["metadata", "resourceVersion"], revision);
@@ -247,7 +246,7 @@ mod tests {
         Some(json!({"metadata": {"name": name}}))
     }
 
-    /// a@2, b@3, a@4, b deleted @5.
+    /// A store with a@2, b@3, a@4, and b deleted at 5.
     fn store() -> Store {
         let mut store = Store::new();
         write(&mut store, "a", pod("a"));
@@ -260,8 +259,8 @@ mod tests {
     fn names(store: &Store, revision: u64) -> Option<Vec<String>> {
         let nothing = Missed::new();
         let found = store.range(PODS, "", revision, &nothing);
-        let told = |o: &Arc<Object>| format!("{}@{}", o.name(), o.revision());
-        Some(found.ok()?.map(|(_, o)| told(o)).collect())
+        let entry = |o: &Arc<Object>| format!("{}@{}", o.name(), o.revision());
+        Some(found.ok()?.map(|(_, o)| entry(o)).collect())
     }
 
     #[test]
@@ -287,7 +286,7 @@ mod tests {
     #[test]
     fn changes_know_what_was_there_before() {
         let store = store();
-        let told: Vec<String> = store
+        let previous: Vec<String> = store
             .history()
             .map(|c| {
                 let before = c.previous.as_ref().map_or(0, |o| o.revision());
@@ -296,7 +295,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            previous,
             [
                 "ADDED a 2 before 0",
                 "ADDED b 3 before 0",
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_change_at_the_compacted_revision_can_be_told_but_not_what_was_before_it() {
+    fn the_change_at_the_compacted_revision_can_be_sent_but_not_the_state_before_it() {
         let mut store = store();
         store.compact(5, true, |_| true);
         let left: Vec<u64> = store.changes_from(0).map(|c| c.revision).collect();
@@ -347,7 +346,7 @@ mod tests {
             .map(|(_, o)| o.revision())
             .collect();
         assert_eq!(seen, [2, 3]);
-        // Nor does a compaction tell it what it missed, or take what it has.
+        // A compaction neither gives the member the write that it missed, nor takes the version that it has.
         store.compact(5, true, |revision| !missed.contains(&revision));
         assert_eq!(store.get(&b, &missed).unwrap().revision(), 3);
         assert!(store.get(&b, &Missed::new()).is_none());

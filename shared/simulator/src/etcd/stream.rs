@@ -1,4 +1,4 @@
-//! One gRPC watch stream: the response channel that all watchers on it share, and the loop that empties it
+//! A gRPC watch stream: the channel of responses that all its watchers share, and the loop that empties it
 //! (docs/semantics/servers.md#watch-stream).
 //!
 //! ```text
@@ -17,14 +17,14 @@ use crate::kinds::ResourceId;
 use crate::message::ServerId;
 use crate::time::Time;
 
-/// Responses that a stream's channel holds.
+/// The most responses that a stream's channel holds.
 pub(super) const CHANNEL_SLOTS: usize = 128;
 
-/// A watch of etcd; never reused.
+/// A watcher of etcd; an id is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WatcherId(pub(super) u64);
 
-/// A stream by who opened it: an apiserver has one client of etcd per resource, and that client multiplexes the watches
+/// A stream, identified by its opener. An apiserver has one client of etcd per resource. That client puts the watches
 /// with equal context metadata on one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StreamKey {
@@ -33,22 +33,22 @@ pub(crate) struct StreamKey {
     pub(crate) purpose: Purpose,
 }
 
-/// What a stream is opened for.
+/// The purpose of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
-    /// The watch cache's own watch; without SeparateCacheWatchRPC everything.
+    /// The watch cache's own watch. Without SeparateCacheWatchRPC it carries all watches.
     Cache,
-    /// Watches that clients asked for and no watch cache serves.
+    /// Watches of clients that no watch cache serves.
     Direct,
 }
 
-/// Whom a response is for.
+/// The watchers that a response is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Addressee {
     /// One watcher.
     Watcher(WatcherId),
-    /// All watchers of the stream up to this one, the newest when it was made: their client learns of a later one only
-    /// behind it.
+    /// All watchers of the stream up to this one, the newest when the response was made. The client learns of a later
+    /// watcher only after the response.
     StreamUpTo(WatcherId),
 }
 
@@ -61,37 +61,37 @@ pub(crate) struct Response {
     pub(crate) content: Content,
 }
 
-/// What a response says.
+/// The content of a response.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     /// Changes, oldest first.
     Events(Vec<WatchedChange>),
-    /// Every change up to the header's revision was sent.
+    /// All changes up to the header's revision were sent.
     Progress,
-    /// The watch starts before the compacted revision; it is over.
+    /// The watch starts below the compacted revision, and is over.
     Compacted,
-    /// The member has no leader; the watch is over.
+    /// The member has no leader, and the watch is over.
     NoLeader,
 }
 
-/// A change as a watch with `prevKV` gets it.
+/// A change, as a watch with `prevKV` gets it.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchedChange {
     pub(crate) change: Arc<Change>,
-    /// Whether the state before it could be read when it was sent: prevKV is nil otherwise.
+    /// Whether the state before the change could be read when it was sent. If not, prevKV is nil.
     pub(crate) has_previous: bool,
 }
 
-/// Something that leaves etcd.
+/// A message that leaves etcd.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Time,
     pub(crate) stream: StreamKey,
-    /// `None`: the stream breaks, and its client opens its watches anew.
+    /// `None`: the stream breaks, and its client opens its watches again.
     pub(crate) response: Option<Response>,
 }
 
-/// How fast a send loop is.
+/// The speed of a send loop: the time for a response, and bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     pub(super) per_response: Duration,
@@ -110,24 +110,22 @@ impl Pace {
     }
 }
 
-/// A stream.
+/// A stream and its channel.
 ///
-/// Bounded by its channel: what finds it full is not taken, and its watcher becomes a victim.
+/// Bounded by its channel of 128. A response that finds it full is not taken, and its watcher becomes a victim.
 #[derive(Debug)]
 pub(super) struct Stream {
     channel: VecDeque<Response>,
     busy_until: Time,
-    /// Whether a wake at `busy_until` is set.
+    /// Whether an alarm at `busy_until` is set.
     pub(super) wakes: bool,
     pub(super) watchers: BTreeSet<WatcherId>,
-    /// Progress that was asked for and could not be sent (defect `NoProgressForIdleWatch`).
+    /// Whether progress was requested and could not be sent (defect `NoProgressForIdleWatch`).
     pub(super) owes_progress: bool,
-    /// When the next periodic progress is due; `None` while there is nothing new to tell.
+    /// When the next periodic progress is due; `None` while nothing has happened since the last.
     pub(super) next_tick: Option<Time>,
-    /// Ticks fall on this moment plus whole intervals.
+    /// Ticks come at whole intervals after this moment.
     pub(super) opened_at: Time,
-    /// The revision at the last tick.
-    pub(super) told: u64,
 }
 
 impl Stream {
@@ -140,7 +138,6 @@ impl Stream {
             owes_progress: false,
             next_tick: None,
             opened_at: now,
-            told: 0,
         }
     }
 
@@ -153,7 +150,7 @@ impl Stream {
         self.channel.len()
     }
 
-    /// Puts a response into the channel; what may leave at once is returned. `None`: the channel is full.
+    /// Puts a response into the channel, or sends it at once if the send loop is free. `None`: the channel is full.
     pub(super) fn offer(
         &mut self,
         response: Response,
@@ -174,7 +171,7 @@ impl Stream {
         Some(Offered::WakeAt(self.busy_until))
     }
 
-    /// The send loop is free: takes the next response, if there is one.
+    /// Takes the next response, if there is one. The send loop is free now.
     pub(super) fn wake(
         &mut self,
         now: Time,
@@ -186,7 +183,7 @@ impl Stream {
         Some(self.send(next, now, store, pace))
     }
 
-    /// When the send loop is to be woken, if responses wait and no wake is set.
+    /// When the send loop must be woken; `None` if no response waits or an alarm is set already.
     pub(super) fn next_wake(&mut self) -> Option<Time> {
         if self.channel.is_empty() || self.wakes {
             return None;
@@ -195,7 +192,7 @@ impl Stream {
         Some(self.busy_until)
     }
 
-    /// Reads what prevKV it can, only now (docs/semantics/servers.md#prev-kv-read), and takes its time.
+    /// Sends a response. Only now it reads prevKV, as far as it can (docs/semantics/servers.md#prev-kv-read).
     fn send(
         &mut self,
         mut response: Response,
@@ -212,20 +209,20 @@ impl Stream {
         (self.busy_until, response)
     }
 
-    /// What waits for a watcher that is cancelled goes nowhere.
+    /// Removes a cancelled watcher, and the responses that wait for it.
     pub(super) fn forget(&mut self, watcher: WatcherId) {
         self.watchers.remove(&watcher);
         self.channel.retain(|r| r.to != Addressee::Watcher(watcher));
     }
 }
 
-/// What became of an offered response.
+/// What happens to a response that the channel took.
 #[derive(Debug)]
 pub(super) enum Offered {
-    /// It leaves at this time.
+    /// It leaves etcd at this time.
     Sent((Time, Response)),
-    /// It waits, and somebody has to wake the stream then.
+    /// It waits, and the stream must be woken at this time.
     WakeAt(Time),
-    /// It waits.
+    /// It waits, and an alarm is set already.
     Waits,
 }

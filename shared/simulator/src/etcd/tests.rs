@@ -1,5 +1,4 @@
-//! etcd's watches, row by row of docs/semantics/servers.md#etcd, with a driver that hands alarms back when they are
-//! due.
+//! etcd's watches, row by row of docs/semantics/servers.md#etcd. The driver hands alarms back when they are due.
 
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ struct Rig {
     etcd: Etcd,
     now: Time,
     alarms: Vec<(Time, EtcdAlarm)>,
-    told: Vec<String>,
+    received: Vec<String>,
 }
 
 fn rig() -> Rig {
@@ -23,11 +22,11 @@ fn rig() -> Rig {
         etcd: Etcd::new(&EtcdConfig::default()),
         now: Time::from_secs(1),
         alarms: Vec::new(),
-        told: Vec::new(),
+        received: Vec::new(),
     }
 }
 
-/// One with a defect, or without it.
+/// A rig with a defect switched on or off.
 fn rig_with(defect: Defect, on: bool) -> Rig {
     let mut rig = rig();
     rig.etcd.switch(defect, on);
@@ -89,7 +88,7 @@ impl Rig {
         self.alarms.extend(self.etcd.take_alarms());
         for sent in self.etcd.take_sent() {
             let Some(response) = sent.response else {
-                self.told.push("broken".to_owned());
+                self.received.push("broken".to_owned());
                 continue;
             };
             match response.content {
@@ -102,22 +101,24 @@ impl Rig {
                             _ => " prevKV=nil",
                         };
                         let (kind, name) = (change.kind.as_str(), change.object.name());
-                        self.told
+                        self.received
                             .push(format!("{kind} {name} {}{nil}", change.revision));
                     }
                 }
-                Content::Progress => self.told.push(format!("progress {}", response.revision)),
-                Content::Compacted => self.told.push("compacted".to_owned()),
-                Content::NoLeader => self.told.push("no leader".to_owned()),
+                Content::Progress => self
+                    .received
+                    .push(format!("progress {}", response.revision)),
+                Content::Compacted => self.received.push("compacted".to_owned()),
+                Content::NoLeader => self.received.push("no leader".to_owned()),
             }
         }
     }
 
     fn take(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.told)
+        std::mem::take(&mut self.received)
     }
 
-    /// Makes each response take a while, so that channels fill.
+    /// Makes each response take `per_response`, so that channels fill up.
     fn starve(&mut self, per_response: Duration) {
         self.etcd.slow_streams(None, None, Some(per_response));
     }
@@ -135,12 +136,12 @@ fn key(resource: ResourceId) -> StreamKey {
     }
 }
 
-/// What the send loop needs to be free again, and more.
+/// Long enough for the send loop to be free again.
 const MOMENT: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 #[test]
-fn a_synced_watcher_is_told_each_write_of_its_keys_at_once() {
+fn a_synced_watcher_gets_each_write_of_its_keys_at_once() {
     let mut rig = rig();
     rig.watch(2);
     rig.watch_of(MAPS, "/registry/configmaps/", 2);
@@ -165,7 +166,7 @@ fn an_unsynced_watcher_is_caught_up_within_100_ms() {
 }
 
 #[test]
-fn a_long_way_is_caught_up_in_batches_of_1000_revisions() {
+fn a_watcher_far_behind_is_caught_up_in_batches_of_1000_revisions() {
     let mut rig = rig();
     for _ in 0..2500 {
         rig.write("a");
@@ -176,9 +177,9 @@ fn a_long_way_is_caught_up_in_batches_of_1000_revisions() {
         rig.now = rig.now.max(at);
         rig.etcd.alarm(&alarm, rig.now);
         rig.collect();
-        let told = rig.take();
-        if told.iter().any(|line| line.contains('a')) {
-            batches.push(told.len());
+        let received = rig.take();
+        if received.iter().any(|line| line.contains('a')) {
+            batches.push(received.len());
         }
     }
     assert_eq!(batches, [1000, 1000, 500]);
@@ -198,9 +199,9 @@ fn watchers_of_one_stream_share_its_128_slots_and_victims_lose_nothing() {
     assert!(!streams[0].2, "and a watcher is not synced");
     rig.feed();
     rig.run(Duration::from_secs(5));
-    let told: Vec<String> = rig.take().into_iter().filter(|l| l.contains('a')).collect();
-    assert_eq!(told.len(), 300);
-    let revisions: Vec<u64> = told
+    let received: Vec<String> = rig.take().into_iter().filter(|l| l.contains('a')).collect();
+    assert_eq!(received.len(), 300);
+    let revisions: Vec<u64> = received
         .iter()
         .map(|line| line.split(' ').nth(2).unwrap().parse().unwrap())
         .collect();
@@ -220,17 +221,17 @@ fn prev_kv_is_read_when_a_response_is_sent_and_nil_if_it_is_compacted_by_then() 
     rig.etcd.compact(4);
     rig.feed();
     rig.run(Duration::from_secs(20));
-    let mut told = rig.take();
-    told.retain(|line| !line.starts_with("progress"));
+    let mut received = rig.take();
+    received.retain(|line| !line.starts_with("progress"));
     assert_eq!(
-        told,
+        received,
         ["MODIFIED a 3", "MODIFIED a 4 prevKV=nil", "MODIFIED a 5"],
         "the first was sent before"
     );
 }
 
 #[test]
-fn a_start_before_the_compacted_revision_is_told_and_one_at_it_is_served() {
+fn a_watch_below_the_compacted_revision_is_refused_and_one_at_it_is_served() {
     let mut rig = rig();
     for _ in 0..5 {
         rig.write("a");
@@ -247,7 +248,7 @@ fn a_start_before_the_compacted_revision_is_told_and_one_at_it_is_served() {
     );
 }
 
-/// A watcher behind a full channel whose next revision is compacted away.
+/// What a watcher behind a full channel gets when its next revision is compacted, and the revision of the lost write.
 fn starved_and_compacted(defect: Option<Defect>) -> (Vec<String>, u64) {
     let mut rig = rig();
     if let Some(defect) = defect {
@@ -261,7 +262,7 @@ fn starved_and_compacted(defect: Option<Defect>) -> (Vec<String>, u64) {
     let deleted = rig.write("gone");
     rig.delete("gone");
     rig.write("a");
-    // The victim's batch takes the first slot that is free; then it is behind, with the channel full again.
+    // The victim's batch takes the first free slot. Then the watcher is behind, and the channel is full again.
     rig.etcd.compact(rig.etcd.revision());
     rig.run(Duration::from_secs(3));
     rig.feed();
@@ -272,34 +273,43 @@ fn starved_and_compacted(defect: Option<Defect>) -> (Vec<String>, u64) {
 }
 
 #[test]
-fn a_starved_watcher_is_told_that_it_is_compacted_once_there_is_room() {
-    let (told, _) = starved_and_compacted(None);
-    assert!(told.iter().any(|l| l.starts_with("compacted")), "{told:?}");
-    assert!(!told.iter().any(|l| l.contains("gone")));
+fn a_starved_watcher_is_cancelled_as_compacted_once_there_is_room() {
+    let (received, _) = starved_and_compacted(None);
+    assert!(
+        received.iter().any(|l| l.starts_with("compacted")),
+        "{received:?}"
+    );
+    assert!(!received.iter().any(|l| l.contains("gone")));
 }
 
 #[test]
-fn etcd_17529_skips_what_a_starved_watcher_missed_and_says_nothing() {
-    let (told, _) = starved_and_compacted(Some(Defect::GapUnderStarvation));
-    assert!(!told.iter().any(|l| l.starts_with("compacted")), "{told:?}");
-    assert!(!told.iter().any(|l| l.contains("gone")), "the gap");
+fn etcd_17529_skips_what_a_starved_watcher_missed_without_a_notice() {
+    let (received, _) = starved_and_compacted(Some(Defect::GapUnderStarvation));
     assert!(
-        told.iter().rev().any(|l| l.starts_with("MODIFIED a")),
-        "it goes on as if nothing were"
+        !received.iter().any(|l| l.starts_with("compacted")),
+        "{received:?}"
     );
-    let last = told.iter().rfind(|l| l.starts_with("MODIFIED")).unwrap();
+    assert!(!received.iter().any(|l| l.contains("gone")), "the gap");
+    assert!(
+        received.iter().rev().any(|l| l.starts_with("MODIFIED a")),
+        "it goes on as if nothing had happened"
+    );
+    let last = received
+        .iter()
+        .rfind(|l| l.starts_with("MODIFIED"))
+        .unwrap();
     assert_eq!(last, "MODIFIED a 145");
 }
 
 #[test]
-fn progress_is_told_each_interval_while_something_happens_elsewhere() {
+fn progress_is_sent_each_interval_while_something_happens_elsewhere() {
     let mut rig = rig();
     rig.watch_of(MAPS, "/registry/configmaps/", 2);
     rig.write("a");
     rig.run(Duration::from_secs(6));
     assert_eq!(rig.take(), ["progress 2"]);
     rig.run(HOUR);
-    assert!(rig.take().is_empty(), "nothing new is nothing to tell");
+    assert!(rig.take().is_empty(), "nothing new, so no progress");
     rig.write("a");
     rig.run(Duration::from_secs(6));
     assert_eq!(rig.take(), ["progress 3"]);
@@ -312,9 +322,9 @@ fn progress_is_skipped_once_after_an_event_and_not_lost() {
     rig.watch_of(MAPS, "/registry/configmaps/", 2);
     rig.write("a");
     rig.run(Duration::from_secs(11));
-    let told = rig.take();
+    let received = rig.take();
     assert_eq!(
-        told,
+        received,
         ["ADDED a 2", "progress 2", "progress 2"],
         "of the quiet stream at the first tick, of the other at the second"
     );
@@ -347,9 +357,12 @@ fn etcd_15220_lets_progress_overtake_events() {
         rig.etcd.request_progress(key(PODS), rig.now);
         rig.collect();
         rig.run(Duration::from_secs(1));
-        let told = rig.take();
-        let progress = told.iter().position(|l| l == "progress 4").unwrap_or(99);
-        let last_event = told.iter().position(|l| l == "MODIFIED a 4").unwrap();
+        let received = rig.take();
+        let progress = received
+            .iter()
+            .position(|l| l == "progress 4")
+            .unwrap_or(99);
+        let last_event = received.iter().position(|l| l == "MODIFIED a 4").unwrap();
         progress < last_event
     };
     assert!(overtakes(true));
@@ -358,10 +371,10 @@ fn etcd_15220_lets_progress_overtake_events() {
 
 #[test]
 fn pr_17566_withholds_progress_from_an_idle_watch() {
-    let told = |defect: bool| {
+    let received = |defect: bool| {
         let mut rig = rig_with(Defect::NoProgressForIdleWatch, defect);
         rig.write("a");
-        // It wants an old revision of which it gets no event.
+        // The watcher wants an old revision, and gets no event from it.
         rig.watch_of(MAPS, "/registry/configmaps/", 2);
         rig.etcd.request_progress(key(MAPS), rig.now);
         rig.run(Duration::from_millis(200));
@@ -370,13 +383,13 @@ fn pr_17566_withholds_progress_from_an_idle_watch() {
         rig.collect();
         rig.take()
     };
-    assert_eq!(told(false), ["progress 2"]);
-    assert!(told(true).is_empty());
+    assert_eq!(received(false), ["progress 2"]);
+    assert!(received(true).is_empty());
 }
 
 #[test]
 fn etcd_15271_starts_over_after_a_partition() {
-    let told = |defect: bool| {
+    let received = |defect: bool| {
         let mut rig = rig_with(Defect::BackInTimeAfterPartition, defect);
         rig.watch(2);
         rig.write("a");
@@ -391,13 +404,16 @@ fn etcd_15271_starts_over_after_a_partition() {
         rig.run(Duration::from_millis(200));
         rig.take()
     };
-    assert_eq!(told(false), ["MODIFIED a 4"]);
-    assert_eq!(told(true), ["ADDED a 2", "MODIFIED a 3", "MODIFIED a 4"]);
+    assert_eq!(received(false), ["MODIFIED a 4"]);
+    assert_eq!(
+        received(true),
+        ["ADDED a 2", "MODIFIED a 3", "MODIFIED a 4"]
+    );
 }
 
 #[test]
-fn etcd_20221_tells_a_watch_on_the_future_what_is_older() {
-    let told = |defect: bool| {
+fn etcd_20221_sends_older_events_to_a_watch_on_a_future_revision() {
+    let received = |defect: bool| {
         let mut rig = rig_with(Defect::OldEventsOnFutureWatch, defect);
         rig.write("a");
         rig.watch(10);
@@ -408,13 +424,13 @@ fn etcd_20221_tells_a_watch_on_the_future_what_is_older() {
         rig.write("a");
         rig.take()
     };
-    assert!(told(false).is_empty());
-    assert_eq!(told(true), ["MODIFIED a 3"]);
+    assert!(received(false).is_empty());
+    assert_eq!(received(true), ["MODIFIED a 3"]);
 }
 
 #[test]
-fn pr_15274_sends_what_is_young_twice_to_who_catches_up() {
-    let told = |defect: bool| {
+fn pr_15274_sends_recent_events_twice_to_a_watcher_that_catches_up() {
+    let received = |defect: bool| {
         let mut rig = rig_with(Defect::DuplicateEvents, defect);
         rig.write("a");
         rig.run(Duration::from_millis(950));
@@ -423,12 +439,16 @@ fn pr_15274_sends_what_is_young_twice_to_who_catches_up() {
         rig.run(Duration::from_millis(100));
         rig.take()
     };
-    assert_eq!(told(false), ["ADDED a 2", "MODIFIED a 3"]);
-    assert_eq!(told(true), ["ADDED a 2", "MODIFIED a 3", "MODIFIED a 3"]);
+    assert_eq!(received(false), ["ADDED a 2", "MODIFIED a 3"]);
+    assert_eq!(
+        received(true),
+        ["ADDED a 2", "MODIFIED a 3", "MODIFIED a 3"]
+    );
 }
 
-/// What a watch is told that starts at a deletion at which etcd is compacted, and perhaps started again.
-fn told_from_a_compacted_deletion(mut rig: Rig, restarts: bool) -> Vec<String> {
+/// What a watch gets that starts at a deletion. etcd is compacted exactly at that deletion, and restarted if
+/// `restarts`.
+fn watched_from_a_compacted_deletion(mut rig: Rig, restarts: bool) -> Vec<String> {
     rig.write("a");
     let deleted = rig.delete("a");
     rig.write("b");
@@ -442,19 +462,19 @@ fn told_from_a_compacted_deletion(mut rig: Rig, restarts: bool) -> Vec<String> {
 }
 
 #[test]
-fn a_deletion_that_is_compacted_at_is_told_but_by_etcd_18089_and_after_a_start_19179() {
+fn a_deletion_at_the_compacted_revision_is_lost_by_etcd_18089_and_after_a_restart_by_etcd_19179() {
     for (defect, restarts) in [
         (Defect::DeleteLostByCompactionAtIt, false),
         (Defect::DeleteLostByRestartAfterCompaction, true),
     ] {
-        let told = |on| told_from_a_compacted_deletion(rig_with(defect, on), restarts);
-        assert_eq!(told(false), ["DELETED a 3 prevKV=nil", "ADDED b 4"]);
-        assert_eq!(told(true), ["ADDED b 4"], "{defect:?}");
+        let received = |on| watched_from_a_compacted_deletion(rig_with(defect, on), restarts);
+        assert_eq!(received(false), ["DELETED a 3 prevKV=nil", "ADDED b 4"]);
+        assert_eq!(received(true), ["ADDED b 4"], "{defect:?}");
     }
 }
 
 #[test]
-fn etcd_17780_counts_down_after_a_crash_in_a_compaction() {
+fn etcd_17780_lowers_the_revision_after_a_crash_in_a_compaction() {
     let revision = |defect: bool| {
         let mut rig = rig_with(Defect::RevisionDecreasesAfterCrash, defect);
         rig.write("b");
@@ -486,7 +506,7 @@ fn watches_are_cancelled_after_three_election_timeouts_without_a_leader() {
 }
 
 #[test]
-fn a_new_stream_is_refused_once_the_leader_is_known_to_be_gone_and_an_old_one_takes_on_watches() {
+fn without_a_leader_a_new_stream_is_refused_and_an_existing_one_accepts_watches() {
     let mut rig = rig();
     rig.watch(2);
     rig.etcd.lose_leader(rig.now);
@@ -518,7 +538,7 @@ fn a_short_loss_of_the_leader_is_not_noticed_by_watches() {
 }
 
 #[test]
-fn a_restore_goes_back_and_with_a_bump_forgets_what_was() {
+fn a_restore_goes_back_and_with_a_bump_marks_all_history_as_compacted() {
     for (bump, revision, compacted) in [(None, 2, 0), (Some(1000), 1002, 1002)] {
         let mut rig = rig();
         rig.watch(2);
@@ -536,9 +556,9 @@ fn a_restore_goes_back_and_with_a_bump_forgets_what_was() {
         assert!(rig.etcd.get("/registry/pods/shop/b").is_none());
         rig.watch(4);
         rig.run(Duration::from_millis(200));
-        let told = rig.take();
+        let received = rig.take();
         if bump.is_some() {
-            assert_eq!(told, ["compacted"]);
+            assert_eq!(received, ["compacted"]);
         } else {
             rig.write("c");
             assert!(rig.take().is_empty(), "revision 3 came again unseen");
@@ -555,7 +575,7 @@ fn a_round_catches_up_512_watchers_and_the_next_one_the_rest() {
     rig.write("a");
     rig.take();
     for server in 0..WATCHERS {
-        // A stream for each, so that none is full.
+        // Each has its own stream, so that no channel is full.
         let stream = StreamKey {
             server: ServerId(server),
             ..key(PODS)
@@ -570,7 +590,7 @@ fn a_round_catches_up_512_watchers_and_the_next_one_the_rest() {
         rig.etcd.watch(request, rig.now);
         rig.collect();
     }
-    // The loop runs each tenth of a second, and at once again while it makes headway.
+    // The loop runs every 100 ms, and again at once while it makes progress.
     rig.run(Duration::from_micros(98_900));
     assert_eq!(rig.take().len(), 0);
     rig.run(Duration::from_micros(600));

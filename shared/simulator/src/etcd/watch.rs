@@ -1,5 +1,5 @@
-//! The watchers of etcd: synced ones are sent each write, unsynced ones are caught up, victims wait for room
-//! (docs/semantics/servers.md#watchers).
+//! The watchers of etcd. Synced ones get each write, unsynced ones are caught up, victims wait for room in their
+//! channel (docs/semantics/servers.md#watchers).
 //!
 //! ```text
 //!            start > revision                     channel full
@@ -31,20 +31,20 @@ use crate::message::ServerId;
 use crate::settings::EtcdConfig;
 use crate::time::{Time, micros};
 
-/// How often unsynced watchers are caught up (`watchResyncPeriod`).
+/// Time between two rounds that catch up unsynced watchers (`watchResyncPeriod`).
 const SYNC_PERIOD: Duration = Duration::from_millis(100);
-/// How soon the next round comes while rounds make headway.
+/// Time to the next round while rounds make progress.
 const SYNC_AGAIN: Duration = Duration::from_millis(1);
-/// How often victims are tried again.
+/// Time between two attempts to send what victims hold.
 const VICTIM_PERIOD: Duration = Duration::from_millis(10);
-/// Watchers caught up in a round (`maxWatchersPerSync`).
+/// The most watchers that a round catches up (`maxWatchersPerSync`).
 const WATCHERS_PER_ROUND: usize = 512;
-/// Distinct revisions in a batch (`watchBatchMaxRevs`).
+/// The most distinct revisions in a batch (`watchBatchMaxRevs`).
 const REVISIONS_PER_BATCH: usize = 1000;
-/// How old writes may be that a defective read of the recent past returns twice: etcd's commit interval.
+/// The age up to which writes are returned twice by a defective read (`DuplicateEvents`): etcd's commit interval.
 const UNCOMMITTED: Duration = Duration::from_millis(100);
 
-/// What the watch server is given of the rest of etcd.
+/// The parts of etcd that its watchers read.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
     pub(super) now: Time,
@@ -62,22 +62,22 @@ impl Around<'_> {
 
 /// All watchers and streams.
 ///
-/// Bounded by its clients: an apiserver has a stream per resource and purpose, and a watcher per watch cache and per
-/// direct watch; a victim keeps one batch.
+/// Bounded by its clients: an apiserver has a stream per resource and purpose. It has a watcher per watch cache and per
+/// direct watch. A victim keeps one batch.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     watchers: BTreeMap<WatcherId, Watcher>,
     of_resource: BTreeMap<ResourceId, Vec<WatcherId>>,
     streams: BTreeMap<StreamKey, Stream>,
     unsynced: BTreeSet<WatcherId>,
-    /// In the order in which they became victims.
+    /// Watchers whose last events found their channel full, in the order in which they became victims.
     victims: Vec<WatcherId>,
     last_id: u64,
     sync_is_set: bool,
     victims_are_set: bool,
-    /// Streams without a tick set, since nothing happened since their last.
+    /// Streams for which no tick is set, because nothing happened since their last.
     quiet: Vec<StreamKey>,
-    /// How much longer each response takes on the streams of a server (fault `SlowEtcdStreams`).
+    /// How long each response takes on the streams of a server and resource (fault `SlowEtcdStreams`).
     pub(super) slow: BTreeMap<(Option<ServerId>, Option<ResourceId>), Duration>,
     pub(super) sent: Vec<Sent>,
     pub(super) alarms: Vec<(Time, EtcdAlarm)>,
@@ -141,20 +141,20 @@ impl Watches {
         if let Some(stream) = self.streams.get_mut(&watcher.stream) {
             stream.forget(id);
             if stream.watchers.is_empty() {
-                // The client closes a stream that carries nothing.
+                // The client closes a stream without watches.
                 self.streams.remove(&watcher.stream);
                 self.quiet.retain(|key| *key != watcher.stream);
             }
         }
     }
 
-    /// Tells the synced watchers of a write.
+    /// Sends a write to the synced watchers of its key.
     pub(super) fn notify(&mut self, change: &Arc<Change>, around: Around<'_>) {
         self.wake_quiet_streams(around);
-        for turn in 0.. {
-            // By index, since a watcher that becomes a victim changes nothing in this list.
+        for index in 0.. {
+            // Reads the list by index: a watcher that becomes a victim leaves the list as it is.
             let ids = self.of_resource.get(&change.resource);
-            let Some(id) = ids.and_then(|ids| ids.get(turn)).copied() else {
+            let Some(id) = ids.and_then(|ids| ids.get(index)).copied() else {
                 return;
             };
             let Some(watcher) = self.watchers.get_mut(&id) else {
@@ -177,13 +177,13 @@ impl Watches {
         }
     }
 
-    /// A client asks for progress on behalf of all watches of a stream (`RequestProgressAll`).
+    /// Sends progress for all watches of a stream, as its client requests it (`RequestProgressAll`).
     pub(super) fn request_progress(&mut self, key: StreamKey, around: Around<'_>) {
         let Some(stream) = self.streams.get(&key) else {
             return;
         };
         if around.has(Defect::ProgressAheadOfEvents) {
-            // It goes out as a control message, past the channel.
+            // The response goes out as a control message, past the channel.
             let response = self.progress(key, None, around);
             return self.sent.push(Sent {
                 at: around.now,
@@ -204,7 +204,7 @@ impl Watches {
         }
         if self.is_synced(key, around) {
             let response = self.progress(key, None, around);
-            // With the channel full there is no progress to tell.
+            // If the channel is full, the progress is lost.
             self.offer(key, response, around);
         }
     }
@@ -219,7 +219,7 @@ impl Watches {
         }
     }
 
-    /// Cancels the watches that require a leader.
+    /// Cancels the watches that require a leader, on the streams that `which` chooses.
     pub(super) fn cancel_leaderless(
         &mut self,
         which: impl Fn(&StreamKey) -> bool,
@@ -233,11 +233,11 @@ impl Watches {
             .collect();
         for (id, key) in struck {
             self.cancel(id);
-            self.tell_no_leader(key, id, around);
+            self.send_no_leader(key, id, around);
         }
     }
 
-    /// Breaks streams: their clients see it and open their watches anew.
+    /// Breaks streams. Their clients notice it and open their watches again.
     pub(super) fn break_streams(&mut self, which: impl Fn(&StreamKey) -> bool, around: Around<'_>) {
         let keys: Vec<StreamKey> = self.streams.keys().copied().filter(|k| which(k)).collect();
         for key in keys {
@@ -256,15 +256,16 @@ impl Watches {
         }
     }
 
-    /// Answers a watch that cannot be, since its member has no leader.
+    /// Refuses a watch because its member has no leader.
     pub(super) fn refuse(&mut self, key: StreamKey, around: Around<'_>) -> WatcherId {
         self.last_id += 1;
         let id = WatcherId(self.last_id);
-        self.tell_no_leader(key, id, around);
+        self.send_no_leader(key, id, around);
         id
     }
 
-    /// A member has its state from the leader's snapshot: all its watchers have to be caught up.
+    /// Sets all synced watchers of a member back to unsynced, since the member has a new state from the leader's
+    /// snapshot.
     pub(super) fn restore(&mut self, server: ServerId, around: Around<'_>) {
         for (id, watcher) in &mut self.watchers {
             if watcher.stream.server != server || !matches!(watcher.state, State::Synced) {
@@ -279,7 +280,7 @@ impl Watches {
         self.set_sync(around.now);
     }
 
-    /// For each stream: its key, how many responses wait in its channel, and whether all watchers are synced.
+    /// Each stream: its key, the responses that wait in its channel, and whether all its watchers are synced.
     #[cfg(test)]
     pub(super) fn streams(&self) -> impl Iterator<Item = (StreamKey, usize, bool)> {
         self.streams.iter().map(|(key, stream)| {
@@ -291,7 +292,7 @@ impl Watches {
         })
     }
 
-    fn tell_no_leader(&mut self, key: StreamKey, id: WatcherId, around: Around<'_>) {
+    fn send_no_leader(&mut self, key: StreamKey, id: WatcherId, around: Around<'_>) {
         self.sent.push(Sent {
             at: around.now,
             stream: key,
@@ -329,7 +330,7 @@ impl Watches {
                 behind.push(id);
                 continue;
             }
-            // Its start is compacted: it is sent the notice if the channel has room, else next time
+            // The watcher's start is compacted. It gets the notice if the channel has room, else in the next round
             // (docs/semantics/servers.md#compacted-watcher).
             let key = watcher.stream;
             let notice = Response {
@@ -354,7 +355,7 @@ impl Watches {
         }
     }
 
-    /// Sends one watcher what it missed; `from` is where this round's read of the history begins.
+    /// Sends a watcher the changes that it missed. This round reads the history from `from` on.
     fn catch_up(&mut self, id: WatcherId, from: u64, around: Around<'_>) {
         let Some(watcher) = self.watchers.get_mut(&id) else {
             return;
@@ -404,7 +405,7 @@ impl Watches {
         }
     }
 
-    /// Tries to send what victims hold (`moveVictims`).
+    /// Tries to send the events that victims hold (`moveVictims`).
     fn move_victims(&mut self, around: Around<'_>) {
         self.victims_are_set = false;
         for id in std::mem::take(&mut self.victims) {
@@ -416,7 +417,7 @@ impl Watches {
             else {
                 continue;
             };
-            // It has observed the store up to, but not including, the revision it waits for.
+            // The victim has observed the store up to, but not including, its `min_revision`.
             let revision = watcher.min_revision - 1;
             match self.send_events(id, events, revision, around) {
                 Err(events) => self.become_victim(id, events, more, around.now),
@@ -438,13 +439,12 @@ impl Watches {
         }
     }
 
-    /// The time of a stream's periodic progress notifications.
+    /// Sends a stream's periodic progress notifications.
     fn tick(&mut self, key: StreamKey, around: Around<'_>) {
         let revision = around.store.revision();
         let ids: Vec<WatcherId> = match self.streams.get_mut(&key) {
             Some(stream) if stream.next_tick == Some(around.now) => {
                 stream.next_tick = None;
-                stream.told = revision;
                 stream.watchers.iter().copied().collect()
             }
             _ => return,
@@ -467,12 +467,13 @@ impl Watches {
         }
         self.quiet.push(key);
         if skipped {
-            // A watcher that was sent events since the last tick gets progress at the next, even if nothing happens.
+            // A watcher that got events since the last tick gets progress at the next tick, even if nothing happens
+            // until then.
             self.wake_quiet_streams(around);
         }
     }
 
-    /// Sets the tick of streams that have something new to tell at it.
+    /// Sets the next tick of quiet streams, since something has happened that progress will report.
     fn wake_quiet_streams(&mut self, around: Around<'_>) {
         let interval = micros(around.config.progress_notify_interval);
         if self.quiet.is_empty() || interval == 0 {
@@ -503,7 +504,7 @@ impl Watches {
         }
     }
 
-    /// Offers events; given back if the channel is full.
+    /// Offers events to a stream. Returns them if its channel is full.
     fn send_events(
         &mut self,
         id: WatcherId,
@@ -527,7 +528,7 @@ impl Watches {
         Ok(())
     }
 
-    /// Puts a response into a stream's channel; whether there was room.
+    /// Puts a response into a stream's channel. Returns whether there was room.
     fn offer(&mut self, key: StreamKey, response: Response, around: Around<'_>) -> bool {
         let pace = self.pace(key, around.config);
         let Some(stream) = self.streams.get_mut(&key) else {
@@ -547,7 +548,7 @@ impl Watches {
         }
     }
 
-    /// A response leaves etcd.
+    /// Hands a response to the world, and sends progress that the stream owes.
     fn leave(&mut self, key: StreamKey, at: Time, response: Response, around: Around<'_>) {
         if let (Content::Events(_), Addressee::Watcher(id)) = (&response.content, response.to)
             && let Some(watcher) = self.watchers.get_mut(&id)
@@ -580,7 +581,7 @@ impl Watches {
         }
     }
 
-    /// Whether every watcher of a stream is synced and its start has come.
+    /// Whether every watcher of a stream is synced and etcd has reached its start.
     fn is_synced(&self, key: StreamKey, around: Around<'_>) -> bool {
         let Some(stream) = self.streams.get(&key) else {
             return false;
@@ -616,7 +617,7 @@ impl Watches {
         }
     }
 
-    /// A watcher whose start is compacted is over for etcd; its stream still carries the notice.
+    /// Removes a watcher whose start is compacted. Its stream still carries the notice.
     fn retire(&mut self, id: WatcherId) {
         self.unsynced.remove(&id);
         let Some(watcher) = self.watchers.remove(&id) else {
@@ -630,7 +631,7 @@ impl Watches {
         }
     }
 
-    /// Sets the next round of catching up: the loop runs on its own clock.
+    /// Sets the next round of catching up, at a whole multiple of the period: the loop has its own clock.
     fn set_sync(&mut self, now: Time) {
         if std::mem::replace(&mut self.sync_is_set, true) {
             return;

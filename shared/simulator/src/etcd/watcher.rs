@@ -1,17 +1,17 @@
-//! A watcher of etcd: what its client asked for, what it was sent, and whether it is synced, unsynced or a victim.
+//! A watcher of etcd: its client's request, its progress, and whether it is synced, unsynced or a victim.
 
 use super::stream::{StreamKey, WatchedChange};
 
-/// What a client of etcd asks to watch.
+/// A client's request to watch etcd.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchRequest {
     pub(crate) stream: StreamKey,
     /// The prefix of the keys.
     pub(crate) prefix: String,
-    /// The first revision wanted.
+    /// The first revision that the client wants.
     pub(crate) start: u64,
     pub(crate) progress_notify: bool,
-    /// Whether it is cancelled when there is no leader.
+    /// Whether the watch is cancelled when there is no leader.
     pub(crate) requires_leader: bool,
 }
 
@@ -21,22 +21,22 @@ pub(super) struct Watcher {
     pub(super) stream: StreamKey,
     pub(super) prefix: Box<str>,
     pub(super) start: u64,
-    /// The first revision that it was not sent.
+    /// The first revision that was not sent to it.
     pub(super) min_revision: u64,
-    /// The same when it last became synced: what a defective restore goes back to.
+    /// `min_revision` when it last became synced. A restore with the defect of etcd#15271 goes back to it.
     pub(super) synced_at: u64,
     pub(super) state: State,
     pub(super) progress_notify: bool,
     pub(super) requires_leader: bool,
-    /// Whether the next periodic progress is for it: not if it was sent events since the last.
+    /// Whether it gets the next periodic progress. It does not if events were sent to it since the last one.
     pub(super) due: bool,
 }
 
-/// How far a watcher is.
+/// Whether a watcher has been sent everything, is behind, or waits for room in its stream's channel.
 #[derive(Debug)]
 pub(super) enum State {
     Synced,
     Unsynced,
-    /// A batch that found the channel full, and the first revision behind it if it was cut short.
+    /// Events that found the channel full, and the first revision after them if their batch was cut short.
     Victim(Vec<WatchedChange>, Option<u64>),
 }

@@ -4,32 +4,32 @@ use serde_json::Value;
 
 use super::go;
 
-/// Why a text cannot be read.
+/// The reason why a text cannot be read as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// It ends too early: more may come.
+    /// It ends too early; more of it may come.
     Short,
-    /// It is no JSON.
+    /// It is not JSON.
     Malformed,
 }
 
-/// A value as text.
+/// A value as JSON text.
 #[must_use]
 pub fn json_text(value: &Value) -> String {
     value.to_string()
 }
 
-/// Appends a value as text.
+/// Appends a value as JSON text.
 pub(crate) fn write(bytes: &mut Vec<u8>, value: &impl serde::Serialize) {
     serde_json::to_writer(bytes, value).expect("keys are texts, and a vector takes all bytes");
 }
 
-/// Reads a text; why it cannot be read, as Go's decoder says it.
+/// Reads a text as JSON. The error is in the words of Go's decoder.
 pub(crate) fn read(text: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(text).map_err(|error| go::json_error(text, &error))
 }
 
-/// Reads the first value of a text, and says where it ends.
+/// Reads the first value of a text. Returns it and the position of its end.
 pub(crate) fn read_first(text: &[u8]) -> Result<(Value, usize), Unreadable> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter();
     match values.next() {

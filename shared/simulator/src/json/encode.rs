@@ -1,18 +1,19 @@
-//! JSON as Go's encoder writes it: with the characters escaped that HTML could take for its own.
+//! JSON as Go's encoder writes it: characters with a meaning in HTML are escaped.
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::codec;
 
-/// Bytes of a JSON value as Go's encoder writes them.
+/// A JSON value as Go's encoder writes it, in bytes.
 pub(crate) fn encode(value: &Value) -> Bytes {
     let mut bytes = Vec::new();
     write_json(&mut bytes, value);
     Bytes::from(bytes)
 }
 
-/// Appends a map's JSON, whose `metadata` comes after nothing but `kind` and `apiVersion`; where that key begins.
+/// Appends a map's JSON and returns the position of its key `metadata`. Only `kind` and `apiVersion` may precede that
+/// key.
 pub(crate) fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
     let Value::Object(parts) = value else {
         let at = bytes.len();
@@ -38,20 +39,21 @@ pub(crate) fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
     metadata_at.unwrap_or(bytes.len() - 1)
 }
 
-/// JSON as Go's encoder writes it.
+/// Appends JSON as Go's encoder writes it.
 fn write_json(bytes: &mut Vec<u8>, value: &Value) {
     let from = bytes.len();
     codec::write(bytes, value);
     escape_html(bytes, from);
 }
 
-/// Escapes in JSON from `from` on what HTML could take for its own, as Go's encoder does.
+/// Escapes characters with a meaning in HTML, from the position `from` on, as Go's encoder does.
 fn escape_html(bytes: &mut Vec<u8>, from: usize) {
     let is_html = |byte: &u8| matches!(byte, b'<' | b'>' | b'&');
     let tail = &bytes[from..];
-    // E2 80 A8 and E2 80 A9 are the line separators of U+2028 and U+2029.
+    // E2 80 A8 and E2 80 A9 are the encodings of the line separators U+2028 and U+2029.
     let is_separator = |at: &[u8]| matches!(at, [0xE2, 0x80, 0xA8 | 0xA9]);
-    // Nearly always there is nothing to do. Without a way out of the loop the compiler looks at many bytes at once.
+    // There is nearly always nothing to escape. A loop without an early exit lets the compiler check many bytes at
+    // once.
     let is_suspect = |byte: &u8| is_html(byte) | (*byte == 0xE2);
     if !tail.iter().fold(false, |any, byte| any | is_suspect(byte)) {
         return;

@@ -1,6 +1,6 @@
-//! The errors of Go's decoders in their own words; clients see them in messages.
+//! The errors of Go's decoders in Go's words, which clients see in messages.
 
-/// Of base64.
+/// The error of Go's base64 decoder.
 pub(crate) fn base64_error(error: &base64::DecodeError) -> String {
     let at = match error {
         base64::DecodeError::InvalidByte(at, _)
@@ -11,7 +11,7 @@ pub(crate) fn base64_error(error: &base64::DecodeError) -> String {
     format!("illegal base64 data at input byte {at}")
 }
 
-/// Of JSON that breaks off, or whose first word is none.
+/// The error of Go's JSON decoder for a text that breaks off or begins with no JSON word.
 pub(crate) fn json_error(bytes: &[u8], error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
@@ -41,13 +41,13 @@ fn quoted(byte: u8) -> String {
     match byte {
         b if b.is_ascii_graphic() || b == b' ' => format!("'{}'", char::from(b)),
         b if b < 0x20 || b == 0x7f => format!("'\\x{b:02x}'"),
-        // Go takes the byte for a code point: Latin-1, of which these two and the controls do not print.
+        // Go takes the byte for a code point of Latin-1. There only these two and the controls are not printable.
         b @ (0x80..=0xa0 | 0xad) => format!("'\\u{b:04x}'"),
         b => format!("'{}'", char::from(b)),
     }
 }
 
-/// What a JSON value is called when it is not what was expected.
+/// The name of a JSON value's type in Go's errors.
 pub(crate) fn kind_of(value: &serde_json::Value) -> &'static str {
     match value {
         serde_json::Value::Null => "null",
@@ -64,20 +64,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_is_told_as_go_tells_it() {
-        let told = |text: &[u8]| {
+    fn errors_of_json_are_in_gos_words() {
+        let error = |text: &[u8]| {
             json_error(
                 text,
                 &serde_json::from_slice::<serde_json::Value>(text).unwrap_err(),
             )
         };
-        assert_eq!(told(b"{"), "unexpected end of JSON input");
+        assert_eq!(error(b"{"), "unexpected end of JSON input");
         assert_eq!(
-            told(b"not json"),
+            error(b"not json"),
             "invalid character 'o' in literal null (expecting 'u')"
         );
         assert_eq!(
-            told(b"\x9e"),
+            error(b"\x9e"),
             "invalid character '\\u009e' looking for beginning of value"
         );
     }

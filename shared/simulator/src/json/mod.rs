@@ -1,4 +1,4 @@
-//! JSON as trees that are read and changed by paths, and as text that Go's decoder and encoder would read and write.
+//! JSON as trees that are read and changed by paths, and as text as Go's decoder reads and its encoder writes it.
 
 mod codec;
 mod encode;

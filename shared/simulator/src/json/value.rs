@@ -1,4 +1,4 @@
-//! JSON as a tree: reads and changes what is at a path of keys, and puts keys in order.
+//! JSON as a tree: reads and changes the value at a path of keys, and sorts keys.
 
 use serde_json::{Map, Value, json};
 use watchscope_model::tree;
@@ -26,7 +26,7 @@ pub(crate) fn items<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// The list at a path of keys, to be changed; empty if there is none.
+/// The list at a path of keys, for changes; empty if there is none.
 pub(crate) fn items_mut<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut [Value] {
     let found = path
         .iter()
@@ -36,7 +36,7 @@ pub(crate) fn items_mut<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut [Val
         .map_or(&mut [], Vec::as_mut_slice)
 }
 
-/// Puts `new` at a path of keys, making the maps on the way.
+/// Sets the value at a path of keys, and creates the maps on the way.
 pub(crate) fn set(value: &mut Value, path: &[&str], new: Value) {
     let Some((last, parents)) = path.split_last() else {
         return;
@@ -49,14 +49,14 @@ pub(crate) fn set(value: &mut Value, path: &[&str], new: Value) {
     as_map(place).insert((*last).to_owned(), new);
 }
 
-/// Puts `new` at a path of keys if nothing is there: a default.
+/// Sets the value at a path of keys if there is none: a default.
 pub(crate) fn set_default(value: &mut Value, path: &[&str], new: Value) {
     if at(value, path).is_none() {
         set(value, path, new);
     }
 }
 
-/// Takes away what is at a path of keys.
+/// Removes and returns the value at a path of keys.
 pub(crate) fn remove(value: &mut Value, path: &[&str]) -> Option<Value> {
     let (last, parents) = path.split_last()?;
     let mut place = value;
@@ -66,7 +66,7 @@ pub(crate) fn remove(value: &mut Value, path: &[&str]) -> Option<Value> {
     place.as_object_mut()?.shift_remove(*last)
 }
 
-/// Puts a map's keys in order.
+/// Sorts the keys of a map.
 pub(crate) fn sort_keys(map: &mut Map<String, Value>) {
     if map.keys().is_sorted() {
         return;
@@ -76,7 +76,7 @@ pub(crate) fn sort_keys(map: &mut Map<String, Value>) {
     map.extend(entries);
 }
 
-/// Puts the keys of all maps in a value in order.
+/// Sorts the keys of all maps in a value.
 pub(crate) fn sort_all(value: &mut Value) {
     match value {
         Value::Object(map) => {

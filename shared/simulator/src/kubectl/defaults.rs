@@ -1,4 +1,4 @@
-//! The defaults of each kind, and the checks that an object has to pass before it is stored.
+//! The defaults of each kind, and the checks of an object before it is stored.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::names::{label_error, label_key_error, label_value_error, lowercase, s
 use crate::random::Random;
 use crate::status::FieldError;
 
-/// Prepares a new object: what clients may not set is taken away, what is set once is set.
+/// Prepares a new object: removes fields that clients may not set, and sets those that are set only once.
 pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &mut Random) {
     if kind.has_status && kind.kind != "Node" {
         remove(value, &["status"]);
@@ -41,7 +41,7 @@ pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &
     set(value, &["status"], status);
 }
 
-/// Fills in what an object leaves out, new or changed, as the defaulting of its kind does.
+/// Sets the defaults that a kind has for absent fields, in a new or a changed object.
 pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
     let mut defaults = |defaults: &[(&str, Value)]| {
         for (key, default) in defaults {
@@ -132,7 +132,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
     }
 }
 
-/// What a write may not say about an object that is there; each is said by two rules.
+/// The errors of a write that changes an object's identity; two rules report each.
 pub(crate) fn identity_errors(before: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for key in ["uid", "deletionTimestamp"] {
@@ -163,11 +163,11 @@ pub(crate) fn identity_errors(before: &Value, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What may not change once it is stored.
+/// The errors of a write that changes an immutable field.
 pub(crate) fn update_errors(before: &Value, new: &Value, kind: &ResourceType) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let differs = |path: &[&str]| at(before, path) != at(new, path);
-    // Two rules look at metadata when an object is changed, so each of its errors is said twice.
+    // Two rules check metadata when an object is changed, so each of its errors is listed twice.
     metadata(new, kind, &mut errors);
     match kind.kind.as_str() {
         "ConfigMap" | "Secret" if before["immutable"] == true => {
@@ -202,7 +202,7 @@ pub(crate) fn update_errors(before: &Value, new: &Value, kind: &ResourceType) ->
     errors
 }
 
-/// What of a pod's spec cannot be changed.
+/// The parts of a pod's spec that cannot be changed.
 fn fixed_pod_spec(pod: &Value) -> Value {
     let mut spec = pod["spec"].clone();
     for list in ["containers", "initContainers"] {
@@ -220,7 +220,7 @@ fn fixed_pod_spec(pod: &Value) -> Value {
     spec
 }
 
-/// What is wrong with an object to be stored.
+/// The errors of an object that is about to be stored.
 pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
     let mut errors = Vec::new();
     metadata(value, kind, &mut errors);
@@ -257,7 +257,7 @@ pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
     errors
 }
 
-/// Name and labels.
+/// Checks name and labels.
 fn metadata(value: &Value, kind: &ResourceType, errors: &mut Vec<FieldError>) {
     let name = text(value, &["metadata", "name"]);
     let wrong = match kind.kind.as_str() {
@@ -350,7 +350,8 @@ fn probe_defaults(container: &mut Value, probe: &str) {
     }
 }
 
-/// Guaranteed where every container is given exactly what it asks for, Burstable where any asks, else BestEffort.
+/// A pod's quality of service. Guaranteed: every container has limits of CPU and memory, and requests that are absent or
+/// equal. Burstable: any container has some of them. Else BestEffort.
 fn quality_of_service(pod: &Value) -> &'static str {
     let containers = items(pod, &["spec", "containers"]);
     let resources = |kind: &str, name: &str| -> Vec<Option<&Value>> {
@@ -379,7 +380,7 @@ fn quality_of_service(pod: &Value) -> &'static str {
     }
 }
 
-/// Makes a job select its pods by its uid.
+/// Lets a job select its pods by its uid.
 fn select_own_pods(job: &mut Value, uid: &str) {
     if job["spec"]["manualSelector"] == true {
         return;
@@ -403,10 +404,10 @@ fn select_own_pods(job: &mut Value, uid: &str) {
     );
 }
 
-/// Holds a definition that is to go until its objects are gone.
+/// The finalizer that keeps a deleted definition until its objects are gone.
 pub(crate) const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// A definition that is to go says so at once.
+/// Adds the condition Terminating to a definition that is deleted.
 pub(crate) fn terminate_definition(value: &mut Value, time: &str) {
     let mut conditions = items(value, &["status", "conditions"]).to_vec();
     conditions.retain(|c| c["type"] != "Terminating");
@@ -420,7 +421,7 @@ pub(crate) fn terminate_definition(value: &mut Value, time: &str) {
     set(value, &["status", "conditions"], json!(conditions));
 }
 
-/// What admission adds to a new node.
+/// Adds to a new node what admission adds.
 pub(crate) fn admit_node(value: &mut Value) {
     let mut taints = items(value, &["spec", "taints"]).to_vec();
     let key = "node.kubernetes.io/not-ready";
@@ -433,7 +434,7 @@ pub(crate) fn admit_node(value: &mut Value) {
     }
 }
 
-/// A pod's image is always pulled if its tag is `latest` or none.
+/// The pull policy of an image: Always if its tag is `latest` or absent.
 fn pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or(image);
     match name.split_once(['@', ':']) {
@@ -442,7 +443,7 @@ fn pull_policy(image: &str) -> &'static str {
     }
 }
 
-/// What admission adds to a new pod; an account only where the namespace has its default one.
+/// Adds to a new pod what admission adds. It gets a service account only if its namespace has the default one.
 pub(crate) fn admit_pod(value: &mut Value, has_account: bool) {
     if has_account {
         set_default(value, &["spec", "serviceAccountName"], json!("default"));
@@ -481,7 +482,7 @@ fn allocate_cluster_ip(value: &mut Value, random: &mut Random) {
         set(value, &["spec", "clusterIPs"], json!([ip.clone()]));
         set(value, &["spec", "clusterIP"], json!(ip));
     }
-    // A headless service that selects nothing can be of any family.
+    // A headless service without a selector may have any IP family.
     let any_family =
         value["spec"]["clusterIP"] == "None" && at(value, &["spec", "selector"]).is_none();
     let (families, policy) = if any_family {

@@ -1,7 +1,7 @@
-//! `metadata.managedFields`: notes who wrote which fields, when, and through which subresource.
+//! `metadata.managedFields`: who wrote which fields, when, and through which subresource.
 //!
 //! The sets are those of structured-merge-diff: structs and maps field by field, lists item by item where the schema
-//! says by which keys, all else as a whole. Custom resources have no schema here: their lists are wholes.
+//! names their keys, all else as a whole. Custom resources have no schema here, so their lists are wholes.
 
 use serde_json::{Map, Value, json};
 use watchscope_model::tree;
@@ -11,7 +11,7 @@ use crate::kinds::ResourceType;
 use crate::manager::Manager;
 use crate::schema::{Field, Shape, Struct, tidy};
 
-/// Metadata the server keeps, which nobody manages.
+/// Metadata that the server keeps and that has no manager.
 const SYSTEM: &[&str] = &[
     "name",
     "namespace",
@@ -24,10 +24,10 @@ const SYSTEM: &[&str] = &[
     "managedFields",
 ];
 
-/// Notes in `new`, which has the entries of `old`, that `manager` made what differs from `old`.
+/// Records in `new`, which has the entries of `old`, that `manager` owns what differs from `old`.
 ///
-/// Where status is a subresource, only its writers manage it. `old` is absent for a new object, which is compared with
-/// an empty one of its kind.
+/// Where status is a subresource, only its writers own it. `old` is `None` for a new object, which is compared with an
+/// empty object of its kind.
 pub(crate) fn record(
     old: Option<&Value>,
     new: &mut Value,
@@ -52,7 +52,7 @@ pub(crate) fn record(
         _ => Vec::new(),
     };
     let Some(changed) = changed else {
-        // What was taken away is nobody's any more.
+        // Nobody owns fields that were removed.
         for entry in &mut entries {
             retain_existing(&mut entry["fieldsV1"], new);
         }
@@ -90,7 +90,7 @@ pub(crate) fn record(
         "fieldsV1": ours,
     });
     if manager.subresource == "scale" {
-        // Written by a handler of its own, which notes no time.
+        // The handler of the scale subresource notes no time.
         remove(&mut entry, &["time"]);
     }
     if !manager.subresource.is_empty() {
@@ -105,7 +105,7 @@ pub(crate) fn record(
     set(new, &["metadata", "managedFields"], json!(entries));
 }
 
-/// The difference of two objects without what nobody manages.
+/// The difference of two objects, without fields that have no manager.
 fn managed_difference(
     old: &Value,
     new: &Value,
@@ -151,20 +151,20 @@ fn note(fields: &mut Map<String, Value>, key: String, inner: Option<Value>) {
     }
 }
 
-/// How a value is owned.
+/// How ownership of a value is divided.
 #[derive(Clone, Copy)]
 enum Kind<'a> {
-    /// As a whole.
+    /// One manager owns the whole.
     Leaf,
-    /// Field by field.
+    /// Each field has its owners.
     Struct(&'static Struct),
-    /// Entry by entry.
+    /// Each entry has its owners.
     Map(&'a Shape),
-    /// Item by item, told apart by keys.
+    /// Each item has its owners; keys identify the items.
     Keyed(&'a [&'static str], &'a Shape),
-    /// Value by value.
+    /// Each value of a set has its owners.
     Set,
-    /// Nothing is known: maps entry by entry, all else as a whole.
+    /// No schema: each entry of a map has its owners, all else is owned as a whole.
     Unknown,
 }
 
@@ -194,7 +194,8 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// The fields of `new` that `old` has not, or has otherwise; what was not there at all is itself among them.
+/// The fields of `new` that are absent or different in `old`. A field that was absent is itself a member, besides those
+/// below it.
 fn difference(old: Option<&Value>, new: &Value, kind: Kind<'_>) -> Option<Value> {
     if old == Some(new) {
         return None;
@@ -252,7 +253,7 @@ fn item_key(keys: &[&str], item: &Value) -> String {
     format!("k:{}", json_text(&Value::Object(key)))
 }
 
-/// Whether a node of a set is in the set itself, not only some below it.
+/// Whether a node is a member of the set itself, and not only nodes below it.
 fn is_member(node: &Map<String, Value>) -> bool {
     node.is_empty() || node.contains_key(".")
 }
@@ -276,7 +277,7 @@ fn unite(into: &mut Value, from: Value) {
     }
 }
 
-/// Writes into a node whether it is in the set itself: `.` if there is anything else below it.
+/// Sets whether a node is a member of the set itself: `.` if there are nodes below it.
 fn set_member(node: &mut Value, member: bool) {
     if let Some(map) = node.as_object_mut() {
         map.remove(".");
@@ -286,7 +287,7 @@ fn set_member(node: &mut Value, member: bool) {
     }
 }
 
-/// Takes from `fields` what is in `taken`.
+/// Removes from `fields` what is in `taken`.
 fn subtract(fields: &mut Value, taken: &Value) {
     let (Some(map), Some(taken)) = (fields.as_object_mut(), taken.as_object()) else {
         return;
@@ -308,7 +309,7 @@ fn subtract(fields: &mut Value, taken: &Value) {
     });
 }
 
-/// Drops from `fields` what the object no longer has.
+/// Removes from `fields` what the object no longer has.
 fn retain_existing(fields: &mut Value, object: &Value) {
     let Some(map) = fields.as_object_mut() else {
         return;
@@ -351,7 +352,7 @@ mod tests {
     use crate::json::items;
     use crate::kinds::Kinds;
 
-    fn told(object: &Value) -> String {
+    fn entries_of(object: &Value) -> String {
         let lines: Vec<String> = items(object, &["metadata", "managedFields"])
             .iter()
             .map(|e| {
@@ -410,7 +411,7 @@ mod tests {
             "pods",
             "T3",
         );
-        insta::assert_snapshot!(told(&edited), @r#"
+        insta::assert_snapshot!(entries_of(&edited), @r#"
         kubectl-create  T1 {"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:name":{},"f:resources":{}}}}}
         kubelet status T2 {"f:status":{"f:conditions":{".":{},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:status":{},"f:type":{}}},"f:phase":{}}}
         kubectl-edit  T3 {"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{"f:image":{}}}}}
@@ -421,7 +422,7 @@ mod tests {
     fn a_write_that_changes_nothing_leaves_the_entries() {
         let mut object = json!({"metadata": {"name": "a"}, "data": {"x": "1"}});
         recorded(None, &mut object, &Manager::new("one"), "configmaps", "T1");
-        let before = told(&object);
+        let before = entries_of(&object);
         let mut again = object.clone();
         recorded(
             Some(&object),
@@ -430,7 +431,7 @@ mod tests {
             "configmaps",
             "T2",
         );
-        assert_eq!(told(&again), before);
+        assert_eq!(entries_of(&again), before);
         insta::assert_snapshot!(before, @r#"one  T1 {"f:data":{".":{},"f:x":{}}}"#);
     }
 }

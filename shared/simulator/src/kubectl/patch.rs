@@ -1,5 +1,5 @@
-//! Reads and applies patches: JSON merge patch (RFC 7396), JSON patch (RFC 6902), and for the built-in kinds
-//! strategic merge patch.
+//! Reads and applies patches: JSON merge patch (RFC 7396), JSON patch (RFC 6902), and for built-in kinds strategic
+//! merge patch.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::status::{
     ApiError, bad_request, not_modelled, patch_does_not_fit, server_error, unsupported_media_type,
 };
 
-/// A patch, read from a body of a content type.
+/// A patch, read by the content type of its body.
 #[derive(Debug)]
 pub(crate) enum Patch {
     Merge(Value),
@@ -26,7 +26,7 @@ fn media_type(content_type: &str) -> &str {
 }
 
 impl Patch {
-    /// Reads a patch of an object of a kind.
+    /// Reads a patch for an object of a kind.
     pub(crate) fn parse(
         content_type: &str,
         body: &[u8],
@@ -49,7 +49,7 @@ impl Patch {
             "application/json-patch+json" => match read().map_err(undecodable)? {
                 patch @ Value::Array(_) => serde_json::from_value(patch)
                     .map(Patch::Json)
-                    // An operation it does not know is found only when it is to be done.
+                    // A server finds an unknown operation only when it applies the patch.
                     .map_err(|_| patch_does_not_fit()),
                 other => Err(undecodable(format!(
                     "json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
@@ -72,7 +72,7 @@ impl Patch {
         }
     }
 
-    /// `object` as the patch leaves it.
+    /// Returns `object` as the patch changes it.
     pub(crate) fn apply(&self, object: &Value, kind: &ResourceType) -> Result<Value, ApiError> {
         let mut patched = object.clone();
         match self {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_applied_is_refused_with_its_code() {
+    fn a_patch_that_cannot_be_applied_is_refused_with_its_code() {
         let code = |kind: &str, body: &[u8]| applied(kind, body, &json!({})).map_err(|e| e.code);
         assert_eq!(code("application/apply-patch+yaml", b"a: b"), Err(501));
         assert_eq!(code("application/apply-patch+cbor", b"a: b"), Err(415));

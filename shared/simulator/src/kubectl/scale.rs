@@ -55,17 +55,17 @@ fn selector(value: &Value) -> String {
             .collect();
         tree::sort(&mut values);
         let values = values.join(",");
-        let told = match text(expression, &["operator"]) {
+        let part = match text(expression, &["operator"]) {
             "In" => format!("{key} in ({values})"),
             "NotIn" => format!("{key} notin ({values})"),
             "Exists" => key.to_owned(),
             _ => format!("!{key}"),
         };
-        parts.push((key.to_owned(), told));
+        parts.push((key.to_owned(), part));
     }
     tree::sort(&mut parts);
-    let told: Vec<String> = parts.into_iter().map(|(_, told)| told).collect();
-    told.join(",")
+    let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
+    parts.join(",")
 }
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ mod tests {
     use crate::object::ChangeKind;
 
     #[test]
-    fn a_scale_tells_replicas_and_selector() {
+    fn a_scale_has_replicas_and_selector() {
         let object = Object::new(
             json!({
                 "metadata": {"name": "web", "namespace": "shop", "labels": {"a": "b"}, "resourceVersion": "7"},

@@ -1,4 +1,4 @@
-//! Strategic merge patch: lists merged item by item where the kind's schema says by which key.
+//! Strategic merge patch: it merges lists item by item where the kind's schema names their merge key.
 
 use serde_json::{Map, Value};
 use watchscope_model::tree;
@@ -10,7 +10,7 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const ELEMENT_ORDER: &str = "$setElementOrder/";
 const DELETE_VALUES: &str = "$deleteFromPrimitiveList/";
 
-/// `object` as the patch leaves it, or why the patch is none.
+/// Returns `object` as the patch changes it, or the reason why the patch is not valid.
 pub(crate) fn merge(
     object: &Value,
     patch: &Value,
@@ -23,7 +23,7 @@ pub(crate) fn merge(
     Ok(Value::Object(merged.unwrap_or_default()))
 }
 
-/// A map merged; none if the patch deletes it.
+/// Merges a map; `None` if the patch deletes it.
 fn merge_map(
     mut map: Map<String, Value>,
     patch: &Map<String, Value>,
@@ -75,7 +75,7 @@ fn merge_map(
                 map.insert(key.clone(), Value::Array(merged));
             }
             (_, Value::Object(change)) => {
-                // Nothing to merge with: what is left of the patch without its directives.
+                // There is nothing to merge with: the patch is inserted without its directives.
                 let inner = field.and_then(|f| struct_of(&f.shape));
                 if let Some(made) = merge_map(Map::new(), change, inner)? {
                     map.insert(key.clone(), Value::Object(made));
@@ -86,7 +86,7 @@ fn merge_map(
             }
         }
     }
-    // An order without a list in the patch sorts what is there.
+    // An order without its list in the patch sorts the present list.
     for (key, order) in patch {
         let (Some(name), Value::Array(order)) = (key.strip_prefix(ELEMENT_ORDER), order) else {
             continue;
@@ -201,7 +201,7 @@ fn missing_key(item: &Map<String, Value>, key: &str) -> String {
     )
 }
 
-/// What the patch names in its order, among it what it does not name where it was before.
+/// Orders a merged list as `order` does. Items that `order` does not name keep their place among the others.
 fn in_order(merged: Vec<Value>, order: &[Value], old: &[Value], key: &str) -> Vec<Value> {
     let place = |list: &[Value], item: &Value| {
         list.iter().position(|there| {

@@ -1,4 +1,4 @@
-//! The Table form of objects: the columns kubectl prints, as the printers of Kubernetes 1.36 fill them.
+//! The Table form of objects: the columns that kubectl prints, filled as the printers of Kubernetes 1.36 do.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct Rows<'a> {
     pub(crate) now: Time,
 }
 
-/// What a Table's rows carry besides cells.
+/// How much of its object each row of a Table carries besides the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IncludeObject {
     None,
@@ -55,7 +55,7 @@ pub(crate) fn table(rows: Rows<'_>, metadata: Value) -> Value {
             row
         })
         .collect();
-    // Definitions are printed by the general printer, which writes no rows as nothing.
+    // The general printer prints definitions; it writes null for no rows.
     let rows = if rows.is_empty() && kind.kind == "CustomResourceDefinition" {
         Value::Null
     } else {
@@ -371,7 +371,7 @@ fn pod_cells(value: &Value, name: Value, age: Value, clock: Clock) -> Vec<Value>
     ]
 }
 
-/// `component, host`, or who reports.
+/// The source of an event: `component, host`, or its reporter.
 fn event_source(value: &Value) -> String {
     let source = |key| text(value, &["source", key]);
     let (component, host) = match (source("component"), source("host")) {
@@ -385,7 +385,7 @@ fn event_source(value: &Value) -> String {
     }
 }
 
-/// The word kubectl shows for a pod: a waiting or terminated container's reason, else the phase.
+/// The status that kubectl shows for a pod: a waiting or terminated container's reason, else the phase.
 fn pod_status(value: &Value) -> String {
     if at(value, &["metadata", "deletionTimestamp"]).is_some() {
         return "Terminating".to_owned();
@@ -404,16 +404,16 @@ fn node_status(value: &Value) -> String {
         .iter()
         .find(|c| c["type"] == "Ready")
         .map(|c| c["status"] == "True");
-    let mut told = match ready {
+    let mut status = match ready {
         Some(true) => "Ready",
         Some(false) => "NotReady",
         None => "Unknown",
     }
     .to_owned();
     if value["spec"]["unschedulable"] == true {
-        told.push_str(",SchedulingDisabled");
+        status.push_str(",SchedulingDisabled");
     }
-    told
+    status
 }
 
 fn node_roles(value: &Value) -> String {
@@ -437,7 +437,7 @@ fn service_ports(value: &Value) -> String {
     ports.join(",")
 }
 
-/// At most three addresses, then how many more, as the printer does.
+/// At most three addresses, then the number of further ones, as the printer does.
 fn endpoints(value: &Value) -> String {
     let all: Vec<String> = items(value, &["subsets"])
         .iter()
@@ -544,11 +544,11 @@ mod tests {
         let columns = shown["columnDefinitions"].as_array().unwrap().len();
         let cells = shown["rows"][0]["cells"].as_array().unwrap();
         assert_eq!(columns, cells.len(), "a cell for each column");
-        let told: Vec<String> = cells
+        let shown: Vec<String> = cells
             .iter()
             .map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned))
             .collect();
-        told.join(" | ")
+        shown.join(" | ")
     }
 
     fn meta(name: &str) -> Value {

@@ -1,4 +1,4 @@
-//! Deletes objects, or marks them as terminating where a grace period or finalizers hold them.
+//! Deletes objects, or marks them as terminating if a grace period or finalizers hold them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +13,19 @@ use crate::object::{ChangeKind, Object};
 use crate::schema::tidy;
 use crate::status::{ApiError, conflict};
 
-/// How an object is to be deleted.
+/// The options of a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeleteOptions {
     pub(crate) grace_secs: Option<u64>,
-    /// `Orphan` keeps dependents, `Foreground` waits for them; anything else lets them be collected after.
+    /// `Orphan` keeps dependents, `Foreground` waits for them. With any other value they are collected after the
+    /// object.
     pub(crate) propagation: String,
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
 }
 
 impl DeleteOptions {
-    /// At once: without grace period.
+    /// Deletion at once, without a grace period.
     pub(crate) fn now() -> DeleteOptions {
         DeleteOptions {
             grace_secs: Some(0),
@@ -49,7 +50,7 @@ impl DeleteOptions {
     }
 }
 
-/// What a delete did.
+/// The result of a deletion.
 #[derive(Clone, Debug)]
 pub(crate) enum Deleted {
     /// The object is gone.
@@ -90,7 +91,7 @@ impl Registry<'_> {
             _ => {}
         }
         if kind.kind == "CustomResourceDefinition" {
-            // It stays until its objects are gone.
+            // The definition stays until its objects are gone.
             self.add_finalizer(&mut new, defaults::DEFINITION_FINALIZER);
         }
         let is_namespace =
@@ -102,13 +103,13 @@ impl Registry<'_> {
             return Ok(Deleted::Gone(self.erase(place.resource, &key, &old)));
         }
         let until = self.wall.seconds(self.now + Duration::from_secs(grace));
-        // What ends by its own rules has no grace period: deleted again, it stays as it is.
+        // Namespaces and definitions have no grace period: a second deletion changes nothing.
         let held_longer = number(&new, &["metadata", "deletionGracePeriodSeconds"])
             .is_some_and(|held| held > i64::try_from(grace).unwrap_or(i64::MAX));
         if !old.is_terminating() || held_longer {
             set(&mut new, &["metadata", "deletionTimestamp"], json!(until));
             if is_namespace || kind.kind == "CustomResourceDefinition" {
-                // They end by their own rules, without a grace period.
+                // Namespaces and definitions end by their own rules, without a grace period.
             } else {
                 set(
                     &mut new,
@@ -132,7 +133,7 @@ impl Registry<'_> {
         }
         tidy(&mut new, kind);
         if !held {
-            // A pod that need not be waited for: the answer shows how it ended, watchers its last stored state.
+            // Nothing waits for this pod. The answer shows how it ended; watches get its last stored state.
             let erased = self.erase(place.resource, &key, &old);
             let version = erased.revision().to_string();
             set(&mut new, &["metadata", "resourceVersion"], json!(version));
@@ -149,7 +150,7 @@ impl Registry<'_> {
         )))
     }
 
-    /// Seconds a pod is given to stop: none if it never ran or has ended.
+    /// Seconds that a pod has to stop: 0 if it never ran or has ended.
     fn grace_secs(&self, kind: &ResourceType, object: &Value, options: &DeleteOptions) -> u64 {
         let unscheduled = text(object, &["spec", "nodeName"]).is_empty();
         let ended = matches!(text(object, &["status", "phase"]), "Succeeded" | "Failed");

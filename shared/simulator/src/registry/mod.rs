@@ -1,6 +1,7 @@
-//! The rules of writing: create, update, patch and delete as every client, and every controller in the world, does them.
+//! The rules for create, update, patch and delete, which are the same for every client and every controller in the
+//! world.
 //!
-//! The apiserver writes by them for its clients, and the workload for its controllers.
+//! The apiserver writes through them for its clients, and the workload for its controllers.
 
 mod deletion;
 mod types;

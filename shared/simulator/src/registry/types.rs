@@ -1,4 +1,4 @@
-//! Checks that an object is of the type that its path names, and refuses one that is not.
+//! Checks that an object has the type that its path names, and refuses another type.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::json::{at, set, set_default, text};
 use crate::kinds::{Kinds, Printer, ResourceType, go_type};
 use crate::status::{ApiError, FieldError, bad_request, invalid};
 
-/// The object must be of the type of the path; what it leaves out is filled in.
+/// Checks that an object has the type of its path, and fills in kind and version if they are absent.
 pub(super) fn check_type(
     body: &mut Value,
     kind: &ResourceType,
@@ -32,7 +32,7 @@ pub(super) fn check_type(
     Ok(())
 }
 
-/// The refusal of an object of another type than the path's.
+/// The refusal of an object with another type than its path.
 fn other_type(
     api_version: &str,
     given: &str,
@@ -58,7 +58,7 @@ fn other_type(
     ))
 }
 
-/// Why a type cannot be taken for a built-in kind.
+/// The reason why a type cannot be read as a built-in kind.
 pub(crate) fn misfit(api_version: &str, given: &str, kind: &ResourceType, kinds: &Kinds) -> String {
     let known = kinds
         .all()
@@ -74,7 +74,7 @@ pub(crate) fn misfit(api_version: &str, given: &str, kind: &ResourceType, kinds:
     }
 }
 
-/// What Kubernetes' scheme says of a type it has not.
+/// The error of Kubernetes' scheme for a type that it does not have.
 pub(crate) fn not_registered(api_version: &str, kind: &str) -> String {
     format!(
         "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""

@@ -20,18 +20,18 @@ use crate::status::{
 };
 use crate::time::{Time, Wall};
 
-/// What a write needs of the world.
+/// The parts of the world that a write uses.
 pub(crate) struct Registry<'a> {
     pub(crate) etcd: &'a mut Etcd,
     pub(crate) kinds: &'a Kinds,
     pub(crate) random: &'a mut Random,
     pub(crate) wall: Wall,
     pub(crate) now: Time,
-    /// Answer as if it were written, and write nothing.
+    /// Whether to answer as if the object were written, and to write nothing.
     pub(crate) dry_run: bool,
 }
 
-/// Where an object is.
+/// The resource, namespace and name of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) resource: ResourceId,
@@ -87,7 +87,7 @@ impl Registry<'_> {
         }
         defaults::fill(&mut body, kind);
         tidy(&mut body, kind);
-        // Noted before anything is added that the client did not send, as the apiserver does.
+        // Managed fields are recorded before anything is added that the client did not send, as in the apiserver.
         let time = self.wall.seconds(self.now);
         record(None, &mut body, manager, kind, &time);
         let uid = self.random.uuid();
@@ -115,7 +115,7 @@ impl Registry<'_> {
         Ok(self.put(resource, &key, body, ChangeKind::Added))
     }
 
-    /// Replaces an object, or its status when the manager writes through that subresource.
+    /// Replaces an object, or its status if the manager writes through that subresource.
     pub(crate) fn update(
         &mut self,
         place: Place<'_>,
@@ -138,7 +138,7 @@ impl Registry<'_> {
         self.update_from(place, &old, &before, body, manager)
     }
 
-    /// The same of an object that is read already, as a patch is.
+    /// Replaces an object that was already read, as for a patch.
     pub(crate) fn update_from(
         &mut self,
         place: Place<'_>,
@@ -179,7 +179,7 @@ impl Registry<'_> {
         self.replace(place, old, before, body, manager)
     }
 
-    /// Sets the replicas as a Scale says.
+    /// Sets the replicas of an object to those of a Scale.
     pub(crate) fn scale(
         &mut self,
         place: Place<'_>,
@@ -205,7 +205,7 @@ impl Registry<'_> {
         self.replace(place, &old, &before, new, manager)
     }
 
-    /// Sets a namespace's finalizers; one that is ending and has none left is gone.
+    /// Sets a namespace's finalizers. A terminating namespace with none left is removed.
     pub(crate) fn finalize(
         &mut self,
         place: Place<'_>,
@@ -234,7 +234,7 @@ impl Registry<'_> {
         Ok(self.put(place.resource, &key, new, ChangeKind::Modified))
     }
 
-    /// Writes, or only makes the object a dry run answers with, which keeps the version it has.
+    /// Writes an object and returns it. A dry run only returns it, with the version that it has.
     pub(super) fn put(
         &mut self,
         resource: ResourceId,
@@ -251,7 +251,7 @@ impl Registry<'_> {
         Arc::new(Object::new(value, kind))
     }
 
-    /// Deletes; watches deliver the last state that was stored.
+    /// Deletes an object. Watches deliver its last stored state.
     pub(super) fn erase(
         &mut self,
         resource: ResourceId,
@@ -264,7 +264,7 @@ impl Registry<'_> {
         self.etcd.delete(resource, key, last.decode(), self.now)
     }
 
-    /// Changes an object in place, as a controller does that has it fresh.
+    /// Changes an object in place, like a controller that has just read it.
     pub(crate) fn modify(
         &mut self,
         place: Place<'_>,
@@ -276,13 +276,13 @@ impl Registry<'_> {
         let mut new = before.clone().into_owned();
         change(&mut new);
         if new == *before {
-            // A controller often finds all as it is to be.
+            // A controller often finds that nothing needs to change.
             return Ok(Arc::clone(&old));
         }
         self.replace(place, &old, &before, new, manager)
     }
 
-    /// Sets `spec.nodeName` and the condition that says so, as the binding subresource does; no manager is noted.
+    /// Sets `spec.nodeName` and the condition for it, as the binding subresource does. It records no manager.
     pub(crate) fn bind(&mut self, place: Place<'_>, node: &str) -> Result<Arc<Object>, ApiError> {
         let old = Arc::clone(self.get(place)?);
         let mut new = old.decode();
@@ -305,7 +305,8 @@ impl Registry<'_> {
         self.finalize(place, &json!({}))
     }
 
-    /// Writes `new` over `old`, keeping what writers may not change; nothing is written if nothing changes.
+    /// Writes `new` over `old`, and keeps the fields that writers may not change. If nothing changes, it writes
+    /// nothing.
     fn replace(
         &mut self,
         place: Place<'_>,
@@ -324,7 +325,7 @@ impl Registry<'_> {
         };
         defaults::fill(&mut new, kind);
         if kind.kind == "Namespace" {
-            // They are the finalize subresource's.
+            // Only the finalize subresource changes these.
             let kept = at(before, &["spec", "finalizers"]).cloned();
             set(&mut new, &["spec", "finalizers"], kept.unwrap_or_default());
         }
@@ -398,7 +399,7 @@ impl Registry<'_> {
         }
     }
 
-    /// Puts a new object in its namespace, which must be there and stay.
+    /// Puts a new object in its namespace, which must exist and must not be terminating.
     fn enter_namespace(
         &self,
         body: &mut Value,
@@ -453,12 +454,12 @@ impl Registry<'_> {
     }
 }
 
-/// Whether a write names no version of the object, or 0: it is made whatever version is held.
+/// Whether a write names no version of the object, or 0, so that it replaces any version.
 fn is_unconditional(version: &str) -> bool {
     matches!(version, "" | "0")
 }
 
-/// Refuses a write that names another version of the object than the one that is held.
+/// Refuses a write that names another version of the object than the stored one.
 fn refuse_stale(
     kind: &ResourceType,
     place: Place<'_>,
@@ -476,7 +477,7 @@ fn refuse_stale(
     ))
 }
 
-/// A copy of `object` that has no status.
+/// A copy of `object` without its status.
 fn without_status(object: &Value) -> Value {
     let Value::Object(fields) = object else {
         return object.clone();
@@ -486,7 +487,7 @@ fn without_status(object: &Value) -> Value {
         .collect()
 }
 
-/// `object` with another status.
+/// Returns `object` with another status.
 fn with_status(mut object: Value, status: Option<Value>) -> Value {
     match status {
         Some(status) => set(&mut object, &["status"], status),
@@ -497,7 +498,7 @@ fn with_status(mut object: Value, status: Option<Value>) -> Value {
     object
 }
 
-/// Whether anything but metadata and status differs: what `generation` counts.
+/// Whether anything except metadata and status differs. `generation` counts such changes.
 fn differs_in_spec(old: &Value, new: &Value) -> bool {
     let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
         return true;

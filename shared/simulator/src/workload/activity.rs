@@ -1,6 +1,7 @@
-//! What goes on by itself: rollouts, scaling, configuration, jobs, custom resources, leases.
+//! The activities of the cluster: rollouts, scaling, configuration, jobs, custom resources, leases.
 //!
-//! Each activity is one task that does its turn and sets the next; none is set if its period is not configured.
+//! Each activity is a task that runs one round and schedules the next. It is not scheduled if its period is not
+//! configured.
 
 use std::time::Duration;
 
@@ -15,12 +16,12 @@ use crate::manager::Manager;
 use crate::registry::DeleteOptions;
 
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
-/// `nodeStatusReportFrequency`
+/// Time between two reports of a node's status (`nodeStatusReportFrequency`).
 const NODE_STATUS_PERIOD: Duration = Duration::from_secs(300);
-/// Jobs that are kept after they ended.
+/// The number of ended jobs that are kept.
 const JOBS_KEPT: usize = 3;
 
-/// Sets the first turn of each activity that is configured.
+/// Schedules the first round of each configured activity.
 pub(super) fn start(ctx: &mut Context<'_>) {
     for activity in [
         Activity::Rollout,
@@ -45,16 +46,16 @@ pub(super) fn start(ctx: &mut Context<'_>) {
     }
 }
 
-/// Does one turn and sets the next.
-pub(super) fn act(activity: Activity, turn: u64, ctx: &mut Context<'_>) {
+/// Runs one round and schedules the next.
+pub(super) fn act(activity: Activity, round: u64, ctx: &mut Context<'_>) {
     match activity {
-        Activity::Rollout => rollout(turn, ctx),
-        Activity::Scale => scale(turn, ctx),
-        Activity::WriteConfigMap => write_config_map(turn, ctx),
+        Activity::Rollout => rollout(round, ctx),
+        Activity::Scale => scale(round, ctx),
+        Activity::WriteConfigMap => write_config_map(round, ctx),
         Activity::CreateTemporary => create_temporary(ctx),
         Activity::DeleteTemporary => return delete_temporary(ctx),
-        Activity::StartJob => start_job(turn, ctx),
-        Activity::Custom => custom(turn, ctx),
+        Activity::StartJob => start_job(round, ctx),
+        Activity::Custom => custom(round, ctx),
         Activity::NodeLease(node) => renew_node_lease(node, ctx),
         Activity::NodeStatus(node) => report_node_status(node, ctx),
         Activity::ControlPlaneLeases => renew_control_plane_leases(ctx),
@@ -80,12 +81,12 @@ fn period(activity: Activity, ctx: &Context<'_>) -> Option<Duration> {
     }
 }
 
-/// Gives one deployment after the other its next image.
-fn rollout(turn: u64, ctx: &mut Context<'_>) {
+/// Gives the next image to one of the deployments, which take turns.
+fn rollout(round: u64, ctx: &mut Context<'_>) {
     let applications = u64::try_from(APPLICATIONS.len()).unwrap_or(1);
-    let application = &APPLICATIONS[usize::try_from(turn % applications).unwrap_or(0)];
-    // Five images in turn, so that replicasets come back as they do after a rollback.
-    let version = (turn / applications + 1) % 5;
+    let application = &APPLICATIONS[usize::try_from(round % applications).unwrap_or(0)];
+    // Five images alternate, so that old replicasets become current again, as after a rollback.
+    let version = (round / applications + 1) % 5;
     let image = install::image(application.name, version);
     let manager = Manager::new("kubectl-client-side-apply");
     let name = Name::new(NAMESPACE, application.name);
@@ -103,11 +104,11 @@ fn rollout(turn: u64, ctx: &mut Context<'_>) {
     });
 }
 
-/// Moves the size of one deployment after the other up and down by one, as an autoscaler does.
-fn scale(turn: u64, ctx: &mut Context<'_>) {
+/// Scales one of the deployments up or down by one, as an autoscaler does. The deployments take turns.
+fn scale(round: u64, ctx: &mut Context<'_>) {
     let applications = u64::try_from(APPLICATIONS.len()).unwrap_or(1);
-    let application = &APPLICATIONS[usize::try_from((turn + 1) % applications).unwrap_or(0)];
-    let up = (turn / applications).is_multiple_of(2);
+    let application = &APPLICATIONS[usize::try_from((round + 1) % applications).unwrap_or(0)];
+    let up = (round / applications).is_multiple_of(2);
     let manager = Manager {
         name: CONTROLLER_MANAGER.to_owned(),
         subresource: "scale".to_owned(),
@@ -119,8 +120,8 @@ fn scale(turn: u64, ctx: &mut Context<'_>) {
     });
 }
 
-fn write_config_map(turn: u64, ctx: &mut Context<'_>) {
-    let name = if turn.is_multiple_of(3) {
+fn write_config_map(round: u64, ctx: &mut Context<'_>) {
+    let name = if round.is_multiple_of(3) {
         "prices"
     } else {
         "feature-flags"
@@ -167,9 +168,9 @@ fn delete_temporary(ctx: &mut Context<'_>) {
     }
 }
 
-/// Starts a job and deletes those that ended long ago.
-fn start_job(turn: u64, ctx: &mut Context<'_>) {
-    let name = format!("report-{}", turn + 1);
+/// Starts a job and deletes old ones, so that three ended jobs are kept.
+fn start_job(round: u64, ctx: &mut Context<'_>) {
+    let name = format!("report-{}", round + 1);
     let job = json!({
         "metadata": {"name": name, "labels": {"app": "report"}},
         "spec": {"template": {
@@ -190,8 +191,8 @@ fn start_job(turn: u64, ctx: &mut Context<'_>) {
     }
 }
 
-/// Takes one promotion after the other a phase further; those that are not there are made.
-fn custom(turn: u64, ctx: &mut Context<'_>) {
+/// Moves one of the promotions to its next phase, or creates it. The promotions take turns.
+fn custom(round: u64, ctx: &mut Context<'_>) {
     const PHASES: [&str; 3] = ["Scheduled", "Active", "Ended"];
     let names = install::PROMOTIONS;
     let Some(resource) = ctx.kinds.named(install::PROMOTION_RESOURCE) else {
@@ -204,7 +205,7 @@ fn custom(turn: u64, ctx: &mut Context<'_>) {
             ctx.create(&kind, NAMESPACE, body, "kubectl-client-side-apply");
         }
     }
-    let step = usize::try_from(turn).unwrap_or(0);
+    let step = usize::try_from(round).unwrap_or(0);
     let phase = PHASES[(step / names.len()) % PHASES.len()];
     let name = Name::new(NAMESPACE, names[step % names.len()]);
     let now = ctx.timestamp();

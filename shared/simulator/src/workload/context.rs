@@ -1,4 +1,4 @@
-//! The cluster as the workload sees it: reads etcd's present state, and writes by the rules of the registry.
+//! The cluster as the workload sees it. It reads etcd's present state, and writes through the registry.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::time::{Time, Wall};
 /// The field manager of the built-in controllers.
 pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
-/// What the workload needs of the world.
+/// The parts of the world that the workload uses.
 pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     pub(crate) wall: Wall,
@@ -27,18 +27,18 @@ pub(crate) struct Context<'a> {
     pub(crate) etcd: &'a mut Etcd,
     pub(crate) kinds: &'a Kinds,
     pub(crate) random: &'a mut Random,
-    /// What is to be done later.
+    /// Tasks for later, with their time.
     pub(crate) tasks: &'a mut Vec<(Time, Task)>,
     /// CustomResourceDefinitions that begin or cease to be served.
     pub(crate) definitions: &'a mut Vec<Definition>,
 }
 
-/// A change of the custom resources that are served.
+/// A change of the served custom resources.
 #[derive(Clone, Debug)]
 pub(crate) enum Definition {
-    /// A definition, new or changed.
+    /// A definition was created or changed.
     Established(Value),
-    /// Its type is served no more.
+    /// The type of a definition is no longer served.
     Gone(ResourceId),
 }
 
@@ -66,7 +66,7 @@ impl Context<'_> {
             .cloned()
     }
 
-    /// The objects of a resource in a namespace, or in all if it is empty.
+    /// The objects of a resource in a namespace; in all of them if `namespace` is empty.
     pub(super) fn list(&self, resource: &str, namespace: &str) -> Vec<Arc<Object>> {
         let Some(id) = self.kinds.named(resource) else {
             return Vec::new();
@@ -78,7 +78,7 @@ impl Context<'_> {
         }
     }
 
-    /// The objects of a resource in a namespace that `owner` controls.
+    /// The objects of a resource that `owner` owns, in its namespace.
     pub(super) fn owned(&self, resource: &str, owner: &Object) -> Vec<Arc<Object>> {
         let mut objects = self.list(resource, owner.namespace());
         objects.retain(|object| {
@@ -89,7 +89,7 @@ impl Context<'_> {
         objects
     }
 
-    /// Creates an object. A refusal is dropped: the controller looks again at the next change.
+    /// Creates an object. A refusal is dropped: the controller tries again at the next change.
     pub(super) fn create(
         &mut self,
         resource: &str,
@@ -103,7 +103,7 @@ impl Context<'_> {
             .ok()
     }
 
-    /// Changes an object that may be gone.
+    /// Changes an object if it still exists.
     pub(super) fn modify(
         &mut self,
         resource: &str,
@@ -117,10 +117,10 @@ impl Context<'_> {
             .ok()
     }
 
-    /// Deletes an object that may be gone.
+    /// Deletes an object if it still exists.
     pub(super) fn delete(&mut self, resource: &str, name: &Name, options: &DeleteOptions) {
         if let Some(id) = self.kinds.named(resource) {
-            // Gone already is what was wanted.
+            // If it is already gone, nothing remains to do.
             let _ = self.registry().delete(place(id, name), options);
         }
     }
@@ -145,7 +145,7 @@ pub(super) fn place(resource: ResourceId, name: &Name) -> Place<'_> {
     }
 }
 
-/// A controller's reference to the object it works for.
+/// A controller's reference to the object that it owns its objects for.
 pub(super) fn owner_reference(owner: &Object) -> Value {
     serde_json::json!([{
         "apiVersion": text(owner.value(), &["apiVersion"]),

@@ -1,6 +1,6 @@
-//! Controllers, scheduler and kubelets, which act on changes, as a table of functions.
+//! Controllers, scheduler and kubelets, which react to changes, as a table of functions.
 //!
-//! A cluster that is configured without them reaches none of their code, so a lesson's module does not carry it.
+//! A cluster that is configured without them reaches none of their code. So a lesson's module does not contain it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,10 @@ static ALL: Table = Table {
 };
 
 impl Controllers {
-    /// All of them.
+    /// All controllers, the scheduler and the kubelets.
     pub const ALL: Self = Self(Some(&ALL));
-    /// None: there is an apiserver and nothing else, which still establishes CustomResourceDefinitions, as a real one
-    /// does by itself.
+    /// None of them: there is only an apiserver. It still establishes CustomResourceDefinitions, as a real one does by
+    /// itself.
     pub const NONE: Self = Self(None);
 }
 
@@ -86,15 +86,15 @@ fn work(workload: &mut Workload, task: Task, ctx: &mut Context<'_>) {
                         workload.enqueue_after(Duration::from_secs(1), controller, name, ctx);
                     }
                 }
-                // The apiserver's own.
+                // The apiserver itself handles definitions.
                 Controller::Definition => {}
             }
         }
         Task::Pod(step, pod) => pods::step(step, &pod, ctx),
         Task::Activity(activity) => {
-            let turn = workload.turns.entry(activity).or_default();
-            activity::act(activity, *turn, ctx);
-            *turn += 1;
+            let round = workload.rounds.entry(activity).or_default();
+            activity::act(activity, *round, ctx);
+            *round += 1;
         }
         Task::ExpireEvent(name) => ctx.delete("events", &name, &DeleteOptions::now()),
     }

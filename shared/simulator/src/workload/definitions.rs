@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: from created to established to served, changed, and gone.
+//! CustomResourceDefinitions: created, established, served, changed, and removed.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::registry::DeleteOptions;
 
 const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// How long the apiserver takes to see that the last object of a definition is gone.
+/// Time between two checks of the apiserver whether the last object of a definition is gone.
 pub(super) const CLEAN_UP_PERIOD: Duration = Duration::from_millis(200);
 
-/// Brings what is served in line with a definition; a terminating one is done once its objects are gone.
+/// Serves what a definition defines, or ceases to. A terminating definition is removed once its objects are gone.
 pub(super) fn reconcile(
     name: &Name,
     established: &mut BTreeMap<String, i64>,
@@ -36,7 +36,7 @@ pub(super) fn reconcile(
             ctx.delete(&name.name, &Name::of(object), &DeleteOptions::default());
         }
         if !objects.is_empty() {
-            // Their DELETED events reach the watches before those end.
+            // Its objects are deleted first, so that their DELETED events reach the watches before those end.
             return Emptied::NotYet;
         }
         if let Some(resource) = ctx.kinds.named(&name.name) {

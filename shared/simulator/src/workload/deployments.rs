@@ -1,4 +1,4 @@
-//! The deployment and replicaset controllers: rolling updates through replicasets to pods.
+//! The deployment and replicaset controllers: rolling updates from deployments through replicasets to pods.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::object::Object;
 use crate::random::{fnv32, safe_encoded};
 use crate::registry::DeleteOptions;
 
-/// The label that tells the pods of one template from those of another.
+/// The label that distinguishes the pods of one template from those of another.
 const TEMPLATE_HASH: &str = "pod-template-hash";
-/// Pods a replicaset creates at a time (`BurstReplicas`); their events make it look again.
+/// The most pods that a replicaset creates at a time (`BurstReplicas`). Their events start the next reconciliation.
 const BURST: i64 = 500;
-/// More than this many pods of one owner are not made, whatever it asks for.
+/// The most pods that are made for one owner, even if it requests more.
 const MOST_REPLICAS: i64 = 1000;
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
-/// Brings a deployment's replicasets a step closer to what it asks for.
+/// Takes the next step of a deployment's rolling update, if there is one.
 pub(super) fn reconcile_deployment(name: &Name, ctx: &mut Context<'_>) {
     let Some(deployment) = ctx.get("deployments.apps", name) else {
         return;
@@ -47,7 +47,7 @@ pub(super) fn reconcile_deployment(name: &Name, ctx: &mut Context<'_>) {
     write_deployment_status(name, ctx);
 }
 
-/// Creates or deletes pods until a replicaset has as many as it asks for, and notes how many there are.
+/// Creates or deletes pods until a replicaset has the requested number, and updates its status.
 pub(super) fn reconcile_replica_set(name: &Name, ctx: &mut Context<'_>) {
     let Some(set) = ctx.get("replicasets.apps", name) else {
         return;
@@ -65,7 +65,7 @@ pub(super) fn reconcile_replica_set(name: &Name, ctx: &mut Context<'_>) {
             create_pod(&set, ctx);
         }
     } else if have > wanted {
-        // Those that are ready stay; of equals the older stays.
+        // Ready pods stay; among equals, older ones stay.
         tree::sort_by_key(&mut pods, |pod| (is_ready(pod), Reverse(pod.revision())));
         let surplus = usize::try_from(have - wanted).unwrap_or(0);
         for pod in pods.iter().take(surplus) {
@@ -90,7 +90,7 @@ pub(super) fn is_ready(pod: &Object) -> bool {
         .any(|c| c["type"] == "Ready" && c["status"] == "True")
 }
 
-/// A pod from a template, for an owner that controls it.
+/// A pod from the template of an owner, which controls it.
 pub(super) fn pod_from_template(owner: &Object) -> Value {
     let template = at(owner.value(), &["spec", "template"])
         .cloned()
@@ -174,7 +174,7 @@ fn create_replica_set(deployment: &Object, hash: &str, old: &[Arc<Object>], ctx:
     }
 }
 
-/// How far a rolling update may go beyond and below the wanted number.
+/// How many pods a rolling update may have above the requested number, and how many may be unavailable.
 struct Limits {
     surge: i64,
     unavailable: i64,
@@ -201,7 +201,7 @@ fn limits(deployment: &Object) -> Limits {
     let unavailable = limit("maxUnavailable", false);
     Limits {
         surge,
-        // Both zero would never move (deployment util `ResolveFenceposts`).
+        // If both were zero, the update could never move (deployment util `ResolveFenceposts`).
         unavailable: if surge == 0 && unavailable == 0 {
             1
         } else {
@@ -227,7 +227,7 @@ fn roll(deployment: &Object, current: &Object, old: &[Arc<Object>], ctx: &mut Co
     let available = available(current) + old.iter().map(|set| self::available(set)).sum::<i64>();
     let new_unavailable = (new - self::available(current)).max(0);
     let mut removable = all - (wanted - limits.unavailable) - new_unavailable;
-    // First what is not available anyway, then as many as may be missing.
+    // Pods that are unavailable anyway go first, then as many as may be unavailable.
     for set in old {
         let broken = (replicas(set) - self::available(set)).clamp(0, removable.max(0));
         if broken > 0 {
@@ -267,7 +267,7 @@ fn scale(deployment: &Object, set: &Object, to: i64, ctx: &mut Context<'_>) {
     }
 }
 
-/// A replicaset that is current again gets the newest revision; the deployment names it.
+/// Gives a replicaset that is current again the newest revision, and notes it in the deployment.
 fn note_revision(
     deployment: &Object,
     current: &Object,
@@ -296,7 +296,7 @@ fn note_revision(
     }
 }
 
-/// Deletes the oldest empty replicasets beyond the history limit.
+/// Deletes the oldest empty replicasets above the history limit.
 fn forget_old_sets(deployment: &Object, old: &[Arc<Object>], ctx: &mut Context<'_>) {
     let limit = number(deployment.value(), &["spec", "revisionHistoryLimit"]).unwrap_or(10);
     let mut empty: Vec<&Arc<Object>> = old
@@ -408,7 +408,7 @@ fn write_replica_set_status(set: &Object, ctx: &mut Context<'_>) {
     );
 }
 
-/// Sets a condition of a status; its transition time moves only when its status does.
+/// Sets a condition of a status. Its transition time changes only if its status changes.
 pub(super) fn set_condition(
     value: &mut Value,
     kind: &str,

@@ -1,4 +1,4 @@
-//! Garbage collection by owner references, the finalizers of cascading deletion, and the life of namespaces.
+//! Garbage collection by owner references, the finalizers of cascading deletion, and the end of namespaces.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::manager::Manager;
 use crate::object::{ChangeKind, Object};
 use crate::registry::DeleteOptions;
 
-/// Whether a namespace's content is gone.
+/// Whether all contents of a namespace or definition are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Emptied {
     Done,
     NotYet,
 }
 
-/// Collects what depends on an object that is gone, or on one that waits for its dependents.
+/// Collects the dependents of an object that is gone, or that waits for its dependents.
 pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
     let kind = ctx.kinds.get(change.resource);
     if matches!(kind.kind.as_str(), "Event" | "Lease" | "Endpoints") {
@@ -33,7 +33,7 @@ pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
                 ctx.delete(&resource, &Name::of(&dependent), &DeleteOptions::default());
             }
         }
-        // Perhaps an owner waited for this one.
+        // An owner may have waited for this object.
         for owner in items(object.value(), &["metadata", "ownerReferences"]) {
             let name = Name::new(object.namespace(), text(owner, &["name"]));
             if let Some((resource, owner)) = find_owner(owner, &name, ctx) {
@@ -45,7 +45,7 @@ pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
     }
 }
 
-/// A new namespace gets its service account and the cluster's certificate.
+/// Creates the service account and the cluster's certificate in a new namespace.
 pub(super) fn furnish_namespace(name: &Name, ctx: &mut Context<'_>) {
     let account = json!({"metadata": {"name": "default"}});
     ctx.create("serviceaccounts", &name.name, account, CONTROLLER_MANAGER);
@@ -59,7 +59,7 @@ pub(super) fn furnish_namespace(name: &Name, ctx: &mut Context<'_>) {
     ctx.create("configmaps", &name.name, certificate, CONTROLLER_MANAGER);
 }
 
-/// Deletes what is in a terminating namespace, and the namespace once nothing is.
+/// Deletes the contents of a terminating namespace, and the namespace once they are gone.
 pub(super) fn empty_namespace(name: &Name, ctx: &mut Context<'_>) -> Emptied {
     if !ctx
         .get("namespaces", name)
@@ -84,13 +84,13 @@ pub(super) fn empty_namespace(name: &Name, ctx: &mut Context<'_>) -> Emptied {
         return Emptied::NotYet;
     }
     if let Some(id) = ctx.kinds.named("namespaces") {
-        // Gone already is what was wanted.
+        // If it is already gone, nothing remains to do.
         let _ = ctx.registry().finalize_namespace(place(id, name));
     }
     Emptied::Done
 }
 
-/// Does what the cascading finalizers of a terminating object ask for, and removes them when it is done.
+/// Does what the cascading finalizers of a terminating object require, and then removes them.
 fn finalize(resource: &str, object: &Object, ctx: &mut Context<'_>) {
     if !object.is_terminating() {
         return;
@@ -137,7 +137,7 @@ fn retain(value: &mut Value, key: &str, keep: impl Fn(&Value) -> bool) {
     set(value, &["metadata", key], json!(list));
 }
 
-/// The objects of a namespace that name an object as their owner, with their resources.
+/// The objects of a namespace that name `owner` as their owner, with their resources.
 fn dependents(owner: &Object, ctx: &Context<'_>) -> Vec<(String, Arc<Object>)> {
     let kinds = ctx
         .kinds
@@ -154,7 +154,7 @@ fn dependents(owner: &Object, ctx: &Context<'_>) -> Vec<(String, Arc<Object>)> {
         .collect()
 }
 
-/// The object an owner reference names, if it is still the same.
+/// The object that an owner reference names, if it has the same uid.
 fn find_owner(reference: &Value, name: &Name, ctx: &Context<'_>) -> Option<(String, Arc<Object>)> {
     let kind = text(reference, &["kind"]);
     let (_, kind) = ctx.kinds.served().find(|(_, k)| k.kind == kind)?;

@@ -1,4 +1,4 @@
-//! What is in the cluster when it begins: namespaces, nodes, a small shop, and the definition of its own resource.
+//! The contents of a new cluster: namespaces, nodes, a small shop, and the definition of its custom resource.
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,9 @@ use crate::settings::WorkloadConfig;
 
 /// The namespace of the applications.
 pub(super) const NAMESPACE: &str = "shop";
-/// Where kubectl keeps what was applied.
+/// The annotation in which kubectl keeps the applied manifest.
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The custom resource of the shop, and its objects.
+/// The shop's custom resource; [`PROMOTIONS`] are its objects.
 pub(super) const PROMOTION_RESOURCE: &str = "promotions.shop.example.com";
 pub(super) const PROMOTIONS: [&str; 2] = ["spring-sale", "free-shipping"];
 
@@ -38,7 +38,7 @@ pub(super) const APPLICATIONS: [Application; 3] = [
     },
 ];
 
-/// The namespaces that every cluster has.
+/// Creates the namespaces that every cluster has.
 pub(super) fn namespaces(ctx: &mut Context<'_>) {
     for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
         ctx.create(
@@ -50,7 +50,7 @@ pub(super) fn namespaces(ctx: &mut Context<'_>) {
     }
 }
 
-/// Nodes and applications.
+/// Creates nodes and applications.
 pub(super) fn install(ctx: &mut Context<'_>) {
     for node in 0..node_count(ctx.config) {
         let body = node_body(node, ctx);
@@ -111,7 +111,7 @@ pub(super) fn image(application: &str, version: u64) -> String {
     format!("registry.example.com/shop/{application}:1.{version}.0")
 }
 
-/// A deployment as its author wrote it.
+/// A deployment's manifest, as its author wrote it.
 pub(super) fn deployment_manifest(application: &Application, version: u64) -> Value {
     json!({
         "apiVersion": "apps/v1",

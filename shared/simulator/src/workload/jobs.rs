@@ -1,4 +1,4 @@
-//! The job controller: pods until enough have succeeded.
+//! The job controller: it creates pods until enough have succeeded.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use super::task::Name;
 use crate::json::{number, remove, set, set_default, text};
 use crate::manager::Manager;
 
-/// Pods of one job that run at a time, whatever it asks for.
+/// The most pods of one job that run at a time, even if it requests more.
 const MOST_PARALLEL: i64 = 500;
 
-/// Creates the pods a job still needs and writes its status.
+/// Creates the pods that a job still needs, and writes its status.
 pub(super) fn reconcile(name: &Name, ctx: &mut Context<'_>) {
     let Some(job) = ctx.get("jobs.batch", name) else {
         return;

@@ -1,8 +1,7 @@
-//! What lives in the cluster: its controllers, which answer to what is written, and its standing activities.
+//! The life of the cluster: its controllers, which react to writes, and its standing activities.
 //!
-//! Everything here writes through the apiserver's registry, under the field managers real controllers have, and
-//! learns of writes when the watch caches do. It reads etcd's present state, as a controller does whose informer is
-//! up to date.
+//! Everything here writes through the apiserver's registry, under the field managers of real controllers. It learns of
+//! writes when the watch caches do. It reads etcd's present state, like a controller whose informer is up to date.
 
 mod activity;
 mod context;

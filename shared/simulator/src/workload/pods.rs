@@ -1,4 +1,4 @@
-//! The scheduler and the kubelets: from pending to ready, and from deletion to gone.
+//! The scheduler and the kubelets: a pod from pending to ready, and from its deletion to its removal.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) fn schedule(name: &Name, ctx: &mut Context<'_>) {
     }
 }
 
-/// A pod that is on a node has changed: the node's kubelet acts on it.
+/// Lets the node's kubelet react to a change of its pod.
 pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
     let pod = &change.object;
     let was = change.previous.as_deref();
@@ -74,7 +74,7 @@ pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
     }
 }
 
-/// Takes a pod a step further, if it still is the one that was meant and in the state the step is from.
+/// Takes a pod to its next state, if it is still the same pod and in the state before.
 pub(super) fn step(step: PodStep, pod: &PodName, ctx: &mut Context<'_>) {
     let Some(object) = ctx.get("pods", &pod.name) else {
         return;
@@ -221,7 +221,7 @@ fn terminated(old: &Value, now: &str) -> Value {
     }})
 }
 
-/// Writes a status for each container of the spec, its state made from the one before.
+/// Writes a status for each container of the spec; `state` makes its state from the one before.
 fn set_containers(value: &mut Value, state: impl Fn(&Value) -> Value, ready: bool) {
     let before = items(value, &["status", "containerStatuses"]).to_vec();
     let statuses: Vec<Value> = items(value, &["spec", "containers"])

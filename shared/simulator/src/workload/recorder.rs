@@ -1,4 +1,4 @@
-//! Event objects, as controllers record what they do.
+//! Event objects, in which controllers record their actions.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::task::Name;
 use crate::json::text;
 use crate::object::Object;
 
-/// How long an event is kept (`--event-ttl`).
+/// How long an event object is kept (`--event-ttl`).
 pub(super) const EVENT_LIFETIME: Duration = Duration::from_secs(3600);
 
-/// Records that `component` did something about `object`.
+/// Records an action of `component` on `object`, as an event of type Normal.
 pub(super) fn normal(
     object: &Object,
     reason: &str,
@@ -26,7 +26,8 @@ pub(super) fn normal(
         "" => "default",
         namespace => namespace,
     };
-    // The name's end is the time in nanoseconds, as client-go's recorder makes it, and a count for its uniqueness.
+    // The name ends in the time in nanoseconds, as client-go's recorder makes it. The attempt is added to keep it
+    // unique.
     let mut name = Name::new(namespace, "");
     for attempt in 0u64.. {
         let nanos = (ctx.wall.epoch_us.unsigned_abs() + ctx.now.as_micros()) * 1000 + attempt;

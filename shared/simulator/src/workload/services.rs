@@ -1,4 +1,4 @@
-//! The endpoints controller: which ready pods stand behind a service.
+//! The endpoints controller: it keeps the list of ready pods of each service.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The workload: the queues of the controllers, and how far each activity has come.
+//! The workload's state: the queues of the controllers, and the rounds of each activity.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::change::Change;
 use crate::json::{items, text};
 use crate::object::Object;
 
-/// From an informer's event to a worker taking the key from the queue.
+/// Delay from an informer's event until a worker takes the key from the queue: minimum and maximum.
 const QUEUE_DELAY: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(15));
 
-/// Whether controllers, scheduler and kubelets answer to what is written, and install what the cluster begins with.
+/// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Controllers(pub(super) Option<&'static Table>);
 
-/// What they do.
+/// The functions of the controllers, the scheduler and the kubelets.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// A change has reached their informers.
+    /// Handles a change that has reached their informers.
     pub(super) observe: fn(&mut Workload, &Arc<Change>, &mut Context<'_>),
-    /// Something is due.
+    /// Runs a task that is due.
     pub(super) work: fn(&mut Workload, Task, &mut Context<'_>),
-    /// The cluster begins.
+    /// Installs the cluster's first objects.
     pub(super) install: fn(&mut Context<'_>),
 }
 
@@ -38,18 +38,18 @@ impl PartialEq for Controllers {
 
 impl Eq for Controllers {}
 
-/// The workload.
+/// The state of the workload.
 ///
 /// Bounded by the cluster: at most one entry per controller and object, and one per definition.
 #[derive(Debug)]
 pub(crate) struct Workload {
     controllers: Controllers,
-    /// The entries of the controllers' queues, so that many changes of an object are one look at it.
+    /// The entries of the controllers' queues. Several changes of an object before its turn have one entry.
     pub(super) queued: BTreeSet<(Controller, Name)>,
     /// The generation at which each definition was established.
     pub(super) established: BTreeMap<String, i64>,
-    /// How far each activity has come.
-    pub(super) turns: BTreeMap<Activity, u64>,
+    /// The number of completed rounds of each activity.
+    pub(super) rounds: BTreeMap<Activity, u64>,
 }
 
 impl Workload {
@@ -58,11 +58,11 @@ impl Workload {
             controllers,
             queued: BTreeSet::new(),
             established: BTreeMap::new(),
-            turns: BTreeMap::new(),
+            rounds: BTreeMap::new(),
         }
     }
 
-    /// A change has reached the informers.
+    /// Handles a change that has reached the informers.
     pub(crate) fn observe(&mut self, change: &Arc<Change>, ctx: &mut Context<'_>) {
         if ctx.kinds.get(change.resource).kind == "CustomResourceDefinition" {
             self.enqueue(Controller::Definition, Name::of(&change.object), ctx);
@@ -72,7 +72,7 @@ impl Workload {
         }
     }
 
-    /// Something is due.
+    /// Runs a task that is due.
     pub(crate) fn work(&mut self, task: Task, ctx: &mut Context<'_>) {
         if let Task::Reconcile(controller @ Controller::Definition, name) = task {
             self.queued.remove(&(controller, name.clone()));
@@ -85,7 +85,7 @@ impl Workload {
         }
     }
 
-    /// Installs the cluster.
+    /// Installs the cluster's first objects.
     pub(crate) fn install(&mut self, ctx: &mut Context<'_>) {
         install::namespaces(ctx);
         if let Some(controllers) = self.controllers.0 {

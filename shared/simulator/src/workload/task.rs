@@ -1,17 +1,17 @@
-//! The tasks of the workload, and the objects that they are about.
+//! The tasks of the workload, and the objects that they concern.
 
 use crate::object::Object;
 
-/// Something to be done.
+/// A task of the workload.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Task {
-    /// A controller looks at one object.
+    /// A controller reconciles an object.
     Reconcile(Controller, Name),
-    /// The kubelet takes a pod a step further.
+    /// The kubelet takes a pod to its next state.
     Pod(PodStep, PodName),
-    /// Something that goes on by itself.
+    /// An activity runs its next round.
     Activity(Activity),
-    /// An event object has lived its hour.
+    /// An event object has reached its lifetime of an hour.
     ExpireEvent(Name),
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Controller {
     Definition,
 }
 
-/// Something that goes on by itself.
+/// An activity that goes on by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Activity {
     Rollout,
@@ -38,18 +38,18 @@ pub(crate) enum Activity {
     DeleteTemporary,
     StartJob,
     Custom,
-    /// The lease of the node of this number.
+    /// The lease of the node with this number.
     NodeLease(u16),
-    /// The status of the node of this number.
+    /// The status of the node with this number.
     NodeStatus(u16),
     /// The leases of the control plane.
     ControlPlaneLeases,
 }
 
-/// What the kubelet does with a pod, one after the other.
+/// A step that the kubelet takes with a pod. The steps follow each other in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PodStep {
-    /// The node takes the pod: volumes and network are made, the image is pulled (`ContainerCreating`).
+    /// The node accepts the pod: it makes volumes and network and pulls the image (`ContainerCreating`).
     Accept,
     /// The containers run.
     Start,
@@ -63,14 +63,14 @@ pub(crate) enum PodStep {
     Remove,
 }
 
-/// An object's name in its namespace.
+/// An object's name and namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name {
     pub(crate) namespace: String,
     pub(crate) name: String,
 }
 
-/// One pod, not its successor of the same name.
+/// One pod, as distinct from a successor of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PodName {
     pub(crate) name: Name,

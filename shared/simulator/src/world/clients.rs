@@ -1,4 +1,5 @@
-//! The client programs of a world: hands them what comes over their connections, wakes them, keeps their reports.
+//! The client programs of a world. It gives them the deliveries of their connections, wakes them, and keeps their
+//! reports.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use super::faults::Way;
+use super::faults::Direction;
 use super::received::Transcript;
 use super::{Event, World};
 use crate::client::belief::Belief;
@@ -22,23 +23,23 @@ use crate::random::Random;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The length of a window of reports.
+/// The length of a window of reports, in which most changes of a client share one report.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// The most reports of one window: the first, and changes of phase.
+/// The most reports in one window: the first, and then only changes of phase.
 const REPORTS_MOST: u32 = 4;
-/// Between two reports of a client whose counts grow without anything happening.
+/// Time between two reports of a client that spins: its counts grow without any input.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
-/// A ping on a stalled connection is tried again every second, as TCP does.
+/// Time after which a ping on a stalled connection is tried again, as TCP does.
 const RETRANSMIT_EVERY: Duration = Duration::from_secs(1);
 
-/// Something that happens to a client at its time.
+/// An event of a client that the queue schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// It may have asked to be woken.
+    /// The client may have asked to be woken now.
     Wake(ClientId),
-    /// Its ping reaches the server.
+    /// The client's ping reaches the server.
     Ping(ConnectionId),
-    /// The answer reaches it.
+    /// The answer to a ping reaches the client.
     Pong(ConnectionId),
 }
 
@@ -48,7 +49,7 @@ pub(super) struct Clients {
     clients: BTreeMap<ClientId, Client>,
     owners: BTreeMap<ConnectionId, ClientId>,
     records: Records,
-    /// What they receive, where somebody asks for it.
+    /// What the clients receive; absent until [`World::tell_received`] switches it on.
     pub(super) transcript: Option<Transcript>,
     last: u64,
 }
@@ -65,15 +66,16 @@ struct Client {
     user_agent: String,
     random: Random,
     machine: Box<dyn Machine>,
-    /// When the queue will wake it; one entry each, and none after the moment it wants to be woken.
+    /// Moments at which the queue wakes it, each with one entry. The first is never after the moment that the machine
+    /// wants.
     wakes: BTreeSet<Time>,
-    told: Told,
+    last_report: LastReport,
 }
 
-/// What was reported of a client.
+/// The last report of a client, with which the next one is compared.
 #[derive(Debug, Default)]
-struct Told {
-    /// When the window of the last report began, and how many reports were in it.
+struct LastReport {
+    /// The start of the current window, and the number of reports in it.
     window: Option<(Time, u32)>,
     phase: Option<ClientPhase>,
     counts: (u64, u64),
@@ -92,40 +94,41 @@ impl Client {
     }
 
     fn wake_at(&self) -> Option<Time> {
-        earlier(self.machine.wake_at(), self.told.due)
+        earlier(self.machine.wake_at(), self.last_report.due)
     }
 
-    /// What is new since the last report, or when to look again.
+    /// Returns a report if the client has changed since the last one. Inside a full window it notes when the next is
+    /// due.
     fn report(&mut self, now: Time) -> Option<ClientReport> {
         let (phase, counts, edits) = (self.machine.phase(), self.counts(now), self.edits());
-        let told = &self.told;
+        let last = &self.last_report;
         let is_new =
-            told.phase != Some(phase) || told.counts != counts || told.edits != Some(edits);
+            last.phase != Some(phase) || last.counts != counts || last.edits != Some(edits);
         if !is_new && !self.machine.is_spinning() {
-            self.told.due = None;
+            self.last_report.due = None;
             return None;
         }
-        let phase_is_new = told.phase != Some(phase);
+        let phase_is_new = last.phase != Some(phase);
         let every = if self.machine.is_spinning() && !phase_is_new {
             SPINNING_REPORT_EVERY
         } else {
             REPORT_EVERY
         };
-        let window = match told.window {
+        let window = match last.window {
             Some((began, reports)) if began + every > now => {
                 if !phase_is_new || reports >= REPORTS_MOST {
-                    self.told.due = Some(began + every);
+                    self.last_report.due = Some(began + every);
                     return None;
                 }
                 (began, reports + 1)
             }
             _ => (now, 1),
         };
-        let belief = (told.edits != Some(edits)).then(|| {
+        let belief = (last.edits != Some(edits)).then(|| {
             let beliefs = self.machine.beliefs().into_iter().map(Belief::to_json);
             Arc::from(json_text(&Value::Array(beliefs.collect())))
         });
-        self.told = Told {
+        self.last_report = LastReport {
             window: Some(window),
             phase: Some(phase),
             counts,
@@ -144,7 +147,7 @@ impl Client {
     }
 }
 
-/// A world as one of its clients reaches it.
+/// The world, as one of its clients reaches it.
 struct Reach<'a> {
     world: &'a mut World,
     client: ClientId,
@@ -210,7 +213,8 @@ impl Port for Reach<'_> {
 
 /// Client programs.
 impl World {
-    /// Starts a client program at once. Its User-Agent begins with `name`, so faults can strike it alone.
+    /// Starts a client program at once and returns its id. Its User-Agent begins with `name`, so that faults can strike
+    /// it alone.
     pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
         self.clients.last += 1;
         let id = ClientId(self.clients.last);
@@ -226,7 +230,7 @@ impl World {
             random: Random::new(self.random.between(0, u64::MAX)),
             machine: program.build(scope),
             wakes: BTreeSet::new(),
-            told: Told::default(),
+            last_report: LastReport::default(),
         };
         self.clients.clients.insert(id, client);
         self.clients.records.push(ClientRecord {
@@ -241,7 +245,7 @@ impl World {
         id
     }
 
-    /// Kills a client: its connections are closed, and it is never heard of again.
+    /// Kills a client: its connections close, and it reports nothing more.
     pub fn stop_client(&mut self, client: ClientId) {
         for connection in self.client_connections(client) {
             self.clients.owners.remove(&connection);
@@ -250,7 +254,7 @@ impl World {
         self.clients.clients.remove(&client);
     }
 
-    /// The connections a client has open, or is opening.
+    /// The connections that a client has open or is opening.
     pub fn client_connections(&self, client: ClientId) -> Vec<ConnectionId> {
         let owned = self.clients.owners.iter().filter(|(_, c)| **c == client);
         owned.map(|(connection, _)| *connection).collect()
@@ -268,15 +272,16 @@ impl World {
         })
     }
 
-    /// What a client believes now, for each resource it looks at.
+    /// What a client believes now, for each resource in its scope.
     pub fn client_beliefs(&self, client: ClientId) -> Vec<&Belief> {
         let client = self.clients.clients.get(&client);
         client.map_or_else(Vec::new, |client| client.machine.beliefs())
     }
 
-    /// How what a client believes differs from the truth now, for each resource it looks at.
+    /// How a client's belief differs from the truth now, for each resource in its scope.
     ///
-    /// What is on its way to the client differs too; only after quiet time is a difference a fault.
+    /// Changes that are on their way to the client count as differences too. Only after a quiet time is a difference a
+    /// fault.
     pub fn compare_client(&self, client: ClientId) -> Vec<Comparison> {
         let beliefs = self.client_beliefs(client).into_iter();
         beliefs
@@ -287,17 +292,18 @@ impl World {
             .collect()
     }
 
-    /// Takes the next thing a client told. Not taking them costs 4 MiB; see [`World::dropped_client_records`].
+    /// Takes the oldest record of the clients that waits. At most 4 MiB wait: more drop the oldest; see
+    /// [`World::dropped_client_records`].
     pub fn next_client_record(&mut self) -> Option<ClientRecord> {
         self.clients.records.pop()
     }
 
-    /// How many client records were dropped because nobody took them.
+    /// The number of client records that were dropped because nobody took them.
     pub fn dropped_client_records(&self) -> u64 {
         self.clients.records.dropped()
     }
 
-    /// Something came over a client's connection.
+    /// Hands a delivery to the client that owns the connection.
     pub(super) fn reach_client(
         &mut self,
         id: ClientId,
@@ -328,11 +334,11 @@ impl World {
                 if self.network.is_cut(connection) {
                     return;
                 }
-                let way = match moment {
-                    Moment::Pong(_) => Way::Down,
-                    _ => Way::Up,
+                let direction = match moment {
+                    Moment::Pong(_) => Direction::Down,
+                    _ => Direction::Up,
                 };
-                if self.is_stalled(connection, way) {
+                if self.is_stalled(connection, direction) {
                     self.queue
                         .schedule(self.now + RETRANSMIT_EVERY, Event::Client(moment));
                     return;

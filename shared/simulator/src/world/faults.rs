@@ -1,4 +1,4 @@
-//! Faults: what each does to the parts when it is switched on, happens, or is lifted.
+//! What each fault does to the parts when it is switched on, when it happens, and when it is lifted.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::apiserver::Denial;
 use crate::fault::{Fault, Target};
 use crate::message::{ConnectionId, RequestId, ServerId};
 
-/// A direction of the network.
+/// A direction of traffic between clients and servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     /// To the server.
     Up,
     /// To the client.
@@ -19,7 +19,7 @@ pub(super) enum Way {
 }
 
 impl World {
-    /// Switches a fault on, or makes it happen if it is a moment. One that etcd's release does not have does nothing:
+    /// Switches a state on, or makes a moment happen. A fault that etcd's release does not have does nothing;
     /// [`EtcdVersion::check`](crate::EtcdVersion::check) says so beforehand.
     pub fn inject(&mut self, fault: Fault) {
         if !self.etcd.can_have(&fault) {
@@ -133,7 +133,7 @@ impl World {
         }
     }
 
-    /// Switches off a fault that is on.
+    /// Switches a fault off. Does nothing if it is not on.
     pub fn lift(&mut self, fault: &Fault) {
         if !self.faults.remove(fault) {
             return;
@@ -175,7 +175,7 @@ impl World {
             Fault::Shutdown { server, .. } => self.start_server(*server),
             Fault::SwapEvents { .. } => {
                 for id in self.server_ids() {
-                    self.with_server(id, |server, ctx| server.tell_swapped(ctx));
+                    self.with_server(id, |server, ctx| server.deliver_swapped(ctx));
                 }
             }
             _ => {}
@@ -187,17 +187,19 @@ impl World {
         self.servers.iter().map(|s| s.id).collect()
     }
 
-    pub(super) fn is_stalled(&self, connection: ConnectionId, way: Way) -> bool {
+    pub(super) fn is_stalled(&self, connection: ConnectionId, direction: Direction) -> bool {
         self.network.is_forgotten(connection)
-            || self.faults.iter().any(|fault| match (fault, way) {
+            || self.faults.iter().any(|fault| match (fault, direction) {
                 (Fault::Stall { target }, _)
-                | (Fault::LoseRequests { target }, Way::Up)
-                | (Fault::LoseAnswers { target }, Way::Down) => self.matches(target, connection),
+                | (Fault::LoseRequests { target }, Direction::Up)
+                | (Fault::LoseAnswers { target }, Direction::Down) => {
+                    self.matches(target, connection)
+                }
                 _ => false,
             })
     }
 
-    /// How much a proxy before a connection keeps of each answer.
+    /// The bytes of each response that a proxy before a connection keeps, if there is a proxy.
     pub(super) fn buffer_of(&self, connection: ConnectionId) -> Option<usize> {
         self.faults.iter().find_map(|fault| match fault {
             Fault::Buffer { target, bytes } if self.matches(target, connection) => Some(*bytes),
@@ -205,7 +207,7 @@ impl World {
         })
     }
 
-    /// How many requests a connection may have open.
+    /// The most requests that a connection may have open, if there is a cap.
     pub(super) fn stream_cap(&self, connection: ConnectionId) -> Option<usize> {
         self.faults.iter().find_map(|fault| match fault {
             Fault::CapStreams { target, streams } if self.matches(target, connection) => {
@@ -215,7 +217,7 @@ impl World {
         })
     }
 
-    /// After how long idle connections are forgotten, and whether that is told.
+    /// The time after which a middlebox forgets idle connections, and whether it resets them.
     pub(super) fn idle_killer(&self) -> Option<(Duration, bool)> {
         self.faults.iter().find_map(|fault| match fault {
             Fault::KillIdle { after, says_so } => Some((*after, *says_so)),
@@ -223,7 +225,7 @@ impl World {
         })
     }
 
-    /// Why a connection's client may not do everything.
+    /// The denials that apply to a connection's client: invalid tokens and revoked rights.
     pub(super) fn denials(&self, connection: ConnectionId) -> Vec<Denial> {
         let denials = self.faults.iter().filter_map(|fault| match fault {
             Fault::ExpireTokens { target } if self.matches(target, connection) => {

@@ -1,15 +1,15 @@
-//! What the world tells of its inside: at the end of each instant, what is otherwise than was told last.
+//! Reports of the world's inside: at the end of each instant, the state of each part that differs from its last report.
 //!
-//! One record for each part that changed, however often it did within the instant; only writes are told one by one, so
-//! their number is that of the writes. It reads and never acts, draws no chance and schedules nothing, so a world that
-//! tells its inside does exactly what it does in silence.
+//! A part that changed has one record, however often it changed within the instant. Only writes have one record each.
+//! The observer reads and never acts, draws no random number and schedules nothing. So a world that reports does
+//! exactly what it does in silence.
 
 use std::sync::Arc;
 
 use watchscope_model::tree::BTreeMap;
 
 use super::World;
-use super::faults::Way;
+use super::faults::Direction;
 use crate::change::Change;
 use crate::fault::Fault;
 use crate::inside::{
@@ -23,26 +23,26 @@ use crate::time::Time;
 /// Objects by key.
 type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 
-/// What was told, and what waits to be taken.
+/// The last reports, and the records that wait to be taken.
 ///
-/// Bounded by the world: what it holds is shared with it.
+/// Bounded by the world: it shares the world's objects.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     waiting: Waiting,
-    /// Writes since the last instant was told.
+    /// Writes since the end of the last instant.
     writes: Vec<Arc<Change>>,
     names: BTreeMap<ResourceId, Arc<str>>,
     etcd: Option<(EtcdLook, u32)>,
     objects: BTreeMap<ResourceId, Objects>,
     servers: BTreeMap<ServerId, bool>,
-    caches: BTreeMap<(ServerId, ResourceId), ToldCache>,
+    caches: BTreeMap<(ServerId, ResourceId), ReportedCache>,
     watchers: BTreeMap<RequestId, WatcherLook>,
     connections: BTreeMap<ConnectionId, ConnectionLook>,
 }
 
-/// What was told of a cache.
+/// The last report of a watch cache.
 #[derive(Debug)]
-struct ToldCache {
+struct ReportedCache {
     look: CacheLook,
     edits: u64,
     objects: Objects,
@@ -56,33 +56,33 @@ impl Observer {
 }
 
 impl World {
-    /// From now on the parts of the world tell their insides, beginning with all there is;
-    /// [`World::next_inside_record`] takes what they tell.
+    /// Makes the parts of the world report their inside from now on, beginning with their whole state.
+    /// [`World::next_inside_record`] takes the records.
     pub fn tell_inside(&mut self) {
         self.observer.get_or_insert_default();
     }
 
-    /// Takes the next thing a part told of its inside. Not taking them costs 65,536 records; see
+    /// Takes the oldest record of the inside that waits. At most 65,536 wait: more drop the oldest; see
     /// [`World::dropped_inside_records`].
     pub fn next_inside_record(&mut self) -> Option<InsideRecord> {
         self.observer.as_mut()?.waiting.pop()
     }
 
-    /// How many records of the inside were dropped because nobody took them.
+    /// The number of inside records that were dropped because nobody took them.
     pub fn dropped_inside_records(&self) -> u64 {
         self.observer
             .as_ref()
             .map_or(0, |observer| observer.waiting.dropped())
     }
 
-    /// A write was committed.
+    /// Notes a committed write for the report at the end of the instant.
     pub(super) fn observe_write(&mut self, change: &Arc<Change>) {
         if let Some(observer) = &mut self.observer {
             observer.writes.push(Arc::clone(change));
         }
     }
 
-    /// The instant is over: tells what is otherwise than was told last.
+    /// Ends the instant: records each part that differs from its last report.
     pub(super) fn observe(&mut self) {
         let Some(mut observer) = self.observer.take() else {
             return;
@@ -103,11 +103,13 @@ impl World {
         };
         let restores = self.etcd.restores();
         let writes = std::mem::take(&mut observer.writes);
-        let known = observer.etcd.filter(|told| told.1 == restores);
-        // The head follows from the writes.
-        let follows = known.map(|(told, _)| EtcdLook {
-            revision: writes.last().map_or(told.revision, |last| last.revision),
-            ..told
+        let known = observer.etcd.filter(|reported| reported.1 == restores);
+        // A viewer derives the revision from the writes.
+        let follows = known.map(|(reported, _)| EtcdLook {
+            revision: writes
+                .last()
+                .map_or(reported.revision, |last| last.revision),
+            ..reported
         });
         match known {
             Some(_) => {
@@ -117,7 +119,7 @@ impl World {
             }
             None => self.observe_all_objects(observer, now),
         }
-        // After what was deleted by a restore, which is told with the version it had.
+        // Deletions by a restore come first: they carry the old revision of their object.
         if follows != Some(look) {
             observer.waiting.push(now, InsideEvent::Etcd(look));
         }
@@ -141,7 +143,8 @@ impl World {
         observer.waiting.push(now, event);
     }
 
-    /// At the beginning, and after a restore: what is there, and what is there no more.
+    /// Records all objects as added at the beginning; after a restore only those that differ, and as deleted those that
+    /// are gone.
     fn observe_all_objects(&self, observer: &mut Observer, now: Time) {
         let revision = self.etcd.revision();
         for (id, kind) in self.kinds.all() {
@@ -154,10 +157,10 @@ impl World {
                 },
             );
             let resource = observer.name(id, &self.kinds);
-            let told = observer.objects.insert(id, objects).unwrap_or_default();
+            let reported = observer.objects.insert(id, objects).unwrap_or_default();
             let objects = &observer.objects[&id];
             let waiting = &mut observer.waiting;
-            differences(&told, objects, |object, is_there| {
+            differences(&reported, objects, |object, is_there| {
                 let event = InsideEvent::Write {
                     resource: Arc::clone(&resource),
                     kind: if is_there {
@@ -190,17 +193,19 @@ impl World {
                     continue;
                 };
                 let key = (server.id, resource);
-                let told = observer.caches.remove(&key);
-                if told
+                let reported = observer.caches.remove(&key);
+                if reported
                     .as_ref()
-                    .is_some_and(|told| told.look == look && told.edits == edits)
+                    .is_some_and(|reported| reported.look == look && reported.edits == edits)
                 {
-                    observer.caches.extend(told.map(|told| (key, told)));
+                    observer
+                        .caches
+                        .extend(reported.map(|reported| (key, reported)));
                     continue;
                 }
                 let name = observer.name(resource, &self.kinds);
                 let waiting = &mut observer.waiting;
-                let mut told = told.unwrap_or_else(|| ToldCache {
+                let mut reported = reported.unwrap_or_else(|| ReportedCache {
                     look,
                     edits,
                     objects: Objects::new(),
@@ -211,8 +216,9 @@ impl World {
                     look: Some(look),
                 };
                 waiting.push(now, event);
-                // Also where as many edits were told: it may be another cache, made anew.
-                differences(&told.objects, objects, |object, is_held| {
+                // Compares the objects even if the count of edits is equal: the cache may have been replaced by a new
+                // one.
+                differences(&reported.objects, objects, |object, is_held| {
                     let event = InsideEvent::Held {
                         server: server.id,
                         resource: Arc::clone(&name),
@@ -221,9 +227,9 @@ impl World {
                     };
                     waiting.push(now, event);
                 });
-                told.objects.clone_from(objects);
-                (told.look, told.edits) = (look, edits);
-                observer.caches.insert(key, told);
+                reported.objects.clone_from(objects);
+                (reported.look, reported.edits) = (look, edits);
+                observer.caches.insert(key, reported);
             }
         }
         let is_gone = |(server, resource): &(ServerId, ResourceId)| {
@@ -243,11 +249,11 @@ impl World {
     }
 
     fn observe_watchers(&self, observer: &mut Observer, now: Time) {
-        let told = std::mem::take(&mut observer.watchers);
+        let reported = std::mem::take(&mut observer.watchers);
         for server in &self.servers {
             for (watcher, resource, look) in server.watcher_looks() {
                 observer.watchers.insert(watcher, look);
-                if told.get(&watcher) == Some(&look) {
+                if reported.get(&watcher) == Some(&look) {
                     continue;
                 }
                 let Some(connection) = self.network.owner(watcher) else {
@@ -264,7 +270,7 @@ impl World {
                 observer.waiting.push(now, event);
             }
         }
-        for watcher in told.into_keys() {
+        for watcher in reported.into_keys() {
             if !observer.watchers.contains_key(&watcher) {
                 let event = InsideEvent::WatcherEnded(watcher);
                 observer.waiting.push(now, event);
@@ -273,12 +279,12 @@ impl World {
     }
 
     fn observe_connections(&self, observer: &mut Observer, now: Time) {
-        let mut told = std::mem::take(&mut observer.connections);
+        let mut reported = std::mem::take(&mut observer.connections);
         for connection in self.network.connections() {
             let Some(server) = self.network.server(connection) else {
                 continue;
             };
-            let known = told.remove(&connection);
+            let known = reported.remove(&connection);
             let user = self.network.user(connection);
             let client = match &known {
                 Some(known) if &*known.client == user => Arc::clone(&known.client),
@@ -287,8 +293,8 @@ impl World {
             let look = ConnectionLook {
                 server,
                 client,
-                is_stalled: self.is_stalled(connection, Way::Up)
-                    || self.is_stalled(connection, Way::Down),
+                is_stalled: self.is_stalled(connection, Direction::Up)
+                    || self.is_stalled(connection, Direction::Down),
                 is_cut: self.network.is_cut(connection),
                 streams: self.network.open_responses(connection),
             };
@@ -301,7 +307,7 @@ impl World {
             }
             observer.connections.insert(connection, look);
         }
-        for connection in told.into_keys() {
+        for connection in reported.into_keys() {
             let event = InsideEvent::Connection {
                 connection,
                 look: None,
@@ -311,19 +317,19 @@ impl World {
     }
 }
 
-/// Tells each object that is otherwise in `now` than in `told`, and whether it is there.
-fn differences(told: &Objects, now: &Objects, mut tell: impl FnMut(&Arc<Object>, bool)) {
+/// Calls `report` for each object that differs between `reported` and `now`, with whether it is in `now`.
+fn differences(reported: &Objects, now: &Objects, mut report: impl FnMut(&Arc<Object>, bool)) {
     for (key, object) in now {
-        if told
+        if reported
             .get(key)
             .is_none_or(|known| !Arc::ptr_eq(known, object))
         {
-            tell(object, true);
+            report(object, true);
         }
     }
-    for (key, object) in told {
+    for (key, object) in reported {
         if !now.contains_key(key) {
-            tell(object, false);
+            report(object, false);
         }
     }
 }

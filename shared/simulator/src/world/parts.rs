@@ -1,4 +1,4 @@
-//! How the world lends its parts to each other, and passes on what a step of one left for the others.
+//! How the world lends its parts to each other, and passes on what one part's step produced for the others.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,17 +17,17 @@ use crate::workload::{self, Task, Workload};
 /// How long a controller waits before it tries again while etcd has no leader.
 const LEADERLESS_RETRY: Duration = Duration::from_secs(1);
 
-/// Responses that are held for servers whose caches are frozen; further ones break the stream, as a client that takes
-/// nothing does in the end.
+/// The most responses that are held for a stream while its cache is frozen. One more breaks the stream, as etcd does in
+/// the end with a client that reads nothing.
 const FROZEN_MOST: usize = 200_000;
 
-/// The way from etcd to the apiservers.
+/// The link from etcd to the apiservers.
 ///
-/// Bounded: one entry per stream, and 200,000 held responses per frozen stream.
+/// Bounded: one entry per stream, and at most 200,000 held responses per frozen stream.
 #[derive(Debug)]
 pub(super) struct EtcdLink {
     random: Random,
-    /// When the last response under way on a stream arrives: they arrive in order.
+    /// When the last response under way on a stream arrives. No later one arrives earlier.
     last_arrival: BTreeMap<StreamKey, Time>,
     frozen: BTreeMap<StreamKey, VecDeque<Option<Response>>>,
 }
@@ -100,7 +100,7 @@ impl World {
         self.settle();
     }
 
-    /// Something is due in the workload; without a leader nothing can be written, and it tries again later.
+    /// Runs a task of the workload. Without a leader nothing can be written, so the task is tried again later.
     pub(super) fn work(&mut self, task: Task) {
         if self.etcd.is_leaderless() {
             let later = self.now + LEADERLESS_RETRY;
@@ -109,7 +109,8 @@ impl World {
         self.with_workload(|workload, ctx| workload.work(task, ctx));
     }
 
-    /// A response on a watch stream is where its server is.
+    /// Gives a server a response on a watch stream, or holds it while the server's cache is frozen. `None`: the stream
+    /// broke.
     pub(super) fn etcd_says(&mut self, stream: StreamKey, response: Option<Response>) {
         let name = self.kinds.get(stream.resource).qualified();
         let frozen = self.faults.iter().any(|fault| {
@@ -131,7 +132,7 @@ impl World {
         });
     }
 
-    /// Lets the responses go on that are held and no longer frozen.
+    /// Passes on the held responses of caches that are no longer frozen.
     pub(super) fn thaw(&mut self) {
         for (stream, held) in std::mem::take(&mut self.etcd_link.frozen) {
             for response in held {
@@ -140,7 +141,7 @@ impl World {
         }
     }
 
-    /// The time of a compaction: compacts, and notes the revision for the next.
+    /// Compacts `revision`, and schedules the next compaction with the present revision.
     pub(super) fn compact(&mut self, revision: u64) {
         let next = if self.etcd.is_leaderless() {
             revision
@@ -160,7 +161,7 @@ impl World {
         }
     }
 
-    /// Begins or stops to serve what a CustomResourceDefinition defines.
+    /// Serves the resource of a CustomResourceDefinition, or ceases to.
     fn serve_definition(&mut self, definition: &workload::Definition) {
         match definition {
             workload::Definition::Established(value) => {
@@ -187,7 +188,7 @@ impl World {
         }
     }
 
-    /// Passes on what a step left: what etcd sends to its clients, writes to the informers, replies to the network.
+    /// Passes on what a step produced: etcd's responses to servers, writes to informers, replies to the network.
     pub(super) fn settle(&mut self) {
         for sent in self.etcd.take_sent() {
             self.carry(sent);

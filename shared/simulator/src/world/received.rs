@@ -1,7 +1,7 @@
-//! What the client programs receive, as one reads it on the wire: lists, events, refusals, ends.
+//! What the client programs receive, as it reads on the wire: lists, events, refusals, ends.
 //!
-//! It is told where somebody asks for it with [`World::tell_received`], and stands beside the log: nothing that judges a
-//! cluster reads it.
+//! It is recorded only after [`World::tell_received`]. It is no part of the log: nothing that judges a cluster reads
+//! it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,42 +13,42 @@ use crate::client::wire::{EventType, Frame, Frames, List, Refusal};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
-/// Records that may wait to be taken.
+/// The most records that may wait to be taken; more drop the oldest.
 const WAITING_MOST: usize = 1 << 14;
-/// Bytes of an answer's body that are kept until it is whole.
+/// The most bytes of a response's body that are kept until it is whole. Of a larger body only the status is recorded.
 const BODY_BYTES_MOST: usize = 1 << 20;
 
-/// Something a client program received.
+/// A thing that a client program received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedRecord {
-    /// When.
+    /// When it was received, in virtual time.
     pub at: Time,
     /// The client's name.
     pub client: Arc<str>,
-    /// What.
+    /// The list, event, refusal or end that it received.
     pub received: Received,
 }
 
-/// The kinds of it.
+/// The things that a client program can receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     /// Its connection was refused.
     ConnectionRefused,
     /// A list, or a page of one.
     List {
-        /// The list's.
+        /// The list's resourceVersion.
         resource_version: String,
-        /// How many it has.
+        /// The number of items.
         items: usize,
     },
-    /// An answer with another status than 200.
+    /// An answer with a status other than 200.
     Refusal {
         /// The status.
         status: u16,
-        /// What the server says.
+        /// The server's message.
         message: String,
     },
-    /// An answer that is no list, or over 1 MiB.
+    /// An answer that is not a list, or is over 1 MiB.
     Answer {
         /// The status.
         status: u16,
@@ -59,32 +59,32 @@ pub enum Received {
         word: &'static str,
         /// The object's name.
         name: String,
-        /// The object's.
+        /// The object's resourceVersion.
         resource_version: String,
     },
     /// A bookmark in a watch.
     Bookmark {
-        /// Where the watch stands.
+        /// The bookmark's resourceVersion.
         resource_version: String,
     },
     /// An ERROR event in a watch.
     Error {
         /// The status in it.
         code: u16,
-        /// What the server says.
+        /// The server's message.
         message: String,
     },
-    /// Bytes of a watch that are no frame.
+    /// Bytes of a watch that are not a frame, or a frame of an unknown type.
     Undecodable,
     /// The orderly end of a watch.
     End,
-    /// The server gave a response up (RST_STREAM).
+    /// The server gave a response up (HTTP/2 RST_STREAM).
     Reset,
-    /// The connection is gone, with an open response on it.
+    /// The connection is gone, with a response open on it.
     Closed(Cut),
 }
 
-/// An answer that a client waits for, or reads.
+/// A response that a client waits for or reads.
 #[derive(Debug)]
 struct Answer {
     connection: ConnectionId,
@@ -95,10 +95,10 @@ struct Answer {
     is_too_long: bool,
 }
 
-/// What was received and waits to be taken.
+/// The received things that wait to be taken, and the open responses.
 ///
-/// Bounded: of more than 16,384 records the oldest are dropped and counted; of a body over 1 MiB the status is told alone.
-/// There is an [`Answer`] for each request that is open.
+/// Bounded: of more than 16,384 records the oldest are dropped and counted. Of a body over 1 MiB only the status is
+/// recorded. There is an [`Answer`] for each open request.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     waiting: VecDeque<ReceivedRecord>,
@@ -120,18 +120,18 @@ impl Transcript {
         self.answers.insert(id, answer);
     }
 
-    /// The client waits for this answer no more.
+    /// The client gave this response up.
     pub(super) fn cancelled(&mut self, id: RequestId) {
         self.answers.remove(&id);
     }
 
-    /// The client closed its connection.
+    /// The client closed a connection.
     pub(super) fn closed(&mut self, connection: ConnectionId) {
         self.answers
             .retain(|_, answer| answer.connection != connection);
     }
 
-    /// Something came to a client over a connection of it.
+    /// Records what a delivery brought to a client.
     pub(super) fn take(
         &mut self,
         at: Time,
@@ -178,7 +178,7 @@ impl Transcript {
         }
     }
 
-    /// A connection is gone: it is told once, if an answer was open on it.
+    /// A connection is gone: records it once, if a response was open on it.
     fn lose(&mut self, connection: ConnectionId, received: Received) -> Vec<Received> {
         let before = self.answers.len();
         self.closed(connection);
@@ -261,17 +261,19 @@ fn of_frame(frame: Frame) -> Received {
 
 /// What client programs receive.
 impl World {
-    /// From now on [`World::next_received`] tells what the client programs receive.
+    /// Makes the world record what the client programs receive, from now on. [`World::next_received`] takes the
+    /// records.
     pub fn tell_received(&mut self) {
         self.clients.transcript.get_or_insert_default();
     }
 
-    /// Takes the next thing a client received. Not taking them costs 16,384 records; see [`World::dropped_received`].
+    /// Takes the oldest received record that waits. At most 16,384 wait: more drop the oldest; see
+    /// [`World::dropped_received`].
     pub fn next_received(&mut self) -> Option<ReceivedRecord> {
         self.clients.transcript.as_mut()?.waiting.pop_front()
     }
 
-    /// How many of them were dropped because nobody took them.
+    /// The number of received records that were dropped because nobody took them.
     pub fn dropped_received(&self) -> u64 {
         let transcript = self.clients.transcript.as_ref();
         transcript.map_or(0, |transcript| transcript.dropped)

@@ -1,10 +1,10 @@
-//! The way between clients and servers: what arrives, what is delivered, and how replies become traffic.
+//! Traffic between clients and servers: what arrives, what is delivered, and how replies become traffic.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::faults::Way;
+use super::faults::Direction;
 use super::{Event, World};
 use crate::apiserver::{Part, Sending};
 use crate::fault::Fault;
@@ -13,13 +13,13 @@ use crate::network::Up;
 use crate::time::Time;
 
 impl World {
-    /// Something a client sent reaches its server.
+    /// Handles a message of a client that reaches its server.
     pub(super) fn arrive(&mut self, connection: ConnectionId, up: Up) {
         if self.network.is_cut(connection) {
             return;
         }
-        // A target may match no longer; what is held stays ahead all the same.
-        if self.network.holds_up(connection) || self.is_stalled(connection, Way::Up) {
+        // A message stays behind those that are held, even if the fault's target no longer matches.
+        if self.network.holds_up(connection) || self.is_stalled(connection, Direction::Up) {
             return self.network.hold_up(connection, up);
         }
         self.passes(connection);
@@ -51,9 +51,10 @@ impl World {
         }
     }
 
-    /// Something a server sent reaches its client.
+    /// Handles a message of a server on its way to its client: holds it, lets a proxy keep it, or hands it over.
     pub(super) fn deliver(&mut self, connection: ConnectionId, arrival: Arrival) {
-        let is_held = self.network.holds_down(connection) || self.is_stalled(connection, Way::Down);
+        let is_held =
+            self.network.holds_down(connection) || self.is_stalled(connection, Direction::Down);
         if is_held && !matches!(arrival, Arrival::Closed(_)) {
             return self.network.hold_down(connection, arrival);
         }
@@ -83,7 +84,7 @@ impl World {
         }
     }
 
-    /// What has come through all middleboxes reaches its client.
+    /// Delivers a message that has passed all middleboxes.
     fn hand_over(&mut self, connection: ConnectionId, arrival: Arrival) {
         if !self.network.reaches(connection, &arrival) {
             if matches!(arrival, Arrival::Closed(_) | Arrival::Refused) {
@@ -123,7 +124,7 @@ impl World {
         }
     }
 
-    /// A request reaches its server, or whoever stands before it and refuses.
+    /// Gives a request to its server, or to the fault that refuses it before.
     fn take_request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
         let cap = self.stream_cap(connection);
         let Some(request) = self.network.admit(connection, id, request, cap) else {
@@ -133,7 +134,7 @@ impl World {
             return;
         };
         if !self.is_there(server) {
-            // A balancer that looks at requests has nobody to ask.
+            // A balancer that forwards each request has no server to forward it to.
             return self.cut(connection, Cut::Eof);
         }
         let denials = self.denials(connection);
@@ -151,7 +152,7 @@ impl World {
         }
     }
 
-    /// A request of a connection is over: the next that waits may go, or the connection closes that was to.
+    /// A request of a connection is over. The next request that waits goes on, or a draining connection closes.
     fn is_over(&mut self, connection: ConnectionId) {
         if let Some((id, request)) = self.network.next_waiting(connection) {
             self.take_request(connection, id, request);
@@ -161,7 +162,7 @@ impl World {
         }
     }
 
-    /// A server gives a response up, and its connection goes on.
+    /// Gives a response up on the server's side; its connection goes on.
     pub(super) fn reset_stream(&mut self, request: RequestId, code: u32) {
         if let Some(connection) = self.network.owner(request) {
             self.drop_reply(request);
@@ -170,7 +171,7 @@ impl World {
         }
     }
 
-    /// A server tells a connection to go away.
+    /// Sends GOAWAY on a connection, and cuts it if the fault says so.
     pub(super) fn go_away(&mut self, connection: ConnectionId, cut: Option<Cut>) {
         self.network.drain(connection);
         self.send_down(connection, Arrival::GoAway);
@@ -180,7 +181,7 @@ impl World {
         }
     }
 
-    /// Hands over what proxies keep that are no more.
+    /// Hands over the bytes that proxies kept whose fault is lifted.
     pub(super) fn release_kept(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
@@ -195,7 +196,7 @@ impl World {
         }
     }
 
-    /// Requests that a lifted cap kept waiting go on.
+    /// Lets requests go on that a lifted cap kept waiting.
     pub(super) fn release_waiting(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
@@ -208,13 +209,13 @@ impl World {
         }
     }
 
-    /// Something passes over a connection, so that no middlebox takes it for idle.
+    /// Notes that something passes over a connection, so that no middlebox takes it for idle.
     pub(super) fn passes(&mut self, connection: ConnectionId) {
         self.network.passes(connection, self.now);
         self.watch_idleness(connection);
     }
 
-    /// Looks at a connection again when it may be idle for long enough.
+    /// Schedules a check of whether a connection has become idle.
     pub(super) fn watch_idleness(&mut self, connection: ConnectionId) {
         if let Some((after, _)) = self.idle_killer() {
             self.queue
@@ -237,9 +238,10 @@ impl World {
         }
     }
 
-    /// Moves what a reply has to the network, as far as there is room.
+    /// Moves parts of a response to the network, as far as its window has room.
     pub(super) fn pump(&mut self, request: RequestId) {
-        let Some((connection, server, mut outstanding)) = self.network.way(request) else {
+        let Some((connection, server, mut outstanding)) = self.network.response_state(request)
+        else {
             return;
         };
         let server = usize::from(server.0);
@@ -290,7 +292,7 @@ impl World {
         }
     }
 
-    /// Sends half a frame and cuts the connection behind it.
+    /// Sends half a frame and cuts the connection after it.
     fn tear(&mut self, connection: ConnectionId, request: RequestId, frame: &Bytes, cut: Cut) {
         let bytes = frame.slice(..frame.len() / 2);
         let at = self.arrival_down(connection);
@@ -298,7 +300,8 @@ impl World {
             at,
             Event::Down(connection, Arrival::Chunk { request, bytes }),
         );
-        // The reset overtakes nothing here: the half frame is what the client is to see.
+        // The network cuts with `Eof` even where the client gets a reset, so that the half frame still reaches the
+        // client.
         for id in self.network.cut(connection, Cut::Eof) {
             self.drop_reply(id);
         }
@@ -319,16 +322,16 @@ impl World {
             .schedule(at, Event::Down(connection, Arrival::Closed(cut)));
     }
 
-    /// Lets what a lifted stall held arrive now, so that it stays ahead of what is still under way.
+    /// Lets messages that a lifted stall held arrive now, ahead of those that are still under way.
     pub(super) fn release_held(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
-            if !self.is_stalled(connection, Way::Up) {
+            if !self.is_stalled(connection, Direction::Up) {
                 for up in self.network.take_held_up(connection) {
                     self.arrive(connection, up);
                 }
             }
-            if !self.is_stalled(connection, Way::Down) {
+            if !self.is_stalled(connection, Direction::Down) {
                 for arrival in self.network.take_held_down(connection) {
                     self.deliver(connection, arrival);
                 }
@@ -336,7 +339,8 @@ impl World {
         }
     }
 
-    /// The servers the load balancer gives new connections to: of those that accept any the ready ones, if there are.
+    /// The servers that get new connections from the load balancer: those that are ready, or if none is, all that
+    /// listen.
     pub(super) fn in_rotation(&self) -> Vec<ServerId> {
         let is_out = |server: &ServerId| {
             let server = *server;
@@ -352,7 +356,7 @@ impl World {
         found
     }
 
-    /// Who is to answer the next request of a connection.
+    /// Chooses the server that answers the next request of a connection.
     pub(super) fn server_for_request(&mut self, connection: ConnectionId) -> Option<ServerId> {
         if self.faults.contains(&Fault::BalanceRequests) {
             let in_rotation = self.in_rotation();

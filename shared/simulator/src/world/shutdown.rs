@@ -1,7 +1,8 @@
-//! An apiserver that is told to stop (SIGTERM): what it still does, until it is gone and another is started (F07).
+//! An apiserver that stops after SIGTERM: what it still does, until it is gone and another process takes its place
+//! (F07).
 //!
 //! ```text
-//!  SIGTERM ── delay ──► no new requests ── watches end, what was asked is answered ──► drained
+//!  SIGTERM ── delay ──► no new requests ── watches end, open requests are answered ──► drained
 //!   readyz fails          ├ plain: stops to listen at once, GOAWAY                        │
 //!                         └ with Retry-After: 429 to all that come ──► stops to listen ◄──┘
 //!                                   connections are over, or it takes too long ──► gone
@@ -16,19 +17,19 @@ use crate::apiserver::Life;
 use crate::message::{ConnectionId, Cut, RequestId, ServerId};
 use crate::time::Time;
 
-/// How long a server that stopped to listen waits for its connections (`--request-timeout`).
+/// How long a server that no longer listens waits for its connections (`--request-timeout`).
 const LEAVING: Duration = Duration::from_secs(60);
-/// The same after it has sent 429 and is drained.
+/// The same wait for a server that has sent 429 and is drained.
 const LEAVING_DRAINED: Duration = Duration::from_secs(2);
-/// Watches that are ended in a second, at least.
+/// The least number of watches that are ended in a second.
 const WATCHES_PER_SECOND: u32 = 200;
-/// How often it looks whether the last of something is over.
+/// Time between two checks of whether the last request or connection is over.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// A server on its way to its end.
+/// A server that stops.
 #[derive(Debug)]
 pub(super) struct Stopping {
-    /// When it was told to: tells one end of a server from the next.
+    /// When it got SIGTERM; it also identifies this shutdown among others of the server.
     pub(super) since: Time,
     grace: Duration,
     sends_retry_after: bool,
@@ -37,14 +38,14 @@ pub(super) struct Stopping {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It is not ready any more, and serves.
+    /// It is no longer ready, and still serves.
     Delaying,
-    /// It takes no new requests: since when, and the time between two watches that are ended.
+    /// It takes no new requests: since when, and the time between the ends of two watches.
     Draining {
         since: Time,
         pace: Duration,
     },
-    /// It waits for its connections, at most until then.
+    /// It waits for its connections, at most until `until`.
     Leaving {
         until: Time,
     },
@@ -52,7 +53,7 @@ enum Phase {
 }
 
 impl Stopping {
-    /// Whether somebody still takes connections.
+    /// Whether the server still accepts connections.
     fn is_listening(&self) -> bool {
         match self.phase {
             Phase::Delaying => true,
@@ -63,7 +64,7 @@ impl Stopping {
 }
 
 impl World {
-    /// Tells a server to stop, if it was not told before.
+    /// Sends a server SIGTERM. Does nothing if it stops already.
     pub(super) fn begin_shutdown(
         &mut self,
         server: ServerId,
@@ -92,7 +93,7 @@ impl World {
             .schedule(since + delay, Event::Stopping(server, since));
     }
 
-    /// The next step of a server's end is due.
+    /// Takes the next step of a server's shutdown.
     pub(super) fn go_on_stopping(&mut self, server: ServerId, since: Time) {
         let known = self.stopping.get(&server).filter(|s| s.since == since);
         let Some(phase) = known.map(|stopping| stopping.phase) else {
@@ -110,7 +111,7 @@ impl World {
         }
     }
 
-    /// Another process takes the place of a server that stops or is gone.
+    /// Starts another process in place of a server that stops or is gone.
     pub(super) fn start_server(&mut self, server: ServerId) {
         if self.stopping.remove(&server).is_some() {
             self.end_process(server);
@@ -118,7 +119,7 @@ impl World {
         }
     }
 
-    /// Whether a process is there that accepts connections.
+    /// Whether a server has a process that accepts connections.
     pub(super) fn is_listening(&self, server: ServerId) -> bool {
         usize::from(server.0) < self.servers.len()
             && self
@@ -127,18 +128,18 @@ impl World {
                 .is_none_or(Stopping::is_listening)
     }
 
-    /// Whether a server's process is there.
+    /// Whether a server has a process.
     pub(super) fn is_there(&self, server: ServerId) -> bool {
         let found = self.servers.get(usize::from(server.0));
         found.is_some_and(|server| server.life != Life::Gone)
     }
 
-    /// Whether a server says that it is ready, so that a load balancer gives it connections.
+    /// Whether a server is ready, so that a load balancer gives it connections.
     pub(super) fn is_ready(&self, server: ServerId) -> bool {
         !self.stopping.contains_key(&server)
     }
 
-    /// The delay is over.
+    /// The delay is over: the server takes no new requests.
     fn take_no_more(&mut self, server: ServerId) -> Option<Duration> {
         let now = self.now;
         let watches = self.open_watches(server).count();
@@ -150,7 +151,7 @@ impl World {
         let sends_retry_after = stopping.sends_retry_after;
         let life = Life::Refusing {
             sends_retry_after,
-            // Without a grace period nobody counts watches.
+            // Without a grace period no filter counts watches, so new ones are still taken.
             watches: !stopping.grace.is_zero() || sends_retry_after,
         };
         if let Some(stops) = self.servers.get_mut(usize::from(server.0)) {
@@ -162,7 +163,7 @@ impl World {
         Some(Duration::ZERO)
     }
 
-    /// Ends the next watch; when none is left and all is answered the server is drained.
+    /// Ends the next watch. When none is left and all requests are answered, the server is drained.
     fn drain(&mut self, server: ServerId, since: Time, pace: Duration) -> Option<Duration> {
         let stopping = self.stopping.get(&server)?;
         let has_grace = self.now.since(since) < stopping.grace;
@@ -188,7 +189,7 @@ impl World {
         Some(Duration::ZERO)
     }
 
-    /// Waits for the connections; then the process is gone.
+    /// Waits for the connections to close; then the process is gone.
     fn leave(&mut self, server: ServerId, until: Time) -> Option<Duration> {
         let is_alone = self.connections_to(server).is_empty();
         if !is_alone && self.now < until {
@@ -199,14 +200,14 @@ impl World {
         None
     }
 
-    /// Tells all connections of a server to go away (`http.Server.Shutdown`): who is idle is closed at once.
+    /// Sends GOAWAY on all connections of a server (`http.Server.Shutdown`); idle ones close at once.
     fn dismiss(&mut self, server: ServerId) {
         for connection in self.connections_to(server) {
             self.go_away(connection, None);
         }
     }
 
-    /// The process ends: the kernel closes what it had open.
+    /// Ends the process: the kernel closes its connections.
     fn end_process(&mut self, server: ServerId) {
         for connection in self.connections_to(server) {
             self.cut(connection, Cut::Eof);
@@ -219,7 +220,7 @@ impl World {
         found.into_iter().flat_map(|server| server.watches())
     }
 
-    /// The connections to a server that are open.
+    /// The open connections to a server.
     fn connections_to(&self, server: ServerId) -> Vec<ConnectionId> {
         let all = self.network.connections();
         all.filter(|id| self.network.server(*id) == Some(server) && !self.network.is_cut(*id))

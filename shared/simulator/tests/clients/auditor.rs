@@ -1,9 +1,9 @@
-//! A client that keeps everything it is told, and holds it against etcd's history afterwards.
+//! A client that keeps everything that it gets, and compares it with etcd's history afterwards.
 //!
-//! It is the oracle of etcd's robustness tests, asked of apiservers. A stream has to tell exactly what history holds
-//! behind its start, one after the other, as far as it got: so it is ordered, unique, reliable and resumable, whichever
-//! server it comes from. A bookmark has to stand behind all it covers and before all it does not. A list has to be what
-//! was there at its version, and if it asked for the present no older than the question.
+//! It is the oracle of etcd's robustness tests, applied to apiservers. A stream must deliver exactly the history above
+//! its start, in order, as far as it came. So it is ordered, unique, reliable and resumable, whichever server it comes
+//! from. A bookmark must follow all events that it covers and precede all others. A list must be the state at its
+//! version. If it requested the newest state, it must be no older than the request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,47 +14,47 @@ use watchscope_simulator::{
     Arrival, Change, ChangeKind, ConnectionId, Flow, Object, Request, RequestId, Time, World,
 };
 
-/// Where the audited objects are.
+/// The path of the audited objects.
 const TARGET: &str = "/api/v1/namespaces/default/configmaps";
 const RESOURCE: &str = "configmaps";
 
-/// How a client gets its first state, and the next after a 410.
+/// How a client gets its first state, and the next one after a 410.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
-    /// The present.
+    /// By a list of the newest state.
     Consistent,
-    /// Anything, `resourceVersion=0`.
+    /// By a list of any state, at `resourceVersion=0`.
     Any,
-    /// At least what it knew, then the present.
+    /// By a list of at least the known version; if that fails, of the newest.
     AtLeast,
-    /// The present, two objects at a time.
+    /// By a list of the newest state, two objects a page.
     Paged,
-    /// Initial events of a watch, where the server has them.
+    /// By the initial events of a watch, where the server supports them.
     Initial,
 }
 
-/// Name to uid and version.
+/// Names of objects, with uid and version.
 type State = BTreeMap<String, (String, u64)>;
 
-/// Something a stream said.
+/// An event or bookmark of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+enum Delivered {
     Event(&'static str, String, String, u64),
     Bookmark(u64),
 }
 
 #[derive(Debug)]
 struct Stream {
-    /// The version it was to begin behind.
+    /// The version after which it must begin.
     start: u64,
-    told: Vec<Told>,
+    delivered: Vec<Delivered>,
 }
 
 #[derive(Debug)]
 struct List {
-    /// The least version it may have.
+    /// The least version that it may have.
     least: u64,
-    /// etcd's revision when it came.
+    /// etcd's revision when the list arrived.
     most: u64,
     revision: u64,
     state: State,
@@ -64,30 +64,30 @@ struct List {
 enum Asked {
     List,
     Watch,
-    /// A watch whose initial events are not over.
+    /// A watch whose initial events are not complete.
     Initial,
 }
 
-/// The client.
+/// The auditing client.
 #[derive(Debug)]
 pub(crate) struct Auditor {
     listing: Listing,
-    /// Only objects with the label `side` of this value, or all.
+    /// The value of the label `side` that it selects; `None`: all objects.
     side: Option<&'static str>,
     connection: Option<ConnectionId>,
     request: Option<(RequestId, Asked)>,
     status: u16,
     unread: Vec<u8>,
-    /// When it last heard something on its request.
+    /// When something last came for its request.
     heard_at: Time,
     retry_at: Option<Time>,
-    /// The version it may resume from; 0 if it has to list.
+    /// The version that it may resume from; 0 if it must list.
     progress: u64,
-    /// What it asks the next list for.
+    /// The least version that the next list may have.
     least: u64,
-    /// Whether its last attempt at a list in its own way was refused, so that the next asks for the present.
+    /// Whether its last list in its own way was refused, so that the next one requests the newest state.
     plainly: bool,
-    /// What a list or initial events under way have brought.
+    /// The list, or the initial events, that are under way.
     list: Option<List>,
     page: String,
     held: State,
@@ -123,14 +123,14 @@ impl Auditor {
         self.connection
     }
 
-    /// When it does something by itself.
+    /// When it acts by itself next.
     pub(crate) fn wake_at(&self) -> Time {
-        /// Longer than bookmarks are apart.
+        /// Longer than the time between two bookmarks.
         const SILENCE: Duration = Duration::from_secs(100);
         self.retry_at.unwrap_or(self.heard_at + SILENCE)
     }
 
-    /// Asks again, or gives up a connection on which nothing comes.
+    /// Requests again, or gives up a connection on which nothing comes.
     pub(crate) fn wake(&mut self, world: &mut World) {
         if self.retry_at.take().is_none()
             && let Some(connection) = self.connection.take()
@@ -160,7 +160,7 @@ impl Auditor {
         if self.progress != 0 {
             self.streams.push(Stream {
                 start: self.progress,
-                told: Vec::new(),
+                delivered: Vec::new(),
             });
             let from = self.progress;
             let query = format!(
@@ -200,7 +200,7 @@ impl Auditor {
         (query, asked)
     }
 
-    /// Something came over its connection.
+    /// Takes a delivery.
     pub(crate) fn receive(&mut self, arrival: &Arrival, world: &mut World) {
         let ours = self.request.map(|(request, _)| request);
         if arrival.request().is_some() && arrival.request() != ours {
@@ -235,7 +235,7 @@ impl Auditor {
         self.retry_at = Some(world.now() + Duration::from_millis(ms));
     }
 
-    /// It has to list again.
+    /// Starts over with a list.
     fn start_over(&mut self) {
         self.least = self.least.max(self.progress);
         self.progress = 0;
@@ -244,7 +244,7 @@ impl Auditor {
 
     fn refused(&mut self, world: &World) {
         match self.status {
-            // Too old, too new, or not understood by this version: in the plainest way.
+            // Too old, too new, or not supported by this version: it lists the newest state.
             410 | 504 | 400 | 422 => {
                 self.plainly = true;
                 self.start_over();
@@ -322,7 +322,7 @@ impl Auditor {
                     self.listed(at, world);
                     self.streams.push(Stream {
                         start: at,
-                        told: Vec::new(),
+                        delivered: Vec::new(),
                     });
                     self.request = self.request.map(|(request, _)| (request, Asked::Watch));
                 }
@@ -336,14 +336,14 @@ impl Auditor {
                 }
                 return;
             }
-            Some("BOOKMARK") => return self.say(Told::Bookmark(at), at),
+            Some("BOOKMARK") => return self.deliver(Delivered::Bookmark(at), at),
             Some("ADDED") => "ADDED",
             Some("MODIFIED") => "MODIFIED",
             Some("DELETED") => "DELETED",
             _ => return self.wrong.push(format!("a frame of no kind: {frame}")),
         };
         if initial {
-            // Live events before the end of the initial ones are part of that state.
+            // Live events before the end of the initial ones belong to the initial state.
             if let Some(list) = &mut self.list {
                 match kind {
                     "DELETED" => list.state.remove(&name(object)),
@@ -358,24 +358,24 @@ impl Auditor {
         } else {
             self.held.insert(name(object), held(object));
         }
-        self.say(Told::Event(kind, name(object), uid, at), at);
+        self.deliver(Delivered::Event(kind, name(object), uid, at), at);
     }
 
-    fn say(&mut self, told: Told, at: u64) {
+    fn deliver(&mut self, delivered: Delivered, at: u64) {
         self.progress = at;
         if let Some(stream) = self.streams.last_mut() {
-            stream.told.push(told);
+            stream.delivered.push(delivered);
         }
     }
 
-    /// What of all it was told was not so.
+    /// Everything delivered that contradicts etcd's history.
     pub(crate) fn against_history(&self, world: &World) -> Vec<String> {
         let mut history = world.truth().history_of(RESOURCE);
         history.retain(|change| change.object.namespace() == "default");
         let mut wrong = self.wrong.clone();
-        let expected: Vec<(u64, Told)> = history
+        let expected: Vec<(u64, Delivered)> = history
             .iter()
-            .filter_map(|change| Some((change.revision, self.as_told(change)?)))
+            .filter_map(|change| Some((change.revision, self.as_delivered(change)?)))
             .collect();
         for stream in &self.streams {
             if let Err(error) = follow(stream, &expected) {
@@ -398,16 +398,16 @@ impl Auditor {
                 }
             }
             if state != list.state {
-                let told = &list.state;
+                let delivered = &list.state;
                 wrong.push(format!(
-                    "a list at {at} of {told:?}, where there was {state:?}"
+                    "a list at {at} of {delivered:?}, where there was {state:?}"
                 ));
             }
         }
         wrong
     }
 
-    /// How what it holds differs from what is there now.
+    /// How its objects differ from those in the cluster now; `None` if they do not.
     pub(crate) fn against_truth(&self, world: &World) -> Option<String> {
         let objects = world.truth().objects(RESOURCE, "default");
         let truth: State = objects
@@ -424,8 +424,8 @@ impl Auditor {
             .is_none_or(|side| object.value()["metadata"]["labels"]["side"] == side)
     }
 
-    /// What a change is to a watch with this selector (docs/semantics/servers.md#type-translation).
-    fn as_told(&self, change: &Change) -> Option<Told> {
+    /// A change as a watch with this selector delivers it (docs/semantics/servers.md#type-translation).
+    fn as_delivered(&self, change: &Change) -> Option<Delivered> {
         let matches = change.kind != ChangeKind::Deleted && self.selects(&change.object);
         let matched = change.previous.as_ref().is_some_and(|o| self.selects(o));
         let kind = match (matches, matched) {
@@ -435,7 +435,7 @@ impl Auditor {
             (false, false) => return None,
         };
         let (name, uid) = (change.object.name(), change.object.uid());
-        Some(Told::Event(
+        Some(Delivered::Event(
             kind,
             name.to_owned(),
             uid.to_owned(),
@@ -444,26 +444,26 @@ impl Auditor {
     }
 }
 
-/// Walks a stream along what it should have told.
-fn follow(stream: &Stream, expected: &[(u64, Told)]) -> Result<(), String> {
+/// Compares a stream with the events that it should have delivered.
+fn follow(stream: &Stream, expected: &[(u64, Delivered)]) -> Result<(), String> {
     let start = stream.start;
     let mut past = start;
     let mut ahead = expected.iter().filter(|(at, _)| *at > start).peekable();
-    for told in &stream.told {
-        match told {
-            Told::Bookmark(at) => {
+    for delivered in &stream.delivered {
+        match delivered {
+            Delivered::Bookmark(at) => {
                 if *at < past {
                     return Err(format!("from {start}: bookmark {at} behind {past}"));
                 }
-                if let Some((untold, _)) = ahead.peek().filter(|(untold, _)| untold <= at) {
-                    return Err(format!("from {start}: bookmark {at} without {untold}"));
+                if let Some((missing, _)) = ahead.peek().filter(|(missing, _)| missing <= at) {
+                    return Err(format!("from {start}: bookmark {at} without {missing}"));
                 }
                 past = *at;
             }
-            Told::Event(.., at) => {
+            Delivered::Event(.., at) => {
                 let next = ahead.next();
-                if next.is_none_or(|(_, next)| next != told) {
-                    return Err(format!("from {start}: {told:?} instead of {next:?}"));
+                if next.is_none_or(|(_, next)| next != delivered) {
+                    return Err(format!("from {start}: {delivered:?} instead of {next:?}"));
                 }
                 past = *at;
             }

@@ -6,7 +6,7 @@ use watchscope_simulator::{ClientGo, ClientId, Controller, Fault, Program};
 
 use crate::stage::Stage;
 
-/// Versions with different queues, the last two with a streamed first list.
+/// Versions with different queues; the last two get their first list as a watch-list.
 const VERSIONS: [u8; 5] = [9, 32, 34, 35, 36];
 
 fn controller(minor: u8) -> Controller {
@@ -27,7 +27,7 @@ fn begun(stage: &mut Stage, how: Controller) -> ClientId {
 }
 
 #[test]
-fn handlers_hear_of_everything_once_and_the_worker_works_on_each_key() {
+fn handlers_get_every_change_once_and_the_worker_works_on_each_key() {
     for minor in VERSIONS {
         let mut stage = Stage::quiet();
         let client = begun(&mut stage, controller(minor));
@@ -76,7 +76,7 @@ fn a_burst_on_one_object_is_worked_on_fewer_times_than_it_has_events() {
 }
 
 #[test]
-fn what_was_deleted_while_it_was_away_is_inferred_from_the_list() {
+fn deletions_that_it_missed_are_inferred_from_the_list() {
     for minor in VERSIONS {
         let mut stage = Stage::quiet();
         let client = begun(&mut stage, controller(minor));
@@ -89,9 +89,9 @@ fn what_was_deleted_while_it_was_away_is_inferred_from_the_list() {
         stage.world.lift(&Fault::Refuse);
         stage.run_secs(10);
         assert!(stage.compare(client).agrees(), "1.{minor}");
-        let told = stage.report(client).handled - before;
+        let calls = stage.report(client).handled - before;
         assert_eq!(
-            told, 3,
+            calls, 3,
             "1.{minor}: a deletion, and two updates that are none"
         );
     }

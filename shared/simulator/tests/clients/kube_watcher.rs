@@ -80,7 +80,7 @@ fn a_clean_end_is_resumed_at_once_and_so_is_an_end_of_file_but_a_reset_waits() {
 }
 
 #[test]
-fn a_server_that_answers_200_and_closes_makes_it_a_hot_loop() {
+fn a_server_that_answers_200_and_closes_makes_it_spin() {
     let mut stage = Stage::quiet();
     let client = begun(&mut stage, default());
     stage.asked();
@@ -94,7 +94,7 @@ fn a_server_that_answers_200_and_closes_makes_it_a_hot_loop() {
 }
 
 #[test]
-fn a_410_begins_it_anew_and_any_may_go_back_in_time() {
+fn a_410_starts_it_over_and_any_may_go_back_in_time() {
     let mut seen = Vec::new();
     for list in [KubeList::MostRecent, KubeList::Any, KubeList::Streaming] {
         let mut stage = Stage::quiet();
@@ -120,7 +120,7 @@ fn a_410_begins_it_anew_and_any_may_go_back_in_time() {
 }
 
 #[test]
-fn a_flattened_stream_never_tells_of_a_deletion() {
+fn a_flattened_stream_never_yields_a_deletion() {
     let mut stage = Stage::quiet();
     let how = KubeWatcher {
         flattened: true,
@@ -133,7 +133,7 @@ fn a_flattened_stream_never_tells_of_a_deletion() {
 }
 
 #[test]
-fn before_3_a_resumed_streaming_list_asks_for_everything_again_and_keeps_what_is_gone() {
+fn before_3_a_resumed_streaming_list_requests_everything_again_and_keeps_deleted_objects() {
     let mut seen = Vec::new();
     for version in [KubeRs::V2, KubeRs::V3, KubeRs::V4] {
         let mut stage = Stage::quiet();

@@ -1,4 +1,4 @@
-//! Client programs in scripted worlds: what they ask, do, count and believe.
+//! Client programs in scripted worlds: their requests, actions, counts and beliefs.
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 

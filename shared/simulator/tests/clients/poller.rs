@@ -63,7 +63,7 @@ fn a_poller_outlives_a_reset_and_a_refusal() {
 }
 
 #[test]
-fn clients_of_the_world_and_of_the_driver_do_not_hear_each_other() {
+fn clients_of_the_world_and_of_the_driver_get_no_deliveries_of_each_other() {
     let mut world = World::new(Config::empty(), 1);
     let client = world.start_client("client", &EVERY_5_S, &maps());
     let connection = world.connect(Flow::Immediate);
@@ -83,11 +83,11 @@ fn clients_of_the_world_and_of_the_driver_do_not_hear_each_other() {
 
 #[test]
 fn a_seed_gives_the_same_client_records_again() {
-    let told = |seed| {
+    let records = |seed| {
         let mut stage = Stage::new(Config::default(), seed);
         stage.start(&EVERY_5_S);
         stage.run_secs(60);
         stage.lines()
     };
-    assert_eq!(told(3), told(3));
+    assert_eq!(records(3), records(3));
 }

@@ -1,4 +1,5 @@
-//! Under any faults, after quiet time, a correct client believes the truth; the naive ones go wrong as their rows say.
+//! After faults and a quiet time, a correct client believes the truth. Naive ones go wrong as their rows of the
+//! catalogue say.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use watchscope_simulator::{
 
 use crate::stage::{Stage, maps};
 
-/// Something that happens, and how long it is quiet after it.
+/// A step of a story. A quiet time follows it.
 #[derive(Clone, Debug)]
 enum Deed {
     Create(u8),
@@ -57,7 +58,7 @@ fn deeds() -> impl Strategy<Value = Vec<(Deed, u16)>> {
     proptest::collection::vec((deed, 0..3000_u16), 1..40)
 }
 
-/// Every program that ought to be right, in every version.
+/// Every program that should be right, in every version.
 pub(crate) fn correct() -> Vec<Program> {
     let reflectors = ClientGo::all().map(|version| Program::Reflector { version });
     let controllers = [9, 18, 28, 32, 33, 35, 36].map(|minor| {
@@ -128,7 +129,7 @@ fn perform(stage: &mut Stage, deed: &Deed) {
     }
 }
 
-/// A story under all programs at once; what each got wrong after quiet time.
+/// Plays a story to all programs at once. Returns what each has wrong after a quiet time.
 fn wrong_after(programs: &[Program], deeds: &[(Deed, u16)], seed: u64) -> Vec<String> {
     let mut stage = Stage::new(Config::empty(), seed);
     let clients: Vec<_> = programs
@@ -139,7 +140,7 @@ fn wrong_after(programs: &[Program], deeds: &[(Deed, u16)], seed: u64) -> Vec<St
         perform(&mut stage, deed);
         stage.run(Duration::from_millis(u64::from(*quiet_ms)));
     }
-    // The longest wait of a client-go is a minute, ten times if the server said so; kube-rs' is 295 s.
+    // client-go waits at most a minute, ten times if the server says so; kube-rs waits at most 295 s.
     stage.run_secs(400);
     let wrong = clients
         .iter()
@@ -153,7 +154,7 @@ fn wrong_after(programs: &[Program], deeds: &[(Deed, u16)], seed: u64) -> Vec<St
     wrong.collect()
 }
 
-/// So many random cases, or as many as `PROPTEST_CASES` says.
+/// The configuration of a property with `usual` random cases, or as many as `PROPTEST_CASES` says.
 pub(crate) fn cases(usual: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     match std::env::var_os("PROPTEST_CASES") {
@@ -197,7 +198,7 @@ fn where_nothing_goes_wrong_every_client_is_right_even_the_naive_ones() {
 }
 
 #[test]
-fn one_deletion_behind_one_reset_ghosts_the_naive_ones_and_nobody_else() {
+fn one_deletion_after_one_reset_leaves_a_ghost_in_naive_clients_only() {
     let naive = [
         Program::PvcLoop { fixed: false },
         Program::PvcLoop { fixed: true },

@@ -24,13 +24,13 @@ fn the_broken_loop_reads_a_dead_stream_until_its_deadline() {
     assert!(report.iterations > 1_000_000, "{report:?}");
     assert_eq!(stage.compare(client).ghosts.len(), 1);
     stage.run_secs(20);
-    let told = stage.lines();
-    let spinning = told.matches("spinning").count();
+    let text = stage.lines();
+    let spinning = text.matches("spinning").count();
     assert!(
         (20..=30).contains(&spinning),
-        "a report a second, not one a turn: {spinning}"
+        "a report a second, not one an iteration: {spinning}"
     );
-    let (first, last) = (told.lines().take(5), told.lines().last());
+    let (first, last) = (text.lines().take(5), text.lines().last());
     insta::assert_snapshot!(first.chain(last).collect::<Vec<_>>().join("\n"), @r#"
      0.000 started e2e-pvc-loop broken
      0.000 GET /api/v1/namespaces/default/configmaps?watch=true
@@ -66,7 +66,7 @@ fn the_fixed_loop_fails_at_the_close_and_does_not_watch_again() {
 }
 
 #[test]
-fn either_loop_is_content_when_the_claim_is_deleted_and_fails_if_nothing_happens() {
+fn either_loop_passes_when_the_claim_is_deleted_and_fails_if_nothing_happens() {
     for program in [BROKEN, FIXED] {
         let mut stage = Stage::quiet();
         stage.create("claim");
@@ -85,7 +85,7 @@ fn either_loop_is_content_when_the_claim_is_deleted_and_fails_if_nothing_happens
 }
 
 #[test]
-fn a_day_of_spinning_costs_no_queue_of_turns() {
+fn a_day_of_spinning_fills_no_queue() {
     let mut stage = Stage::quiet();
     let program = Program::WatchDeployment(watchscope_simulator::WatchDeployment::V2);
     let client = stage.start(&program);
@@ -94,8 +94,8 @@ fn a_day_of_spinning_costs_no_queue_of_turns() {
     stage.run_secs(86_400);
     assert!(stage.report(client).iterations >= 86_399 * 100_000);
     assert!(
-        stage.told.len() < 86_400 + 10,
+        stage.records.len() < 86_400 + 10,
         "{} records",
-        stage.told.len()
+        stage.records.len()
     );
 }

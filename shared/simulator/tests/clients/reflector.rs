@@ -18,14 +18,14 @@ fn reflector(minor: u8) -> Program {
     }
 }
 
-/// With its patch.
+/// The reflector of a version with its patch.
 fn reflector_of(version: &str) -> Program {
     Program::Reflector {
         version: version.parse().expect("a version"),
     }
 }
 
-/// What each version asks in a story, versions that ask alike together.
+/// The requests of each version in a story; versions with equal requests are grouped.
 fn by_version(story: impl Fn(&mut Stage, &Program) -> Vec<String>) -> String {
     let mut groups: Vec<(String, String)> = Vec::new();
     for minor in VERSIONS {
@@ -41,7 +41,7 @@ fn by_version(story: impl Fn(&mut Stage, &Program) -> Vec<String>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// So begun, the reflector watches and holds a.
+/// Starts the reflector so that it watches and holds a.
 fn begun(stage: &mut Stage, program: &Program) -> watchscope_simulator::ClientId {
     stage.create("a");
     stage.run_secs(1);
@@ -133,7 +133,7 @@ fn an_end_within_a_second_without_events_is_an_error_and_costs_a_list() {
 }
 
 #[test]
-fn after_410_old_versions_go_back_to_any_state_and_newer_ones_ask_for_what_they_knew() {
+fn after_410_old_versions_go_back_to_any_state_and_newer_ones_request_at_least_what_they_knew() {
     let asked = by_version(|stage, program| {
         let client = begun(stage, program);
         stage.asked();
@@ -148,7 +148,7 @@ fn after_410_old_versions_go_back_to_any_state_and_newer_ones_ask_for_what_they_
         stage.run_secs(10);
         assert!(stage.compare(client).agrees());
         let mut asked = stage.asked();
-        // A refused watch is tried again as often as the backoff has it.
+        // The reflector tries a refused watch again at each delay of its backoff.
         asked.dedup();
         asked
     });
@@ -175,7 +175,7 @@ fn after_410_old_versions_go_back_to_any_state_and_newer_ones_ask_for_what_they_
     "#);
 }
 
-/// Up to 1.15 the intent was to wait a second and watch again, but the check for a refusal never matched.
+/// Up to 1.15 the intention was to wait a second and watch again. But the check for a refused connection never matched.
 #[test]
 fn a_refused_watch_costs_a_list_up_to_1_15_and_is_opened_again_from_the_same_version_since_1_16() {
     let asked = by_version(|stage, program| {
@@ -293,8 +293,8 @@ fn a_client_that_pings_leaves_a_dead_connection_after_45_s_and_one_before_1_18_1
     "#);
 }
 
-/// A stream that the server resets (`stream error: …; INTERNAL_ERROR`) is a read error that `IsProbableEOF` does not
-/// know: the StreamWatcher makes an ERROR 500 of it, and a reflector lists. The same goes for a lost ping.
+/// `IsProbableEOF` does not cover a stream that the server resets (`stream error: …; INTERNAL_ERROR`). So the
+/// StreamWatcher makes an ERROR 500 of it, and a reflector lists. The same holds for a lost ping.
 #[test]
 fn a_reset_stream_costs_a_list_since_1_15_and_is_resumed_by_older_ones() {
     let asked = by_version(|stage, program| {
@@ -326,7 +326,7 @@ fn a_reset_stream_costs_a_list_since_1_15_and_is_resumed_by_older_ones() {
     ");
 }
 
-/// The kernel gives an idle connection up after 300 s; timeouts are swallowed only since these patch releases.
+/// The kernel gives an idle connection up after 300 s. Timeouts are hidden only since these patch releases.
 #[test]
 fn a_timeout_costs_a_list_from_1_15_0_to_1_15_11_and_is_resumed_before_and_since() {
     let mut seen = Vec::new();
@@ -347,8 +347,9 @@ fn a_timeout_costs_a_list_from_1_15_0_to_1_15_11_and_is_resumed_before_and_since
     "#);
 }
 
-/// client-go sets no deadline of its own from `timeoutSeconds`: where both directions are dead the end of the watch's
-/// lifetime goes unheard. With data under way the kernel gives up after 924 s, long after the 5 to 10 min asked for.
+/// client-go sets no deadline of its own from `timeoutSeconds`. Over a connection that is dead in both directions, the
+/// end of the watch's lifetime goes unheard. With data under way the kernel gives up after 924 s, long after the
+/// requested 5 to 10 min.
 #[test]
 fn the_lifetime_of_a_watch_goes_unheard_on_a_dead_connection() {
     let mut stage = Stage::quiet();
@@ -358,7 +359,7 @@ fn the_lifetime_of_a_watch_goes_unheard_on_a_dead_connection() {
     while stage.asked().is_empty() {
         stage.run(Duration::from_micros(50));
     }
-    // It has asked again, and the answer never comes: what was sent stays under way.
+    // The reflector has watched again, and the answer never comes: its request stays under way.
     stage.world.inject(Fault::LoseAnswers {
         target: Target::All,
     });
@@ -370,7 +371,7 @@ fn the_lifetime_of_a_watch_goes_unheard_on_a_dead_connection() {
     assert_eq!(secs, 924);
 }
 
-/// Two servers, of which the second lags; the reflector knows a version that only the first has.
+/// Two servers, the second of them lagging; the reflector knows a version that only the first has reached.
 fn ahead_of_its_server(program: &Program) -> Stage {
     let mut config = Config::empty();
     config.servers = vec![Version::DEFAULT; 2];
@@ -390,7 +391,7 @@ fn ahead_of_its_server(program: &Program) -> Stage {
     stage.world.lift(&out(1));
     stage.world.inject(out(0));
     stage.asked();
-    // The resume reaches the second server; a reset of its stream costs a list there.
+    // The resume reaches the second server. There a reset of its stream costs a list.
     stage.reset_connections();
     stage.run_secs(2);
     stage.world.inject(Fault::ResetStreams {
@@ -400,21 +401,21 @@ fn ahead_of_its_server(program: &Program) -> Stage {
     stage
 }
 
-/// A 504 "Too large resource version" carries Retry-After 1, so the REST layer repeats the request ten times, each with
-/// 3 s of waiting at the server, before the reflector learns of it.
+/// A 504 "Too large resource version" carries Retry-After 1. So the REST layer repeats the request ten times, each with
+/// a wait of 3 s at the server, before the reflector learns of it.
 #[test]
 fn a_too_large_version_is_repeated_for_40_s_by_the_rest_layer_and_then_listed_unset_since_1_18_6() {
     let mut seen = Vec::new();
     for version in ["1.18.5", "1.18.6", "1.19.0", "1.34", "1.35"] {
         let mut stage = ahead_of_its_server(&reflector_of(version));
         stage.run_secs(1);
-        let mut told: Vec<(u64, String)> = Vec::new();
+        let mut requests: Vec<(u64, String)> = Vec::new();
         for secs in 1..100 {
             stage.run_secs(1);
-            told.extend(stage.asked().into_iter().map(|asked| (secs, asked)));
+            requests.extend(stage.asked().into_iter().map(|asked| (secs, asked)));
         }
         let mut lines: Vec<String> = Vec::new();
-        for same in told.chunk_by(|(_, one), (_, other)| one == other) {
+        for same in requests.chunk_by(|(_, one), (_, other)| one == other) {
             let (from, until) = (same[0].0, same[same.len() - 1].0);
             lines.push(format!(
                 "{} from {from} to {until} s: {}",
@@ -450,7 +451,7 @@ fn a_too_large_version_is_repeated_for_40_s_by_the_rest_layer_and_then_listed_un
     ");
 }
 
-/// Events have no watch cache, so their lists come in pages even from resourceVersion 0.
+/// Starts a program over 600 Events. They have no watch cache, so their lists come in pages even at resourceVersion 0.
 fn of_many_events(stage: &mut Stage, program: &Program) -> watchscope_simulator::ClientId {
     let path = "/api/v1/namespaces/default/events";
     for n in 0..600 {
@@ -517,7 +518,7 @@ fn lists_come_in_pages_since_1_15_and_stay_so_where_there_is_no_cache() {
 }
 
 #[test]
-fn a_list_that_expires_between_its_pages_is_asked_for_whole() {
+fn a_list_that_expires_between_its_pages_is_requested_whole() {
     let asked = by_version(|stage, program| {
         if *program == reflector(35) || *program == reflector(36) {
             return vec!["streams its first state".to_owned()];

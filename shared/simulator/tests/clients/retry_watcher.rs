@@ -72,7 +72,7 @@ fn an_in_band_410_ends_it_for_good() {
 }
 
 #[test]
-fn a_refused_connection_is_tried_every_second_until_it_is_let_in() {
+fn a_refused_connection_is_tried_every_second_until_it_is_accepted() {
     let mut stage = Stage::quiet();
     stage.create("a");
     let client = stage.start(&RETRY_WATCHER);

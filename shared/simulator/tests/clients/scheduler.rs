@@ -31,7 +31,7 @@ fn pod(stage: &mut Stage, name: &str, scheduler: &str) {
     stage.call(Request::new("POST", PODS).json(&body), 201);
 }
 
-/// What each part of it holds: nodes, pods, cache, queue.
+/// The number of objects that each of its parts holds: nodes, pods, cache, queue.
 fn holds(stage: &Stage, client: ClientId) -> [usize; 4] {
     let beliefs = stage.world.client_beliefs(client);
     let sizes: Vec<usize> = beliefs.iter().map(|belief| belief.objects.len()).collect();
@@ -121,7 +121,7 @@ fn nobody_is_bound_twice() {
 }
 
 #[test]
-fn it_is_right_again_after_resets_an_expiry_and_deletions_while_it_was_away() {
+fn it_is_right_again_after_resets_an_expiry_and_deletions_that_it_missed() {
     for minor in [9, 20, 32, 34, 36] {
         let (mut stage, client) = begun(minor);
         for n in 0..5 {

@@ -1,5 +1,5 @@
-//! Several apiservers over one etcd under random faults of every part: whichever of them answers, what is told is what
-//! happened, and once it is quiet every correct client is right and every server's cache too.
+//! Several apiservers over one etcd, under random faults of every part. Whichever server answers, it delivers what
+//! happened. After a quiet time every correct client is right, and every server's cache too.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use crate::properties::{cases, correct, cuts, throttles};
 use crate::stage::maps;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Versions in which what lists and watches are answered differs. Those before 1.19 ignore what a watch-list asks for, so
-/// that today's clients wait there for ever.
+/// Versions that differ in how they answer lists and watches. Those before 1.19 ignore the parameters of a watch-list,
+/// so today's clients would wait there for ever.
 const VERSIONS: [(u8, u8); 13] = [
     (20, 15),
     (21, 14),
@@ -32,24 +32,24 @@ const VERSIONS: [(u8, u8); 13] = [
     (34, 1),
     (36, 3),
 ];
-/// Names that are written, and so deleted and written again.
+/// The number of names that are written. It is small, so that names are deleted and written again.
 const NAMES: u8 = 5;
 
 /// A step of a story.
 #[derive(Clone, Debug)]
 enum Deed {
-    /// Writes an object of this number with this label; makes it if it is not there.
+    /// Writes the object with this number and label, and creates it if it does not exist.
     Write(u8, &'static str),
     Delete(u8),
-    /// Something that happens and is over.
+    /// A fault that happens and is over.
     Strike(Fault),
-    /// Something that lasts so many milliseconds; others come meanwhile.
+    /// A fault that lasts this many milliseconds, while other steps go on.
     Last(Fault, u16),
-    /// A server is killed, and is back so many milliseconds later with caches that list anew.
+    /// A server is killed. It is back after this many milliseconds, with caches that list again.
     Restart(ServerId, u16),
 }
 
-/// What happens, each so many milliseconds after the one before.
+/// The steps of a story, each this many milliseconds after the one before.
 type Story = Vec<(Deed, u16)>;
 
 fn servers() -> impl Strategy<Value = ServerId> {
@@ -155,30 +155,30 @@ fn stories() -> impl Strategy<Value = Story> {
 fn versions() -> impl Strategy<Value = Vec<Version>> {
     let version = prop::sample::select(&VERSIONS[..])
         .prop_map(|(minor, patch)| Version::new(minor, patch).unwrap());
-    // Half of the time all of one version, as in a cluster that is not being upgraded.
+    // Half of the worlds have servers of one version, as in a cluster that is not being upgraded.
     prop_oneof![
         version.clone().prop_map(|version| vec![version; 3]),
         prop::collection::vec(version, 2..4),
     ]
 }
 
-/// How long a client may be wrong after a deed by its own design, beyond its usual waits.
+/// Seconds that a client may be wrong after a step because of its own design, beyond its usual waits.
 fn patience_s(deed: &Deed) -> u64 {
     match deed {
-        // Without pings (before 1.20) it takes the kernel's 924 s to give up what a middlebox forgot (F04).
+        // Without pings (before 1.20), the kernel needs 924 s to give up a connection that a middlebox forgot (F04).
         Deed::Last(Fault::KillIdle { says_so: false, .. }, _) => 924,
-        // client-go waits for the end of the initial events until the stream ends, which it lets live for up to 600 s.
+        // client-go waits for the end of the initial events until the stream ends, after up to 600 s.
         Deed::Last(Fault::NoEndBookmark { .. }, _) => 600,
         _ => 0,
     }
 }
 
-/// A world of several servers, auditors in it, and some of the programs that ought to be right.
+/// A world of several servers, with auditors and some of the programs that should be right.
 struct Run {
     world: World,
     auditors: Vec<Auditor>,
     programs: Vec<(ClientId, Program)>,
-    /// Faults that are on, and until when.
+    /// Faults that are on, and when each ends.
     lasting: Vec<(Time, Fault)>,
 }
 
@@ -187,15 +187,15 @@ impl Run {
         let mut config = Config::empty();
         config.servers = versions.to_vec();
         config.etcd.keep_journal = true;
-        // Small enough that history is lost.
+        // Small enough for history to be lost.
         config.apiserver.history_events = (4, 8);
         let mut world = World::new(config, seed);
         world.run_until(Time::from_secs(1));
-        let start = |(turn, program): (usize, &Program)| {
-            let id = world.start_client(&format!("client-{turn}"), program, &maps());
+        let start = |(index, program): (usize, &Program)| {
+            let id = world.start_client(&format!("client-{index}"), program, &maps());
             (id, program.clone())
         };
-        // kube-rs' streaming list has nothing to fall back on where a server does not know it
+        // kube-rs' streaming list has no fallback for a server that does not support it
         // (docs/semantics/clients.md#kube-rs).
         let streams = |program: &Program| matches!(program, Program::KubeWatcher(how) if how.list == KubeList::Streaming);
         let has_watch_list = |version: &Version| version.minor() == 32 || version.minor() >= 34;
@@ -227,7 +227,7 @@ impl Run {
         }
         let last = self.lasting.iter().map(|(until, _)| *until).max();
         self.pass(last.map_or(Duration::ZERO, |last| last.since(self.world.now())));
-        // The longest wait of a client-go is a minute, ten times if the server said so; kube-rs' is 295 s.
+        // client-go waits at most a minute, ten times if the server says so; kube-rs waits at most 295 s.
         let patience: u64 = story
             .iter()
             .map(|(deed, _)| patience_s(deed))
@@ -269,7 +269,7 @@ impl Run {
         }
     }
 
-    /// Switches a fault on, or lets it last longer if it is on.
+    /// Switches a fault on, or prolongs it if it is on.
     fn last(&mut self, fault: &Fault, ms: u16) {
         let until = self.world.now() + Duration::from_millis(u64::from(ms));
         match self.lasting.iter_mut().find(|(_, on)| on == fault) {
@@ -327,24 +327,24 @@ impl Run {
         }
     }
 
-    /// Every breach of what may be relied on while things happen.
+    /// Every broken guarantee, as the auditors found it during the story.
     fn breaches(&self) -> Vec<String> {
         let wrong = self.auditors.iter().enumerate();
-        let told = wrong.flat_map(|(turn, auditor)| {
+        let broken = wrong.flat_map(|(index, auditor)| {
             let wrong = auditor.against_history(&self.world);
             wrong
                 .into_iter()
-                .map(move |w| format!("auditor {turn}: {w}"))
+                .map(move |w| format!("auditor {index}: {w}"))
         });
-        told.collect()
+        broken.collect()
     }
 
-    /// Everybody who is wrong now.
+    /// Every auditor, program and cache that is wrong now.
     fn wrong(&mut self) -> Vec<String> {
         let mut wrong = Vec::new();
-        for (turn, auditor) in self.auditors.iter().enumerate() {
+        for (index, auditor) in self.auditors.iter().enumerate() {
             if let Some(how) = auditor.against_truth(&self.world) {
-                wrong.push(format!("auditor {turn} {how}"));
+                wrong.push(format!("auditor {index} {how}"));
             }
         }
         for (client, program) in &self.programs {
@@ -369,7 +369,7 @@ impl Run {
         wrong
     }
 
-    /// What a server's watch cache says is there.
+    /// The names and versions in a server's watch cache.
     fn cached_names(&mut self, server: ServerId) -> Vec<(String, u64)> {
         let connection = self.world.connect_to(server, Flow::Immediate);
         let request = Request::get(&format!("{MAPS}?resourceVersion=0"));
@@ -415,9 +415,9 @@ const AUDITS: [(Listing, Option<&str>); 5] = [
 proptest! {
     #![proptest_config(cases(1000))]
 
-    /// A seed and a story are printed where it fails.
+    /// A failure prints its seed and its story.
     #[test]
-    fn what_several_servers_tell_is_what_happened_and_everybody_is_right_in_the_end(
+    fn several_servers_deliver_what_happened_and_every_client_is_right_in_the_end(
         seed: u64,
         versions in versions(),
         programs in prop::sample::subsequence(correct(), 3),
@@ -430,9 +430,9 @@ proptest! {
         prop_assert!(broken.is_empty(), "seed {seed}: {}", broken.join("\n"));
     }
 
-    /// A restore breaks with history, so only the end counts; the bump is what makes it survivable (F33).
+    /// A restore breaks with history, so only the end counts. Clients survive it because of the bump (F33).
     #[test]
-    fn a_restore_that_bumps_the_revision_is_survived_by_everybody(
+    fn every_client_survives_a_restore_that_bumps_the_revision(
         seed: u64,
         versions in versions(),
         programs in prop::sample::subsequence(correct(), 3),
@@ -484,11 +484,11 @@ fn the_oracles_notice_what_goes_wrong_between_etcd_and_a_stream() {
         for fault in faults {
             run.world.inject(fault.clone());
         }
-        for turn in 0..250_u8 {
+        for step in 0..250_u8 {
             run.pass(Duration::from_millis(500));
-            run.perform(&Deed::Write(turn % NAMES, "left"));
+            run.perform(&Deed::Write(step % NAMES, "left"));
             // The last streams live long enough for a bookmark.
-            if turn % 20 == 0 && turn < 100 {
+            if step % 20 == 0 && step < 100 {
                 let target = Target::All;
                 run.perform(&Deed::Strike(Fault::CloseStreams { target }));
             }
@@ -501,10 +501,10 @@ fn the_oracles_notice_what_goes_wrong_between_etcd_and_a_stream() {
     }
 }
 
-/// A cache that opens its watch again behind a notification for the whole stream took it for its own, and with it the
-/// deletion before which it had failed (found by 10,000 random stories).
+/// A cache opened its watch again after a progress notification for the whole stream, and took that for its own. So it
+/// skipped the deletion at which it had failed (found by 10,000 random stories).
 #[test]
-fn a_progress_for_a_whole_stream_says_nothing_of_a_watch_opened_behind_it() {
+fn a_progress_for_a_whole_stream_says_nothing_about_a_watch_opened_after_it() {
     let versions = ["1.31.14", "1.20.15"].map(|text| text.parse().expect("a version"));
     let minor = |minor| ClientGo::minor(minor);
     let programs = [

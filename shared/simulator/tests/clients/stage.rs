@@ -1,4 +1,4 @@
-//! A world with clients in it, and what they told.
+//! A world with clients in it, and their records.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ pub(crate) fn maps() -> Scope {
     Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default")
 }
 
-/// The world, and what its clients told.
+/// The world, and the records that its clients reported.
 pub(crate) struct Stage {
     pub(crate) world: World,
-    pub(crate) told: Vec<ClientRecord>,
+    pub(crate) records: Vec<ClientRecord>,
     began: Time,
 }
 
@@ -29,7 +29,7 @@ impl Stage {
         world.run_until(began);
         Stage {
             world,
-            told: Vec::new(),
+            records: Vec::new(),
             began,
         }
     }
@@ -39,7 +39,7 @@ impl Stage {
         Stage::new(Config::empty(), 7)
     }
 
-    /// Starts a client called `client` that looks at the configmaps of the default namespace.
+    /// Starts a client called `client` whose scope is the configmaps of the default namespace.
     pub(crate) fn start(&mut self, program: &Program) -> ClientId {
         self.world.start_client("client", program, &maps())
     }
@@ -51,7 +51,7 @@ impl Stage {
             Pause::Reached,
             "all deliveries are the clients'"
         );
-        self.told
+        self.records
             .extend(std::iter::from_fn(|| self.world.next_client_record()));
     }
 
@@ -82,7 +82,7 @@ impl Stage {
         response.json()
     }
 
-    /// All watches end in order.
+    /// Ends all watches in order.
     pub(crate) fn close_streams(&mut self) {
         self.world.inject(Fault::CloseStreams {
             target: Target::All,
@@ -94,14 +94,14 @@ impl Stage {
         self.world.client_report(client).unwrap()
     }
 
-    /// How the client's one belief differs from the truth.
+    /// How the client's only belief differs from the truth.
     pub(crate) fn compare(&self, client: ClientId) -> Comparison {
         let mut comparisons = self.world.compare_client(client);
         assert_eq!(comparisons.len(), 1);
         comparisons.remove(0)
     }
 
-    /// All connections are reset.
+    /// Resets all connections.
     pub(crate) fn reset_connections(&mut self) {
         self.world.inject(Fault::Cut {
             target: Target::All,
@@ -109,7 +109,7 @@ impl Stage {
         });
     }
 
-    /// Connections and everything on them hang, silently; new ones do not.
+    /// Stalls the client's open connections silently; new ones work.
     pub(crate) fn stall_open_connections(&mut self, client: ClientId) {
         for connection in self.world.client_connections(client) {
             self.world.inject(Fault::Stall {
@@ -118,18 +118,25 @@ impl Stage {
         }
     }
 
-    /// The requests of the last stretch, without the times a watch asks for: `list …` and `watch …`.
+    /// Takes the requests since the last call, as `list …` and `watch …`, without the timeouts of watches.
     pub(crate) fn asked(&mut self) -> Vec<String> {
-        let requests = self.told.drain(..).filter_map(|record| match record.event {
-            ClientEvent::Request(request) => Some(request),
-            _ => None,
-        });
+        let requests = self
+            .records
+            .drain(..)
+            .filter_map(|record| match record.event {
+                ClientEvent::Request(request) => Some(request),
+                _ => None,
+            });
         requests.map(|request| asked(&request)).collect()
     }
 
-    /// What was told since the last call, a line each.
+    /// Takes the records since the last call, one a line.
     pub(crate) fn lines(&mut self) -> String {
-        let lines: Vec<String> = self.told.drain(..).map(|r| line(&r, self.began)).collect();
+        let lines: Vec<String> = self
+            .records
+            .drain(..)
+            .map(|r| line(&r, self.began))
+            .collect();
         lines.join("\n")
     }
 }
@@ -150,7 +157,7 @@ fn line(record: &ClientRecord, began: Time) -> String {
     format!("{:>4}.{:03} {text}", ms / 1000, ms % 1000)
 }
 
-/// A request as `list` or `watch` with the parameters that tell versions apart.
+/// A request as `list` or `watch`, with the parameters that distinguish versions.
 fn asked(request: &str) -> String {
     let query = request.split_once('?').map_or("", |(_, query)| query);
     let (mut verb, mut rest) = ("list", Vec::new());

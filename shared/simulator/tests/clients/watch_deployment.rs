@@ -73,9 +73,9 @@ fn the_last_version_replays_everything_after_each_end_and_misses_what_was_delete
 }
 
 #[test]
-fn the_idle_timer_is_armed_anew_by_each_event_and_fires_after_half_an_hour_of_silence() {
+fn the_idle_timer_is_reset_by_each_event_and_fires_after_half_an_hour_of_silence() {
     let mut config = Config::empty();
-    // Longer than the program's patience, so that it is not the server who ends the watch.
+    // Longer than the program's idle timer, so that the server does not end the watch first.
     config.apiserver.watch_lifetime = (Duration::from_secs(90_000), Duration::from_secs(90_001));
     let mut stage = Stage::new(config, 7);
     stage.create("a");

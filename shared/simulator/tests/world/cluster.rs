@@ -1,4 +1,4 @@
-//! The cluster that lives by itself, and what it says about itself.
+//! The cluster that lives by itself, and its answers about itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn living() -> Rig {
     Rig::new(config)
 }
 
-/// A cluster with nodes and controllers in which only stories act.
+/// A cluster with nodes and controllers, in which only stories act.
 fn still() -> Rig {
     let mut config = Config::empty();
     config.workload.nodes = 2;
@@ -34,7 +34,7 @@ fn deployment(image: &str, replicas: u64) -> Value {
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
-/// What a pod shows of itself: phase, waiting, ready, terminating.
+/// A pod's state in one line: phase, waiting, ready, terminating.
 fn stage(pod: &Value) -> String {
     let status = &pod["status"];
     let container = &status["containerStatuses"][0];
@@ -139,7 +139,7 @@ fn a_rollout_replaces_every_pod_and_never_falls_below_its_limit() {
 }
 
 #[test]
-fn a_rollback_takes_the_old_replicaset_up_again() {
+fn a_rollback_uses_the_old_replicaset_again() {
     let mut rig = still();
     rig.create(DEPLOYMENTS, &deployment("i:1", 2));
     rig.run_secs(20);
@@ -269,7 +269,7 @@ fn the_default_cluster_lives_as_configured() {
     }
     let count = |resource: &str| counts.get(resource).copied().unwrap_or(0);
     assert_eq!(from.as_micros(), 600_000_000);
-    // Every 10 s: three nodes, two of the control plane.
+    // Every 10 s: the leases of three nodes, and two of the control plane.
     assert!(
         (140..=160).contains(&count("leases.coordination.k8s.io")),
         "{counts:?}"
@@ -304,7 +304,7 @@ fn objects_show_the_managers_that_real_ones_have() {
             .as_array()
             .unwrap()
             .clone();
-        let told: Vec<String> = entries
+        let managers: Vec<String> = entries
             .iter()
             .map(|e| {
                 let name = e["manager"].as_str().unwrap();
@@ -316,7 +316,7 @@ fn objects_show_the_managers_that_real_ones_have() {
             .collect::<BTreeSet<String>>()
             .into_iter()
             .collect();
-        told.join(" ")
+        managers.join(" ")
     };
     assert_eq!(
         managers("pods", "kube-system"),
@@ -412,7 +412,7 @@ fn discovery_is_served_in_both_forms() {
     assert_eq!(rig.get("/openapi/v2").0, 501);
 }
 
-/// Asks without a leader of etcd, lets so many seconds pass, and says what has come.
+/// Sends a request while etcd has no leader, and returns its answer after `secs` seconds.
 fn without_leader(version: Version, target: &str, secs: u64) -> String {
     let mut config = Config::empty();
     config.servers = vec![version];
@@ -426,21 +426,21 @@ fn without_leader(version: Version, target: &str, secs: u64) -> String {
     match rig.replies.get(&id).filter(|reply| reply.head.is_some()) {
         None => "nothing".to_owned(),
         Some(reply) => {
-            let told = match reply.told().last() {
+            let rest = match reply.lines().last() {
                 Some(line) => format!(", then {line}"),
                 None => String::new(),
             };
-            format!("{}{told}", reply.status())
+            format!("{}{rest}", reply.status())
         }
     }
 }
 
 #[test]
-fn without_a_leader_caches_answer_etcd_does_not_and_watches_of_etcd_are_told() {
+fn without_a_leader_caches_answer_etcd_does_not_and_watches_of_etcd_get_an_error() {
     let newest = Version::DEFAULT;
     let maps = "/api/v1/namespaces/default/configmaps";
     let events = "/api/v1/namespaces/default/events";
-    // As seen at 1.36.3 over an etcd of three members of which two were killed.
+    // As measured at 1.36.3, over an etcd of three members, two of them killed.
     for (query, expected) in [
         ("", "nothing"),
         ("?limit=1", "nothing"),
@@ -474,11 +474,11 @@ fn without_a_leader_caches_answer_etcd_does_not_and_watches_of_etcd_are_told() {
     }
     assert!(without_leader(newest, maps, 59).starts_with("nothing"));
     assert!(without_leader(newest, maps, 61).starts_with("504"));
-    // Before snapshots an exact list is etcd's affair.
+    // Before snapshots, etcd serves an exact list.
     let exact = format!("{maps}?resourceVersion=9&resourceVersionMatch=Exact");
     let older = Version::new(33, 0).unwrap();
     assert_eq!(without_leader(older, &exact, 20), "nothing");
-    // And a watch without resourceVersion, where it goes straight to etcd.
+    // So it does a watch without a resourceVersion, in versions that send it to etcd.
     let straight = Version::new(27, 0).unwrap();
     assert_eq!(
         without_leader(straight, &format!("{maps}?watch=1"), 4),
@@ -501,6 +501,6 @@ fn a_watch_of_etcd_that_waits_for_a_leader_gets_its_state_from_the_next() {
     });
     rig.create("/api/v1/namespaces/default/events", &event);
     rig.run_secs(1);
-    assert!(rig.told(id).iter().any(|line| line.starts_with("ADDED e")));
+    assert!(rig.lines(id).iter().any(|line| line.starts_with("ADDED e")));
     assert_eq!(rig.reply(id).ended_at, None);
 }

@@ -28,7 +28,7 @@ fn watch_from(version: u64) -> String {
 }
 
 #[test]
-fn a_reset_cuts_what_matches_and_loses_what_is_under_way() {
+fn a_reset_cuts_matching_connections_and_loses_the_bytes_under_way() {
     let (mut rig, watch, a) = watched();
     let other = rig.open("/api/v1/pods?watch=1&resourceVersion=0");
     rig.run_secs(1);
@@ -41,7 +41,7 @@ fn a_reset_cuts_what_matches_and_loses_what_is_under_way() {
     rig.run_secs(1);
     assert_eq!(rig.closed.len(), 1);
     assert!(rig.closed.values().all(|(_, cut)| *cut == Cut::Reset));
-    assert!(rig.told(watch).is_empty());
+    assert!(rig.lines(watch).is_empty());
     assert!(rig.reply(other).ended_at.is_none());
     assert!(
         rig.world.active_faults().next().is_none(),
@@ -50,17 +50,17 @@ fn a_reset_cuts_what_matches_and_loses_what_is_under_way() {
     let again = rig.open(&watch_from(a));
     rig.run_secs(1);
     assert_eq!(
-        rig.told(again),
+        rig.lines(again),
         [format!("MODIFIED a {}", a + 1)],
         "nothing is lost to who resumes"
     );
 }
 
 #[test]
-fn an_eof_lets_what_is_under_way_through() {
+fn an_eof_lets_the_bytes_under_way_through() {
     let (mut rig, watch, a) = watched();
     rig.write("a", 1);
-    while rig.told(watch).is_empty() && rig.closed.is_empty() {
+    while rig.lines(watch).is_empty() && rig.closed.is_empty() {
         let next = rig.world.next_event_at().unwrap();
         rig.world.run_until(next);
         if rig.world.next_event_at().is_some_and(|at| at > next) {
@@ -76,9 +76,9 @@ fn an_eof_lets_what_is_under_way_through() {
     assert!(rig.closed.values().any(|(_, cut)| *cut == Cut::Eof));
     assert!(rig.reply(watch).ended_at.is_none(), "the body has no end");
     assert!(
-        rig.told(watch).len() <= 1,
+        rig.lines(watch).len() <= 1,
         "{:?} after {a}",
-        rig.told(watch)
+        rig.lines(watch)
     );
 }
 
@@ -107,7 +107,7 @@ fn refused_connections_leave_the_open_ones_alone() {
     assert!(!rig.replies.contains_key(&lost));
     rig.write("a", 1);
     rig.run_secs(1);
-    assert_eq!(rig.told(watch), [format!("MODIFIED a {}", a + 1)]);
+    assert_eq!(rig.lines(watch), [format!("MODIFIED a {}", a + 1)]);
     rig.world.lift(&Fault::Refuse);
     assert_eq!(rig.get("/version").0, 200);
 }
@@ -206,7 +206,7 @@ fn a_cache_that_is_not_ready_refuses_since_1_31_and_lets_requests_wait_before() 
         });
         rig.world.inject(Fault::NoLeader);
         rig.run_secs(2);
-        // etcd itself answers what may be of any version, up to 1.30.
+        // Up to 1.30, etcd itself answers reads of any version.
         let list = format!("{MAPS}?resourceVersion={a}");
         let watch = format!("{list}&watch=1");
         let waiting = [list, watch].map(|target| rig.open(&target));
@@ -219,7 +219,7 @@ fn a_cache_that_is_not_ready_refuses_since_1_31_and_lets_requests_wait_before() 
     };
     assert_eq!(answers("1.30.9"), ([None, None], [200, 200]));
     assert_eq!(answers("1.31.0"), ([Some(429), Some(429)], [429, 429]));
-    // Nor does the fault make an older server answer so.
+    // The fault does not make an older server answer so.
     let fault = Fault::TooManyRequests {
         resource: None,
         throttle: Throttle::CacheNotReady,
@@ -236,7 +236,7 @@ fn a_cache_that_is_not_ready_refuses_since_1_31_and_lets_requests_wait_before() 
 }
 
 #[test]
-fn an_expired_cache_answers_410_to_who_missed_something() {
+fn an_expired_cache_answers_410_to_a_watch_that_missed_events() {
     let (mut rig, watch, a) = watched();
     let fault = Fault::Expire {
         resource: Some("configmaps".to_owned()),
@@ -245,7 +245,7 @@ fn an_expired_cache_answers_410_to_who_missed_something() {
     rig.write("a", 1);
     rig.run_secs(1);
     assert_eq!(
-        rig.told(watch),
+        rig.lines(watch),
         [format!("MODIFIED a {}", a + 1)],
         "the open watch misses nothing"
     );
@@ -253,20 +253,20 @@ fn an_expired_cache_answers_410_to_who_missed_something() {
     let level = rig.open(&watch_from(a + 1));
     rig.run_secs(1);
     assert_eq!(
-        rig.told(behind),
+        rig.lines(behind),
         [format!(
             "ERROR 410 too old resource version: {a} ({})",
             a + 1
         )]
     );
-    assert!(rig.told(level).is_empty());
+    assert!(rig.lines(level).is_empty());
     rig.world.lift(&fault);
     rig.write("a", 2);
     rig.run_secs(1);
     let resumed = rig.open(&watch_from(a + 1));
     rig.run_secs(1);
     assert_eq!(
-        rig.told(resumed),
+        rig.lines(resumed),
         [format!("MODIFIED a {}", a + 2)],
         "history is kept again"
     );
@@ -280,7 +280,7 @@ fn expiring_everything_compacts_etcd_under_the_events() {
     let watch = rig.open("/api/v1/events?watch=1&resourceVersion=2");
     rig.run_secs(1);
     assert_eq!(
-        rig.told(watch),
+        rig.lines(watch),
         ["ERROR 410 The resourceVersion for the provided watch is too old."]
     );
 }
@@ -295,13 +295,13 @@ fn a_stalled_connection_is_silent_and_then_catches_up() {
     rig.write("a", 1);
     rig.write("a", 2);
     rig.run_secs(30);
-    assert!(rig.told(watch).is_empty());
+    assert!(rig.lines(watch).is_empty());
     assert!(rig.closed.is_empty(), "nothing says that it is dead");
     assert_eq!(rig.get("/version").0, 200, "other connections go on");
     rig.world.lift(&fault);
     rig.run_secs(1);
     assert_eq!(
-        rig.told(watch),
+        rig.lines(watch),
         [
             format!("MODIFIED a {}", a + 1),
             format!("MODIFIED a {}", a + 2)
@@ -310,7 +310,7 @@ fn a_stalled_connection_is_silent_and_then_catches_up() {
 }
 
 #[test]
-fn what_a_stall_held_stays_ahead_of_what_a_delay_holds() {
+fn messages_held_by_a_stall_stay_ahead_of_those_held_by_a_delay() {
     let (mut rig, watch, a) = watched();
     let stall = Fault::Stall {
         target: Target::All,
@@ -329,7 +329,7 @@ fn what_a_stall_held_stays_ahead_of_what_a_delay_holds() {
     rig.write("a", 3);
     rig.run_secs(5);
     let expected: Vec<String> = (1..=3).map(|n| format!("MODIFIED a {}", a + n)).collect();
-    assert_eq!(rig.told(watch), expected);
+    assert_eq!(rig.lines(watch), expected);
 }
 
 #[test]
@@ -406,7 +406,7 @@ fn a_delay_makes_everything_later_and_keeps_its_order() {
     rig.run_secs(3);
     let frames = rig.reply(watch).frames();
     assert_eq!(
-        rig.told(watch),
+        rig.lines(watch),
         [
             format!("MODIFIED a {}", a + 1),
             format!("MODIFIED a {}", a + 2)
@@ -420,7 +420,7 @@ fn a_delay_makes_everything_later_and_keeps_its_order() {
 }
 
 #[test]
-fn a_credit_connection_of_nobody_reading_holds_a_list_at_its_window() {
+fn a_credit_connection_that_nobody_reads_holds_a_list_at_its_window() {
     let mut rig = Rig::quiet();
     for i in 0..2000 {
         rig.config_map(&format!("map-{i:04}"));

@@ -1,4 +1,4 @@
-//! Requests that mean no good: whatever is sent, the world answers and lives on.
+//! Hostile requests: whatever is sent, the world answers and lives on.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use watchscope_simulator::{Config, Request, World};
 
 use crate::rig::cases;
 
-/// Good objects and where they are created.
+/// Valid objects, and the collections in which they are created.
 fn good() -> Vec<(&'static str, Value)> {
     let template = json!({"metadata": {"labels": {"app": "a"}}, "spec": {
         "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]}});
@@ -77,21 +77,21 @@ fn anything() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Puts `with` where the walk by `turns` ends, somewhere in `value`.
-fn corrupt(value: &mut Value, turns: &[usize], with: &Value) {
-    let Some((turn, rest)) = turns.split_first() else {
+/// Puts `with` into `value`, at the place where `path` ends.
+fn corrupt(value: &mut Value, path: &[usize], with: &Value) {
+    let Some((step, rest)) = path.split_first() else {
         *value = with.clone();
         return;
     };
     match value {
         Value::Object(map) if !map.is_empty() => {
-            let n = turn % map.len();
+            let n = step % map.len();
             if let Some((_, inner)) = map.iter_mut().nth(n) {
                 corrupt(inner, rest, with);
             }
         }
         Value::Array(list) if !list.is_empty() => {
-            let n = turn % list.len();
+            let n = step % list.len();
             corrupt(&mut list[n], rest, with);
         }
         _ => *value = with.clone(),
@@ -101,7 +101,7 @@ fn corrupt(value: &mut Value, turns: &[usize], with: &Value) {
 #[derive(Clone, Debug)]
 struct Attack {
     which: usize,
-    turns: Vec<usize>,
+    path: Vec<usize>,
     with: Value,
     method: &'static str,
     suffix: &'static str,
@@ -157,9 +157,9 @@ fn attack() -> impl Strategy<Value = Attack> {
         content_type,
     )
         .prop_map(
-            |(which, turns, with, method, suffix, query, accept, content_type)| Attack {
+            |(which, path, with, method, suffix, query, accept, content_type)| Attack {
                 which,
-                turns,
+                path,
                 with,
                 method,
                 suffix,
@@ -172,7 +172,7 @@ fn attack() -> impl Strategy<Value = Attack> {
 
 fn request(attack: &Attack) -> Request {
     let (collection, mut body) = good().swap_remove(attack.which);
-    corrupt(&mut body, &attack.turns, &attack.with);
+    corrupt(&mut body, &attack.path, &attack.with);
     let content_type = if attack.method == "PATCH" || attack.content_type == "application/json" {
         attack.content_type
     } else {
@@ -203,8 +203,8 @@ proptest! {
             let response = world.call(&request(attack));
             prop_assert!((200..600).contains(&response.head.status));
             if response.head.status >= 400 {
-                let told = response.json()["message"].as_str().map(str::len);
-                prop_assert!(told > Some(0) || !response.body.is_empty(), "a refusal says why");
+                let message = response.json()["message"].as_str().map(str::len);
+                prop_assert!(message > Some(0) || !response.body.is_empty(), "a refusal says why");
             }
             world.run_until(world.now() + Duration::from_millis(300));
         }

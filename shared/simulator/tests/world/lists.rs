@@ -1,4 +1,4 @@
-//! Lists: the cells of docs/semantics/lists-and-watches.md#list, pages, forms, and what is refused.
+//! Lists: the cells of docs/semantics/lists-and-watches.md#list, pages, forms, and refusals.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::rig::{Rig, version};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Configmaps a to e, whose resourceVersions are told, and a cluster that is a little older than them.
+/// A cluster with the configmaps a to e, and their resourceVersions.
 fn five() -> (Rig, Vec<u64>) {
     let mut rig = Rig::quiet();
     rig.run_secs(1);
@@ -18,8 +18,8 @@ fn five() -> (Rig, Vec<u64>) {
     (rig, versions.into())
 }
 
-/// Names of a list but for the cluster's own, and its version relative to `base`.
-fn told(list: &Value, base: u64) -> String {
+/// The names in a list, without the cluster's own, and its version relative to `base`.
+fn names_of(list: &Value, base: u64) -> String {
     let names: Vec<&str> = list["items"]
         .as_array()
         .map(|items| {
@@ -65,7 +65,7 @@ fn each_combination_of_version_match_and_limit_reads_its_own_revision() {
     for case in cases {
         let (status, list) = rig.get(&format!("{MAPS}?{}", case.replace('C', &c.to_string())));
         assert_eq!(status, 200, "{case}: {list}");
-        lines.push(format!("{case:60} {}", told(&list, e)));
+        lines.push(format!("{case:60} {}", names_of(&list, e)));
     }
     insta::assert_snapshot!(lines.join("\n"), @r"
                                                                  abcde at +0
@@ -162,7 +162,7 @@ fn an_exact_list_waits_for_a_cache_that_stands_still_where_caches_keep_snapshots
         let message = list["message"].as_str().unwrap_or("").to_owned();
         let message = message.replace(&at.to_string(), "P");
         let message = message.replace(&before.to_string(), "Y");
-        let names = (status == 200).then(|| told(&list, at));
+        let names = (status == 200).then(|| names_of(&list, at));
         (status, waited_s, message, names.unwrap_or_default())
     };
     let etcds = (200, 0, String::new(), "ab at +0".to_owned());
@@ -173,10 +173,10 @@ fn an_exact_list_waits_for_a_cache_that_stands_still_where_caches_keep_snapshots
     assert_eq!(exact_list(36, true), etcds, "it is there in time");
 }
 
-/// Snapshots serve recursive reads only (cacher/delegator.go, ShouldDelegateExactRV): a list of one name is etcd's, also
-/// where the cache believes something else.
+/// Snapshots serve only recursive reads (cacher/delegator.go, ShouldDelegateExactRV). So etcd serves a list of one
+/// name, even if the cache holds something else.
 #[test]
-fn a_list_of_one_name_at_an_exact_version_is_no_snapshots() {
+fn no_snapshot_serves_a_list_of_one_name_at_an_exact_version() {
     let (mut rig, _) = five();
     // The deletion of `a` is lost on its way to the cache (F27).
     let slow = Fault::SlowEtcdStreams {
@@ -204,7 +204,7 @@ fn a_list_of_one_name_at_an_exact_version_is_no_snapshots() {
             "{MAPS}?resourceVersion={now}&resourceVersionMatch=Exact{more}"
         ));
         assert_eq!(status, 200, "{list}");
-        told(&list, now)
+        names_of(&list, now)
     };
     assert_eq!(at(""), "abcde at +0");
     assert_eq!(at("&fieldSelector=metadata.name%3Da"), " at +0");
@@ -224,7 +224,7 @@ fn a_version_that_comes_within_three_seconds_is_waited_for() {
     rig.config_map("f");
     rig.run_secs(1);
     let list: Value = serde_json::from_slice(&rig.reply(id).body()).unwrap();
-    assert_eq!(told(&list, soon), "abcdef at +0");
+    assert_eq!(names_of(&list, soon), "abcdef at +0");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn pages_of_a_list_are_of_one_revision_while_others_write() {
         let target = format!("{MAPS}?limit=2&continue={token}");
         let (status, page) = rig.get(&target);
         assert_eq!(status, 200, "{page}");
-        pages.push(told(&page, versions[4]));
+        pages.push(names_of(&page, versions[4]));
         rig.delete(&format!("{MAPS}/{}", ["a", "d", "e"][pages.len() - 1]));
         rig.config_map(&format!("c{}", pages.len()));
         match page["metadata"]["continue"].as_str() {
@@ -275,7 +275,7 @@ fn a_compacted_page_offers_to_go_on_inconsistently() {
     let (status, page) = rig.get(&format!("{MAPS}?limit=2&continue={next}"));
     assert_eq!(status, 200);
     assert_eq!(
-        told(&page, version(&page)),
+        names_of(&page, version(&page)),
         "de at +0 and 2 more",
         "with what is there now"
     );
@@ -283,7 +283,7 @@ fn a_compacted_page_offers_to_go_on_inconsistently() {
 
 #[test]
 fn a_list_of_one_name_at_an_exact_version_says_the_newest_from_1_19_to_1_23() {
-    let told = |server: &str| {
+    let outcome = |server: &str| {
         let mut config = Config::empty();
         config.servers = vec![server.parse().unwrap()];
         let mut rig = Rig::new(config);
@@ -300,8 +300,11 @@ fn a_list_of_one_name_at_an_exact_version_says_the_newest_from_1_19_to_1_23() {
         let (compacted, _) = rig.get(&format!("{of_one}{first}"));
         (version(&list) == newest, compacted)
     };
-    let told = ["1.19.0", "1.23.17", "1.24.0", "1.36.0"].map(told);
-    assert_eq!(told, [(true, 500), (true, 500), (false, 410), (false, 410)]);
+    let outcome = ["1.19.0", "1.23.17", "1.24.0", "1.36.0"].map(outcome);
+    assert_eq!(
+        outcome,
+        [(true, 500), (true, 500), (false, 410), (false, 410)]
+    );
 }
 
 #[test]
@@ -330,14 +333,14 @@ fn selectors_and_forms_apply_to_lists() {
     rig.run_secs(1);
     let base = rig.world.truth().revision();
     let labelled = rig.get(&format!("{MAPS}?labelSelector=tier%3Dfront")).1;
-    assert_eq!(told(&labelled, base), "b at +0");
+    assert_eq!(names_of(&labelled, base), "b at +0");
     let named = rig
         .get(&format!("{MAPS}?fieldSelector=metadata.name%3Dc"))
         .1;
-    assert_eq!(told(&named, base), "c at +0");
+    assert_eq!(names_of(&named, base), "c at +0");
     let page = rig.get(&format!("{MAPS}?labelSelector=!tier&limit=1")).1;
     assert_eq!(
-        told(&page, base),
+        names_of(&page, base),
         "a at +0 and more",
         "no count with a selector"
     );
@@ -392,7 +395,7 @@ fn a_big_list_comes_in_chunks_and_is_whole() {
 }
 
 #[test]
-fn what_a_list_may_not_ask_is_refused() {
+fn forbidden_parameters_of_a_list_are_refused() {
     let (mut rig, _) = five();
     let lines: Vec<String> = [
         "resourceVersion=abc",
@@ -436,7 +439,8 @@ fn events_are_listed_from_etcd() {
     assert_eq!(single["items"], json!([]));
 }
 
-/// The apiserver compacts every five minutes what it noted five minutes before (docs/semantics/servers.md#compaction).
+/// Every five minutes the apiserver compacts the revision noted five minutes before
+/// (docs/semantics/servers.md#compaction).
 #[test]
 fn a_revision_lives_five_to_ten_minutes() {
     let lives = [10, 150, 290, 310, 599].map(|written_after| {

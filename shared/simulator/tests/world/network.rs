@@ -1,4 +1,4 @@
-//! What stands between clients and servers: load balancers, proxies, middleboxes, and who is let in.
+//! The network between clients and servers: load balancers, proxies, middleboxes, and access control.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn of_two_servers() -> Rig {
     Rig::new(config)
 }
 
-/// The versions that answer so many connections, one after the other.
+/// The versions that answer this many connections, one after the other.
 fn answering(rig: &mut Rig, connections: usize) -> Vec<String> {
     let version = |rig: &mut Rig| {
         rig.get("/version").1["gitVersion"]
@@ -48,7 +48,7 @@ fn answering(rig: &mut Rig, connections: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_balancer_gives_connections_in_turn_to_who_is_in_rotation() {
+fn the_balancer_gives_connections_in_turn_to_the_servers_in_rotation() {
     let mut rig = of_two_servers();
     assert_eq!(answering(&mut rig, 3), ["v1.30.0", "v1.29.3", "v1.30.0"]);
     let out = Fault::OutOfRotation {
@@ -67,7 +67,7 @@ fn the_balancer_gives_connections_in_turn_to_who_is_in_rotation() {
 }
 
 #[test]
-fn a_balancer_that_looks_at_requests_moves_a_client_from_one_to_the_next() {
+fn a_balancer_of_requests_sends_a_client_to_one_server_after_the_other() {
     let mut rig = of_two_servers();
     rig.world.inject(Fault::BalanceRequests);
     let connection = rig.connect();
@@ -82,7 +82,7 @@ fn a_balancer_that_looks_at_requests_moves_a_client_from_one_to_the_next() {
 }
 
 #[test]
-fn a_connection_that_is_to_go_away_ends_when_what_is_open_on_it_has() {
+fn a_connection_with_a_goaway_closes_when_its_open_requests_are_over() {
     let (mut rig, watch, a) = watched();
     rig.world.inject(Fault::GoAway {
         target: of_watcher(),
@@ -92,7 +92,7 @@ fn a_connection_that_is_to_go_away_ends_when_what_is_open_on_it_has() {
     rig.run_secs(1);
     assert_eq!(rig.going_away.len(), 1);
     assert!(rig.closed.is_empty());
-    assert_eq!(rig.told(watch), [format!("MODIFIED a {}", a + 1)]);
+    assert_eq!(rig.lines(watch), [format!("MODIFIED a {}", a + 1)]);
     rig.world.inject(Fault::CloseStreams {
         target: Target::All,
     });
@@ -103,7 +103,7 @@ fn a_connection_that_is_to_go_away_ends_when_what_is_open_on_it_has() {
 }
 
 #[test]
-fn some_balancers_cut_right_behind_going_away() {
+fn some_balancers_cut_right_after_the_goaway() {
     let (mut rig, watch, _) = watched();
     rig.world.inject(Fault::GoAway {
         target: of_watcher(),
@@ -115,7 +115,7 @@ fn some_balancers_cut_right_behind_going_away() {
 }
 
 #[test]
-fn what_is_lost_one_way_still_passes_the_other_way() {
+fn traffic_lost_in_one_direction_still_passes_in_the_other() {
     let (mut rig, watch, a) = watched();
     let up = Fault::LoseRequests {
         target: of_watcher(),
@@ -124,21 +124,21 @@ fn what_is_lost_one_way_still_passes_the_other_way() {
     rig.write("a", 1);
     let unheard = open(&mut rig, a);
     rig.run_secs(5);
-    assert_eq!(rig.told(watch), [format!("MODIFIED a {}", a + 1)]);
+    assert_eq!(rig.lines(watch), [format!("MODIFIED a {}", a + 1)]);
     assert!(!rig.replies.contains_key(&unheard), "nobody has heard it");
     rig.world.lift(&up);
     rig.run_secs(1);
-    assert_eq!(rig.told(unheard), [format!("MODIFIED a {}", a + 1)]);
+    assert_eq!(rig.lines(unheard), [format!("MODIFIED a {}", a + 1)]);
     let down = Fault::LoseAnswers {
         target: of_watcher(),
     };
     rig.world.inject(down.clone());
     rig.write("a", 2);
     rig.run_secs(5);
-    assert_eq!(rig.told(watch).len(), 1);
+    assert_eq!(rig.lines(watch).len(), 1);
     rig.world.lift(&down);
     rig.run_secs(1);
-    assert_eq!(rig.told(watch).len(), 2);
+    assert_eq!(rig.lines(watch).len(), 2);
 }
 
 #[test]
@@ -161,18 +161,18 @@ fn a_proxy_that_buffers_passes_on_full_buffers_and_whole_answers() {
         rig.write("a", n);
     }
     rig.run_secs(1);
-    let told = rig.told(watch).len();
-    assert!((3..9).contains(&told), "{told} of 9 filled buffers");
+    let passed = rig.lines(watch).len();
+    assert!((3..9).contains(&passed), "{passed} of 9 filled buffers");
     let times: std::collections::BTreeSet<_> = rig
         .reply(watch)
         .frames()
         .iter()
         .map(|(at, _)| *at)
         .collect();
-    assert!(times.len() < told, "they come together");
+    assert!(times.len() < passed, "they come together");
     rig.world.lift(&proxy);
     rig.run_secs(1);
-    assert_eq!(rig.told(watch).len(), 9);
+    assert_eq!(rig.lines(watch).len(), 9);
 }
 
 #[test]
@@ -215,19 +215,19 @@ fn idle_connections_are_forgotten_with_or_without_a_word() {
             rig.write("a", n);
             rig.run_secs(8);
         }
-        assert_eq!(rig.told(watch).len(), 3, "it was not idle");
+        assert_eq!(rig.lines(watch).len(), 3, "it was not idle");
         rig.run_secs(12);
         let cuts: Vec<Cut> = rig.closed.values().map(|(_, cut)| *cut).collect();
         let expected: &[Cut] = if says_so { &[Cut::Reset] } else { &[] };
         assert_eq!(cuts, expected);
         rig.write("a", 4);
         rig.run_secs(5);
-        assert_eq!(rig.told(watch).len(), 3, "nothing passes any more");
+        assert_eq!(rig.lines(watch).len(), 3, "nothing passes any more");
     }
 }
 
 #[test]
-fn what_is_not_modelled_is_501_and_counted() {
+fn a_request_that_is_not_modelled_is_501_and_counted() {
     let mut rig = Rig::quiet();
     let (status, body) = rig.get("/api/v1/namespaces/default/pods/web/log");
     insta::assert_snapshot!(format!("{status} {}", body["message"]), @r#"501 "watchscope's simulated apiserver does not model pods/log""#);
@@ -238,7 +238,7 @@ fn what_is_not_modelled_is_501_and_counted() {
 }
 
 #[test]
-fn tokens_and_rights_are_asked_for_when_a_request_begins() {
+fn tokens_and_rights_are_checked_when_a_request_begins() {
     let (mut rig, watch, a) = watched();
     let revoked = Fault::RevokeAccess {
         target: of_watcher(),
@@ -249,7 +249,7 @@ fn tokens_and_rights_are_asked_for_when_a_request_begins() {
     rig.write("a", 1);
     let refused = open(&mut rig, a);
     rig.run_secs(1);
-    assert_eq!(rig.told(watch).len(), 1, "the open watch goes on");
+    assert_eq!(rig.lines(watch).len(), 1, "the open watch goes on");
     let body = String::from_utf8(rig.reply(refused).body()).unwrap();
     insta::assert_snapshot!(body, @r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"configmaps is forbidden: User \"system:serviceaccount:default:watcher\" cannot watch resource \"configmaps\" in API group \"\" in the namespace \"default\"","reason":"Forbidden","details":{"kind":"configmaps"},"code":403}"#);
     assert_eq!(rig.get(MAPS).0, 200, "others may");
@@ -263,7 +263,7 @@ fn tokens_and_rights_are_asked_for_when_a_request_begins() {
     insta::assert_snapshot!(body, @r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}"#);
 }
 
-/// The first line of what a request is refused with.
+/// Status and first line of a refusal.
 fn refused(rig: &mut Rig, request: Request) -> String {
     let answer = rig.ask(request.header("user-agent", "watcher/1"));
     let body = answer.json();

@@ -1,4 +1,4 @@
-//! Random worlds under random faults: what every watch may rely on (etcd's robustness guarantees), and repeatability.
+//! Random worlds under random faults: the guarantees of every watch (etcd's robustness guarantees), and repeatability.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use watchscope_simulator::{
 
 use crate::rig::cases;
 
-/// A client that lists, watches, resumes from the highest version it saw, and lists again when told to.
+/// A client that lists, watches, resumes from the highest version it saw, and lists again after a 410.
 #[derive(Default)]
 struct Client {
     resource: &'static str,
@@ -23,17 +23,18 @@ struct Client {
     watch: Option<RequestId>,
     status: u16,
     body: Vec<u8>,
-    /// Highest version seen, and what is believed to be there: name to (uid, version).
+    /// The highest version seen.
     progress: u64,
+    /// The objects held, by name: uid and version.
     held: BTreeMap<String, (String, u64)>,
-    /// The version the running watch began at.
+    /// The version at which the running watch began.
     started_at: u64,
     relists: usize,
     events: usize,
     retry_at: Option<watchscope_simulator::Time>,
 }
 
-/// Something went wrong with a guarantee.
+/// The result of a check; the error says which guarantee is broken.
 type Broken = Result<(), String>;
 
 impl Client {
@@ -82,7 +83,7 @@ impl Client {
             {
                 match serde_json::from_slice::<Value>(bytes) {
                     Ok(frame) => self.event(&frame),
-                    // Half a frame: the connection goes with it.
+                    // Half a frame: its connection is cut with it.
                     Err(_) => Ok(()),
                 }
             }
@@ -151,7 +152,7 @@ impl Client {
         Ok(())
     }
 
-    /// What the client holds must be what was there at its progress, if etcd still knows.
+    /// Compares the held objects with those at the client's progress, if etcd still has them.
     fn compare(&self, world: &World) -> Broken {
         if self.progress == 0 {
             return Ok(());
@@ -268,7 +269,7 @@ fn fault() -> impl Strategy<Value = Fault> {
     ]
 }
 
-/// Faults, each with how many milliseconds after the one before it comes, and how long it lasts: they overlap.
+/// Faults that may overlap. Each begins some milliseconds after the one before, and lasts some milliseconds.
 type Story = Vec<(Fault, u64, u64)>;
 
 fn story() -> impl Strategy<Value = Story> {
@@ -280,7 +281,7 @@ fn config() -> Config {
         warm_up: Duration::from_secs(30),
         ..Config::default()
     };
-    // Small enough that streams fall behind and history is lost.
+    // Small enough for streams to fall behind and for history to be lost.
     config.network.window_bytes = 24 * 1024;
     config.apiserver.history_window = Duration::from_secs(10);
     config.workload.rollout_every = Some(Duration::from_secs(9));
@@ -289,7 +290,7 @@ fn config() -> Config {
     config
 }
 
-/// Runs a story to its end and checks each client against the truth; returns all that was delivered, as text.
+/// Runs a story to its end and checks each client against the truth. Returns all deliveries as text.
 fn run(seed: u64, story: &Story) -> Result<String, String> {
     let mut world = World::new(config(), seed);
     let mut clients: Vec<Client> = WATCHED
@@ -304,16 +305,16 @@ fn run(seed: u64, story: &Story) -> Result<String, String> {
         client.open(&mut world);
     }
     let mut log = String::new();
-    let mut turns = Vec::new();
+    let mut switches = Vec::new();
     let mut starts = 0;
     for (fault, wait, lasts) in story {
         starts += wait;
-        turns.push((starts, true, fault));
-        turns.push((starts + lasts, false, fault));
+        switches.push((starts, true, fault));
+        switches.push((starts + lasts, false, fault));
     }
-    turns.sort_by_key(|(at, on, _)| (*at, *on));
+    switches.sort_by_key(|(at, on, _)| (*at, *on));
     let mut past = 0;
-    for (at, on, fault) in turns {
+    for (at, on, fault) in switches {
         step(&mut world, &mut clients, at - past, &mut log)?;
         past = at;
         if on {
@@ -322,7 +323,7 @@ fn run(seed: u64, story: &Story) -> Result<String, String> {
             world.lift(fault);
         }
     }
-    // Everything healed: each client must get there by itself.
+    // All faults are lifted: each client must become right by itself.
     step(&mut world, &mut clients, 20_000, &mut log)?;
     for client in &clients {
         if client.events == 0 && client.relists < 2 {
@@ -331,7 +332,7 @@ fn run(seed: u64, story: &Story) -> Result<String, String> {
         client
             .compare(&world)
             .map_err(|e| format!("{}: {e}", client.resource))?;
-        // What was written a second ago has arrived.
+        // A write of a second ago has arrived.
         let settled = world.now() - Duration::from_secs(1);
         let history = world.truth().history_of(client.resource);
         let last = history
@@ -402,10 +403,10 @@ proptest! {
     }
 }
 
-/// Found by the property above after 4,449 cases: once the watch had ended at the server, its connection was held no
-/// longer, and what was under way overtook what was held.
+/// Found by the property above after 4,449 cases. Once the watch had ended at the server, its connection was no longer
+/// held. Messages under way then overtook the held ones.
 #[test]
-fn what_a_stall_has_held_stays_ahead_though_the_watch_it_was_for_has_ended() {
+fn messages_held_by_a_stall_stay_ahead_even_after_their_watch_has_ended() {
     let target = Target::Resource("configmaps".to_owned());
     let delay = Duration::from_millis(1_378);
     let story = vec![

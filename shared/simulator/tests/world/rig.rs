@@ -1,4 +1,4 @@
-//! A driver of the world for tests: sends requests, lets time pass, and keeps what came back.
+//! A driver of the world for tests: it sends requests, lets time pass, and keeps the deliveries.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use watchscope_simulator::{
     World,
 };
 
-/// What came back for one request.
+/// The deliveries for one request.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     pub(crate) head: Option<Head>,
-    /// Chunks of the body with the time they came at.
+    /// Chunks of the body, with the times at which they came.
     pub(crate) chunks: Vec<(Time, Vec<u8>)>,
     pub(crate) ended_at: Option<Time>,
     pub(crate) reset: Option<u32>,
 }
 
-/// A world, and everything it delivered.
+/// A world, and all its deliveries.
 pub(crate) struct Rig {
     pub(crate) world: World,
     pub(crate) replies: BTreeMap<RequestId, Reply>,
@@ -57,7 +57,7 @@ impl Rig {
         self.world.send(connection, request)
     }
 
-    /// Sends a GET on a connection of its own.
+    /// Sends a GET on its own connection.
     pub(crate) fn open(&mut self, target: &str) -> RequestId {
         let connection = self.connect();
         self.send(connection, Request::get(target))
@@ -78,7 +78,7 @@ impl Rig {
         }
     }
 
-    /// Takes what was delivered.
+    /// Takes the deliveries that wait.
     pub(crate) fn take(&mut self) {
         while let Some(delivery) = self.world.next_delivery() {
             let at = delivery.at;
@@ -135,7 +135,7 @@ impl Rig {
         (response.head.status, response.json())
     }
 
-    /// Creates an object through the world's own door.
+    /// Creates an object from inside the world, past network and faults.
     pub(crate) fn create(&mut self, collection: &str, body: &Value) -> Value {
         let response = self
             .world
@@ -177,12 +177,12 @@ impl Rig {
     }
 
     /// The frames of a watch as short lines: type, name, resourceVersion; an error as its code and message.
-    pub(crate) fn told(&self, id: RequestId) -> Vec<String> {
-        self.replies.get(&id).map_or_else(Vec::new, Reply::told)
+    pub(crate) fn lines(&self, id: RequestId) -> Vec<String> {
+        self.replies.get(&id).map_or_else(Vec::new, Reply::lines)
     }
 }
 
-/// So many random cases, or as many as `PROPTEST_CASES` says.
+/// The configuration of a property with `usual` random cases, or as many as `PROPTEST_CASES` says.
 pub(crate) fn cases(usual: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     match std::env::var_os("PROPTEST_CASES") {
@@ -212,7 +212,7 @@ impl Reply {
         self.head.as_ref().map_or(0, |head| head.status)
     }
 
-    /// The whole frames of a watch, with the time they came at.
+    /// The whole frames of a watch, with the times at which they came.
     pub(crate) fn frames(&self) -> Vec<(Time, Value)> {
         self.chunks
             .iter()
@@ -220,7 +220,7 @@ impl Reply {
             .collect()
     }
 
-    pub(crate) fn told(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let line = |frame: &Value| {
             let (kind, object) = (frame["type"].as_str().unwrap_or("?"), &frame["object"]);
             let version = object["metadata"]["resourceVersion"]

@@ -1,4 +1,4 @@
-//! An apiserver that is told to stop, from the first sign to the next process in its place.
+//! An apiserver that stops, from SIGTERM to the next process in its place.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn shutdown(delay: u64, grace: u64, sends_retry_after: bool) -> Fault {
     }
 }
 
-/// So many watches, each on a connection of its own.
+/// Opens `count` watches, each on its own connection.
 fn watches(rig: &mut Rig, count: usize) -> Vec<(ConnectionId, RequestId)> {
     rig.config_map("a");
     let target = format!("{MAPS}?watch=1&resourceVersion=0");
@@ -31,7 +31,7 @@ fn watches(rig: &mut Rig, count: usize) -> Vec<(ConnectionId, RequestId)> {
     opened
 }
 
-/// Status, the headers that matter to who is refused, and the body.
+/// An answer's status, the headers that matter for a refused client, and the body.
 fn answer(rig: &Rig, id: RequestId) -> String {
     let reply = rig.reply(id);
     let headers = &reply.head.as_ref().unwrap().headers;
@@ -86,10 +86,10 @@ fn without_a_grace_period_watches_go_on_for_a_minute_and_are_cut() {
     let idle = rig.send(connection, Request::get(MAPS));
     rig.run_secs(30);
     insta::assert_snapshot!(answer(&rig, idle), @r#"503 retry=1 connection=close "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"apiserver is shutting down\",\"reason\":\"ServiceUnavailable\",\"code\":503}\n\n""#);
-    let told = rig.told(watch).len();
+    let before = rig.lines(watch).len();
     rig.write("a", 1);
     rig.run_secs(1);
-    assert_eq!(rig.told(watch).len(), told + 1, "it is still told");
+    assert_eq!(rig.lines(watch).len(), before + 1, "it still gets events");
     rig.run_secs(30);
     assert_eq!(rig.closed[&connection].1, Cut::Eof);
     assert!(rig.reply(watch).ended_at.is_none(), "not in order");
@@ -131,7 +131,7 @@ fn with_retry_after_it_listens_and_refuses_until_its_watches_have_ended_one_by_o
     }
 }
 
-/// How many of so many watches have ended some time after a server began to drain them.
+/// Opens `count` watches. Returns how many of them have ended `wait` after a server began to drain them.
 fn ended_after(count: usize, grace: u64, wait: Duration) -> usize {
     let mut rig = Rig::quiet();
     let opened = watches(&mut rig, count);
@@ -141,8 +141,8 @@ fn ended_after(count: usize, grace: u64, wait: Duration) -> usize {
     opened.iter().filter(is_over).count()
 }
 
-/// Watches are ended at max(200 a second, count / grace): 200 are gone within a second whatever the grace, and only more
-/// than 200 for each second of grace (12,000 at 60 s) end faster than that.
+/// Watches end at max(200 a second, count / grace). So 200 watches end within a second, whatever the grace period. Only
+/// more than 200 for each second of grace (12,000 at 60 s) end faster.
 #[test]
 fn watches_end_at_200_a_second_or_as_fast_as_the_grace_period_needs() {
     let second = Duration::from_millis(1010);

@@ -9,7 +9,7 @@ use crate::rig::{Rig, version};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Configmaps a and b in a cluster that is otherwise still, and the version of b.
+/// A cluster with the configmaps a and b, in which nothing else happens, and the version of b.
 fn two() -> (Rig, u64) {
     let mut rig = Rig::quiet();
     rig.run_secs(1);
@@ -19,9 +19,9 @@ fn two() -> (Rig, u64) {
     (rig, b)
 }
 
-/// Lines of frames with the versions relative to `base`.
+/// Lines of frames, with versions relative to `base`.
 fn relative(lines: &[String], base: u64) -> String {
-    let told: Vec<String> = lines
+    let shown: Vec<String> = lines
         .iter()
         .map(|line| {
             let words: Vec<String> = line
@@ -34,7 +34,7 @@ fn relative(lines: &[String], base: u64) -> String {
             words.join(" ")
         })
         .collect();
-    told.join(", ")
+    shown.join(", ")
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn each_combination_of_version_and_initial_events_starts_where_it_should() {
     let lines: Vec<String> = cases
         .iter()
         .zip(&watches)
-        .map(|(case, watch)| format!("{case}: {}", relative(&rig.told(*watch), b)))
+        .map(|(case, watch)| format!("{case}: {}", relative(&rig.lines(*watch), b)))
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
     : ADDED a -1, ADDED b +0, ADDED kube-root-ca.crt -6, MODIFIED a +1, MODIFIED b +2, MODIFIED a +3
@@ -116,27 +116,27 @@ fn an_old_version_is_200_and_an_in_band_410() {
         .parse()
         .unwrap();
     assert!(reply.ended_at.is_some());
-    // The version it names is the oldest that still works.
+    // The version in the error is the oldest that still works.
     let below = rig.open(&format!("{MAPS}?watch=1&resourceVersion={}", oldest - 1));
     let at = rig.open(&format!("{MAPS}?watch=1&resourceVersion={oldest}"));
     rig.run_secs(1);
-    assert!(rig.told(below)[0].starts_with("ERROR 410"));
-    assert_eq!(rig.told(at)[0], format!("MODIFIED a {}", oldest + 1));
+    assert!(rig.lines(below)[0].starts_with("ERROR 410"));
+    assert_eq!(rig.lines(at)[0], format!("MODIFIED a {}", oldest + 1));
 }
 
 #[test]
-fn a_watch_of_events_that_etcd_compacted_is_told_in_etcds_words() {
+fn a_watch_of_compacted_events_gets_a_410_in_etcds_words() {
     let mut rig = Rig::new(Config::default());
     let watch = rig.open("/api/v1/events?watch=1&resourceVersion=5");
     rig.run_secs(1);
     assert_eq!(
-        rig.told(watch),
+        rig.lines(watch),
         ["ERROR 410 The resourceVersion for the provided watch is too old."]
     );
 }
 
 #[test]
-fn a_watch_list_from_the_future_is_told_504_in_band() {
+fn a_watch_list_from_the_future_gets_an_in_band_504() {
     let (mut rig, b) = two();
     let future = b + 100;
     let watch = rig.open(&format!(
@@ -144,7 +144,7 @@ fn a_watch_list_from_the_future_is_told_504_in_band() {
     ));
     rig.run_secs(4);
     assert_eq!(
-        rig.told(watch),
+        rig.lines(watch),
         [format!(
             "ERROR 504 Timeout: Too large resource version: {future}, current: {b}"
         )]
@@ -175,7 +175,7 @@ fn bookmarks_come_each_minute_and_before_the_deadline() {
         "{MAPS}?watch=1&timeoutSeconds=150&resourceVersion={b}"
     ));
     for _ in 0..160 {
-        // Other resources move etcd's revision, and its progress notifications the cache.
+        // Writes of other resources raise etcd's revision, and its progress notifications move the cache.
         rig.create(
             "/api/v1/namespaces",
             &json!({"metadata": {"generateName": "n-"}}),
@@ -209,7 +209,7 @@ fn bookmarks_come_each_minute_and_before_the_deadline() {
         .collect();
     assert!(versions.is_sorted() && versions[0] > b, "{versions:?}");
     assert!(
-        rig.told(without).is_empty(),
+        rig.lines(without).is_empty(),
         "nobody gets bookmarks who did not ask"
     );
 }
@@ -222,12 +222,12 @@ fn a_still_cluster_has_nothing_to_bookmark() {
     ));
     rig.run_secs(300);
     assert!(
-        rig.told(watch).is_empty(),
+        rig.lines(watch).is_empty(),
         "no bookmark at the version it started from"
     );
 }
 
-/// The cluster at a version, whose etcd tells its progress as often as it does by default.
+/// A cluster at a version, whose etcd sends progress at its default interval.
 fn with_the_default_progress(version: &str) -> (Rig, u64) {
     let mut config = Config::empty();
     config.servers = vec![version.parse().expect("a version")];
@@ -239,8 +239,8 @@ fn with_the_default_progress(version: &str) -> (Rig, u64) {
     (rig, crate::rig::version(&map))
 }
 
-/// What a watch is told, each with its age in minutes, while another type is written every 10 s.
-fn told_by_the_minute(rig: &mut Rig, resource: &str, from: u64, minutes: u64) -> String {
+/// The events of a watch, each with its age in minutes. Meanwhile another type is written every 10 s.
+fn events_by_the_minute(rig: &mut Rig, resource: &str, from: u64, minutes: u64) -> String {
     let opened = rig.world.now();
     let watch = rig.open(&format!(
         "/api/v1/namespaces/default/{resource}?watch=1&allowWatchBookmarks=true&timeoutSeconds=1750&resourceVersion={from}"
@@ -251,43 +251,46 @@ fn told_by_the_minute(rig: &mut Rig, resource: &str, from: u64, minutes: u64) ->
         rig.run_secs(10);
     }
     let frames = rig.reply(watch).frames();
-    let told = frames.iter().map(|(at, frame)| {
+    let events = frames.iter().map(|(at, frame)| {
         let minute = at.since(opened).as_secs() / 60;
         format!("{minute} {}", frame["type"].as_str().unwrap())
     });
-    told.collect::<Vec<_>>().join(", ")
+    events.collect::<Vec<_>>().join(", ")
 }
 
-/// Row 9 of the corrections: on a quiet type bookmarks move only as etcd's progress notifications do. Row 8: up to 1.30
-/// a cache without an event or a notification since its start sends none at all.
+/// On a quiet type, bookmarks move only as etcd's progress notifications do. Up to 1.30 a cache sends none before its
+/// first event or notification (docs/semantics/lists-and-watches.md#bookmark-first).
 #[test]
 fn on_a_quiet_type_no_bookmark_comes_before_etcds_progress_notification_which_by_default_takes_10_minutes()
  {
     for version in ["1.30", "1.36"] {
         let (mut rig, from) = with_the_default_progress(version);
-        let told = told_by_the_minute(&mut rig, "secrets", from, 13);
-        assert_eq!(told, "10 BOOKMARK, 11 BOOKMARK, 12 BOOKMARK", "{version}");
+        let events = events_by_the_minute(&mut rig, "secrets", from, 13);
+        assert_eq!(events, "10 BOOKMARK, 11 BOOKMARK, 12 BOOKMARK", "{version}");
     }
 }
 
-/// The twin: the type's own events move its bookmarks, and with 5 s, as kubeadm has it, others' do too.
+/// The counterpart: bookmarks move with the type's own events. At kubeadm's interval of 5 s, other types' writes move
+/// them too.
 #[test]
-fn a_type_that_is_written_or_an_etcd_that_tells_its_progress_every_5_s_has_bookmarks_each_minute() {
+fn a_type_that_is_written_or_an_etcd_that_sends_progress_every_5_s_has_bookmarks_each_minute() {
     for version in ["1.30", "1.36"] {
         let (mut rig, from) = with_the_default_progress(version);
-        let told = told_by_the_minute(&mut rig, "configmaps", from, 3);
-        let bookmarks = told.split(", ").filter(|told| told.ends_with("BOOKMARK"));
+        let events = events_by_the_minute(&mut rig, "configmaps", from, 3);
+        let bookmarks = events
+            .split(", ")
+            .filter(|event| event.ends_with("BOOKMARK"));
         assert_eq!(bookmarks.collect::<Vec<_>>(), ["1 BOOKMARK", "2 BOOKMARK"]);
     }
     let (mut rig, from) = two();
-    let told = told_by_the_minute(&mut rig, "secrets", from, 3);
-    assert_eq!(told, "1 BOOKMARK, 2 BOOKMARK");
+    let events = events_by_the_minute(&mut rig, "secrets", from, 3);
+    assert_eq!(events, "1 BOOKMARK, 2 BOOKMARK");
 }
 
 /// A cache of 1.16 to 1.18 sends one bookmark, 2 s before the deadline; 1.15 sends none.
 #[test]
 fn before_1_19_a_bookmark_comes_only_before_the_deadline() {
-    let told = |server: &str| {
+    let ages = |server: &str| {
         let mut config = Config::empty();
         config.servers = vec![server.parse().expect("a version")];
         let mut rig = Rig::new(config);
@@ -305,11 +308,11 @@ fn before_1_19_a_bookmark_comes_only_before_the_deadline() {
             .map(|(at, _)| at.since(opened).as_secs())
             .collect::<Vec<_>>()
     };
-    assert_eq!(told("1.15"), [0; 0]);
+    assert_eq!(ages("1.15"), [0; 0]);
     for server in ["1.16", "1.18"] {
-        assert!(matches!(told(server)[..], [148 | 149]), "{server}");
+        assert!(matches!(ages(server)[..], [148 | 149]), "{server}");
     }
-    assert!(matches!(told("1.19")[..], [60 | 61, 120..=122, 148 | 149]));
+    assert!(matches!(ages("1.19")[..], [60 | 61, 120..=122, 148 | 149]));
 }
 
 #[test]
@@ -335,7 +338,7 @@ fn a_watch_without_timeout_lives_half_an_hour_to_an_hour() {
 }
 
 #[test]
-fn selectors_translate_what_enters_and_leaves() {
+fn selectors_translate_the_events_of_objects_that_enter_and_leave() {
     let (mut rig, b) = two();
     let labelled = rig.open(&format!(
         "{MAPS}?watch=1&resourceVersion={b}&labelSelector=tier%3Dfront"
@@ -358,8 +361,8 @@ fn selectors_translate_what_enters_and_leaves() {
     label(&mut rig, "b", json!("front"));
     rig.delete(&format!("{MAPS}/b"));
     rig.run_secs(1);
-    insta::assert_snapshot!(relative(&rig.told(labelled), b), @"ADDED a +1, MODIFIED a +3, DELETED a +4, ADDED b +6, DELETED b +7");
-    insta::assert_snapshot!(relative(&rig.told(named), b), @"MODIFIED a +1, MODIFIED a +3, MODIFIED a +4, MODIFIED a +5");
+    insta::assert_snapshot!(relative(&rig.lines(labelled), b), @"ADDED a +1, MODIFIED a +3, DELETED a +4, ADDED b +6, DELETED b +7");
+    insta::assert_snapshot!(relative(&rig.lines(named), b), @"MODIFIED a +1, MODIFIED a +3, MODIFIED a +4, MODIFIED a +5");
     let left = &rig.reply(labelled).frames()[2].1["object"];
     assert_eq!(
         left["metadata"]["labels"]["tier"], "front",
@@ -465,8 +468,8 @@ fn a_reader_that_stops_reading_is_ended_and_can_resume() {
         rig.reply(watch).ended_at.is_none(),
         "its end waits behind what it has not read"
     );
-    assert_eq!(rig.told(reading).len(), 60, "another watch is not held up");
-    // It reads on: what was buffered, then the end.
+    assert_eq!(rig.lines(reading).len(), 60, "another watch is not held up");
+    // The client reads again: it gets the buffered frames, then the end.
     for _ in 0..100 {
         let read: usize = rig.reply(watch).body().len();
         rig.world.consume(watch, read);
@@ -474,9 +477,9 @@ fn a_reader_that_stops_reading_is_ended_and_can_resume() {
     }
     let reply = rig.reply(watch);
     assert!(reply.ended_at.is_some());
-    let got = reply.told();
+    let got = reply.lines();
     assert!(got.len() < 60 && got.len() >= 10, "{} events", got.len());
-    let expected = rig.told(reading);
+    let expected = rig.lines(reading);
     assert_eq!(
         got[..],
         expected[..got.len()],
@@ -485,7 +488,7 @@ fn a_reader_that_stops_reading_is_ended_and_can_resume() {
     let last = version(&reply.frames().last().unwrap().1["object"]);
     let again = rig.open(&format!("{MAPS}?watch=1&resourceVersion={last}"));
     rig.run_secs(1);
-    assert_eq!(rig.told(again)[..], expected[got.len()..]);
+    assert_eq!(rig.lines(again)[..], expected[got.len()..]);
 }
 
 #[test]
@@ -502,8 +505,8 @@ fn a_cancelled_or_closed_watch_delivers_nothing_more() {
     rig.world.close(other);
     rig.write("a", 1);
     rig.run_secs(1);
-    assert_eq!(rig.told(kept).len(), 1);
-    assert!(rig.told(cancelled).is_empty() && rig.told(closed).is_empty());
+    assert_eq!(rig.lines(kept).len(), 1);
+    assert!(rig.lines(cancelled).is_empty() && rig.lines(closed).is_empty());
     let lost = rig.world.send(other, Request::get("/version"));
     rig.run_secs(1);
     assert!(
@@ -515,7 +518,7 @@ fn a_cancelled_or_closed_watch_delivers_nothing_more() {
 #[test]
 fn idle_worlds_have_nothing_to_do() {
     let (mut rig, _) = two();
-    // etcd tells its progress once more, then only compaction is left to happen.
+    // etcd sends progress once more. Then only the compaction is left.
     rig.run_secs(10);
     assert_eq!(rig.world.next_event_at(), Some(Time::from_secs(300)));
 }

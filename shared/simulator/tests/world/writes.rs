@@ -1,4 +1,4 @@
-//! Writes: create, replace, patch, delete, and what each refuses; definitions and their resources.
+//! Writes: create, replace, patch, delete, and their refusals; definitions and their resources.
 
 use serde_json::{Value, json};
 use watchscope_simulator::Request;
@@ -48,7 +48,7 @@ fn creating_fills_in_what_the_server_knows() {
 }
 
 #[test]
-fn the_manager_is_named_after_the_user_agent_if_nobody_says_otherwise() {
+fn the_manager_is_named_after_the_user_agent_unless_the_request_names_one() {
     let mut rig = rig();
     let request = Request::new("POST", MAPS)
         .json(&json!({"metadata": {"name": "a"}}))
@@ -135,8 +135,8 @@ fn writes_are_refused_in_the_servers_words() {
     );
     case("GET", "/api/v1/widgets", json!({}));
     let uid = a["metadata"]["uid"].as_str().unwrap();
-    let told = lines.join("\n").replace(uid, "UID");
-    insta::assert_snapshot!(told, @r#"
+    let text = lines.join("\n").replace(uid, "UID");
+    insta::assert_snapshot!(text, @r#"
     409 AlreadyExists configmaps "a" already exists
     500 - resourceVersion should not be set on objects to be created
     422 Invalid ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required
@@ -163,7 +163,7 @@ fn writes_are_refused_in_the_servers_words() {
 }
 
 #[test]
-fn bodies_that_are_not_json_are_501_and_say_what_would_be() {
+fn bodies_that_are_not_json_are_501_and_name_the_form_to_send() {
     let mut rig = rig();
     let body = || json!({"metadata": {"name": "b"}}).to_string();
     let send = |rig: &mut Rig, method: &str, target: &str, content_type: &str| {
@@ -277,7 +277,7 @@ fn json_patches_test_before_they_change() {
 }
 
 #[test]
-fn deleting_answers_as_each_kind_does() {
+fn a_deletion_is_answered_as_its_kind_requires() {
     let mut rig = rig();
     let uid = rig.config_map("a")["metadata"]["uid"].clone();
     let status = rig.delete(&format!("{MAPS}/a"));
@@ -358,14 +358,14 @@ fn a_deleted_namespace_takes_its_content_along() {
     let terminating = rig.delete("/api/v1/namespaces/team");
     assert_eq!(terminating["status"]["phase"], "Terminating");
     let late = json!({"metadata": {"name": "b"}});
-    let told = refused(
+    let refusal = refused(
         &mut rig,
         "POST",
         "/api/v1/namespaces/team/configmaps",
         &late,
     );
     assert_eq!(
-        told,
+        refusal,
         "403 Forbidden configmaps \"b\" is forbidden: unable to create new content in namespace team because it is \
          being terminated"
     );
@@ -415,7 +415,7 @@ fn a_definition_makes_a_resource_that_works() {
     );
     rig.run_secs(1);
     let kinds: Vec<String> = rig
-        .told(watch)
+        .lines(watch)
         .iter()
         .map(|l| l[..l.find(' ').unwrap()].to_owned())
         .collect();
@@ -431,12 +431,12 @@ fn a_definition_makes_a_resource_that_works() {
         "items of custom lists have their kind"
     );
     let unconditional = json!({"metadata": {"name": "first"}, "spec": {"total": 6}});
-    let told = refused(&mut rig, "PUT", &format!("{ORDERS}/first"), &unconditional);
+    let refusal = refused(&mut rig, "PUT", &format!("{ORDERS}/first"), &unconditional);
     assert!(
-        told.contains(
+        refusal.contains(
             "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
         ),
-        "{told}"
+        "{refusal}"
     );
 }
 
@@ -460,9 +460,9 @@ fn changing_a_definition_ends_its_watches_and_its_history() {
     let again = rig.open(&format!("{ORDERS}?watch=1&resourceVersion={start}"));
     rig.run_secs(1);
     assert!(
-        rig.told(again)[0].starts_with("ERROR 410 too old resource version"),
+        rig.lines(again)[0].starts_with("ERROR 410 too old resource version"),
         "{:?}",
-        rig.told(again)
+        rig.lines(again)
     );
     assert_eq!(rig.get(ORDERS).1["items"].as_array().unwrap().len(), 1);
 }
@@ -482,9 +482,9 @@ fn deleting_a_definition_deletes_its_objects_then_ends_then_404s() {
     rig.delete(&format!("{DEFINITIONS}/orders.shop.example.com"));
     rig.run_secs(2);
     assert!(
-        rig.told(watch)[0].starts_with("DELETED first"),
+        rig.lines(watch)[0].starts_with("DELETED first"),
         "{:?}",
-        rig.told(watch)
+        rig.lines(watch)
     );
     assert!(rig.reply(watch).ended_at.is_some());
     assert_eq!(rig.get(ORDERS).0, 404);

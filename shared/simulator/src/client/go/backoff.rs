@@ -1,5 +1,5 @@
-//! client-go's exponential backoff: 0.8 s, doubling to 30 s, each up to twice as long by chance, fresh after two
-//! minutes without use (`wait.NewExponentialBackoffManager`).
+//! client-go's exponential backoff (`wait.NewExponentialBackoffManager`). It starts at 0.8 s and doubles to 30 s. Each
+//! delay is up to twice as long by jitter. It starts anew after 2 min without use.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const FIRST: Duration = Duration::from_millis(800);
 const MOST: Duration = Duration::from_secs(30);
 const FRESH_AFTER: Duration = Duration::from_secs(120);
 
-/// The backoff.
+/// The state of a backoff.
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     next: Duration,
@@ -27,7 +27,7 @@ impl Backoff {
         }
     }
 
-    /// The same without chance.
+    /// A backoff without jitter.
     pub(crate) fn without_jitter() -> Backoff {
         Backoff {
             jitter: false,
@@ -35,7 +35,7 @@ impl Backoff {
         }
     }
 
-    /// How long to wait now.
+    /// Returns the next delay.
     pub(crate) fn step(&mut self, now: Time, random: &mut Random) -> Duration {
         if self.used_at.is_some_and(|at| now.since(at) > FRESH_AFTER) {
             self.reset();
@@ -50,7 +50,7 @@ impl Backoff {
         }
     }
 
-    /// Begins anew.
+    /// Starts the backoff anew.
     pub(crate) fn reset(&mut self) {
         self.next = FIRST;
     }

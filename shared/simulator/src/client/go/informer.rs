@@ -14,21 +14,21 @@ use super::rest::{Answer, CallId, Rest};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The time in which one group or batch is taken out of the queue and handed to the handlers.
+/// Time that one group or batch needs from the queue to the handlers.
 const POP: Duration = Duration::from_micros(50);
 
-/// What handlers get.
+/// A call of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notification {
     Add {
         new: Arc<Document>,
     },
-    /// With equal resourceVersions it is a resync or a relist, not a change (F46).
+    /// An update with equal resourceVersions comes from a resync or a relist, and is not a change (F46).
     Update {
         old: Arc<Document>,
         new: Arc<Document>,
     },
-    /// Seen, or inferred from a list (`DeletedFinalStateUnknown`): then `old` may be stale.
+    /// A deletion, seen or inferred from a list (`DeletedFinalStateUnknown`). If inferred, `old` may be stale.
     Delete {
         old: Arc<Document>,
     },
@@ -53,7 +53,7 @@ impl Notification {
     }
 }
 
-/// The pipeline.
+/// An informer's pipeline.
 #[derive(Debug)]
 pub(crate) struct Informer {
     reflector: Reflector,
@@ -78,7 +78,7 @@ impl Informer {
         self.reflector.start(rest, ctx);
     }
 
-    /// Takes the answer to one of its calls; others are not for it.
+    /// Takes the answer to one of its calls. Does nothing for other calls.
     pub(crate) fn take(
         &mut self,
         call: CallId,
@@ -91,19 +91,19 @@ impl Informer {
         self.put(ops, ctx.now);
     }
 
-    /// Does what is due, and returns what the handlers get.
+    /// Runs what is due. Returns the handlers' notifications.
     pub(crate) fn wake(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) -> Vec<Notification> {
         let mut ops = Vec::new();
         self.reflector.wake(rest, ctx, &mut ops);
         self.put(ops, ctx.now);
-        let mut told = Vec::new();
+        let mut notifications = Vec::new();
         if self.pop_at.is_some_and(|at| at <= ctx.now) {
             for delta in self.queue.pop() {
-                self.process(delta, &mut told);
+                self.process(delta, &mut notifications);
             }
             self.pop_at = (!self.queue.is_empty()).then(|| ctx.now + POP);
         }
-        told
+        notifications
     }
 
     pub(crate) fn wake_at(&self) -> Option<Time> {
@@ -119,12 +119,12 @@ impl Informer {
         self.reflector.phase()
     }
 
-    /// What the lister finds.
+    /// The objects that the lister finds.
     pub(crate) fn indexer(&self) -> &Indexer {
         &self.indexer
     }
 
-    /// Whether a call is its own.
+    /// Whether a call belongs to this informer.
     pub(crate) fn has_call(&self, call: CallId) -> bool {
         self.reflector.has_call(call)
     }
@@ -143,12 +143,12 @@ impl Informer {
         }
     }
 
-    fn process(&mut self, delta: Delta, told: &mut Vec<Notification>) {
+    fn process(&mut self, delta: Delta, notifications: &mut Vec<Notification>) {
         match delta {
-            Delta::Set(new) => told.push(self.set(new)),
+            Delta::Set(new) => notifications.push(self.set(new)),
             Delta::Deleted(tombstone) => {
                 self.delete(&tombstone.object.key());
-                told.push(Notification::Delete {
+                notifications.push(Notification::Delete {
                     old: tombstone.object,
                 });
             }
@@ -163,10 +163,10 @@ impl Informer {
                     .collect();
                 for old in gone {
                     self.delete(&old.key());
-                    told.push(Notification::Delete { old });
+                    notifications.push(Notification::Delete { old });
                 }
                 for new in objects {
-                    told.push(self.set(new));
+                    notifications.push(self.set(new));
                 }
             }
             Delta::SyncAll => {
@@ -174,7 +174,7 @@ impl Informer {
                     old: Arc::clone(object),
                     new: Arc::clone(object),
                 });
-                told.extend(all);
+                notifications.extend(all);
             }
         }
     }

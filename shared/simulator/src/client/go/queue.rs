@@ -1,5 +1,4 @@
-//! What an informer queues changes in: DeltaFIFO, grouped by object, or RealFIFO, in order
-//! (docs/semantics/clients.md#informer).
+//! The queue of an informer: DeltaFIFO, grouped by object, or RealFIFO, in order (docs/semantics/clients.md#informer).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,13 +10,14 @@ use super::super::wire::Document;
 use super::reflector::StoreOp;
 use super::version::QueueKind;
 
-/// What the informer holds, by namespace and name.
+/// The objects that an informer holds, by namespace and name.
 pub(crate) type Indexer = BTreeMap<Key, Arc<Document>>;
 
-/// A change on its way to the handlers.
+/// A queued change on its way to the handlers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Delta {
-    /// Added, updated, replaced or synced: the indexer decides which of the handlers hears of it.
+    /// An addition, update, replacement or resync of one object. The indexer decides whether handlers get an add or an
+    /// update.
     Set(Arc<Document>),
     Deleted(Tombstone),
     /// A whole list as one change (1.36).
@@ -45,14 +45,14 @@ impl Delta {
 
 /// The queue between reflector and indexer.
 ///
-/// Bounded by the objects of the type and the changes that come while others are taken out; like client-go's it has no
-/// limit of its own.
+/// Bounded by the objects of the type, and by the changes that arrive while others are taken out. Like client-go's it
+/// has no limit of its own.
 #[derive(Debug)]
 pub(crate) struct Queue {
     changes: Changes,
-    /// Whether the first list was put in.
+    /// Whether the first list was queued.
     is_populated: bool,
-    /// What of the first list is still in it.
+    /// The number of entries of the first list that are still queued.
     initial: usize,
 }
 
@@ -89,7 +89,7 @@ impl Queue {
         }
     }
 
-    /// Whether all of the first list was taken out.
+    /// Whether all entries of the first list were taken out.
     pub(crate) fn has_synced(&self) -> bool {
         self.is_populated && self.initial == 0
     }
@@ -101,7 +101,7 @@ impl Queue {
         }
     }
 
-    /// Puts in what the reflector says.
+    /// Queues an operation that the reflector gives the store.
     pub(crate) fn put(&mut self, op: StoreOp, known: &Indexer) {
         match op {
             StoreOp::Added(object) | StoreOp::Updated(object) => {
@@ -124,7 +124,7 @@ impl Queue {
         }
     }
 
-    /// Takes out what is handled next: the changes of one object, or a batch of changes of different objects.
+    /// Takes out the next changes: those of one object, or a batch of changes of different objects.
     pub(crate) fn pop(&mut self) -> Vec<Delta> {
         let (deltas, count) = self.changes.pop(self.initial);
         self.initial = self.initial.saturating_sub(count);
@@ -159,7 +159,7 @@ impl Changes {
     fn delete(&mut self, object: Arc<Document>, known: &Indexer) {
         if let Changes::Delta { groups, .. } = self {
             let key = object.key();
-            // Presumably a list told of it already.
+            // An earlier list presumably removed it.
             if !known.contains_key(&key) && !groups.contains_key(&key) {
                 return;
             }
@@ -170,7 +170,7 @@ impl Changes {
         }));
     }
 
-    /// Puts in a list, and a deletion for everything known or queued that is not in it.
+    /// Queues a list, and a deletion of each object that is known or queued and not listed.
     fn replace(&mut self, objects: Vec<Arc<Document>>, known: &Indexer) {
         if let Changes::Real {
             items,
@@ -193,7 +193,7 @@ impl Changes {
         }
     }
 
-    /// Deletions for what is known or queued and not listed.
+    /// Deletions of the objects that are known or queued and not listed.
     fn missing(&self, listed: &BTreeSet<Key>, known: &Indexer) -> Vec<Delta> {
         let mut last: BTreeMap<Key, &Delta> = BTreeMap::new();
         match self {
@@ -225,7 +225,7 @@ impl Changes {
         in_queue.chain(elsewhere).map(inferred).collect()
     }
 
-    /// Puts in everything known that nothing is queued about.
+    /// Queues each known object for which nothing is queued.
     fn resync(&mut self, known: &Indexer) {
         if let Changes::Real {
             items,
@@ -247,7 +247,7 @@ impl Changes {
         }
     }
 
-    /// The next changes, and how many places they took.
+    /// Takes out the next changes. Returns them, and how many queue entries they had.
     fn pop(&mut self, initial: usize) -> (Vec<Delta>, usize) {
         match self {
             Changes::Delta { order, groups } => {
@@ -286,7 +286,7 @@ impl Changes {
     }
 }
 
-/// Appends a change; of two deletions in a row the one that knows more stays.
+/// Appends a change. Of two deletions in a row it keeps the one that was seen instead of inferred.
 fn push_unless_deleted_twice(group: &mut Vec<Delta>, delta: Delta) {
     if let (Some(Delta::Deleted(before)), Delta::Deleted(_)) = (group.last(), &delta) {
         if before.is_inferred {
@@ -323,7 +323,7 @@ mod tests {
         Queue::new(ClientGo::minor(minor).queue())
     }
 
-    /// All that is taken out, a line for each time.
+    /// All changes as they are taken out, one line for each take.
     fn drained(queue: &mut Queue) -> String {
         let mut lines = Vec::new();
         while !queue.is_empty() {
@@ -354,15 +354,15 @@ mod tests {
             StoreOp::Deleted(object("b", 4)),
             StoreOp::Added(object("b", 5)),
         ];
-        let mut told = Vec::new();
+        let mut takes = Vec::new();
         for minor in [32, 34, 35] {
             let mut queue = queue(minor);
             for op in ops.clone() {
                 queue.put(op, &Indexer::new());
             }
-            told.push(drained(&mut queue));
+            takes.push(drained(&mut queue));
         }
-        insta::assert_snapshot!(told.join("\n--\n"), @r#"
+        insta::assert_snapshot!(takes.join("\n--\n"), @r#"
         a@1 a@3
         b@2 -b@4 b@5
         --
@@ -381,15 +381,15 @@ mod tests {
     #[test]
     fn a_list_makes_deletions_of_what_it_lacks_known_or_queued() {
         let known = indexer(&[object("gone", 1), object("kept", 2)]);
-        let mut told = Vec::new();
+        let mut takes = Vec::new();
         for minor in [32, 34, 36] {
             let mut queue = queue(minor);
             queue.put(StoreOp::Added(object("passing", 3)), &known);
             let list = vec![object("kept", 2), object("new", 5)];
             queue.put(StoreOp::Replaced(list, "6".to_owned()), &known);
-            told.push(drained(&mut queue));
+            takes.push(drained(&mut queue));
         }
-        insta::assert_snapshot!(told.join("\n--\n"), @r#"
+        insta::assert_snapshot!(takes.join("\n--\n"), @r#"
         passing@3 -passing@3?
         kept@2
         new@5
@@ -409,14 +409,14 @@ mod tests {
     #[test]
     fn a_resync_repeats_what_nothing_is_queued_about() {
         let known = indexer(&[object("a", 1), object("b", 2)]);
-        let mut told = Vec::new();
+        let mut takes = Vec::new();
         for minor in [32, 34, 36] {
             let mut queue = queue(minor);
             queue.put(StoreOp::Updated(object("a", 3)), &known);
             queue.put(StoreOp::Resync, &known);
-            told.push(drained(&mut queue));
+            takes.push(drained(&mut queue));
         }
-        insta::assert_snapshot!(told.join("\n--\n"), @r#"
+        insta::assert_snapshot!(takes.join("\n--\n"), @r#"
         a@3
         b@2
         --

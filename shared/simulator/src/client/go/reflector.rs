@@ -1,4 +1,4 @@
-//! client-go's reflector by version: lists, watches, and tells a store what to do
+//! client-go's reflector by version: it lists, watches, and keeps a store up to date
 //! (docs/semantics/clients.md#reflector).
 
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use crate::scope::Scope;
 use crate::time::Time;
 
 const PAGE_SIZE: &str = "500";
-/// A stream that ends sooner and brought nothing is an error.
+/// A stream that ends before this age and without an event is an error.
 const SHORT_WATCH: Duration = Duration::from_secs(1);
 
-/// What the store has to do.
+/// An operation on the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoreOp {
     Added(Arc<Document>),
     Updated(Arc<Document>),
     Deleted(Arc<Document>),
-    /// Replace all, with the list's resourceVersion.
+    /// Replace all objects, at the list's resourceVersion.
     Replaced(Vec<Arc<Document>>, String),
     Bookmark(String),
-    /// Give the handlers all it holds again.
+    /// Give the handlers all objects of the store again.
     Resync,
 }
 
@@ -50,26 +50,26 @@ enum State {
 /// What follows a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
-    /// ListAndWatch from its beginning.
+    /// ListAndWatch from its start.
     Round,
-    /// The watch-list once more.
+    /// The watch-list again.
     WatchList,
-    /// The watch once more.
+    /// The watch again.
     Watch,
 }
 
 #[derive(Debug)]
 struct Listing {
     call: CallId,
-    /// The resourceVersion of the first page.
+    /// The requested resourceVersion of the first page.
     asked: String,
-    /// Whether pages are asked for.
+    /// Whether the list is requested in pages.
     limited: bool,
     continued: bool,
     items: Vec<Arc<Document>>,
-    /// That of the first page.
+    /// The resourceVersion of the first page.
     resource_version: String,
-    /// It lists the newest because what it asked for first was gone.
+    /// Whether it lists the newest state because the version requested first was gone.
     is_second: bool,
 }
 
@@ -80,28 +80,28 @@ struct Streaming {
     began: Time,
     events: u64,
     besides_added: bool,
-    /// Whether every event's resourceVersion is taken, or only from the first that is no synthetic ADDED.
+    /// Whether it takes the resourceVersion of every event, or only from the first that is not a synthetic ADDED.
     takes_versions: bool,
-    /// What a watch-list collected so far.
+    /// The objects that a watch-list collected so far.
     initial: Option<BTreeMap<Key, Arc<Document>>>,
 }
 
-/// The reflector.
+/// The reflector's state.
 #[derive(Debug)]
 pub(crate) struct Reflector {
     version: ClientGo,
     scope: Scope,
     last: String,
-    /// The server said that `last` is gone, or not yet there.
+    /// Whether the server said that `last` is gone, or not reached yet.
     is_last_unavailable: bool,
-    /// The first list came in pages, so there is no watch cache.
+    /// Whether the first list came in pages, which shows that no watch cache served it.
     is_paginated: bool,
     rounds: Backoff,
     opens: Backoff,
     resync: Option<Duration>,
     resync_at: Option<Time>,
     state: State,
-    turns: u64,
+    iterations: u64,
 }
 
 impl Reflector {
@@ -117,16 +117,16 @@ impl Reflector {
             resync,
             resync_at: None,
             state: State::New,
-            turns: 0,
+            iterations: 0,
         }
     }
 
-    /// The last resourceVersion it saw, whichever that was.
+    /// The last resourceVersion that it saw, even if it is lower than an earlier one.
     pub(crate) fn last(&self) -> &str {
         &self.last
     }
 
-    /// Whether a call is its own.
+    /// Whether a call belongs to this reflector.
     pub(crate) fn has_call(&self, call: CallId) -> bool {
         match &self.state {
             State::Listing(listing) => listing.call == call,
@@ -135,9 +135,9 @@ impl Reflector {
         }
     }
 
-    /// Lists and watches it began.
-    pub(crate) fn turns(&self) -> u64 {
-        self.turns
+    /// The number of lists and watches that it started.
+    pub(crate) fn iterations(&self) -> u64 {
+        self.iterations
     }
 
     pub(crate) fn phase(&self) -> ClientPhase {
@@ -158,12 +158,12 @@ impl Reflector {
         earlier(wait, self.resync_at)
     }
 
-    /// Begins.
+    /// Starts the first round.
     pub(crate) fn start(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) {
         self.round(rest, ctx);
     }
 
-    /// Does what is due.
+    /// Runs the resync, list or watch that is due.
     pub(crate) fn wake(&mut self, rest: &mut Rest, ctx: &mut Context<'_>, ops: &mut Vec<StoreOp>) {
         if self.resync_at.is_some_and(|at| at <= ctx.now) {
             self.arm_resync(ctx.now);
@@ -180,7 +180,7 @@ impl Reflector {
         }
     }
 
-    /// Takes the answer to one of its calls; others are not for it.
+    /// Takes the answer to one of its calls. Does nothing for other calls.
     pub(crate) fn take(
         &mut self,
         call: CallId,
@@ -205,7 +205,7 @@ impl Reflector {
         }
     }
 
-    /// ListAndWatch.
+    /// Starts a round: `ListAndWatch`.
     fn round(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) {
         self.resync_at = None;
         if self.version.streams_lists() {
@@ -227,7 +227,8 @@ impl Reflector {
         };
     }
 
-    /// What a list asks for: what is known at least; anything at first; the newest if what is known is gone.
+    /// The resourceVersion of a list: the last known one; `0` if there is none, and always before 1.18; unset if the last
+    /// one is unavailable.
     fn relist_version(&self) -> String {
         match self.last.as_str() {
             _ if !self.version.relists_from_last() => "0".to_owned(),
@@ -240,7 +241,7 @@ impl Reflector {
     fn list(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) {
         let asked = self.relist_version();
         let names_a_version = !matches!(asked.as_str(), "" | "0");
-        // A list of at least some version is served by the watch cache only if no limit is set.
+        // The watch cache serves a list at some version or newer only if the list has no limit.
         let limited = self.version.pages()
             && (self.is_paginated || !names_a_version || !self.version.relists_from_last());
         self.ask(asked, limited, false, rest, ctx);
@@ -254,7 +255,7 @@ impl Reflector {
         rest: &mut Rest,
         ctx: &mut Context<'_>,
     ) {
-        self.turns += 1;
+        self.iterations += 1;
         let limit = if limited { PAGE_SIZE } else { "" };
         let request = self
             .scope
@@ -307,7 +308,7 @@ impl Reflector {
     ) {
         let expired = matches!(error, GoError::Status(refusal) if refusal.is_expired());
         if listing.continued && expired && listing.limited {
-            // The pager's last resort: everything at once.
+            // The pager's fallback: the whole list at once.
             let request = self.scope.get(&[("resourceVersion", &listing.asked)]);
             listing.call = rest.list(request, ctx);
             listing.limited = false;
@@ -324,7 +325,7 @@ impl Reflector {
         }
     }
 
-    /// Whether an error says that the resourceVersion asked for is gone, or not yet there.
+    /// Whether an error says that the requested resourceVersion is gone, or not reached yet.
     fn is_unavailable(&self, error: &GoError) -> bool {
         match error {
             GoError::Status(refusal) => {
@@ -354,7 +355,7 @@ impl Reflector {
 
     /// Opens a watch-list, or a watch from the last resourceVersion.
     fn open(&mut self, is_list: bool, rest: &mut Rest, ctx: &mut Context<'_>) {
-        self.turns += 1;
+        self.iterations += 1;
         let secs = ctx.random.between(300, 599);
         let (seconds, timeout) = (secs.to_string(), format!("{}m{}s", secs / 60, secs % 60));
         let from = if is_list && self.is_last_unavailable {
@@ -408,7 +409,7 @@ impl Reflector {
                     if frame.event == EventType::Error {
                         rest.stop(stream.call, ctx);
                         let refusal = Refusal::of_event(frame.object);
-                        return self.told_error(stream.initial.is_some(), refusal, rest, ctx);
+                        return self.error_event(stream.initial.is_some(), refusal, rest, ctx);
                     }
                     self.event(&mut stream, frame, ctx.now, ops);
                 }
@@ -417,7 +418,7 @@ impl Reflector {
             Answer::Closed(_) => {
                 let is_short = ctx.now.since(stream.began) < SHORT_WATCH && stream.events == 0;
                 match (stream.initial.is_some(), is_short) {
-                    // Any error of a watch-list but the retriable ones makes it a list.
+                    // Any error of a watch-list that cannot be retried makes the reflector list.
                     (true, true) => self.list(rest, ctx),
                     (true, false) => self.open(true, rest, ctx),
                     (false, true) => self.end_round(ctx.now, ctx.random),
@@ -456,8 +457,8 @@ impl Reflector {
         }
     }
 
-    /// An ERROR event: waited out if it is 429, else the end of the round.
-    fn told_error(
+    /// Handles an ERROR event: a 429 leads to a delay, any other code ends the round.
+    fn error_event(
         &mut self,
         is_list: bool,
         refusal: Refusal,
@@ -492,7 +493,7 @@ impl Reflector {
     fn event(&mut self, stream: &mut Streaming, frame: Frame, now: Time, ops: &mut Vec<StoreOp>) {
         let Frame { event, object } = frame;
         if object.kind != self.scope.kind || event == EventType::Other {
-            // Logged, and neither stored nor remembered (F39).
+            // The reflector logs it, and neither stores it nor takes its version (F39).
             return;
         }
         let ends_initial_events = event == EventType::Bookmark && object.ends_initial_events();

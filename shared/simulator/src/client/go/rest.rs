@@ -1,7 +1,7 @@
-//! client-go's `rest.Request`: a list, a watch or a write with the retries below everything else.
+//! client-go's `rest.Request`: a list, a watch or a write, with the retries at the lowest layer.
 //!
-//! A request that is answered 429 or 5xx with Retry-After, or cut before its answer, is tried again up to ten times;
-//! a watch that is still cut then counts as an empty one. The client-side rate limiter is not modelled.
+//! It tries a request again that is answered 429 or 5xx with Retry-After, or cut before its answer, up to ten times. A
+//! watch that is still cut then counts as an empty one. The client-side rate limiter is not modelled.
 
 use std::time::Duration;
 
@@ -15,38 +15,38 @@ use super::stream::{RawEnd, StreamWatcher};
 use crate::message::{Request, RequestId};
 use crate::time::Time;
 
-/// How often a request is tried again.
+/// The most retries of a request.
 const RETRIES_MOST: u32 = 10;
 /// The wait after a cut, as if the server had sent `Retry-After: 1`.
 const RETRY_AFTER_CUT: Duration = Duration::from_secs(1);
 
-/// A list or watch, through all its retries.
+/// A list, watch or write, through all its retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallId(u64);
 
-/// What a program gets of a call.
+/// An answer of a call to its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The write is done.
     Written,
-    /// The whole list, or a page of it.
+    /// A whole list, or a page of one.
     Listed(List),
-    /// `Watch` returned: there is a result channel.
+    /// `Watch` returned a result channel.
     Opened,
     /// Events in the result channel.
     Events(Vec<Frame>),
-    /// The result channel is closed, and how the body really ended.
+    /// The result channel is closed. The program does not learn how the body really ended.
     Closed(RawEnd),
     /// The call returned an error.
     Failed(GoError),
 }
 
-/// An error as Go programs look at it.
+/// An error, as Go programs distinguish it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GoError {
     /// `ECONNREFUSED`.
     ConnectionRefused,
-    /// The server said no.
+    /// The server refused.
     Status(Refusal),
     /// Anything else.
     Other,
@@ -103,7 +103,7 @@ impl Rest {
         self.begin(request, Verb::Write, ctx)
     }
 
-    /// Gives a call up; it yields no further answers.
+    /// Gives a call up; it returns no further answers.
     pub(crate) fn stop(&mut self, call: CallId, ctx: &mut Context<'_>) {
         let under_way = self.calls.remove(&call).and_then(|call| call.under_way);
         if let Some(request) = under_way {
@@ -116,7 +116,7 @@ impl Rest {
         earlier(self.transport.wake_at(), retries)
     }
 
-    /// What an input means to the calls.
+    /// Takes an input. Returns what it means for each call that it concerns.
     pub(crate) fn take(
         &mut self,
         input: Input<'_>,
@@ -215,7 +215,7 @@ impl Rest {
         }
     }
 
-    /// A whole answer that is no stream.
+    /// Handles a whole answer that is not a stream.
     fn answered(&mut self, id: CallId, now: Time, answers: &mut Vec<(CallId, Answer)>) {
         let Some(call) = self.calls.get_mut(&id) else {
             return;
@@ -246,7 +246,7 @@ impl Rest {
         answers.push((id, Answer::Failed(GoError::Status(refusal))));
     }
 
-    /// The connection went before a stream began or the answer was whole.
+    /// Handles a connection that ended before a stream began or before the answer was whole.
     fn cut(
         &mut self,
         id: CallId,
@@ -262,13 +262,13 @@ impl Rest {
             || (failure == Failure::Timeout && version.swallows_timeouts());
         let retries = match call.verb {
             Verb::Watch => may_be_empty && version.retries_watches(),
-            // A list whose head had come already is not tried again here.
+            // A list is not tried again here if its head had come already.
             Verb::List => {
                 call.status == 0
                     && (failure == Failure::Reset
                         || (failure == Failure::Eof && version.retries_lists_on_eof()))
             }
-            // It may have been done.
+            // The server may have done the write.
             Verb::Write => false,
         };
         if retries && retry(call, now + RETRY_AFTER_CUT) {
@@ -296,7 +296,7 @@ impl Rest {
     }
 }
 
-/// Has a call tried again; whether it still may be.
+/// Schedules a retry of a call. Returns whether it has one left.
 fn retry(call: &mut Call, at: Time) -> bool {
     call.retries += 1;
     if call.retries > RETRIES_MOST {

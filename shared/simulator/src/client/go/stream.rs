@@ -1,4 +1,4 @@
-//! The StreamWatcher: turns a watch's bytes and their end into events of a Go program (apimachinery
+//! The StreamWatcher, which decodes a watch's bytes and their end into events for a Go program (apimachinery
 //! `streamwatcher.go`).
 
 use super::super::transport::Failure;
@@ -8,32 +8,33 @@ use super::ClientGo;
 /// How a watch's body really ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawEnd {
-    /// In order.
+    /// In an orderly way.
     End,
-    /// With its connection.
+    /// Together with its connection.
     Failed(Failure),
-    /// In bytes that are no frame.
+    /// In bytes that are not a frame.
     Undecodable,
 }
 
-/// Decodes one watch.
+/// The decoder of one watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StreamWatcher {
     frames: Frames,
 }
 
 impl StreamWatcher {
-    /// The events in these bytes; `Err` if they are none, which ends the watch.
+    /// Returns the events in these bytes. `Err` if they are not frames, which ends the watch.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, RawEnd> {
         self.frames.take(bytes).map_err(|_| RawEnd::Undecodable)
     }
 
-    /// What the program gets when the watch ends so, before its result channel is closed: nothing, or an ERROR 500 of
-    /// the client's own making.
+    /// Returns what the program gets before its result channel is closed: nothing, or an ERROR 500 that the client
+    /// makes itself.
     ///
-    /// Since 1.15.0 every read error becomes one, except what `IsProbableEOF` knows (end of file, in a frame or not,
-    /// reset, a connection closed here), and, since the releases of [`ClientGo::swallows_timeouts`], timeouts. Older
-    /// versions write a log line only.
+    /// Since 1.15.0 every read error becomes an ERROR, except those of `IsProbableEOF`: an end of file, in a frame or
+    /// not, a reset, a connection closed here. Timeouts are excepted since the releases of
+    /// [`ClientGo::swallows_timeouts`]. Older versions only write a log line. Source:
+    /// docs/semantics/clients.md#read-errors.
     pub(crate) fn end(raw: RawEnd, version: ClientGo) -> Option<Document> {
         let what = match raw {
             RawEnd::End | RawEnd::Failed(Failure::Eof | Failure::Reset) => return None,
@@ -55,10 +56,10 @@ mod tests {
     use super::super::super::wire::Refusal;
     use super::*;
 
-    fn told(raw: RawEnd, version: &str) -> Option<(u16, String)> {
+    fn reported(raw: RawEnd, version: &str) -> Option<(u16, String)> {
         let version = version.parse().expect("a version");
-        let told = Refusal::of_event(StreamWatcher::end(raw, version)?);
-        Some((told.code, told.reason))
+        let reported = Refusal::of_event(StreamWatcher::end(raw, version)?);
+        Some((reported.code, reported.reason))
     }
 
     #[test]
@@ -69,7 +70,7 @@ mod tests {
             RawEnd::Failed(Failure::Eof),
         ] {
             for version in ["1.9", "1.15", "1.36"] {
-                assert_eq!(told(raw, version), None);
+                assert_eq!(reported(raw, version), None);
             }
         }
     }
@@ -82,22 +83,25 @@ mod tests {
             RawEnd::Failed(Failure::StreamReset),
         ] {
             for version in ["1.15.0", "1.36"] {
-                assert_eq!(told(raw, version), Some((500, "InternalError".to_owned())));
+                assert_eq!(
+                    reported(raw, version),
+                    Some((500, "InternalError".to_owned()))
+                );
             }
-            assert_eq!(told(raw, "1.14"), None, "a log line only");
+            assert_eq!(reported(raw, "1.14"), None, "a log line only");
         }
     }
 
     #[test]
-    fn a_timeout_was_error_500_too_until_it_was_mended_in_each_line() {
+    fn a_timeout_was_error_500_too_until_each_minor_version_fixed_it() {
         let timeout = RawEnd::Failed(Failure::Timeout);
         for version in ["1.15.11", "1.16.8", "1.17.4", "1.18.1"] {
-            assert_eq!(told(timeout, version).map(|(code, _)| code), Some(500));
+            assert_eq!(reported(timeout, version).map(|(code, _)| code), Some(500));
         }
         for version in [
             "1.14", "1.15.12", "1.16.9", "1.17.5", "1.18.2", "1.19.0", "1.36",
         ] {
-            assert_eq!(told(timeout, version), None);
+            assert_eq!(reported(timeout, version), None);
         }
     }
 }

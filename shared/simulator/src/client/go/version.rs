@@ -1,21 +1,21 @@
-//! client-go's versions, by what the programs do differently (docs/semantics/clients.md#reflector-versions).
+//! client-go's versions, as far as the programs differ (docs/semantics/clients.md#reflector-versions).
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::super::transport::Style;
 
-/// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36, and the patch releases that behave otherwise
-/// than the first release of their minor version.
+/// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36. It also names the patch releases that differ
+/// from the first release of their minor version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientGo {
     minor: u8,
     patch: u8,
-    /// Set where the gate WatchListClient is not as the version has it by default.
+    /// Set where the gate WatchListClient differs from the version's default.
     watch_list: Option<bool>,
 }
 
-/// The text names no version of client-go that is modelled.
+/// The error for a text that names no modelled version of client-go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownVersion;
 
@@ -59,18 +59,18 @@ const RELEASES: [(u8, u8, &str); 35] = [
 ];
 
 impl ClientGo {
-    /// The oldest (docs/semantics/cases.md#regression-1-9-2).
+    /// The oldest version (docs/semantics/cases.md#regression-1-9-2).
     pub const V1_9: ClientGo = ClientGo::minor(9);
-    /// The newest.
+    /// The newest version.
     pub const LATEST: ClientGo = ClientGo::minor(36);
 
-    /// The first release of 1.`minor`; what is beyond the modelled versions is the nearest of them.
+    /// The first release of 1.`minor`, or the nearest modelled one if there is none.
     pub const fn minor(minor: u8) -> ClientGo {
         ClientGo::release(minor, 0)
     }
 
-    /// The newest modelled release that is not newer than 1.`minor`.`patch`: it behaves the same. What is older than
-    /// all is the oldest.
+    /// The newest modelled release that is not newer than 1.`minor`.`patch`, which behaves the same. Before the oldest,
+    /// it is the oldest.
     pub const fn release(minor: u8, patch: u8) -> ClientGo {
         let mut found = 0;
         let mut next = 1;
@@ -88,14 +88,14 @@ impl ClientGo {
         }
     }
 
-    /// Every modelled release.
+    /// Every modelled release, oldest first.
     pub fn all() -> impl Iterator<Item = ClientGo> {
         RELEASES
             .iter()
             .map(|(minor, patch, _)| ClientGo::release(*minor, *patch))
     }
 
-    /// The same with the gate WatchListClient set; before 1.28 there is none.
+    /// Returns the version with the gate WatchListClient set. Before 1.28 there is no such gate.
     #[must_use]
     pub const fn with_watch_list(self, on: bool) -> ClientGo {
         ClientGo {
@@ -104,26 +104,26 @@ impl ClientGo {
         }
     }
 
-    /// `1.25`; with its patch where that matters: `1.18.6`.
+    /// The version's name: `1.25`, or with its patch where that matters: `1.18.6`.
     pub fn name(self) -> &'static str {
         let is_it =
             |(minor, patch, _): &&(u8, u8, &str)| (*minor, *patch) == (self.minor, self.patch);
         RELEASES.iter().find(is_it).map_or("", |(_, _, name)| name)
     }
 
-    /// Whether it is one of these minor versions, from the given patch on.
+    /// Whether this is one of these minor versions, at the given patch or later.
     fn is_patched(self, minors: &[(u8, u8)]) -> bool {
         minors
             .iter()
             .any(|(minor, patch)| self.minor == *minor && self.patch >= *patch)
     }
 
-    /// Whether the reflector waits 0.8 s to 30 s, doubling, between its rounds; else a second.
+    /// Whether the reflector waits 0.8 s to 30 s between its rounds, doubling. Otherwise it waits a second.
     pub(super) fn backs_off(self) -> bool {
         self.minor >= 18
     }
 
-    /// How a refused (or throttled) watch waits before it is opened again.
+    /// How long a refused or throttled watch waits before it is opened again.
     pub(super) fn open_delay(self) -> OpenDelay {
         match self.minor {
             ..=19 => OpenDelay::Second,
@@ -137,64 +137,64 @@ impl ClientGo {
         self.minor >= 15
     }
 
-    /// Whether a relist asks for what it already knew at least, and for the newest if that is gone.
+    /// Whether a relist requests at least the last known version, and the newest if that is gone.
     pub(super) fn relists_from_last(self) -> bool {
         self.minor >= 18
     }
 
-    /// Whether `ResourceVersionTooLarge` is answered like 410 (1.18.6 and 1.19.0).
+    /// Whether the reflector answers `ResourceVersionTooLarge` like 410 (1.18.6 and 1.19.0).
     pub(super) fn knows_too_large(self) -> bool {
         self.minor >= 19 || self.is_patched(&[(18, 6)])
     }
 
-    /// Whether a watch that is refused a connection waits and is opened again (1.16.0). Before, the check compared a
-    /// bare `syscall.Errno`, which Go wraps in `os.SyscallError`, so it never matched and the reflector listed.
+    /// Whether a watch whose connection is refused waits and is opened again (1.16.0). Before, the check compared a
+    /// bare `syscall.Errno`, which Go wraps in `os.SyscallError`. It never matched, so the reflector listed.
     pub(super) fn waits_out_refusals(self) -> bool {
         self.minor >= 16
     }
 
-    /// Whether 429 is waited out instead of answered by a relist.
+    /// Whether the reflector waits after a 429 instead of listing again.
     pub(super) fn waits_out_429(self) -> bool {
         self.minor >= 22
     }
 
-    /// Whether bookmarks are asked for.
+    /// Whether watches request bookmarks.
     pub(super) fn asks_for_bookmarks(self) -> bool {
         self.minor >= 16
     }
 
-    /// Whether the first state is streamed (sendInitialEvents).
+    /// Whether the first state comes by a watch-list (`sendInitialEvents`).
     pub(super) fn streams_lists(self) -> bool {
         self.minor >= 28 && self.watch_list.unwrap_or(self.minor >= 35)
     }
 
-    /// Whether a watch from no or any resourceVersion keeps its own until the synthetic events are over.
+    /// Whether a watch from an unset resourceVersion or `0` keeps its own version until the synthetic events are over.
     pub(super) fn guards_synthetic_events(self) -> bool {
         self.minor >= 36
     }
 
-    /// Whether the REST layer tries a watch again, up to ten times, when it is cut or told Retry-After.
+    /// Whether the REST layer tries a watch again, up to ten times, after a cut or an answer with Retry-After.
     pub(super) fn retries_watches(self) -> bool {
         self.minor >= 22
     }
 
-    /// Whether the REST layer tries a list again when the connection just ends, not only on a reset.
+    /// Whether the REST layer tries a list again when the connection just ends, and not only after a reset.
     pub(super) fn retries_lists_on_eof(self) -> bool {
         self.minor >= 18
     }
 
-    /// Whether the StreamWatcher reports a read error as an ERROR event (1.15.0), instead of logging it only.
+    /// Whether the StreamWatcher reports a read error as an ERROR event (1.15.0). Before, it only logs it.
     pub(super) fn reports_read_errors(self) -> bool {
         self.minor >= 15
     }
 
-    /// Whether a timeout is no error: the StreamWatcher swallows it, and a watch whose opening timed out counts as an
-    /// empty one (1.19.0, and 1.18.2, 1.17.5, 1.16.9, 1.15.12).
+    /// Whether a timeout is no error: the StreamWatcher hides it, and a watch that timed out while it opened counts as
+    /// empty (1.19.0, and 1.18.2, 1.17.5, 1.16.9, 1.15.12).
     pub(super) fn swallows_timeouts(self) -> bool {
         self.minor >= 19 || self.is_patched(&[(15, 12), (16, 9), (17, 5), (18, 2)])
     }
 
-    /// What the informer queues changes in.
+    /// The queue between the informer's reflector and its indexer.
     pub(super) fn queue(self) -> QueueKind {
         match self.minor {
             ..=32 => QueueKind::Delta,
@@ -213,7 +213,7 @@ impl ClientGo {
         }
     }
 
-    /// How it uses connections: HTTP/2 health pings since 1.20.0, 1.19.5 and 1.18.18.
+    /// How it uses connections: with HTTP/2 health pings since 1.20.0, 1.19.5 and 1.18.18.
     pub(super) fn style(self) -> Style {
         if self.minor >= 20 || self.is_patched(&[(18, 18), (19, 5)]) {
             Style::PingedHttp2
@@ -223,7 +223,7 @@ impl ClientGo {
     }
 }
 
-/// How long a watch that was not let in waits.
+/// The wait before a refused or throttled watch is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpenDelay {
     /// A second.
@@ -234,16 +234,16 @@ pub(super) enum OpenDelay {
     Shared,
 }
 
-/// What the informer queues changes in (docs/semantics/clients.md#informer).
+/// The queue of an informer (docs/semantics/clients.md#informer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueKind {
-    /// Grouped by object.
+    /// DeltaFIFO: changes are grouped by object.
     Delta,
-    /// In order.
+    /// RealFIFO: changes keep their order.
     Real {
-        /// How many changes of different objects are taken at once.
+        /// The most changes of different objects that are taken at once.
         batch: usize,
-        /// Whether a list and a resync are one change each.
+        /// Whether a list is one change, and a resync too.
         atomic: bool,
     },
 }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn patch_releases_have_what_was_mended_in_them() {
+    fn patch_releases_have_the_fixes_that_were_made_in_them() {
         let has = |what: fn(ClientGo) -> bool, versions: [&str; 2]| {
             versions.map(|text| what(text.parse().expect("a version")))
         };

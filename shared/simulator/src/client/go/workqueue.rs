@@ -1,5 +1,5 @@
-//! client-go's rate-limiting workqueue: a key is in it once, is worked on by one worker at a time, and comes back later
-//! each time it fails.
+//! client-go's rate-limiting workqueue. A key is in it once, one worker at a time works on it, and after each failure
+//! it waits longer.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use watchscope_model::tree::{BTreeMap, BTreeSet};
 use super::super::belief::Key;
 use crate::time::Time;
 
-/// Of the per-key limiter: the first wait after a failure, doubled by each.
+/// The per-key limiter's wait after a first failure. Each further failure doubles it, up to `MAX_DELAY`.
 const BASE_DELAY: Duration = Duration::from_millis(5);
 const MAX_DELAY: Duration = Duration::from_secs(1000);
-/// Of the overall limiter: ten a second, a hundred at once.
+/// The overall limiter's rate: ten keys a second, with a burst of a hundred.
 const TOKEN_EVERY: Duration = Duration::from_millis(100);
 const BURST: u32 = 100;
 
-/// The queue. Bounded by the keys there are.
+/// A workqueue. Bounded by the keys that exist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkQueue {
     queue: VecDeque<Key>,
-    /// To be worked on, in the queue or when the worker on it is done.
+    /// Keys to work on: in the queue, or queued again when their worker is done.
     dirty: BTreeSet<Key>,
     processing: BTreeSet<Key>,
-    /// To be added later.
+    /// Keys that are added later, and when.
     waiting: BTreeMap<Key, Time>,
     failures: BTreeMap<Key, u32>,
-    /// When the bucket of the overall limiter is full again, had it no limit.
+    /// When the overall limiter's bucket would be full again if it had no capacity limit.
     bucket_full_at: Time,
 }
 
@@ -37,7 +37,7 @@ impl WorkQueue {
         }
     }
 
-    /// The next key to work on.
+    /// Takes the next key to work on.
     pub(crate) fn get(&mut self) -> Option<Key> {
         let key = self.queue.pop_front()?;
         self.dirty.remove(&key);
@@ -45,7 +45,7 @@ impl WorkQueue {
         Some(key)
     }
 
-    /// The worker on a key is done; if it was added meanwhile it is next again.
+    /// Ends the work on a key. If the key was added meanwhile, it is queued again.
     pub(crate) fn done(&mut self, key: &Key) {
         self.processing.remove(key);
         if self.dirty.contains(key) {
@@ -53,7 +53,7 @@ impl WorkQueue {
         }
     }
 
-    /// Adds a key that failed, after both limiters' delay.
+    /// Adds a key that failed, after the delays of both limiters.
     pub(crate) fn add_rate_limited(&mut self, key: Key, now: Time) {
         let failures = self.failures.entry(key.clone()).or_default();
         let own = BASE_DELAY
@@ -68,17 +68,17 @@ impl WorkQueue {
         *waits = (*waits).min(at);
     }
 
-    /// How often a key failed since it was last forgotten.
+    /// The number of failures of a key since it was last forgotten.
     pub(crate) fn failures(&self, key: &Key) -> u32 {
         self.failures.get(key).copied().unwrap_or(0)
     }
 
-    /// A key is well: its next failure waits as a first one.
+    /// Forgets the failures of a key, so that its next failure waits like a first one.
     pub(crate) fn forget(&mut self, key: &Key) {
         self.failures.remove(key);
     }
 
-    /// Adds what has waited long enough.
+    /// Adds the keys whose wait is over.
     pub(crate) fn wake(&mut self, now: Time) {
         let is_due = |at: &Time| *at <= now;
         let due: Vec<Key> = self
