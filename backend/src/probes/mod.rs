@@ -3,7 +3,6 @@
 //! ```text
 //!   words ──plan──► watches ──► Driver (one task each) ──► log
 //!                      ▲
-//!      discovery, /version ── manager: looks again for what was not known at the start
 //! ```
 
 mod driver;
