@@ -423,6 +423,15 @@ mod tests {
     }
 
     #[test]
+    fn the_context_of_a_kubeconfig_is_not_the_context_of_an_exports_charts() {
+        let arguments = ["export", "a.wscope", "-o", "charts/"];
+        match run("context = \"kind-shop\"", &arguments).unwrap().command {
+            Some(Task::Export(export)) => assert_eq!(export.context, None),
+            other => panic!("no export but {other:?}"),
+        }
+    }
+
+    #[test]
     fn a_mistake_is_told_with_its_line() {
         let told = |text: &str| run(text, &[]).unwrap_err();
         assert_snapshot!(told("\n# a comment\nnamspace = \"shop\""), @r#"FILE:3: there is no option "namspace"; did you mean namespace?"#);

@@ -60,7 +60,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true)]
     pub(crate) form: Option<FormArg>,
     /// How much time the charts look at, around the range: 10h [default: ten times the range]
-    #[arg(long, env = "WATCHSCOPE_CONTEXT", value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) context: Option<Duration>,
     /// How the picture is to look and what it says.
     #[command(flatten)]

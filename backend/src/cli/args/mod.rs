@@ -125,8 +125,8 @@ pub(super) enum Command {
          \x20 watchscope export incident.wscope --lanes shop/pods,shop/jobs.batch -o pods.csv\n\n\
          A file of the same name is replaced. The same recording and options give the same bytes. Names of a cluster are \
          in all of these files; values of Secrets are in none.\n\n\
-         --out, --from, --to and --title belong to one export: they are no variables. \
-         {PLACES}"
+         --out, --from, --to, --form, --context and --title belong to one export: no variable and no line of the \
+         configuration file sets them. {PLACES}"
     ))]
     Export(ExportArgs),
     /// Compare what watches hold with etcd now: exit 0 clean, 3 diverged, 4 cannot tell

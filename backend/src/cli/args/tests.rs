@@ -50,7 +50,30 @@ fn every_option_is_a_variable_by_its_name_but_for_what_must_not_lie_about() {
             None => without.push(name),
         }
     }
-    assert_eq!(without, ["out", "from", "to", "form", "title", "revoke"]);
+    assert_eq!(
+        without,
+        ["out", "from", "to", "form", "context", "title", "revoke"]
+    );
+}
+
+/// A variable and a line of the configuration file reach every command that has an option of that name.
+#[test]
+fn options_of_one_name_that_have_a_variable_take_values_of_one_form() {
+    let all = command_line();
+    let commands = std::iter::once(&all).chain(all.get_subcommands());
+    let mut forms: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for option in commands.flat_map(clap::Command::get_arguments) {
+        let Some(variable) = option.get_env() else {
+            continue;
+        };
+        let names = option.get_value_names().unwrap_or_default();
+        let form: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let variable = variable.to_string_lossy().into_owned();
+        let known = forms
+            .entry(variable.clone())
+            .or_insert_with(|| form.clone());
+        assert_eq!(*known, form, "{variable}");
+    }
 }
 
 #[test]
