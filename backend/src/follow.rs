@@ -32,7 +32,7 @@ impl Following {
     /// resolved later.
     ///
     /// # Errors
-    /// If discovery answered and the cluster does not serve a wanted resource.
+    /// If discovery answered, and a wanted name is not that of one resource that can be watched.
     pub async fn start(
         source: &ConfigSource,
         config: ClusterConfig,

@@ -288,8 +288,8 @@ pub(crate) fn named_host(
     }
 }
 
-/// Checks the Origin of a request. Returns the scheme of our own page, or none if the request has no Origin. https is
-/// accepted only under a name of `--allow-host`, since only there may a proxy do TLS in front of us.
+/// Checks the Origin of a request. Returns the scheme of our own page, or none if the request has no Origin. The scheme
+/// https is accepted only under a name of `--allow-host`, since only there may a proxy do TLS in front of us.
 ///
 /// # Errors
 /// [`NameRefusal::OriginForeign`] for the Origin of another page, or for several.

@@ -51,7 +51,7 @@ pub enum CredentialError {
     /// Certificates or keys cannot be used.
     #[error("the TLS settings of context {context} cannot be used: {detail}")]
     Tls {
-        /// The context, or the cluster where there is none.
+        /// The context, or the cluster if there is none.
         context: String,
         /// The reason.
         detail: String,
@@ -94,8 +94,8 @@ enum Method {
     Layer(AuthLayer),
 }
 
-/// A token file. It is read for each request: requests are rare, and so a rotated token never costs a 401. kube's own reader
-/// would send the final newline that `kubectl create token >file` leaves.
+/// A token file. It is read for each request. Requests are rare, and so a rotated token never costs a 401. kube's own reader
+/// would also send the final newline that `kubectl create token >file` leaves.
 struct TokenFile {
     path: PathBuf,
     /// The last token, which is used while the file cannot be read, as client-go does. The file may be gone for a moment.

@@ -19,7 +19,7 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
                           application/json";
 
-/// The API group in which a cluster registers which server serves which version of which group.
+/// The API group in which a cluster registers the server of each group version.
 const REGISTRATION: &str = "apiregistration.k8s.io";
 
 /// Groups that always have an apiserver of their own: `OpenShift`'s projects are a view of namespaces. Accounts that may

@@ -18,8 +18,8 @@ pub(super) const MAX_BODY_BYTES: usize = 3 << 20;
 pub(super) const TOO_LARGE: &str = "the request body is larger than 3 MiB\n";
 /// The answer once the simulated cluster has ended.
 pub(super) const ENDED: &str = "the simulated cluster has ended\n";
-/// The timeout for a client's first bytes, for the head of a request on a fresh connection, and with HTTP/1.1 for the wait
-/// between two requests.
+/// The timeout for a client's first bytes and for the head of a request on a fresh connection. With HTTP/1.1 it is also that
+/// of the wait between two requests.
 pub(super) const FIRST_WORD_LIMIT: Duration = Duration::from_secs(120);
 
 /// Checks Host and Origin of a request.

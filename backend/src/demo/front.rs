@@ -1,8 +1,9 @@
 //! The simulated apiserver on sockets: HTTP around the simulated cluster's structured messages.
 //!
 //! It has a listener of its own, over hyper's server connection for HTTP/1.1 (`http1`) and h2's for HTTP/2 (`http2`). It
-//! must be able to reset a connection, to end one without the body's end, to cut inside a frame, and to send GOAWAY and
-//! RST_STREAM. A client's first bytes decide the protocol. HTTP/2 comes with "prior knowledge", since there is no TLS.
+//! must be able to reset a connection, to end one without the body's end, and to cut inside a frame. It must also send
+//! GOAWAY and RST_STREAM. A client's first bytes decide the protocol. HTTP/2 comes with "prior knowledge", since there is no
+//! TLS.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

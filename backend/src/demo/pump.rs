@@ -80,7 +80,7 @@ pub(super) enum Parcel {
     Closed(Cut),
 }
 
-/// A handle to the world's task.
+/// A handle to the task of a simulated cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Pump {
     asks: mpsc::Sender<Ask>,

@@ -265,14 +265,14 @@ fn in_the_world(tale: &Tale, lasts: Duration) -> Vec<String> {
     let spec = WatchSpec::of("default", resource, kind);
     run.watch(spec, probe(tale.watch_list), SEED);
     run.run_for(lasts - BEGINS);
-    told(run.records())
+    lines(run.records())
 }
 
 /// Returns the lines of a probe over sockets.
 async fn over_sockets(tale: &Tale, lasts: Duration, protocols: Protocols) -> Vec<String> {
     let resources = &tale.story.view.resources;
     let resources: Vec<&str> = resources.iter().map(String::as_str).collect();
-    told(&records_of(&resources, tale, lasts, protocols).await)
+    lines(&records_of(&resources, tale, lasts, protocols).await)
 }
 
 /// Returns the records of watches of some resources over sockets.
@@ -320,12 +320,12 @@ async fn records_of(
         }
     }
     drop(watches);
-    connections_are_told_whole(&records);
+    connections_are_recorded_completely(&records);
     records
 }
 
 /// Checks that requests use open connections, and that streams end before their connection.
-fn connections_are_told_whole(records: &[Record]) {
+fn connections_are_recorded_completely(records: &[Record]) {
     let mut open = BTreeMap::new();
     let mut streaming = BTreeMap::new();
     for record in records {
@@ -351,9 +351,9 @@ fn connections_are_told_whole(records: &[Record]) {
 
 /// Returns the probe's events as lines, without what depends on chance and the clock: times, delays, ids, bookmarks, and the
 /// order of unordered initial events. Repeated rounds of retries become one round, since their number depends on chance too.
-fn told(records: &[Record]) -> Vec<String> {
+fn lines(records: &[Record]) -> Vec<String> {
     let (mut connection, mut ended, mut before) = (None, None, None);
-    let lines = records.iter().flat_map(|record| {
+    let all = records.iter().flat_map(|record| {
         // After an orderly end the connection can be used again. After other ends that depends on the protocol.
         let another = match &record.event {
             Event::RequestSent(e) if !e.watch.to_string().contains('#') => {
@@ -375,30 +375,30 @@ fn told(records: &[Record]) -> Vec<String> {
         let silent = silent.then(|| "after minutes without a word".to_owned());
         silent.into_iter().chain(another).chain(line)
     });
-    let mut told: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     let mut initial: Vec<String> = Vec::new();
-    for line in lines {
+    for line in all {
         if line.ends_with("(initial)") {
             initial.push(line);
             continue;
         }
         if !initial.is_sorted() {
-            told.push("initial events in no order".to_owned());
+            lines.push("initial events in no order".to_owned());
             initial.sort();
         }
-        told.append(&mut initial);
-        told.push(line);
-        for round in 1..=LONGEST_ROUND.min(told.len() / 2) {
-            let second = told.len() - round;
-            let (before, last) = (&told[second - round..second], &told[second..]);
+        lines.append(&mut initial);
+        lines.push(line);
+        for round in 1..=LONGEST_ROUND.min(lines.len() / 2) {
+            let second = lines.len() - round;
+            let (before, last) = (&lines[second - round..second], &lines[second..]);
             if before == last && last.iter().any(|line| is_of_a_try(line)) {
-                told.truncate(second);
+                lines.truncate(second);
                 break;
             }
         }
     }
-    told.append(&mut initial);
-    told
+    lines.append(&mut initial);
+    lines
 }
 
 /// Whether a line is about a retry and not about received data.
@@ -456,7 +456,7 @@ async fn same_everywhere(tale: Tale, lasts: u64) -> Vec<String> {
     let begins_anew = |fault: &Fault| matches!(fault, Fault::Reinitialise { .. });
     let compared = match injected(&tale.story).any(begins_anew) {
         true => without_early_tries,
-        false => |told: &[String]| told.join("\n"),
+        false => |lines: &[String]| lines.join("\n"),
     };
     for protocols in [Protocols::Http1, Protocols::Http2] {
         let sockets = over_sockets(&tale, lasts, protocols).await;
@@ -480,8 +480,8 @@ fn injected(story: &Story) -> impl Iterator<Item = &Fault> {
 
 /// Joins all lines without the retries before a cache was ready again. That takes only milliseconds, and each request before
 /// it shifts the times of a watch's retries.
-fn without_early_tries(told: &[String]) -> String {
-    let (mut lines, mut rest) = (Vec::new(), told);
+fn without_early_tries(lines: &[String]) -> String {
+    let (mut lines, mut rest) = (Vec::new(), lines);
     while let [line, after @ ..] = rest {
         // The lines of a request, its answer, the wait, and the wait's end.
         let is_early = after.len() >= 3
@@ -525,16 +525,16 @@ fn shows_nothing_without(tale: &Tale, lasts: u64, shows: fn(&[String]) -> bool) 
                 _ => true,
             });
         }
-        let told = in_the_world(&without, Duration::from_secs(lasts));
+        let lines = in_the_world(&without, Duration::from_secs(lasts));
         assert!(
-            !shows(&told),
-            "the story shows the same without {left_out}: {told:#?}"
+            !shows(&lines),
+            "the story shows the same without {left_out}: {lines:#?}"
         );
     }
 }
 
-fn ended(told: &[String], cause: Cause) -> bool {
-    told.contains(&format!("stream ended: {cause}"))
+fn ended(lines: &[String], cause: Cause) -> bool {
+    lines.contains(&format!("stream ended: {cause}"))
 }
 
 macro_rules! faults {
@@ -542,9 +542,9 @@ macro_rules! faults {
         $(
             #[tokio::test(start_paused = true)]
             async fn $name() {
-                let told = same_everywhere($story.into(), $lasts).await;
+                let lines = same_everywhere($story.into(), $lasts).await;
                 let shows: fn(&[String]) -> bool = $shows;
-                assert!(shows(&told), "the fault has no effect: {told:#?}");
+                assert!(shows(&lines), "the fault has no effect: {lines:#?}");
                 shows_nothing_without(&$story.into(), $lasts, shows);
             }
         )*
@@ -556,47 +556,47 @@ macro_rules! faults {
     };
 }
 
-fn has(told: &[String], words: &str) -> bool {
-    told.iter().any(|line| line.contains(words))
+fn has(lines: &[String], words: &str) -> bool {
+    lines.iter().any(|line| line.contains(words))
 }
 
 /// Counts the lines with these words.
-fn count(told: &[String], words: &str) -> usize {
-    told.iter().filter(|line| line.contains(words)).count()
+fn count(lines: &[String], words: &str) -> usize {
+    lines.iter().filter(|line| line.contains(words)).count()
 }
 
 /// Whether the first text occurs, and the second one only after it.
-fn in_order(told: &[String], first: &str, then: &str) -> bool {
-    let at = |words: &str| told.iter().position(|line| line.contains(words));
+fn in_order(lines: &[String], first: &str, then: &str) -> bool {
+    let at = |words: &str| lines.iter().position(|line| line.contains(words));
     at(first).is_some_and(|first| at(then).is_some_and(|then| first < then))
 }
 
 faults! {
     nothing_wrong: story(vec![(8, write("a", 1)), (12, create("c"))]), 30,
-        |told| has(told, "ADDED c") && !has(told, "ended");
+        |lines| has(lines, "ADDED c") && !has(lines, "ended");
     a_reset: moment(Fault::Cut { target: Target::All, cut: Cut::Reset }), 45,
-        |told| ended(told, Cause::TcpReset);
+        |lines| ended(lines, Cause::TcpReset);
     an_end_of_file: moment(Fault::Cut { target: ours(), cut: Cut::Eof }), 45,
-        |told| ended(told, Cause::Eof);
+        |lines| ended(lines, Cause::Eof);
     streams_that_are_closed: moment(Fault::CloseStreams { target: Target::All }), 45,
-        |told| ended(told, Cause::End);
+        |lines| ended(lines, Cause::End);
     refused_connections: state(Fault::Refuse), 140,
-        |told| has(told, "unreachable");
+        |lines| has(lines, "unreachable");
     // Watches are exempt, so this needs a list.
     too_many_requests_in_flight: states(vec![too_many(Throttle::MaxInFlight), Fault::Expire { resource: None }]), 140,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     too_many_requests_by_priority: state(too_many(Throttle::PriorityAndFairness)), 140,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     a_cache_that_is_not_ready: state(too_many(Throttle::CacheNotReady)), 140,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     a_server_that_shuts_down: state(too_many(Throttle::Shutdown)), 140,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     history_that_expires: state(Fault::Expire { resource: None }), 140,
-        |told| has(told, "expired");
+        |lines| has(lines, "expired");
     silence_both_ways: silence(Fault::Stall { target: ours() }), 500,
-        |told| in_order(told, "minutes without a word", "MODIFIED a at 17");
+        |lines| in_order(lines, "minutes without a word", "MODIFIED a at 17");
     silence_of_answers: silence(Fault::LoseAnswers { target: ours() }), 500,
-        |told| in_order(told, "minutes without a word", "MODIFIED a at 17");
+        |lines| in_order(lines, "minutes without a word", "MODIFIED a at 17");
     // Open streams continue. A new watch request is answered late, and is too old by then.
     silence_of_requests: story(vec![
             (5, on(Fault::LoseRequests { target: ours() })),
@@ -608,7 +608,7 @@ faults! {
             (40, off(Fault::LoseRequests { target: ours() })),
             (80, write("b", 1)),
         ]), 110,
-        |told| in_order(told, "MODIFIED a at 16", "error 410");
+        |lines| in_order(lines, "MODIFIED a at 16", "error 410");
     // Open streams continue. Later requests use another connection.
     going_away: story(vec![
             (5, on(Fault::GoAway { target: Target::All, cut: None })),
@@ -616,14 +616,14 @@ faults! {
             (20, close()),
             (30, write("b", 1)),
         ]), 45,
-        |told| in_order(told, "stream ended: end", "over another connection") && has(told, "MODIFIED a");
+        |lines| in_order(lines, "stream ended: end", "over another connection") && has(lines, "MODIFIED a");
     going_away_with_a_reset: moment(Fault::GoAway { target: Target::All, cut: Some(Cut::Reset) }), 45,
-        |told| ended(told, Cause::TcpReset);
+        |lines| ended(lines, Cause::TcpReset);
     going_away_with_an_end_of_file: moment(Fault::GoAway { target: Target::All, cut: Some(Cut::Eof) }), 45,
-        |told| ended(told, Cause::Eof);
+        |lines| ended(lines, Cause::Eof);
     // The proxy delivers the write only when it ends what it holds back.
     a_proxy_that_buffers: state(Fault::Buffer { target: Target::All, bytes: 10_000 }), 140,
-        |told| in_order(told, "stream ended", "MODIFIED a at 16");
+        |lines| in_order(lines, "stream ended", "MODIFIED a at 16");
     // The watch that begins anew waits, and is too old once it is answered.
     a_cap_on_streams: story(vec![
             (5, on(Fault::CapStreams { target: Target::All, streams: 0 })),
@@ -635,33 +635,33 @@ faults! {
             (40, off(Fault::CapStreams { target: Target::All, streams: 0 })),
             (80, write("b", 1)),
         ]), 110,
-        |told| has(told, "error 410");
+        |lines| has(lines, "error 410");
     an_idle_killer_that_says_so: silence(Fault::KillIdle { after: Duration::from_secs(40), says_so: true }), 500,
-        |told| ended(told, Cause::TcpReset);
+        |lines| ended(lines, Cause::TcpReset);
     // No data shows it, and the stream has had no bookmark yet, so it is not suspected before ten minutes.
     an_idle_killer_that_does_not: silence(Fault::KillIdle { after: Duration::from_secs(40), says_so: false }), 500,
-        |told| !has(told, "MODIFIED b");
+        |lines| !has(lines, "MODIFIED b");
     tokens_that_expire: state(Fault::ExpireTokens { target: ours() }), 140,
-        |told| has(told, "401");
+        |lines| has(lines, "401");
     rights_that_are_revoked: state(Fault::RevokeAccess { target: ours(), resource: "configmaps".to_owned(), rights: Rights::Read }), 140,
-        |told| has(told, "403");
+        |lines| has(lines, "403");
     a_torn_frame_and_a_reset: moment(Fault::TearFrame { target: Target::All, cut: Cut::Reset }), 45,
-        |told| has(told, "lost 1 of frame");
+        |lines| has(lines, "lost 1 of frame");
     a_torn_frame_and_an_end_of_file: moment(Fault::TearFrame { target: Target::All, cut: Cut::Eof }), 45,
-        |told| ended(told, Cause::EofInFrame);
+        |lines| ended(lines, Cause::EofInFrame);
     a_server_out_of_rotation: state(Fault::OutOfRotation { server: ServerId(0) }), 140,
-        |told| has(told, "unreachable");
+        |lines| has(lines, "unreachable");
     // The write before the reset was still on its way.
     a_long_way: state(Fault::Delay { by: Duration::from_secs(6) }), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at 16");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at 16");
     a_cache_that_begins_anew: moment(Fault::Reinitialise { server: None, resource: None }), 45,
-        |told| ended(told, Cause::End);
+        |lines| ended(lines, Cause::End);
     events_told_twice: state(Fault::RepeatEvents { resource: "configmaps".to_owned() }), 140,
-        |told| count(told, "MODIFIED a at 16") == 2;
+        |lines| count(lines, "MODIFIED a at 16") == 2;
     events_of_another_kind: state(Fault::WrongKind { resource: "configmaps".to_owned() }), 140,
-        |told| has(told, "lost 1 of frame");
+        |lines| has(lines, "lost 1 of frame");
     expiry_that_is_not_told: states(vec![Fault::Expire { resource: None }, Fault::SilentExpiry { resource: "configmaps".to_owned() }]), 140,
-        |told| has(told, "stream ended: end") && !has(told, "error 410");
+        |lines| has(lines, "stream ended: end") && !has(lines, "error 410");
     a_consistent_list_whose_cache_stands_still: story(vec![
             (0, on(Fault::FreezeCaches { server: FIRST, resource: None })),
             (0, write_elsewhere()),
@@ -670,7 +670,7 @@ faults! {
             (40, off(too_many(Throttle::StaleCache))),
             (80, write("b", 1)),
         ]), 110,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     // Each server has what the other one misses.
     requests_that_go_to_servers_in_turn: with_servers(&["1.30.0", "1.30.0"], story(vec![
             (0, on(Fault::OutOfRotation { server: SECOND })),
@@ -684,18 +684,18 @@ faults! {
             (20, close()),
             (25, write("a", 3)),
         ])), 45,
-        |told| has(told, "MODIFIED a at 18") && !has(told, "resourceVersion=17");
+        |lines| has(lines, "MODIFIED a at 18") && !has(lines, "resourceVersion=17");
     // Watch caches retry for 30 s.
     etcd_without_a_leader: story(vec![
             (5, on(Fault::NoLeader)),
             (100, off(Fault::NoLeader)),
             (140, write("b", 1)),
         ]), 160,
-        |told| has(told, "storage is (re)initializing") && has(told, "MODIFIED b");
+        |lines| has(lines, "storage is (re)initializing") && has(lines, "MODIFIED b");
     a_member_of_etcd_that_is_cut_off: state(Fault::PartitionMember { server: FIRST }), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at");
     a_member_of_etcd_that_misses_writes: state(Fault::MissWrites { server: FIRST }), 140,
-        |told| has(told, "MODIFIED b") && !has(told, "MODIFIED a");
+        |lines| has(lines, "MODIFIED b") && !has(lines, "MODIFIED a");
     etcd_that_is_compacted: of_events(story(vec![
             (0, event("one")),
             (5, write("a", 1)),
@@ -704,7 +704,7 @@ faults! {
             (7, reset()),
             (20, event("two")),
         ])), 45,
-        |told| has(told, "error 410");
+        |lines| has(lines, "error 410");
     etcd_that_is_restored: with_servers(&["1.30.0"], story(vec![
             (3, on(Fault::TakeSnapshot)),
             (4, delete("a")),
@@ -712,15 +712,15 @@ faults! {
             (5, on(Fault::RestoreSnapshot { bump: Some(1000) })),
             (30, write("b", 1)),
         ])), 45,
-        |told| has(told, "list at 10");
+        |lines| has(lines, "list at 10");
     streams_of_etcd_that_are_slow: state(slow(60)), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at");
     a_server_that_lags: state(Fault::Lag { server: FIRST, by: Duration::from_secs(20) }), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at");
     caches_that_stand_still: state(Fault::FreezeCaches { server: FIRST, resource: None }), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at");
     no_bookmarks: bookmarks(Fault::NoBookmarks { resource: MAPS_TYPE.to_owned() }), 110,
-        |told| has(told, "MODIFIED b") && has(told, "resourceVersion=16") && !has(told, "resourceVersion=17");
+        |lines| has(lines, "MODIFIED b") && has(lines, "resourceVersion=16") && !has(lines, "resourceVersion=17");
     bookmarks_that_say_too_much: story(vec![
             (5, on(Fault::BookmarksAhead { resource: MAPS_TYPE.to_owned() })),
             (10, on(Fault::FreezeCaches { server: FIRST, resource: None })),
@@ -729,14 +729,14 @@ faults! {
             (90, off(Fault::FreezeCaches { server: FIRST, resource: None })),
             (120, write("b", 1)),
         ]), 140,
-        |told| has(told, "MODIFIED b") && !has(told, "MODIFIED a");
+        |lines| has(lines, "MODIFIED b") && !has(lines, "MODIFIED a");
     initial_events_without_an_end: by_watch_list(story(vec![
             (0, on(Fault::NoEndBookmark { resource: MAPS_TYPE.to_owned() })),
             (50, write("a", 1)),
         ])), 80,
-        |told| has(told, "watch-list-refused") && has(told, "list at");
+        |lines| has(lines, "watch-list-refused") && has(lines, "list at");
     initial_events_in_no_order: by_watch_list(many(Fault::UnsortedInitial { resource: MAPS_TYPE.to_owned() })), 30,
-        |told| has(told, "initial events in no order");
+        |lines| has(lines, "initial events in no order");
     a_first_event_that_is_lost: story(vec![
             (3, on(Fault::StartRace { resource: MAPS_TYPE.to_owned() })),
             (4, write("b", 1)),
@@ -744,25 +744,25 @@ faults! {
             (10, write("a", 1)),
             (15, write("b", 2)),
         ]), 30,
-        |told| has(told, "MODIFIED b at 18") && !has(told, "MODIFIED a");
+        |lines| has(lines, "MODIFIED b at 18") && !has(lines, "MODIFIED a");
     events_in_the_wrong_order: story(vec![
             (5, on(Fault::SwapEvents { resource: MAPS_TYPE.to_owned() })),
             (8, write("a", 1)),
             (8, write("b", 1)),
         ]), 30,
-        |told| in_order(told, "MODIFIED b", "MODIFIED a");
+        |lines| in_order(lines, "MODIFIED b", "MODIFIED a");
     an_object_that_cannot_be_read: state(Fault::CorruptObject {
             resource: MAPS_TYPE.to_owned(),
             name: "a".to_owned(),
         }), 140,
-        |told| ended(told, Cause::End);
+        |lines| ended(lines, Cause::End);
     an_object_that_cannot_be_converted: story(vec![
             (5, on(Fault::CannotConvert { resource: MAPS_TYPE.to_owned(), name: "a".to_owned() })),
             (8, write("a", 1)),
             (20, off(Fault::CannotConvert { resource: MAPS_TYPE.to_owned(), name: "a".to_owned() })),
             (110, write("b", 1)),
         ]), 130,
-        |told| has(told, "error 500") && has(told, "answered Some(500)");
+        |lines| has(lines, "error 500") && has(lines, "answered Some(500)");
     // The write comes while the stream is down, so that the watcher which begins anew must catch up.
     etcd_that_tells_young_events_twice: later(Duration::from_millis(50), story(vec![
             (3, defect(Defect::DuplicateEvents)),
@@ -770,7 +770,7 @@ faults! {
             (8, write("a", 1)),
             (20, write("b", 1)),
         ])), 30,
-        |told| count(told, "MODIFIED a at 16") == 2;
+        |lines| count(lines, "MODIFIED a at 16") == 2;
     etcd_that_starts_over_after_a_partition: story(vec![
             (3, defect(Defect::BackInTimeAfterPartition)),
             (4, write("a", 1)),
@@ -780,14 +780,14 @@ faults! {
             (7, off(Fault::PartitionMember { server: FIRST })),
             (20, write("b", 1)),
         ]), 30,
-        |told| count(told, "MODIFIED a at 16") == 2;
+        |lines| count(lines, "MODIFIED a at 16") == 2;
     etcd_that_forgets_what_a_starved_watch_missed: row("F25"), 100,
-        |told| has(told, "MODIFIED b") && !has(told, "DELETED a");
+        |lines| has(lines, "MODIFIED b") && !has(lines, "DELETED a");
     etcd_that_loses_a_deletion_by_compacting_at_it: compacted_at_a_deletion(Defect::DeleteLostByCompactionAtIt), 70,
-        |told| has(told, "MODIFIED b at 18") && !has(told, "DELETED a");
+        |lines| has(lines, "MODIFIED b at 18") && !has(lines, "DELETED a");
     etcd_that_loses_a_deletion_by_starting_again:
         compacted_at_a_deletion(Defect::DeleteLostByRestartAfterCompaction), 70,
-        |told| has(told, "MODIFIED b at 18") && !has(told, "DELETED a");
+        |lines| has(lines, "MODIFIED b at 18") && !has(lines, "DELETED a");
     etcd_that_tells_old_events_to_a_watch_on_the_future: story(vec![
             (3, defect(Defect::OldEventsOnFutureWatch)),
             (3, on(Fault::TakeSnapshot)),
@@ -798,7 +798,7 @@ faults! {
             (7, off(Fault::PartitionMember { server: FIRST })),
             (8, write("b", 1)),
         ]), 30,
-        |told| has(told, "MODIFIED b at 16");
+        |lines| has(lines, "MODIFIED b at 16");
     etcd_that_counts_down_after_a_crash: story(vec![
             (3, defect(Defect::RevisionDecreasesAfterCrash)),
             (4, create("c")),
@@ -807,12 +807,12 @@ faults! {
             (8, on(Fault::Reinitialise { server: None, resource: None })),
             (20, write("a", 1)),
         ]), 45,
-        |told| !has(told, "MODIFIED a");
+        |lines| !has(lines, "MODIFIED a");
     expiry_as_a_status: states(vec![Fault::Expire { resource: None }, Fault::GoneAsStatus { resource: "configmaps".to_owned() }]), 140,
-        |told| has(told, "answered Some(410)");
+        |lines| has(lines, "answered Some(410)");
 }
 
-/// Makes so many objects that chance cannot put them in order.
+/// Makes enough objects that chance cannot put them in order.
 fn many(fault: Fault) -> Story {
     let births = (10..30).map(|n| (0, create(&format!("y{n}"))));
     let rest = [(0, on(fault)), (8, write("a", 1))];
@@ -955,9 +955,9 @@ fn stopping(sends_retry_after: bool) -> Story {
 }
 
 /// Returns the lines about streams and their events, without the retries between.
-fn of_streams(told: &[String]) -> Vec<&str> {
+fn of_streams(lines: &[String]) -> Vec<&str> {
     let ways = ["stream ended", "ADDED", "MODIFIED", "DELETED", "list at"];
-    let lines = told.iter().map(String::as_str);
+    let lines = lines.iter().map(String::as_str);
     lines
         .filter(|line| ways.iter().any(|way| line.starts_with(way)))
         .collect()
@@ -1106,7 +1106,7 @@ async fn after_a_goaway_streams_continue_and_new_requests_use_another_connection
         })
         .collect();
     assert_eq!(of_connections, ["opened", "goaway", "opened", "closed"]);
-    let changes = told(&records);
+    let changes = lines(&records);
     assert!(has(&changes, "MODIFIED a at 17"), "{changes:#?}");
 }
 

@@ -1,5 +1,4 @@
-//! The set of files in a log's folder: they are found at the start, merged if they are many and small, and dropped over the
-//! budget.
+//! The set of files in a log's folder. It finds them at the start, merges many small ones, and drops files over the budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

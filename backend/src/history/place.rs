@@ -72,7 +72,7 @@ pub(super) struct Place {
     lock: File,
 }
 
-/// The name of a log's folder: the log's name, and a hash of what distinguishes its cluster from others of that name.
+/// The name of a log's folder: the log's name, and a hash of its cluster's `identity`. Clusters of one name have different ones.
 pub(super) fn folder_name(log: &str, identity: &[u8]) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = log.chars().take(MAX_NAME_BYTES).map(plain).collect();

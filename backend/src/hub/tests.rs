@@ -135,24 +135,24 @@ async fn the_wait_for_the_next_message_can_be_cancelled_at_any_time() {
     let (log, hub, _commands) = hub();
     let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for _ in 0..50 {
         log.append(note("x")).await.unwrap();
         for _ in 0..3 {
             if let Ok(Outgoing::Message(bytes)) =
                 timeout(Duration::from_millis(7), viewer.next()).await
             {
-                told.push(decode_server(&bytes).unwrap().unwrap().0);
+                messages.push(decode_server(&bytes).unwrap().unwrap().0);
             }
         }
     }
-    assert!(matches!(told[0], ServerMessage::Welcome(_)));
-    assert!(matches!(told[1], ServerMessage::Heartbeat(_)));
-    assert!(matches!(told[2], ServerMessage::Snapshot(_)));
-    assert!(told.len() > 20);
-    assert!(matches!(told[3], ServerMessage::Catalogue(_)));
+    assert!(matches!(messages[0], ServerMessage::Welcome(_)));
+    assert!(matches!(messages[1], ServerMessage::Heartbeat(_)));
+    assert!(matches!(messages[2], ServerMessage::Snapshot(_)));
+    assert!(messages.len() > 20);
+    assert!(matches!(messages[3], ServerMessage::Catalogue(_)));
     assert!(
-        told[4..]
+        messages[4..]
             .iter()
             .all(|message| matches!(message, ServerMessage::Segment(_)))
     );
@@ -300,13 +300,14 @@ async fn contexts_are_sent_after_the_welcome_and_at_each_change() {
     }));
     let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for _ in 0..4 {
-        told.push(next_message(&mut viewer).await);
+        messages.push(next_message(&mut viewer).await);
     }
-    assert!(matches!(told[0], ServerMessage::Welcome(_)));
+    assert!(matches!(messages[0], ServerMessage::Welcome(_)));
     assert!(
-        told.iter()
+        messages
+            .iter()
             .any(|message| matches!(message, ServerMessage::Contexts(_)))
     );
     hub.set_contexts(None);

@@ -10,8 +10,7 @@ use watchscope_model::{EpochId, KeptNote, LogId, NoteKey, Notes, Record, Seq, St
 /// The most names of watches of earlier runs that are kept. A note about a watch beyond them is refused.
 const MAX_WATCHES: usize = 20_000;
 
-/// The notes of persons that can be read: those whose record is in the ring, or in the files of a history if one keeps the
-/// log.
+/// The notes of persons that can be read. Their records are in the ring, or in the files of a history if one keeps the log.
 ///
 /// Bounded: [`MAX_NOTES`] records with at most 4 KiB of text each; one more is refused. At most [`MAX_WATCHES`] names of
 /// watches are kept; further ones are left out.

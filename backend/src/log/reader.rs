@@ -45,8 +45,7 @@ pub struct LogReader {
     decoder: Option<ChapterReader>,
 }
 
-/// The frames to decode next: the segment that holds the next record, and before it what a new decoder must take in from the
-/// opening on.
+/// The frames to decode next: the segment that holds the next record, and those before it that a new decoder needs.
 struct Found {
     opening: Option<Bytes>,
     skipped: Vec<Bytes>,

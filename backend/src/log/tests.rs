@@ -318,18 +318,18 @@ async fn a_wall_clock_that_departs_by_more_than_a_second_is_recorded_once_per_de
     clock.set_wall_off_us(0);
     sleep(Duration::from_secs(5)).await;
     log.close().await;
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     while let Some(Read::Entries(entries)) = reader.next().await {
         let records = shown(entries);
         for record in records {
             let Event::Clock(clock) = record.event else {
                 panic!("only clocks here")
             };
-            told.push((clock.off_ms, clock.paused_ms));
+            found.push((clock.off_ms, clock.paused_ms));
         }
     }
     // The first time Tokio's clock is moved by hand, so nothing ran meanwhile.
-    assert_eq!(told, [(0, Some(5_000)), (-90_000, None), (0, None)]);
+    assert_eq!(found, [(0, Some(5_000)), (-90_000, None), (0, None)]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -341,11 +341,11 @@ async fn a_pause_of_the_process_is_recorded_before_the_events_that_it_delayed() 
     log.append(note("late")).await.unwrap();
     sleep(Duration::from_secs(60)).await;
     log.close().await;
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     while let Some(Read::Entries(entries)) = reader.next().await {
         for record in shown(entries) {
             let at_s = record.at.micros_since(START) / 1_000_000;
-            told.push((
+            found.push((
                 at_s,
                 match record.event {
                     Event::Clock(clock) => clock.paused_ms,
@@ -355,7 +355,7 @@ async fn a_pause_of_the_process_is_recorded_before_the_events_that_it_delayed() 
         }
     }
     // The pause counts from the last run of the writer.
-    assert_eq!(told, [(28_860, Some(28_800_250)), (28_860, None)]);
+    assert_eq!(found, [(28_860, Some(28_800_250)), (28_860, None)]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -440,11 +440,11 @@ async fn the_attribution_of_a_streams_end_is_the_next_record() {
     while seen.len() < 4 {
         seen.extend(records(&mut reader).await);
     }
-    let Event::Attribution(told) = &seen[3].event else {
+    let Event::Attribution(found) = &seen[3].event else {
         panic!("no attribution but {:?}", seen[3]);
     };
     assert_eq!(
-        (&*told.code, told.evidence.as_slice()),
+        (&*found.code, found.evidence.as_slice()),
         ("F08", &[Seq(3)][..])
     );
     assert_eq!(seen[3].at, seen[2].at);
@@ -459,10 +459,10 @@ async fn an_end_that_needs_a_second_look_is_attributed_without_a_further_event()
     while seen.len() < 4 {
         seen.extend(records(&mut reader).await);
     }
-    let Event::Attribution(told) = &seen[3].event else {
+    let Event::Attribution(found) = &seen[3].event else {
         panic!("no attribution but {:?}", seen[3]);
     };
-    assert_eq!(&*told.code, "unknown");
+    assert_eq!(&*found.code, "unknown");
     let waited_us = seen[3].at.micros_since(seen[2].at);
     assert!((250_000..300_000).contains(&waited_us), "{waited_us}");
 }

@@ -206,7 +206,7 @@ impl Writer {
         }
     }
 
-    /// Records a departure of the wall clock and dropped bodies, both of which are checked at intervals.
+    /// Records a departure of the wall clock, and dropped bodies. The caller checks them at intervals.
     fn check(&mut self) {
         if let Some(departure) = self.clock_watch.compare(&*self.shared.clock) {
             self.append_event(departure);

@@ -17,8 +17,8 @@ use super::histogram::Histogram;
 
 /// The samples of one moment, by family.
 ///
-/// Bounded by the possible labels: about 70 series for each resource, of which there are at most
-/// [`MAX_RESOURCES`](super::tally::MAX_RESOURCES), and a few hundred others.
+/// Bounded by the possible labels: about 70 series for each of at most
+/// [`MAX_RESOURCES`](super::tally::MAX_RESOURCES) resources, and a few hundred others.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition(BTreeMap<&'static str, (&'static Family, Vec<Sample>)>);
 

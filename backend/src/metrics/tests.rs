@@ -947,11 +947,11 @@ fn connections_and_losses_are_counted_by_their_words() {
             what: None,
         });
     let text = story.text();
-    let told: Vec<&str> = text
+    let exposed: Vec<&str> = text
         .lines()
         .filter(|line| !line.starts_with('#') && !line.ends_with(" 0"))
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(exposed.join("\n"), @r#"
     watchscope_clock_off_seconds{cluster="demo"} 0.0
     watchscope_cluster_connected{cluster="demo"} 1
     watchscope_connections{cluster="demo"} 1

@@ -43,7 +43,7 @@ const MAX_WATCHES: usize = 1_000;
 /// Why the watches cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The cluster does not serve a named resource.
+    /// A wanted name is not that of one resource that can be watched.
     #[error(transparent)]
     Resource(#[from] ResolveError),
 }
@@ -122,7 +122,7 @@ impl WatchManager {
     /// Starts the wanted watches, as far as the cluster is known within [`FIRST_DISCOVERY`].
     ///
     /// # Errors
-    /// If discovery answered and the cluster does not serve a wanted resource.
+    /// If discovery answered, and a wanted name is not that of one resource that can be watched.
     pub(crate) async fn begin(&mut self) -> Result<(), StartError> {
         let first = async {
             self.look_for_servers().await;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 /// long (docs/semantics/streams.md#rule-slow-measured).
 const UNREAD: Duration = Duration::from_millis(100);
 
-/// How long a stretch without reading counts after it is over. An older one cannot have caused an end: a server whose buffer
+/// How long a stretch without reading counts after it is over. An older one cannot have caused an end. A server whose buffer
 /// is full ends the stream at once, and the buffered bytes are read in less time.
 const RECENT: Duration = Duration::from_secs(10);
 

@@ -1,4 +1,4 @@
-//! A page that opens a file itself gets what a page gets that the file is served to.
+//! A page that opens a file itself gets the same messages and picture as a page to which the file is served.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -166,7 +166,7 @@ impl Sessions {
     }
 
     /// Returns the grant of a session if one of the cookie's values belongs to a living one. There may be several values:
-    /// another program on another port of this host can set a cookie of our name, and must not lock the person out. A page
+    /// another program on another port of this host can set a cookie of our name. That must not lock the person out. A page
     /// over plain http gets nothing from a session that was entered behind TLS, since anybody on the way can write such a
     /// page. Not every browser withholds SameSite cookies from a page of the other scheme.
     pub fn grant_session<'a>(

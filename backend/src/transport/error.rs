@@ -330,7 +330,7 @@ pub enum BodyEnd {
         code: u32,
     },
     /// The server takes no more streams on the connection, and ended this one too (HTTP/2 GOAWAY).
-    #[error("the server told the connection to go away ({})", code_name(*code))]
+    #[error("the server sent GOAWAY ({})", code_name(*code))]
     GoAway {
         /// The error code (RFC 9113 section 7).
         code: u32,

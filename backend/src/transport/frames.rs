@@ -1,5 +1,5 @@
-//! Reads the headers of HTTP/2 frames as they pass, for facts that the library above does not report: the last stream of a
-//! GOAWAY, resets, pings, and whether the connection ended inside a frame.
+//! Reads the headers of HTTP/2 frames as they pass, for facts that the library above does not report. These are the last
+//! stream of a GOAWAY, resets, pings, and whether the connection ended inside a frame.
 //!
 //! It is a by-value machine over a server's bytes (RFC 9113 section 4.1). It takes bytes cut anywhere, remembers at most 17
 //! of them, and judges nothing. It ignores a frame that is too short for its fields; the library refuses that frame.

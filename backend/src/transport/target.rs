@@ -85,7 +85,7 @@ pub struct Endpoint {
     pub host: String,
     /// The port; 443 or 80 if the URL has none.
     pub port: u16,
-    /// The path that precedes the path of each request: empty, or with `/` at its begin and none at its end. Gateways that
+    /// The path that precedes the path of each request: empty, or beginning with `/` and not ending with one. Gateways that
     /// serve several clusters need it.
     pub base_path: String,
 }

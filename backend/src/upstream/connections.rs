@@ -410,15 +410,15 @@ mod tests {
         let mut reader = log.reader(Since::First);
         keep(ConnectionId(1), listener, log.clone(), None).await;
         log.close().await;
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         while let Some(read) = reader.next().await {
             if let Read::Entries(entries) = read {
                 let records = entries.iter().filter_map(Entry::record);
-                told.extend(records.map(|record| record.event.clone()));
+                events.extend(records.map(|record| record.event.clone()));
             }
         }
-        let [Event::ConnectionClosed(closed)] = &told[..] else {
-            panic!("{told:?}");
+        let [Event::ConnectionClosed(closed)] = &events[..] else {
+            panic!("{events:?}");
         };
         let ping_ms = closed.ping_ms.unwrap();
         assert!((200..300).contains(&ping_ms), "{ping_ms}");

@@ -10,7 +10,7 @@ use crate::session::Base;
 
 /// The port if none is given.
 pub const DEFAULT_PORT: u16 = 8080;
-/// The ports that are tried after the default one, before the system picks a port.
+/// The number of ports that are tried, from the default one on, before the system picks a port.
 const NEXT_PORTS: u16 = 100;
 
 /// The address to listen on.

@@ -168,7 +168,7 @@ async fn session_status<H: Hub>(State(web): State<Arc<Web<H>>>, headers: HeaderM
 }
 
 /// Adds the answer of `GET /session` to the document, in the one header that a page can read of its own document. This saves
-/// a round trip before the page draws. If the session cannot open the socket, the page itself asks again.
+/// a round trip before the page draws. If that answer shows no session, the page asks by itself.
 async fn bring_session<H: Hub>(
     State(web): State<Arc<Web<H>>>,
     request: Request,

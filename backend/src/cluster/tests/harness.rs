@@ -191,7 +191,7 @@ users:
 }
 
 /// Returns a user whose credential plugin is a shell script that runs in the folder. `sh` gets the script as an argument,
-/// because executing the file could fail: a file just written may still be open in a process that another test starts.
+/// because executing the file could fail. A file just written may still be open in a process that another test starts.
 pub(super) fn plugin_user(folder: &Path, lines: &str) -> String {
     let script = folder.join("plugin");
     std::fs::write(&script, format!("cd \"$(dirname \"$0\")\"\n{lines}\n")).unwrap();

@@ -67,7 +67,7 @@ impl Bench {
     }
 
     async fn begin(&self, log: &LogHandle) -> Kept {
-        let (told, state) = watch::channel(None);
+        let (sender, state) = watch::channel(None);
         let begun = async {
             loop {
                 let state = state.clone();
@@ -79,7 +79,7 @@ impl Bench {
                     b"a CA".to_vec(),
                     log,
                     archive.clone(),
-                    told.clone(),
+                    sender.clone(),
                 )
                 .await
                 {

@@ -246,17 +246,17 @@ fn check(bytes: &[u8], cuts: &[usize]) -> Result<(), TestCaseError> {
     for error in outcome.streams.iter().filter_map(|end| end.as_ref().err()) {
         if error.is_remote() && error.is_reset() {
             let code = error.reason().map_or(0, u32::from);
-            let is_told =
-                |fact: &Fact| matches!(fact, Fact::Reset { code: told, .. } if *told == code);
-            prop_assert!(facts.iter().any(is_told), "{error}: {facts:?}");
+            let is_known =
+                |fact: &Fact| matches!(fact, Fact::Reset { code: sent, .. } if *sent == code);
+            prop_assert!(facts.iter().any(is_known), "{error}: {facts:?}");
         }
     }
     match &outcome.end {
         Err(error) if error.is_remote() && error.is_go_away() => {
             let code = error.reason().map_or(0, u32::from);
-            let is_told =
-                |fact: &Fact| matches!(fact, Fact::GoAway { code: told, .. } if *told == code);
-            prop_assert!(facts.iter().any(is_told), "{error}: {facts:?}");
+            let is_known =
+                |fact: &Fact| matches!(fact, Fact::GoAway { code: sent, .. } if *sent == code);
+            prop_assert!(facts.iter().any(is_known), "{error}: {facts:?}");
         }
         Ok(()) if is_all_read => {
             // The library accepted every frame.
