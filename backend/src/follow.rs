@@ -15,8 +15,8 @@ use crate::probes::{Settings, StartError, WatchManager};
 use crate::transport::DialLimits;
 use crate::upstream::servers::{MAX_SERVERS_EVER, Pools};
 
-/// The most reads of the audit that wait for a reader: for each server that may be watched, and for the configured
-/// address.
+/// The most reads of the audit that wait for a reader: one read and one second watch, for each server that may be watched and for
+/// the configured address.
 const MOST_READS: usize = 2 * (MAX_SERVERS_EVER + 1);
 
 /// A running set of watches on one cluster, with its audit. Dropping it aborts both; [`Following::stop`] ends them in order.

@@ -72,8 +72,7 @@ fn style(event: &Event) -> Style {
     colour.on_default()
 }
 
-/// Returns the text with control characters written out, such as `
-/// ` and `\u{1b}`, so that a terminal does not obey them.
+/// Returns the text with control characters written out, such as `\n` and `\u{1b}`, so that a terminal does not obey them.
 pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {

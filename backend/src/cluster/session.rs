@@ -125,7 +125,7 @@ impl Cluster {
     }
 
     /// Returns a session after the server answered `used` with 401, or rejected its TLS settings. It reads and builds
-    /// everything again, unless another caller did so since, or did so less than [`RENEW_AT_MOST_EVERY`] ago. In the latter
+    /// everything again, unless another caller did so since, or did so less than 2 s ago. In the latter
     /// case it returns `used` again, and the caller's backoff must wait. On an error `used` stays in use.
     pub async fn renew(&self, used: &Session) -> Result<Arc<Session>, CredentialError> {
         let building = self.start_building().await?;

@@ -60,7 +60,7 @@ pub(super) fn head_of(head: Head) -> Response<()> {
     response
 }
 
-/// Sets the socket to send RST instead of FIN when it is closed, by switching off lingering.
+/// Sets the socket to send RST instead of FIN when it is closed, by a linger time of zero.
 pub(super) fn reset_on_close(stream: &TcpStream) {
     let _ = rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }

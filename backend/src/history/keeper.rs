@@ -40,7 +40,6 @@ impl History {
     ///
     /// # Errors
     /// If the folder cannot be used, or another process uses it.
-    /// If the folder cannot be used, or another process uses it.
     pub async fn begin(
         config: HistoryConfig,
         disk: Arc<dyn Disk>,

@@ -8,8 +8,8 @@ use watchscope_model::{Time, WatchName};
 /// The shortest time between two side watches of a connection, in ms.
 const SPACING_MS: u64 = 60_000;
 
-/// How late, in ms, a watch may be before it loses its place in the queue. A later watch needs none: its stream delivered
-/// meanwhile.
+/// How late, in ms, a watch may be before it loses its place in the queue. A watch that comes later needs no side watch any
+/// more, since its stream delivered something meanwhile.
 const LATE_MS: u64 = 1_000;
 
 /// The limiter of one connection. Bounded: each watch is in the queue at most once.

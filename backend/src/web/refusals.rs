@@ -175,7 +175,7 @@ pub struct Refused<'a> {
 }
 
 impl Refusals {
-    /// Counts a refusal. Logs it unless the same reason was logged less than [`LOG_INTERVAL`] ago.
+    /// Counts a refusal. Logs it unless the same reason was logged less than 1 s ago.
     pub fn note(&self, refusal: Refusal, request: Refused<'_>) {
         let counter = self.counter(refusal);
         let count = counter.count.fetch_add(1, Ordering::Relaxed) + 1;
