@@ -1,7 +1,6 @@
-//! One cluster followed: starts its watches and its audit, and ends them in order.
+//! Following one cluster: starts its watches and its audit, and ends them in order.
 //!
-//! Watches and audit know nothing of each other. They share the connections to each apiserver, the log and the flag that
-//! stops them.
+//! Watches and audit know nothing of each other. They share the log, the stop flag and the connections to each apiserver.
 
 use std::sync::Arc;
 
@@ -16,10 +15,11 @@ use crate::probes::{Settings, StartError, WatchManager};
 use crate::transport::DialLimits;
 use crate::upstream::servers::{MAX_SERVERS_EVER, Pools};
 
-/// Reads of the audit that wait to be carried out: one for each server that may be watched, and a second watch.
+/// The most reads of the audit that wait for a reader: one read and one second watch, for each server that may be watched and for
+/// the configured address.
 const MOST_READS: usize = 2 * (MAX_SERVERS_EVER + 1);
 
-/// A cluster that is followed. Dropping it aborts its watches and its audit; [`Following::stop`] ends them in order.
+/// A running set of watches on one cluster, with its audit. Dropping it aborts both; [`Following::stop`] ends them in order.
 pub struct Following {
     stop: watch::Sender<bool>,
     managing: JoinHandle<WatchManager>,
@@ -28,10 +28,11 @@ pub struct Following {
 }
 
 impl Following {
-    /// Opens the audit, then starts the watches that are wanted, as far as the cluster is known within 3 s.
+    /// Opens the audit, then starts the wanted watches. Discovery has 3 s; wishes that it cannot resolve by then are
+    /// resolved later.
     ///
     /// # Errors
-    /// If discovery answered without a resource that is wanted.
+    /// If discovery answered, and a wanted name is not that of one resource that can be watched.
     pub async fn start(
         source: &ConfigSource,
         config: ClusterConfig,
@@ -43,9 +44,9 @@ impl Following {
         let pools = Pools::default();
         let (stop, stopped) = watch::channel(false);
         let mut auditing = JoinSet::new();
-        // Before the first watch, so that the audit sees all records of each.
+        // The audit opens before the first watch, so that it sees every record of each watch.
         let auditor = Auditor::new(settings.audit).looking_at(settings.audit_looks);
-        // A log that is closed ends the process.
+        // If the log is closed, the process is ending, and no audit is needed.
         if let Ok(reads) = log.audit(auditor, MOST_READS).await {
             let readers = Readers::new(reads, pools.clone(), log.clone());
             auditing.spawn(readers.run(stopped.clone()));
@@ -60,7 +61,7 @@ impl Following {
         })
     }
 
-    /// Stops watches and audit, then closes their connections; all last records are in the log when this returns.
+    /// Stops watches and audit, then closes their connections. When this returns, the log has their last records.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
         if let Ok(manager) = self.managing.await {

@@ -1,4 +1,4 @@
-//! The backend library.
+//! The backend: it watches clusters, keeps their log and serves it to viewers. `cli` is the entry.
 
 mod audit;
 pub mod cli;

@@ -1,7 +1,7 @@
-//! Names in requests: which Host and Origin names are ours, and the two checks that refuse a request with others.
+//! The checks of the names in a request, Host and Origin. They refuse a request that names any host but ours.
 //!
-//! A pure judgement over target and headers. Only a list of names helps against DNS rebinding: there Host and Origin
-//! agree, since both name the attacker. Nothing here reads a forwarded header (`X-Forwarded-*`, `Forwarded`).
+//! The checks are pure functions of target and headers. Only a list of names helps against DNS rebinding: there Host and
+//! Origin agree, since both name the attacker. Nothing here reads a forwarded header (`X-Forwarded-*`, `Forwarded`).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,27 +10,28 @@ use http::header::{HOST, ORIGIN};
 use http::uri::Scheme as UriScheme;
 use http::{HeaderMap, StatusCode, Uri};
 
-/// The names of this machine's loopback.
+/// The names of this machine's loopback addresses.
 const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
 
-/// How a browser reaches the page. We speak http; https is somebody's in front of us.
+/// The scheme by which a browser reaches the page. watchscope itself speaks http; https means that a proxy in front of it
+/// does TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Plain.
+    /// Without TLS.
     Http,
     /// Through TLS that a proxy terminates.
     Https,
 }
 
 impl Scheme {
-    /// Splits `SCHEME://REST`; the scheme in lower case, as browsers write it.
+    /// Splits `SCHEME://REST`. Only a scheme in lower case is accepted, as browsers write it.
     #[must_use]
     pub fn split(text: &str) -> Option<(Self, &str)> {
         let plain = text.strip_prefix("http://").map(|rest| (Self::Http, rest));
         plain.or_else(|| Some((Self::Https, text.strip_prefix("https://")?)))
     }
 
-    /// The port when none is written.
+    /// The port that a URL without a port means.
     fn port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -48,16 +49,16 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// A host and port as Host, Origin and links write them; the name in lower case, an IPv6 address in its brackets.
+/// A host and port as Host, Origin and links write them. The name is in lower case; an IPv6 address has its brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     name: String,
-    /// None is the scheme's own.
+    /// None stands for the scheme's default port.
     port: Option<u16>,
 }
 
 impl HostPort {
-    /// The host and port of an address.
+    /// Makes the host and port of an address. `name` must be well formed; it is not checked.
     #[must_use]
     pub fn new(name: &str, port: u16) -> Self {
         Self {
@@ -66,11 +67,11 @@ impl HostPort {
         }
     }
 
-    /// Reads `NAME`, `NAME:PORT`, `[IPV6]` or `[IPV6]:PORT`. Spelling is kept: `localhost.` and `127.1` are names of
-    /// their own, which no list holds.
+    /// Reads `NAME`, `NAME:PORT`, `[IPV6]` or `[IPV6]:PORT`. Other spellings of one host are not unified: `localhost.` and
+    /// `127.1` stay different names, which no list holds.
     ///
     /// # Errors
-    /// [`MalformedHost`] for anything else, user information and an empty port included.
+    /// [`MalformedHost`] for anything else, including user information and an empty port.
     pub fn parse(text: &str) -> Result<Self, MalformedHost> {
         let (name, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -104,7 +105,7 @@ impl HostPort {
         })
     }
 
-    /// The scheme of `origin`, if it is that of a page served by this host: this name and this port.
+    /// Returns the scheme of `origin` if its name and port are this host's, so that this host served the page; else none.
     #[must_use]
     pub fn scheme_of(&self, origin: &str) -> Option<Scheme> {
         let (scheme, rest) = Scheme::split(origin)?;
@@ -127,19 +128,19 @@ impl fmt::Display for HostPort {
     }
 }
 
-/// The text names no host.
+/// Error: the text names no host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a host name with an optional port")]
 pub struct MalformedHost;
 
-/// The names we answer to, on any port: loopback's own, and each `--allow-host`.
+/// The host names that the server accepts, on any port: those of loopback, and each `--allow-host`.
 #[derive(Clone, Debug)]
 pub struct AllowedHosts {
     added: Vec<String>,
 }
 
 impl AllowedHosts {
-    /// Loopback and the names added.
+    /// Accepts loopback's names and those in `added`.
     ///
     /// # Errors
     /// [`BadAllowHost`] when a name is not a plain host name or address.
@@ -155,26 +156,26 @@ impl AllowedHosts {
         Ok(Self { added })
     }
 
-    /// Loopback alone.
+    /// Accepts loopback's names alone.
     #[must_use]
     pub fn loopback() -> Self {
         Self { added: Vec::new() }
     }
 
-    /// Whether we answer to that name; its port does not matter, since a port-forward picks its own.
+    /// Whether the server accepts that name. The port does not matter, since a port-forward picks its own.
     #[must_use]
     pub fn allows(&self, host: &HostPort) -> bool {
         is_loopback(&host.name) || self.added.contains(&host.name)
     }
 
-    /// Whether that name is one of `--allow-host` and not loopback's: only there may TLS be in front of us, or a browser
-    /// call us by a name that it does not trust without TLS.
+    /// Whether that name was added by `--allow-host` and is not loopback's. Only under such a name may a proxy do TLS in
+    /// front of us, or a browser distrust the name because TLS is missing.
     #[must_use]
     pub fn is_added(&self, host: &HostPort) -> bool {
         !is_loopback(&host.name) && self.added.contains(&host.name)
     }
 
-    /// The first name added by `--allow-host`.
+    /// The first name that `--allow-host` added.
     #[must_use]
     pub fn first_added(&self) -> Option<&str> {
         self.added.first().map(String::as_str)
@@ -200,29 +201,29 @@ fn allowed_name(text: &str) -> Result<String, BadAllowHost> {
     Ok(name)
 }
 
-/// An `--allow-host` that names no host.
+/// Error: the value of an `--allow-host` names no host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "--allow-host {text:?}: use a host name or address without scheme, port or trailing dot, such as scope.example.com"
 )]
 pub struct BadAllowHost {
-    /// What was given.
+    /// The value as given.
     pub text: String,
 }
 
-/// Why the names in a request are refused.
+/// Why a request is refused for the names in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRefusal {
-    /// No Host, several, or one that names no host.
+    /// The request has no Host, several, or one that names no host.
     HostMalformed,
-    /// A host we do not answer to.
+    /// The Host is not one of the accepted names.
     HostNotAllowed,
-    /// An Origin other than this very host's, or several.
+    /// The Origin is not that of this host, or there are several.
     OriginForeign,
 }
 
 impl NameRefusal {
-    /// The status of the answer.
+    /// The HTTP status of the answer.
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
@@ -231,7 +232,7 @@ impl NameRefusal {
         }
     }
 
-    /// The body of the answer: what is wrong and what to do, and nothing that was sent.
+    /// The body of the answer: what is wrong and what to do. It repeats nothing that the request sent.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
@@ -246,10 +247,10 @@ impl NameRefusal {
     }
 }
 
-/// Makes the checks of Host and Origin alone, for a server without sessions: any page in a browser could call it.
+/// Checks Host and Origin alone, for a server without sessions: any page in a browser could call it.
 ///
 /// # Errors
-/// The refusal to answer with.
+/// The refusal, from which the answer is made.
 pub fn judge_names(
     hosts: &AllowedHosts,
     uri: &Uri,
@@ -259,7 +260,7 @@ pub fn judge_names(
     own_origin(hosts, headers, &host).map(drop)
 }
 
-/// Returns the one host that a request names, if we answer to it.
+/// Returns the one host that a request names, if the server accepts it.
 ///
 /// # Errors
 /// [`NameRefusal::HostMalformed`] or [`NameRefusal::HostNotAllowed`].
@@ -273,7 +274,7 @@ pub(crate) fn named_host(
     if named.next().is_some() {
         return Err(NameRefusal::HostMalformed);
     }
-    // RFC 9112 section 3.2.2: with a target in absolute form the Host header is ignored.
+    // RFC 9112 section 3.2.2: if the target is in absolute form, the Host header is ignored.
     let text = match uri.authority() {
         Some(authority) if uri.scheme() == Some(&UriScheme::HTTP) => authority.as_str(),
         Some(_) => return Err(NameRefusal::HostMalformed),
@@ -287,11 +288,11 @@ pub(crate) fn named_host(
     }
 }
 
-/// Returns the scheme of our own page if a request carries its Origin; none if it carries no Origin. TLS is in front of us
-/// only under a name of `--allow-host`.
+/// Checks the Origin of a request. Returns the scheme of our own page, or none if the request has no Origin. The scheme
+/// https is accepted only under a name of `--allow-host`, since only there may a proxy do TLS in front of us.
 ///
 /// # Errors
-/// [`NameRefusal::OriginForeign`] for the Origin of another page, or several.
+/// [`NameRefusal::OriginForeign`] for the Origin of another page, or for several.
 pub(crate) fn own_origin(
     hosts: &AllowedHosts,
     headers: &HeaderMap,
@@ -314,7 +315,7 @@ pub(crate) fn own_origin(
 mod tests {
     use super::*;
 
-    /// Row 6 of the attack table, as names.
+    /// The names of row 6 of the attack table.
     #[test]
     fn only_the_exact_loopback_names_are_allowed_on_any_port() {
         let hosts = AllowedHosts::loopback();

@@ -1,5 +1,5 @@
-//! Pictures as PNG: their SVG through resvg, in Noto Sans, which the binary carries. No font of the system is looked at, so the
-//! same binary gives the same bytes on every machine of an architecture.
+//! Pictures as PNG: resvg renders their SVG in Noto Sans, which the binary carries. Fonts of the system are never used. So
+//! the same binary gives the same bytes on every machine of one architecture.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,50 +9,50 @@ use resvg::usvg::{self, fontdb};
 use skrifa::{FontRef, MetadataProvider as _};
 use thiserror::Error;
 
-/// The most bytes that a picture takes before it is compressed: 8,192 px in square.
+/// The most bytes of a picture before compression: those of 8,192 x 8,192 px.
 const MOST_BYTES: u64 = 4 * 8_192 * 8_192;
-/// How many letters that no font has are named.
+/// The most letters that an error names when no font has them.
 const NAMED: usize = 3;
 
-/// Why there is no PNG of a picture.
+/// Why a picture cannot become a PNG.
 #[derive(Debug, Error)]
 pub(crate) enum RasterError {
-    /// It is no SVG.
+    /// It is not a valid SVG.
     #[error("the picture cannot be read: {0}")]
     Svg(#[from] usvg::Error),
-    /// It is empty or too large.
+    /// It is empty, or larger than [`MOST_BYTES`].
     #[error(
         "a picture of {width} x {height} px is too large for a PNG; choose a smaller --size or fewer --lanes"
     )]
     Size {
-        /// Its width.
+        /// Its width in px.
         width: u32,
-        /// Its height.
+        /// Its height in px.
         height: u32,
     },
-    /// A file that should be a font is none.
+    /// The file given as a font is not one.
     #[error("the file is no TrueType or OpenType font")]
     Font,
-    /// No font has some of its letters.
+    /// It has letters that no font has.
     #[error("no font here has {letters}; name one that has them with --font")]
     Letters {
-        /// Some of them.
+        /// Up to [`NAMED`] of them, as code points.
         letters: String,
     },
-    /// It cannot be compressed.
+    /// Its compression failed.
     #[error("the PNG cannot be made: {0}")]
     Png(String),
 }
 
-/// The fonts of pictures.
+/// The fonts that pictures are drawn in.
 #[derive(Debug)]
 pub(crate) struct Fonts(Arc<fontdb::Database>);
 
 impl Fonts {
-    /// Noto Sans, and one of a file for scripts that it lacks.
+    /// Loads Noto Sans, and the font in `other` for scripts that Noto Sans lacks.
     ///
     /// # Errors
-    /// If the file is no font.
+    /// If `other` is not a font.
     pub(crate) fn new(other: Option<Vec<u8>>) -> Result<Self, RasterError> {
         let mut fonts = fontdb::Database::new();
         fonts.load_font_data(notosans::REGULAR_TTF.to_vec());
@@ -68,7 +68,7 @@ impl Fonts {
         Ok(Self(Arc::new(fonts)))
     }
 
-    /// The letters of a text that no font has.
+    /// Returns the letters of a text that no font has.
     fn lacks(&self, text: &str) -> BTreeSet<char> {
         let mut left: BTreeSet<char> = text.chars().filter(|letter| !letter.is_ascii()).collect();
         for face in self.0.faces() {
@@ -83,10 +83,10 @@ impl Fonts {
     }
 }
 
-/// A picture as PNG, in the size that its SVG says.
+/// Renders a picture as PNG, in the size that its SVG states.
 ///
 /// # Errors
-/// If it is too large, or no font has its letters.
+/// If it is too large, or if no font has one of its letters.
 pub(crate) fn png(svg: &str, fonts: &Fonts) -> Result<Vec<u8>, RasterError> {
     let lacks = fonts.lacks(svg);
     if !lacks.is_empty() {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_drawn_in_the_font_of_the_binary_and_twice_the_same() {
+    fn a_text_is_drawn_in_the_binarys_font_with_the_same_bytes_each_time() {
         let fonts = Fonts::new(None).unwrap();
         let drawn = png(&picture("a → b"), &fonts).unwrap();
         assert_eq!(drawn, png(&picture("a → b"), &fonts).unwrap());
@@ -140,7 +140,7 @@ mod tests {
         assert_ne!(
             drawn,
             png(&picture(""), &fonts).unwrap(),
-            "there are letters in it"
+            "the letters are drawn"
         );
     }
 
@@ -166,7 +166,7 @@ mod tests {
         );
     }
 
-    /// How wide a text is in the font of the binary, in px.
+    /// Returns how wide a text is in the binary's font, in px.
     fn measured_px(text: &str, size: f32, is_bold: bool) -> f32 {
         let data = if is_bold {
             notosans::BOLD_TTF
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn no_label_of_a_picture_of_a_failure_is_wider_than_it_was_reckoned() {
+    fn no_label_of_a_findings_picture_is_wider_than_its_estimate() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/findings");
         let mut labels = 0;
         let mut wrong: Vec<(f32, String)> = Vec::new();

@@ -1,6 +1,6 @@
-//! Recordings served like a log: the newest chapter from memory, all others from their files.
+//! Recordings served like a live log: the newest chapter from memory, all others from their files.
 //!
-//! Recordings that are judged again are served from files with the new judgements; bodies come from the recorded ones.
+//! With `--judge again` the chapters come from files with the new judgements, and bodies come from the recorded files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,33 +21,33 @@ use crate::recordings::{
 /// Why recordings cannot be served.
 #[derive(Debug, Error)]
 pub enum ReplayError {
-    /// They hold no record.
+    /// The recordings hold no record.
     #[error("there is no record in it")]
     Empty,
     /// A file cannot be read.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// No chapter can be read.
+    /// No chapter of any file can be read.
     #[error("no chapter can be read: {reason}")]
     NotRead {
-        /// What is wrong with the newest.
+        /// What is wrong with the newest chapter.
         reason: String,
     },
 }
 
-/// Recordings that are served.
+/// Recordings that are ready to be served.
 pub struct Replay {
-    /// The log that is over, with the newest chapter.
+    /// A closed log whose ring holds the newest chapter that can be read.
     pub log: LogHandle,
-    /// The files.
+    /// The files, for all other chapters.
     pub past: Arc<dyn Past>,
-    /// What its welcome says.
+    /// What the welcome message says about the recordings.
     pub recording: Recording,
 }
 
 impl Replay {
-    /// Of recordings of one log; `name` is what people know them by. Must not be called where nothing may wait for the
-    /// disk.
+    /// Opens recordings of one log; people see them under `name`. It reads from disk, so it must not run on a thread that
+    /// may not block.
     ///
     /// # Errors
     /// If no chapter can be read.
@@ -55,7 +55,8 @@ impl Replay {
         Self::of(joined, name, false, |joined| Arc::new(joined))
     }
 
-    /// The same of recordings that were judged again: `recorded` has the bodies of their records, under other numbers.
+    /// Like [`Replay::open`], for recordings that were judged again. `recorded` has the bodies of their records; `numbers`
+    /// maps each new seq to the recorded one.
     ///
     /// # Errors
     /// If no chapter can be read.
@@ -95,7 +96,7 @@ impl Replay {
     }
 }
 
-/// Recordings that were judged again, and those with the bodies of their records.
+/// Recordings that were judged again, and the recorded ones, which have the bodies.
 #[derive(Debug)]
 struct JudgedAgain {
     judged: Joined,
@@ -116,7 +117,7 @@ impl Past for JudgedAgain {
         }
     }
 
-    /// Those of the records that are shown. What lies beside them is in the recorded files alone.
+    /// Returns the notes among the records that are shown, and those beside the records, which only the recorded files have.
     fn notes(&self) -> Notes {
         let mut notes = self.judged.notes();
         for file in self.recorded.files() {
@@ -130,7 +131,7 @@ impl Past for JudgedAgain {
     }
 }
 
-/// A ring with the newest chapter that can be read. The log of watchscope itself says what cannot.
+/// Returns a ring with the newest chapter that can be read. watchscope logs a warning for each newer one.
 fn newest_chapter(joined: &mut Joined) -> Result<Ring, ReplayError> {
     let mut newest = None;
     for place in joined.newest_first() {
@@ -162,7 +163,7 @@ fn newest_chapter(joined: &mut Joined) -> Result<Ring, ReplayError> {
     }
 }
 
-/// The name of recordings for people: that of the file or folder, and how many there are beside it.
+/// The name of recordings that people see: the name of the first file or folder, and how many more there are.
 #[must_use]
 pub fn name_of(paths: &[impl AsRef<Path>]) -> String {
     let first = paths.first().map(AsRef::as_ref);

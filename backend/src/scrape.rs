@@ -1,7 +1,7 @@
-//! A scrape: collects the numbers of log, hub and web at one moment, and renders them as `/metrics`.
+//! A scrape of `/metrics`: collects the numbers of log, hub, history and web at one moment, and renders them.
 //!
-//! The log's writer measures what it counted and what stands as one of its inputs, so that all numbers of watches in one
-//! scrape are of one moment, behind the same record.
+//! The log's writer takes the request to measure as one of its inputs, between two records. So all numbers of watches in one
+//! scrape belong to one moment, behind the same record.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::metrics::{Exposition, families as f, plain};
 use crate::web::health::Form;
 use crate::web::{Refusal, Refusals, Traffic};
 
-/// One text serves all scrapes within this time, so that the log's writer measures at most once in it.
+/// How long one text serves all scrapes. The log's writer measures at most once in this time.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Collects the numbers of their owners and keeps the last text.
+/// The collector of all numbers. It asks their owners and keeps the last text.
 pub(crate) struct Scraper {
     log: LogHandle,
     viewers: Arc<ViewerTotals>,
@@ -29,7 +29,7 @@ pub(crate) struct Scraper {
     last: Mutex<Option<Texts>>,
 }
 
-/// One exposition in both forms, shared by all connections that are sent it.
+/// One exposition in both text forms. All connections that are sent it share its bytes.
 #[derive(Clone)]
 struct Texts {
     at: Instant,
@@ -55,9 +55,9 @@ impl Scraper {
         }
     }
 
-    /// The text in the form asked for: at most a second old, or the last one once the log is closed.
+    /// Returns the text in the requested form. It is less than 1 s old; once the log is closed, it is the last one.
     pub(crate) async fn text(&self, form: Form) -> Bytes {
-        // Held while the writer measures: scrapes that come meanwhile wait for the same text.
+        // The lock is held while the writer measures, so that scrapes which arrive meanwhile wait for the same text.
         let mut last = self.last.lock().await;
         let texts = match &*last {
             Some(texts) if texts.at.elapsed() < FRESH => texts.clone(),
@@ -110,9 +110,9 @@ mod tests {
     use super::*;
     use crate::log::LogConfig;
 
-    /// The writer measures at most once a second, for however many scrapes. After its end the last text stays.
+    /// The writer measures at most once a second, however many scrapes there are.
     #[tokio::test(start_paused = true)]
-    async fn a_text_is_told_for_a_second_and_the_last_one_after_the_end() {
+    async fn a_text_serves_all_scrapes_of_a_second_and_the_last_one_stays_after_the_log_closed() {
         let log = LogHandle::open(LogConfig::new("demo".into())).unwrap();
         let scraper = Scraper::new(
             log.clone(),
@@ -142,7 +142,7 @@ mod tests {
         log.append(open(1)).await.unwrap();
         assert_eq!(records(&scraper).await, 1);
         log.append(open(2)).await.unwrap();
-        assert_eq!(records(&scraper).await, 1, "not a second old");
+        assert_eq!(records(&scraper).await, 1, "the text is less than 1 s old");
         tokio::time::advance(FRESH).await;
         assert_eq!(records(&scraper).await, 2);
         log.append(open(3)).await.unwrap();

@@ -1,4 +1,4 @@
-//! The audit's reads: what the planner in the log's writer asks for, over connections of its own, and back.
+//! The audit's reads of apiservers. The planner in the log's writer asks for them; its answers go back there.
 //!
 //! ```text
 //!   writer: records ─► Auditor ─► Read ──channel──► Readers ──► Reader, one for each server ──GET──► apiserver
@@ -6,8 +6,9 @@
 //!             └───────── request.sent, request.answered, Reply ───┘
 //! ```
 //!
-//! One read at a time of each server, so that one that hangs holds up no other's, with its own user agent, each in the
-//! log under the watch's name with `#a`. What is asked, when, and what it means is the planner's.
+//! Each server has one read at a time, so that a server that hangs delays no reads of others. The reads use connections and
+//! a user agent of their own, and the log has them under the watch's name with `#a`. The planner decides what is read, when,
+//! and what the answer means.
 
 mod reader;
 
@@ -22,7 +23,8 @@ use self::reader::{Reader, asked};
 use crate::log::LogHandle;
 use crate::upstream::servers::Pools;
 
-/// Gives each read to its server's reader. Holds two for each server there was: for reads, and for second watches.
+/// The dispatcher of reads: it passes each read to the reader of its server. A server has up to two readers, one for reads
+/// and one for second watches.
 pub(crate) struct Readers {
     reads: mpsc::Receiver<Read>,
     pools: Pools,
@@ -34,12 +36,12 @@ impl Readers {
         Self { reads, pools, log }
     }
 
-    /// Has reads carried out until stopped, or until nobody asks any more.
+    /// Dispatches reads until `stop` is set or the log is closed.
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let mut readers = BTreeMap::new();
         let mut running = JoinSet::new();
         while let Some(read) = asked(&mut self.reads, &mut stop).await {
-            // A second watch takes a while, and is to be on another connection than what it is held against.
+            // A second watch takes longer, and must use another connection than the watch that it is compared with.
             let reader = (read.server.clone(), read.verb == Verb::Watch);
             let reads = readers.entry(reader).or_insert_with(|| {
                 let (asks, reads) = mpsc::channel(1);
@@ -47,7 +49,8 @@ impl Readers {
                 running.spawn(reader.run(stop.clone()));
                 asks
             });
-            // There is room: a server is not asked again before its reader has answered. An error means that it stopped.
+            // The channel has room: a server gets no new read before its reader has answered. An error means that the reader
+            // stopped.
             if reads.send(read).await.is_err() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! One server's reader: carries out the audit's reads of it, one at a time, over a connection of its own.
+//! The reader of one server: it makes the audit's reads, one at a time, over a connection of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,43 +24,44 @@ use crate::upstream::connections::{Connections, NoConnection, opened};
 use crate::upstream::message::{cause_of, headers_of, request_of};
 use crate::upstream::servers::Pools;
 
-/// What the apiserver's own log and metrics know the audit by.
+/// The user agent by which the apiserver's log and metrics know the audit.
 const OUR_USER_AGENT: &str = concat!("watchscope-audit/", env!("CARGO_PKG_VERSION"));
-/// How long an answer may take to begin, and to end; a kube-apiserver cuts its own off after 60 s.
+/// The timeout for an answer to begin, and again for it to end. A kube-apiserver cuts its own answers off after 60 s.
 const PATIENCE: Duration = Duration::from_secs(75);
-/// The longest answer that is read: a page of whole objects, where metadata alone cannot be had, may be longer.
+/// The most bytes of an answer that are read. Only a page of whole objects may be longer, where the server cannot send
+/// metadata alone.
 const BODY_LIMIT: usize = 64 << 20;
 
-/// Carries out reads of one server. Holds one connection and one answer.
+/// The reader of one server. It holds one connection and one answer.
 pub(super) struct Reader {
     reads: mpsc::Receiver<Read>,
     pools: Pools,
     log: LogHandle,
     session: Option<Arc<Session>>,
     idle: Option<Link>,
-    /// The credentials were refused.
+    /// The server refused the credentials, so the next connection loads them anew.
     reload: bool,
 }
 
-/// A connection that reads go over.
+/// A connection for reads.
 struct Link {
     id: ConnectionId,
     connection: Connection,
-    /// Those to the same apiserver.
+    /// The pool of connections to the same apiserver.
     connections: Arc<Connections>,
 }
 
-/// An answer, or why there is none.
+/// An answer, or the error that took its place.
 struct Answer {
     status: Option<u16>,
     headers: Headers,
-    /// What a refusal asks us to wait.
+    /// The wait that a refusal asks for, in ms.
     retry_after_ms: Option<u64>,
     body: Bytes,
     error: Option<String>,
 }
 
-/// Waits for the next read; none when it is time to stop, or nobody asks any more. Losing the wait loses nothing.
+/// Waits for the next read and returns it; none once `stop` is set or the log is closed. Cancel safe.
 pub(super) async fn asked(
     reads: &mut mpsc::Receiver<Read>,
     stop: &mut watch::Receiver<bool>,
@@ -83,7 +84,7 @@ impl Reader {
         }
     }
 
-    /// Reads until stopped, or until nobody asks any more.
+    /// Makes reads until `stop` is set or the log is closed.
     pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         loop {
             let read = tokio::select! {
@@ -124,7 +125,7 @@ impl Reader {
         };
         let request = self.log.ids().request();
         let sent = read.sent(request, id);
-        // A log that is closed ends the process.
+        // If the log is closed, the process is ending.
         let _ = self.log.append(Event::from(sent)).await;
         let (answer, kept) = exchange(connection, message).await;
         self.reload = answer.status == Some(401);
@@ -144,7 +145,7 @@ impl Reader {
         answer.reply(read)
     }
 
-    /// A request of the audit's.
+    /// Builds a request of the audit; none if it cannot be built, as without credentials.
     async fn message(&mut self, target: String, accept: &'static str) -> Option<Request<Bytes>> {
         match request_of(target, accept, self.session.as_deref()).await {
             Ok(mut message) => {
@@ -160,11 +161,11 @@ impl Reader {
         }
     }
 
-    /// The connection kept if it leads to a watch's apiserver, or another, whose server was asked for its version: of
-    /// the servers of a cluster each may have one of its own, and what a read may hide depends on it.
+    /// Returns the idle connection if it leads to the watch's apiserver, else a new one. A new connection first asks the
+    /// server for its version. Each server of a cluster may have another version, and what a read may hide depends on it.
     ///
     /// # Errors
-    /// What there is instead of an answer, without a connection.
+    /// The reply to the planner if there is no connection.
     async fn link(&mut self, watch: &WatchName) -> Result<Link, Reply> {
         let connections = self.pools.of(watch).ok_or(Reply::Failed)?;
         if let Some(kept) = self.idle.take() {
@@ -204,10 +205,10 @@ impl Reader {
         })
     }
 
-    /// What the server that answers on a connection says of its version, if it says it, and the connection.
+    /// Asks the server for its version over a connection. Returns the version, if the server states it, and the connection.
     ///
     /// # Errors
-    /// Where it says nothing now, but may later: it is busy, or does not know us, or the connection is over.
+    /// If the version may be had later: the server is busy, it refused the credentials, or the connection ended.
     async fn ask_version(
         &mut self,
         connection: Connection,
@@ -234,7 +235,7 @@ impl Reader {
         Ok((version, connection))
     }
 
-    /// The connection kept is gone, or given up.
+    /// Closes the idle connection with this cause.
     async fn lose(&mut self, cause: Cause) {
         if let Some(Link { id, connection, .. }) = self.idle.take() {
             self.close(id, connection, cause).await;
@@ -247,7 +248,7 @@ impl Reader {
         self.closed(id, is_shared, cause).await;
     }
 
-    /// Tells of a connection's end; a shared one tells of it itself.
+    /// Records the end of a connection. A shared connection records its own end.
     async fn closed(&mut self, connection: ConnectionId, is_shared: bool, cause: Cause) {
         if !is_shared {
             let event = ConnectionClosed::unasked(connection, cause);
@@ -256,7 +257,7 @@ impl Reader {
     }
 }
 
-/// Waits for the end of the connection kept; losing the wait loses nothing.
+/// Waits for the end of the idle connection. Cancel safe.
 async fn ended(idle: &mut Option<Link>) -> BodyEnd {
     match idle {
         Some(link) => link.connection.ended().await,
@@ -264,7 +265,7 @@ async fn ended(idle: &mut Option<Link>) -> BodyEnd {
     }
 }
 
-/// Sends a request; the answer, and the connection if it can be used again, else how it ended.
+/// Sends a request. Returns the answer, and the connection if it can be used again, else the cause of its end.
 async fn exchange(
     connection: Connection,
     message: Request<Bytes>,
@@ -293,7 +294,7 @@ async fn exchange(
             (Bytes::new(), Some(error.to_string()), Err(cause))
         }
     };
-    // The body of what is no refusal is long, and no Status.
+    // Only a refusal has a Status with a wait. Other bodies are long and are not searched for one.
     let retry_after_ms = (status != 200).then(|| asked_to_wait_ms(&headers, &body));
     let answer = Answer {
         status: Some(status),

@@ -1,4 +1,4 @@
-//! The audit over sockets, against a simulated apiserver with a defect switch.
+//! The audit over sockets, against a simulated apiserver with a defect that can be switched on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn write(name: &str, n: u64) -> Deed {
     Deed::Call(request)
 }
 
-/// `a` is deleted just after all watches were resumed, which miss it or not, and `b` is written behind it.
+/// `a` is deleted just after all watches resumed. With the defect they miss that delete. Then `b` is written.
 fn story(has_defect: bool) -> Story {
     let create = |name: &str| {
         let body = json!({"metadata": {"name": name}});
@@ -80,12 +80,12 @@ fn story(has_defect: bool) -> Story {
 async fn next(reader: &mut LogReader, records: &mut Vec<Record>) {
     let limit = Duration::from_secs(120);
     let read = tokio::time::timeout(limit, reader.next()).await;
-    if let Some(Read::Entries(entries)) = read.expect("something happens") {
+    if let Some(Read::Entries(entries)) = read.expect("a record arrives in time") {
         records.extend(entries.iter().filter_map(Entry::record).cloned());
     }
 }
 
-/// Watches a story until `b` was written for the last time, then has it audited; all that was recorded.
+/// Watches a story until the last write of `b`, then requests an audit. Returns all records.
 async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let demo = Demo::start(story(has_defect), 1, listener).unwrap();
@@ -117,7 +117,7 @@ async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
         };
         &*change.object.name == "b" && change.change == ChangeType::Modified
     };
-    // The first when the defect is there, the last behind what was missed.
+    // With the defect the audit starts from the first write of `b`, which lies behind the missed delete.
     let writes = if has_defect { 2 } else { 3 };
     while records.iter().filter(|record| is_last(record)).count() < writes {
         next(&mut reader, &mut records).await;
@@ -160,7 +160,7 @@ async fn a_ghost_left_by_a_race_is_confirmed_over_sockets() {
 }
 
 #[tokio::test]
-async fn the_same_without_the_defect_gives_no_verdict_and_its_reads_are_in_the_log() {
+async fn without_the_defect_there_is_no_verdict_and_the_reads_are_in_the_log() {
     for protocols in [Protocols::Http1, Protocols::Http2] {
         let records = audited(false, protocols).await;
         assert_eq!(verdicts(&records), []);
@@ -182,8 +182,11 @@ async fn the_same_without_the_defect_gives_no_verdict_and_its_reads_are_in_the_l
         for record in &records {
             if let Event::RequestSent(sent) = &record.event {
                 let of = |(id, _): &&(_, _)| *id == sent.connection;
-                let (_, version) = connections.iter().find(of).expect("it was opened");
-                // The audit asks who answers, and nobody waits for that before a watch.
+                let (_, version) = connections
+                    .iter()
+                    .find(of)
+                    .expect("the connection was opened");
+                // Only the audit asks for the version: no watch waits for that.
                 let is_its = sent.watch.as_str().ends_with("#a");
                 assert_eq!(version.as_deref(), is_its.then_some("v1.36.3"), "{sent:?}");
             }
@@ -197,10 +200,10 @@ async fn the_same_without_the_defect_gives_no_verdict_and_its_reads_are_in_the_l
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_holds_up_no_others_reads() {
+async fn a_server_that_hangs_delays_no_reads_of_others() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let demo = Demo::start(story(false), 1, listener).unwrap();
-    // The kernel takes its connections, and nobody answers on them.
+    // The kernel accepts connections to it, and no program answers on them.
     let hangs = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let source = ConfigSource::Url(format!("http://{}", demo.address).parse().unwrap());
     let config = source.load().unwrap();

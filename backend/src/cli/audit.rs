@@ -1,4 +1,4 @@
-//! `watchscope audit`: compares what list and watch say now, and ends with what came of it.
+//! `watchscope audit`: compares what list and watch deliver now with etcd, and exits with the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -20,22 +20,22 @@ use crate::log::{CompareRequest, LogHandle, LogReader, Read, Since};
 use crate::probes::Settings;
 use crate::stop::stopped;
 
-/// Exit code: something a watch holds is not so.
+/// Exit code: a watch differs from etcd.
 const DIVERGED: u8 = 3;
-/// Exit code: it cannot be told.
-const CANNOT_TELL: u8 = 4;
+/// Exit code: the comparison is undecided.
+const UNDECIDED: u8 = 4;
 
-/// Lists, watches, and compares once; where lists may be a cache's, each object is looked up. Exit 0 if all is so, 3 if
-/// not, 4 if it cannot be told, as where that took too long.
+/// Lists, watches, and compares once. If lists may come from a cache, it looks up each object. Exit 0: clean; 3: diverged;
+/// 4: undecided, for example because `--for` was too short.
 ///
 /// # Errors
-/// Those exit codes, 1 if nothing could be listed, 2 for a resource that does not exist.
+/// Failures with these exit codes; 1 if nothing could be listed, 2 for a resource that does not exist.
 pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let until = Instant::now() + args.for_duration;
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
     let log = open_log(&name_of(&config), args.what.memory.bytes)?;
-    // Nothing is compared but what is asked for.
+    // Only the comparison below is made.
     let settings = Settings {
         audit_looks: MOST_LISTED,
         ..settings(&args.what, &args.cluster, args.resources.clone(), false)
@@ -45,7 +45,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let mut report = Report::new(&log, args.output);
     let comparing = async {
         report.until(all_stream).await?;
-        // Here, so that what comes of it is read after it.
+        // This request comes after the last read, so its results are read later.
         if log.ask_audit(CompareRequest::default()).await.is_err() {
             return Ok(());
         }
@@ -64,7 +64,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
         () = stopped(&mut stop) => Ok(false),
     };
     let late = over?.then_some(args.for_duration);
-    // What was not looked up by now is told of as the watches stop.
+    // As the watches stop, the audit reports what was not looked up by now.
     watches.stop().await;
     log.close().await;
     while !report.is_over {
@@ -73,7 +73,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     report.found.end(late)
 }
 
-/// Whether every watch has a stream, or will not get one.
+/// Whether every watch has a stream, or is refused one.
 fn all_stream(state: &State) -> bool {
     let is_there = |watch: &watchscope_model::fold::Watch| {
         let phase = watch.phase.as_ref().map(|phase| phase.phase);
@@ -82,7 +82,7 @@ fn all_stream(state: &State) -> bool {
     !state.watches.is_empty() && state.watches.values().all(is_there)
 }
 
-/// What is read of the log and written.
+/// Reads the log and writes its audit records.
 struct Report {
     reader: LogReader,
     output: Output,
@@ -136,26 +136,26 @@ impl Report {
     }
 }
 
-/// What came of all comparisons so far.
+/// The results of all comparisons so far.
 #[derive(Default)]
 struct Found {
-    /// The fold of what was read.
+    /// The fold of the records that were read.
     state: State,
     watches: BTreeMap<WatchName, Compared>,
 }
 
-/// What came of comparing one watch.
+/// The results of comparing one watch.
 #[derive(Default)]
 struct Compared {
-    /// The last outcome.
+    /// The last result.
     last: Option<Audit>,
-    /// The last list of all.
+    /// The last result of a list of all objects.
     list: Option<Audit>,
-    /// The looks at each object.
+    /// The result of looking up each object.
     each: Option<Audit>,
-    /// How many objects were looked up in etcd and are so, where they are too many for each.
+    /// The number of objects that were looked up in etcd and agree, if the watch is too large to look up each.
     sampled: u64,
-    /// What was confirmed to be wrong, and stood.
+    /// The objects that a confirmed verdict states to be wrong, until it is cleared.
     wrong: BTreeSet<Place>,
 }
 
@@ -179,7 +179,7 @@ impl Found {
         self.state.apply(record);
     }
 
-    /// How the command ends, having been given so long if that was too short.
+    /// Returns how the command ends. `late` is the time of `--for` if it was too short.
     fn end(self, late: Option<Duration>) -> Result<(), Failure> {
         let wrong: Vec<String> = self
             .watches
@@ -191,32 +191,29 @@ impl Found {
             })
             .collect();
         if !wrong.is_empty() {
-            let message = format!("what watches hold is not so: {}", wrong.join("; "));
+            let message = format!("watches differ from etcd: {}", wrong.join("; "));
             return Err(Failure::new(DIVERGED, message));
         }
-        let untold: Vec<String> = self
+        let undecided: Vec<String> = self
             .state
             .watches
             .keys()
             .filter_map(|name| {
                 let why = match self.watches.get(name) {
-                    Some(compared) => compared.untold()?,
+                    Some(compared) => compared.undecided()?,
                     None => "not compared".to_owned(),
                 };
                 Some(format!("{name}: {why}"))
             })
             .collect();
-        if untold.is_empty() && !self.state.watches.is_empty() {
+        if undecided.is_empty() && !self.state.watches.is_empty() {
             return Ok(());
         }
         let late = late.map_or(String::new(), |late| {
-            format!("; it was given {} s (--for)", late.as_secs())
+            format!("; --for allowed {} s", late.as_secs())
         });
-        let message = format!(
-            "it cannot be told whether all is so: {}{late}",
-            untold.join("; ")
-        );
-        Err(Failure::new(CANNOT_TELL, message))
+        let message = format!("undecided: {}{late}", undecided.join("; "));
+        Err(Failure::new(UNDECIDED, message))
     }
 }
 
@@ -235,8 +232,8 @@ impl Compared {
         }
     }
 
-    /// Why it cannot be told that all is so, if it cannot.
-    fn untold(&self) -> Option<String> {
+    /// Returns why the comparison of this watch is undecided; none if it agrees.
+    fn undecided(&self) -> Option<String> {
         let read = [&self.last, &self.list, &self.each].into_iter().flatten();
         if let Some(failed) = read.into_iter().find(|audit| !agrees(audit)) {
             let why = failed.reason.as_deref();
@@ -248,13 +245,13 @@ impl Compared {
             .map_or(self.sampled, |each| each.compared);
         let Some(list) = &self.list else {
             return Some(format!(
-                "no whole list of it was compared; {looked_up} objects were looked up in etcd, and are so"
+                "no complete list was compared; {looked_up} objects were looked up in etcd and agree"
             ));
         };
         (list.may_be_a_caches() && self.each.is_none()).then(|| {
             format!(
-                "a list agrees, but may show what only the watch cache believes; of {} objects {looked_up} were looked \
-                 up in etcd, and are so",
+                "a list agrees, but may be the watch cache's; of {} objects {looked_up} were looked \
+                 up in etcd and agree",
                 list.compared
             )
         })
@@ -265,7 +262,7 @@ fn agrees(audit: &Audit) -> bool {
     audit.outcome() == AuditOutcome::Agrees
 }
 
-/// Namespace, where there is one, and name.
+/// The object's name, with its namespace if it has one.
 fn named(Place(object): &Place) -> String {
     plain(&match &object.namespace {
         Some(namespace) => format!("{namespace}/{}", object.name),
@@ -326,12 +323,12 @@ mod tests {
         }
     }
 
-    /// Exit code and message after these records of a watch.
+    /// Returns exit code and message after these records of a watch.
     fn ends(events: impl IntoIterator<Item = impl Into<Event>>) -> String {
         ends_late(events, None)
     }
 
-    /// The same where it took longer than it was given.
+    /// Like [`ends`], after `--for` was too short.
     fn ends_late(
         events: impl IntoIterator<Item = impl Into<Event>>,
         late: Option<Duration>,
@@ -355,18 +352,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cleared_of_a_name_in_one_namespace_leaves_the_ghost_in_another() {
+    fn clearing_a_verdict_in_one_namespace_keeps_the_ghost_in_another() {
         assert_snapshot!(ends([
             verdict("a", "kube-root-ca.crt", Standing::Raised),
             verdict("a", "kube-root-ca.crt", Standing::Confirmed),
             verdict("b", "kube-root-ca.crt", Standing::Raised),
             verdict("b", "kube-root-ca.crt", Standing::Cleared),
             audit("list exact", 2, AuditOutcome::Agrees.word(), None).into(),
-        ]), @"3: what watches hold is not so: */configmaps: a/kube-root-ca.crt");
+        ]), @"3: watches differ from etcd: */configmaps: a/kube-root-ca.crt");
     }
 
     #[test]
-    fn a_confirmed_verdict_that_is_cleared_is_over() {
+    fn a_confirmed_verdict_that_is_cleared_counts_no_more() {
         assert_snapshot!(ends([
             verdict("a", "settings", Standing::Confirmed),
             verdict("a", "settings", Standing::Cleared),
@@ -375,20 +372,20 @@ mod tests {
     }
 
     #[test]
-    fn all_is_so_where_the_list_is_etcds() {
+    fn a_list_from_etcd_that_agrees_is_clean() {
         assert_snapshot!(ends([audit("list exact", 1_000, AuditOutcome::Agrees.word(), None)]), @"0");
     }
 
     #[test]
-    fn a_list_that_may_be_a_caches_does_not_show_that_all_is_so() {
+    fn a_list_that_may_be_a_caches_is_undecided() {
         assert_snapshot!(ends([
             audit("list exact", 6_000, AuditOutcome::Agrees.word(), Some(LIST_AGREES)),
             audit("get", 16, AuditOutcome::Agrees.word(), None),
-        ]), @"4: it cannot be told whether all is so: */configmaps: a list agrees, but may show what only the watch cache believes; of 6000 objects 16 were looked up in etcd, and are so");
+        ]), @"4: undecided: */configmaps: a list agrees, but may be the watch cache's; of 6000 objects 16 were looked up in etcd and agree");
     }
 
     #[test]
-    fn all_is_so_where_each_object_was_looked_up() {
+    fn a_watch_whose_objects_were_all_looked_up_is_clean() {
         let list = || {
             audit(
                 "list exact",
@@ -398,13 +395,13 @@ mod tests {
             )
         };
         assert_snapshot!(ends([list(), audit("get each", 1_000, AuditOutcome::Agrees.word(), None)]), @"0");
-        // Others came and went meanwhile.
+        // Two objects were created or deleted meanwhile.
         let why = Some("2 changed meanwhile: the stream tells of them");
         assert_snapshot!(ends([list(), audit("get each", 998, AuditOutcome::Agrees.word(), why)]), @"0");
     }
 
     #[test]
-    fn of_what_was_not_looked_up_in_time_nothing_is_known() {
+    fn objects_that_were_not_looked_up_in_time_leave_it_undecided() {
         let list = audit(
             "list exact",
             1_000,
@@ -414,11 +411,11 @@ mod tests {
         let why = "the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so";
         let each = audit("get each", 358, AuditOutcome::CannotTell.word(), Some(why));
         let late = Some(Duration::from_secs(150));
-        assert_snapshot!(ends_late([list, each], late), @"4: it cannot be told whether all is so: */configmaps: the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so; it was given 150 s (--for)");
+        assert_snapshot!(ends_late([list, each], late), @"4: undecided: */configmaps: the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so; --for allowed 150 s");
     }
 
     #[test]
-    fn a_look_that_told_nothing_is_not_made_good_by_others() {
+    fn a_failed_look_up_is_not_made_good_by_others() {
         let (failed, each) = (
             "the server answered 500",
             "1 of 2 objects could not be looked up in etcd",
@@ -427,19 +424,19 @@ mod tests {
             audit("list exact", 2, AuditOutcome::Agrees.word(), Some(LIST_AGREES)),
             audit("get", 0, AuditOutcome::CannotTell.word(), Some(failed)),
             audit("get each", 1, AuditOutcome::CannotTell.word(), Some(each)),
-        ]), @"4: it cannot be told whether all is so: */configmaps: 1 of 2 objects could not be looked up in etcd");
+        ]), @"4: undecided: */configmaps: 1 of 2 objects could not be looked up in etcd");
     }
 
     #[test]
-    fn a_list_that_could_not_be_compared_is_not_made_good_by_objects_that_are_so() {
+    fn a_list_that_could_not_be_compared_is_not_made_good_by_objects_that_agree() {
         assert_snapshot!(ends([
             audit("list exact", 0, AuditOutcome::CannotTell.word(), Some("asked for 9, the server listed \u{1b}[2J")),
             audit("get", 3, AuditOutcome::Agrees.word(), None),
-        ]), @r"4: it cannot be told whether all is so: */configmaps: asked for 9, the server listed \u{1b}[2J");
+        ]), @r"4: undecided: */configmaps: asked for 9, the server listed \u{1b}[2J");
     }
 
     #[test]
-    fn a_watch_of_which_only_some_objects_were_looked_up_is_not_known_to_be_so() {
-        assert_snapshot!(ends([audit("get", 16, AuditOutcome::Agrees.word(), None)]), @"4: it cannot be told whether all is so: */configmaps: no whole list of it was compared; 16 objects were looked up in etcd, and are so");
+    fn a_watch_with_only_some_objects_looked_up_is_undecided() {
+        assert_snapshot!(ends([audit("get", 16, AuditOutcome::Agrees.word(), None)]), @"4: undecided: */configmaps: no complete list was compared; 16 objects were looked up in etcd and agree");
     }
 }

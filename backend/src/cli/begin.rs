@@ -1,4 +1,4 @@
-//! How `watch` and `record` begin to watch, when they are to end, and whether anything was listed.
+//! The start of `watch` and `record`: how they begin to watch, when they end, and whether anything was listed.
 
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
@@ -12,7 +12,7 @@ use crate::follow::Following;
 use crate::log::LogHandle;
 use crate::stop::stopped;
 
-/// A log that watches write, and when that is to end: on a signal, or after its time.
+/// A log that watches write, and the future of its end: a signal, or the end of its time.
 pub(super) struct Begun {
     pub(super) log: LogHandle,
     pub(super) watches: Following,
@@ -56,7 +56,7 @@ pub(super) async fn begin(resources: Vec<String>, args: &FollowArgs) -> Result<B
     Ok(Begun { log, watches, over })
 }
 
-/// A failure if no list was ever complete.
+/// Returns a failure if no list was ever completed.
 pub(super) fn listed(state: &State) -> Result<(), Failure> {
     if has_listed(state) {
         return Ok(());
@@ -76,7 +76,7 @@ pub(super) fn listed(state: &State) -> Result<(), Failure> {
     )))
 }
 
-/// Whether a list was ever complete. The one being read now may be another; progress is left by the one before.
+/// Whether a list was ever completed. The list that is being read may be a later one; progress shows an earlier one.
 fn has_listed(state: &State) -> bool {
     state.watches.values().any(|watch| {
         let list = watch.list.as_ref();
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_that_was_complete_once_counts_while_the_next_is_being_read() {
+    fn a_completed_list_counts_while_the_next_one_is_being_read() {
         let mut state = State::default();
         let mut tell = |event: Event| {
             let seq = state.seq.next();
@@ -132,7 +132,7 @@ mod tests {
             removed: 0,
         };
         assert!(!tell(started.into()));
-        assert!(!tell(page(10).into()), "a page is no list");
+        assert!(!tell(page(10).into()), "a page is not a complete list");
         assert!(tell(complete.into()));
         assert!(tell(page(20).into()), "it was listed before");
         assert_eq!(state.seq, Seq(4));

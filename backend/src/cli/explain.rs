@@ -1,4 +1,4 @@
-//! `watchscope explain F11`: what a failure is, on standard output.
+//! `watchscope explain F11`: writes the explanation of a failure to standard output.
 
 use std::io::Write as _;
 
@@ -8,13 +8,13 @@ use watchscope_model::Row;
 use super::args::ExplainArgs;
 use super::exit::Failure;
 
-/// Longest line, in characters.
+/// The longest line, in characters.
 const WIDTH: usize = 100;
 
-/// Writes what is said of a row.
+/// Writes the explanation of a row of the catalogue.
 ///
 /// # Errors
-/// Exit code 2 for a code that is none, with the nearest; 1 if it cannot be written.
+/// Exit code 2 for an unknown code, with the nearest one; 1 if standard output cannot be written.
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let Some(row) = Row::of(&args.code.to_uppercase()) else {
         let near = nearest(&args.code);
@@ -31,7 +31,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         .map_err(Failure::failed)
 }
 
-/// What is said of a row, for a terminal.
+/// Returns the explanation of a row, for a terminal.
 fn text(row: &Explanation) -> String {
     let mut text = format!("{} {}\n", row.row, row.name());
     for (heading, said) in row.parts() {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_that_is_none_is_wrong_usage_and_names_the_nearest() {
+    fn an_unknown_code_is_wrong_usage_and_names_the_nearest() {
         let refused = explain(&ExplainArgs {
             code: "F77".to_owned(),
         });

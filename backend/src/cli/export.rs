@@ -1,4 +1,4 @@
-//! `watchscope export`: a stretch of recordings as files that others can open.
+//! `watchscope export`: writes a stretch of recordings into files that other programs can open.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,17 +20,17 @@ use crate::raster::{Fonts, png};
 use crate::recordings::{Joined, Past as _, UNFINISHED, deflated};
 use crate::web::EmbeddedPage;
 
-/// What is shown before the first finding and after the last one, in microseconds.
+/// The time that is shown before the first finding and after the last one, in microseconds.
 const AROUND_US: i64 = 60_000_000;
 
-/// The page's file that an HTML file is made of.
+/// The page's file that is the template of an HTML file.
 const TEMPLATE: &str = "single.html";
 
-/// What one `-o` asks for.
+/// What one `-o` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     File(Form),
-    /// The charts, each in a file of the folder.
+    /// The charts, each as a file in the folder.
     Charts,
 }
 
@@ -47,10 +47,10 @@ impl Wanted {
 /// Writes a stretch of recordings of one log into files. `page` has the template of an HTML file.
 ///
 /// # Errors
-/// Exit code 1 if nothing is in the stretch, a form or a lane does not exist, or a file cannot be read or written; 2 if the
-/// recordings are of several logs.
+/// Exit code 1 if the stretch is empty, or if a form or a lane does not exist. Also 1 if a file cannot be read or written.
+/// Exit code 2 if the recordings are of several logs.
 pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failure> {
-    // Before anything is read: a wrong ending costs no time.
+    // The endings are checked before anything is read, so that a wrong one costs no time.
     let outs = args
         .out
         .iter()
@@ -85,7 +85,7 @@ pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failur
         .context
         .map(|wanted| i64::try_from(wanted.as_micros()).unwrap_or(i64::MAX));
     let (from, to) = context(range, wanted_us, all);
-    // What charts look at, where that is more than the range.
+    // The records that the charts cover, if their range is larger than the exported one.
     let mut looked_at = None;
     if needs_charts && (from, to) != range {
         let runs = excerpt(&joined, (from, to), &mut damaged)?;
@@ -128,7 +128,7 @@ pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failur
         drawn.transpose().map(Option::unwrap_or_default)
     };
     let (pictures, drawn_charts) = std::thread::scope(|scope| {
-        // Each reads all records: beside each other they take half the time.
+        // Pictures and charts each read all records. At the same time they take half as long.
         let drawing = scope.spawn(|| {
             let looked = needs_charts.then_some(looked_at.as_ref().unwrap_or(&taken));
             let drawn = looked.map(|looked| charts(looked, Some(range), &says, theme));
@@ -202,7 +202,7 @@ pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failur
     )))
 }
 
-/// Writes each chart into a file of a folder, which is made if it is not there.
+/// Writes each chart into a file of a folder. It makes the folder if that does not exist.
 fn write_charts(folder: &Path, charts: &[DrawnChart]) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::failed(format!(
@@ -218,20 +218,20 @@ fn write_charts(folder: &Path, charts: &[DrawnChart]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is to be hidden.
+/// The parts to hide.
 fn parts(args: &[HideArg]) -> Parts {
     args.iter().flat_map(|arg| arg.parts()).copied().collect()
 }
 
-/// What the pseudonyms of this command come from; it is kept nowhere.
+/// Makes the seed of this command's pseudonyms. It is stored nowhere.
 fn seed() -> Result<Seed, Failure> {
     let mut chance = [0; 32];
     getrandom::fill(&mut chance)
-        .map_err(|error| Failure::failed(format!("No chance for pseudonyms: {error}.")))?;
+        .map_err(|error| Failure::failed(format!("No random bytes for pseudonyms: {error}.")))?;
     Ok(Seed::new(chance))
 }
 
-/// The fonts of pictures in pixels.
+/// Loads the fonts for PNG pictures.
 fn fonts(other: Option<&Path>) -> Result<Fonts, Failure> {
     let named = |path: &Path, error: &dyn std::fmt::Display| {
         Failure::failed(format!(
@@ -246,7 +246,7 @@ fn fonts(other: Option<&Path>) -> Result<Fonts, Failure> {
     Fonts::new(Some(bytes)).map_err(|error| named(path, &error))
 }
 
-/// What a file or folder becomes.
+/// Returns what a file or folder is to become.
 fn wanted(out: &Path, form: Option<FormArg>) -> Result<Wanted, Failure> {
     if out.to_string_lossy().ends_with(std::path::is_separator) {
         return Ok(Wanted::Charts);
@@ -257,7 +257,7 @@ fn wanted(out: &Path, form: Option<FormArg>) -> Result<Wanted, Failure> {
     }))
 }
 
-/// The page that an HTML file is made of.
+/// Returns the page's template of an HTML file.
 fn template(page: EmbeddedPage, out: &Path) -> Result<String, Failure> {
     let file = (page.get)(TEMPLATE).ok_or_else(|| {
         Failure::failed(format!(
@@ -282,12 +282,12 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
     })
 }
 
-/// From the earliest begin to the latest end of some stretches of time.
+/// The time from the earliest start to the latest end of some stretches.
 fn span(stretches: impl Iterator<Item = (Time, Time)>) -> Option<(Time, Time)> {
     stretches.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
 }
 
-/// Which stretch is exported: what was asked for, else that of the findings, else all.
+/// Returns the stretch to export: the requested one, else that of the findings, else all.
 fn stretch(args: &ExportArgs, joined: &Joined, all: (Time, Time)) -> Result<(Time, Time), Failure> {
     let (first, last) = match findings(joined) {
         Some((first, last)) => (
@@ -298,7 +298,7 @@ fn stretch(args: &ExportArgs, joined: &Joined, all: (Time, Time)) -> Result<(Tim
     };
     let (from, to) = (args.from, args.to);
     let (from, to) = (from.map(|at| at.within(all)), to.map(|at| at.within(all)));
-    // A begin that was asked for may lie behind the findings, and an end before them.
+    // A requested start may lie after the findings, and a requested end before them.
     let (from, to) = match (from, to) {
         (Some(from), Some(to)) => (from, to),
         (Some(from), None) => (from, if from < last { last } else { all.1 }),
@@ -311,13 +311,13 @@ fn stretch(args: &ExportArgs, joined: &Joined, all: (Time, Time)) -> Result<(Tim
             all.0, all.1
         )));
     }
-    // Outside of the recording nothing is known; if all of the range lies there, that is said.
+    // Outside of the recording nothing is known. A range that lies completely outside stays, so that an error can name it.
     let within = (from.max(all.0), to.min(all.1));
     let is_within = within.0 < within.1;
     Ok(if is_within { within } else { (from, to) })
 }
 
-/// When the first finding above note began and the last one ended or occurred.
+/// The time from the start of the first finding above note to the end or last occurrence of the last one.
 fn findings(joined: &Joined) -> Option<(Time, Time)> {
     let troubles = joined.summaries().flat_map(|summary| &summary.troubles);
     let findings = troubles.filter(|trouble| trouble.kind == TroubleKind::Finding);
@@ -327,7 +327,7 @@ fn findings(joined: &Joined) -> Option<(Time, Time)> {
     }))
 }
 
-/// What the recordings have of a stretch of time.
+/// Reads the records of a stretch of time.
 fn excerpt(
     joined: &Joined,
     (from, to): (Time, Time),
@@ -361,7 +361,7 @@ fn excerpt(
     Ok(runs)
 }
 
-/// Which watches are exported, and which of their rows.
+/// Returns the watches to export, and which of their rows.
 fn lanes(words: &[String]) -> (WantedLanes, Shown<'static>) {
     let words: Vec<&str> = words.iter().map(|word| word.trim()).collect();
     match words[..] {
@@ -381,7 +381,7 @@ fn lanes(words: &[String]) -> (WantedLanes, Shown<'static>) {
     }
 }
 
-/// What to do where lanes cannot be exported.
+/// Returns the failure, with advice, for lanes that cannot be exported.
 fn no_lanes(error: LanesError, (from, to): (Time, Time)) -> Failure {
     match error {
         LanesError::NoFinding => Failure::failed(
@@ -402,13 +402,13 @@ fn no_lanes(error: LanesError, (from, to): (Time, Time)) -> Failure {
     }
 }
 
-/// Writes a file beside its name and renames it: under the name is the whole file or what was there before.
+/// Writes a file beside its name, then renames it. So the name always has the whole new file or the old one.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let failed = |error: std::io::Error| {
-        // What the system says, without the name of the file beside it.
+        // The system's error, without the name of the temporary file.
         let said = error.get_ref().and_then(|error| error.source());
         let said = said.map_or_else(|| error.to_string(), ToString::to_string);
         Failure::failed(format!(
@@ -421,7 +421,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // As other programs write files; what the umask takes away is taken away.
+        // Other programs write files with this mode too; the umask removes rights from it.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder

@@ -1,7 +1,8 @@
-//! The configuration file: options by their long names, below flags and environment, above the defaults.
+//! The configuration file. It sets options by their long names; flags and environment override it, and it overrides the
+//! defaults.
 //!
-//! What it sets becomes the default of clap's own option, so that flag and environment go before it and every value is
-//! read the same way, wherever it was written.
+//! A setting becomes the default of clap's own option. So flag and environment take precedence, and each value is parsed in
+//! one way, wherever it was written.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,41 +18,41 @@ use toml::de::{DeTable, DeValue};
 
 use super::args::{Cli, EVERYTHING, command_line};
 
-/// The file below the folder of a person's configuration.
+/// The path of the file, below the user's configuration folder.
 const PLACE: &str = "watchscope/config.toml";
-/// The option that names the file; not itself a setting.
+/// The option that names the file; it is no setting itself.
 const CONFIG: &str = "config";
-/// Edits that a mistaken name may be away from the one suggested.
+/// The most edits between a mistaken name and the one that is suggested.
 const NEAR: usize = 3;
 
-/// Why there is nothing to run.
+/// Why no command is run.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// Help, version, or a wrong command line.
+    /// The help, the version, or a wrong command line.
     Clap(clap::Error),
-    /// A wrong file.
+    /// The configuration file is wrong.
     File(FileError),
 }
 
-/// What is wrong with the configuration file.
+/// The fault of the configuration file.
 #[derive(Debug, Error)]
 pub(super) enum FileError {
-    /// It is not there, or cannot be read.
+    /// The file does not exist, or cannot be read.
     #[error("--config {}: cannot read it: {error}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
-    /// It is not TOML, or sets what cannot be set so.
+    /// The file is not TOML, or sets something that cannot be set in it.
     #[error("{}:{line}: {why}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// Why.
+        /// The fault.
         why: String,
     },
 }
@@ -68,7 +69,7 @@ impl From<FileError> for Refused {
     }
 }
 
-/// Reads the command line, the environment, and the file that is named there or lies in its usual place.
+/// Reads the command line, the environment and the configuration file: the one that is named, or the one in the usual place.
 pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Refused> {
     let command = command_line();
     let matches = command.clone().try_get_matches_from(arguments)?;
@@ -85,22 +86,22 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Refused> {
         .map_err(|error| file.explain(&settings, error))
 }
 
-/// A file that was read.
+/// A configuration file that was read.
 struct File {
     path: PathBuf,
     text: String,
 }
 
-/// What a line of it sets.
+/// The setting of one line.
 struct Setting {
     name: String,
     line: usize,
-    /// As they would be written on the command line; none leaves the option unset.
+    /// The values as the command line would have them; if empty, the option stays unset.
     values: Vec<String>,
 }
 
 impl File {
-    /// The file that was named, which must be there, or the one in the usual place, which need not.
+    /// Reads the file that was named, which must exist, or the one in the usual place, which need not.
     fn find(named: Option<PathBuf>) -> Result<Option<Self>, FileError> {
         let is_named = named.is_some();
         let Some(path) = named.or_else(usual_place) else {
@@ -126,7 +127,7 @@ impl File {
         before.iter().filter(|&&byte| byte == b'\n').count() + 1
     }
 
-    /// All it sets, in the order of the names.
+    /// Returns all settings, in the order of their names.
     fn settings(&self, command: &Command) -> Result<Vec<Setting>, FileError> {
         let table = DeTable::parse(&self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -156,7 +157,7 @@ impl File {
         set.collect()
     }
 
-    /// The settings that give way to another option, which excludes them and was given by flag or environment.
+    /// Returns the settings that another option overrides, because it excludes them and was given by flag or environment.
     fn overruled(
         &self,
         settings: &[Setting],
@@ -199,7 +200,8 @@ impl File {
         Ok(overruled)
     }
 
-    /// The command line was right by itself, so what is wrong comes from here.
+    /// Returns the error with the line of the file that caused it. The command line was valid by itself, so the file must be
+    /// the cause.
     fn explain(&self, settings: &[Setting], error: clap::Error) -> Refused {
         let shown = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(shown)) => shown.as_str(),
@@ -223,13 +225,14 @@ impl File {
 }
 
 impl Setting {
-    /// Whether it only says again that a flag is not set.
+    /// Whether the setting only confirms that a flag is not set.
     fn is_off(&self) -> bool {
         self.values.is_empty() || self.values == ["false"]
     }
 }
 
-/// `$XDG_CONFIG_HOME/watchscope/config.toml`, where that is an absolute path, else the same below `~/.config`.
+/// The usual place of the file: `$XDG_CONFIG_HOME/watchscope/config.toml` if that is an absolute path, else the same below
+/// `~/.config`.
 fn usual_place() -> Option<PathBuf> {
     let set = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let folder = set
@@ -238,7 +241,7 @@ fn usual_place() -> Option<PathBuf> {
     Some(folder.join(Path::new(PLACE)))
 }
 
-/// All that can be set: what also has a variable, of any command.
+/// Returns all options that a file can set: those of any command that also have a variable.
 fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     std::iter::once(command)
         .chain(command.get_subcommands())
@@ -246,7 +249,7 @@ fn options(command: &Command) -> impl Iterator<Item = &Arg> {
         .filter(|option| name_of(option).is_some())
 }
 
-/// The name of an option in the file: its long flag, or what it is called if it is none.
+/// The name of an option in the file: its long flag, or its id if it has no flag. None if a file cannot set it.
 fn name_of(option: &Arg) -> Option<&str> {
     option.get_env()?;
     let name = option
@@ -286,7 +289,7 @@ fn unknown(name: &str, known: &[&Arg]) -> String {
     }
 }
 
-/// A value as the command line would have it.
+/// Converts a value into the values that the command line would have.
 fn values(option: &Arg, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, String> {
     let may_stand_alone = option
         .get_num_args()
@@ -318,7 +321,7 @@ fn single(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
-/// The command with the settings as its defaults, and those of its subcommands.
+/// Returns the command, and its subcommands, with the settings as defaults.
 fn with_defaults(command: Command, settings: &[Setting], overruled: &BTreeSet<String>) -> Command {
     let set = |option: Arg| {
         let setting = settings.iter().find(|setting| {
@@ -337,7 +340,7 @@ fn with_defaults(command: Command, settings: &[Setting], overruled: &BTreeSet<St
         .mut_subcommands(|command| command.mut_args(set))
 }
 
-/// A message of the TOML reader, which may hold several lines.
+/// Joins a message of the TOML reader into one line.
 fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -385,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_goes_before_the_file_also_where_it_excludes_what_the_file_sets() {
+    fn a_flag_overrides_the_file_even_if_it_excludes_another_setting() {
         let cli = run(
             "all-namespaces = true\nmemory = \"64MiB\"",
             &["-n", "shop", "--memory", "32MiB"],
@@ -409,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_command_knows_is_no_mistake() {
+    fn an_option_of_another_command_is_no_mistake() {
         match run(
             "output = \"jsonl\"\nkubeconfig-out = \"k\"",
             &["watch", "pods"],
@@ -423,25 +426,34 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line() {
-        let told = |text: &str| run(text, &[]).unwrap_err();
-        assert_snapshot!(told("\n# a comment\nnamspace = \"shop\""), @r#"FILE:3: there is no option "namspace"; did you mean namespace?"#);
-        assert_snapshot!(told("all_namespaces = true"), @r#"FILE:1: there is no option "all_namespaces"; did you mean all-namespaces?"#);
-        assert_snapshot!(told("colour = 1"), @r#"FILE:1: there is no option "colour"; `watchscope serve --help` lists them"#);
-        assert_snapshot!(told("[serve]\nlisten = \"x\""), @"FILE:1: serve: there are no sections; write OPTION = VALUE");
-        assert_snapshot!(told("config = \"other\""), @r#"FILE:1: there is no option "config"; `watchscope serve --help` lists them"#);
-        assert_snapshot!(told("no-open = \"yes\""), @"FILE:1: no-open: it is true or false");
-        assert_snapshot!(told("namespace = [\"a\"]"), @"FILE:1: namespace: it is one value, not a list");
-        assert_snapshot!(told("namespace = 1.5"), @"FILE:1: namespace: it is a text in quotes, or a number");
-        assert_snapshot!(told("\nlisten = \"8080\""), @"FILE:2: invalid value '8080' for '--listen <ADDRESS:PORT>': use ADDRESS:PORT, such as 127.0.0.1:8080, localhost:8080 or [::1]:0");
-        assert_snapshot!(told("memory = \"3 apples\""), @r#"FILE:1: invalid value '3 apples' for '--memory <SIZE>': "apples" is no unit of bytes; write 224MiB or 1GiB"#);
-        assert_snapshot!(told("namespace = \"a\"\nall-namespaces = true"), @"FILE:2: all-namespaces and namespace exclude each other");
-        assert_snapshot!(told("namespace = \"a\"\nnamespace = \"b\""), @"FILE:2: duplicate key");
-        assert_snapshot!(told("namespace = "), @"FILE:1: string values must be quoted, expected literal string");
+    fn the_context_of_a_kubeconfig_is_not_the_context_of_an_exports_charts() {
+        let arguments = ["export", "a.wscope", "-o", "charts/"];
+        match run("context = \"kind-shop\"", &arguments).unwrap().command {
+            Some(Task::Export(export)) => assert_eq!(export.context, None),
+            other => panic!("no export but {other:?}"),
+        }
     }
 
     #[test]
-    fn a_file_that_was_named_must_be_there() {
+    fn a_mistake_is_reported_with_its_line() {
+        let mistake = |text: &str| run(text, &[]).unwrap_err();
+        assert_snapshot!(mistake("\n# a comment\nnamspace = \"shop\""), @r#"FILE:3: there is no option "namspace"; did you mean namespace?"#);
+        assert_snapshot!(mistake("all_namespaces = true"), @r#"FILE:1: there is no option "all_namespaces"; did you mean all-namespaces?"#);
+        assert_snapshot!(mistake("colour = 1"), @r#"FILE:1: there is no option "colour"; `watchscope serve --help` lists them"#);
+        assert_snapshot!(mistake("[serve]\nlisten = \"x\""), @"FILE:1: serve: there are no sections; write OPTION = VALUE");
+        assert_snapshot!(mistake("config = \"other\""), @r#"FILE:1: there is no option "config"; `watchscope serve --help` lists them"#);
+        assert_snapshot!(mistake("no-open = \"yes\""), @"FILE:1: no-open: it is true or false");
+        assert_snapshot!(mistake("namespace = [\"a\"]"), @"FILE:1: namespace: it is one value, not a list");
+        assert_snapshot!(mistake("namespace = 1.5"), @"FILE:1: namespace: it is a text in quotes, or a number");
+        assert_snapshot!(mistake("\nlisten = \"8080\""), @"FILE:2: invalid value '8080' for '--listen <ADDRESS:PORT>': use ADDRESS:PORT, such as 127.0.0.1:8080, localhost:8080 or [::1]:0");
+        assert_snapshot!(mistake("memory = \"3 apples\""), @r#"FILE:1: invalid value '3 apples' for '--memory <SIZE>': "apples" is no unit of bytes; write 224MiB or 1GiB"#);
+        assert_snapshot!(mistake("namespace = \"a\"\nall-namespaces = true"), @"FILE:2: all-namespaces and namespace exclude each other");
+        assert_snapshot!(mistake("namespace = \"a\"\nnamespace = \"b\""), @"FILE:2: duplicate key");
+        assert_snapshot!(mistake("namespace = "), @"FILE:1: string values must be quoted, expected literal string");
+    }
+
+    #[test]
+    fn a_file_that_was_named_must_exist() {
         let arguments = ["watchscope", "--config", "/nonexistent/config.toml"];
         let refused = parse(&arguments.map(OsString::from)).unwrap_err();
         let Refused::File(error) = refused else {

@@ -1,4 +1,4 @@
-//! Recordings judged again for `watchscope replay`: written anew into files of their own, which are served.
+//! Recordings that are judged again for `watchscope replay`. They are written into new files, which are served.
 
 use std::io;
 use std::path::Path;
@@ -14,21 +14,21 @@ use super::exit::Failure;
 use super::recorded::{Form, Opened, write_runs};
 use crate::recordings::{Disk, DiskFile, HostDisk, Joined, deflated, file_block};
 
-/// Recordings with judgements made anew.
+/// Recordings with new judgements.
 pub(super) struct Judged {
-    /// They. Their files have no names any more, so that none is left, however watchscope ends.
+    /// The recordings. Their files have no names any more, so none is left behind, however watchscope ends.
     pub(super) joined: Joined,
-    /// Which numbers the records of each run have in them.
+    /// For each run, the mapping between the seqs of its records and the recorded ones.
     pub(super) numbers: Vec<(EpochId, Numbers)>,
-    /// How the judgements compare with the recorded ones, in lines.
+    /// The comparison of the judgements with the recorded ones, in lines.
     pub(super) comparison: Vec<String>,
 }
 
-/// Judges all runs of recordings again, into the folder for temporary files. What cannot be read is left out, and said on
-/// standard error. `None` if nothing can be read.
+/// Judges all runs of recordings again, and writes them into the folder for temporary files. Unreadable parts are left out,
+/// with a warning. Returns `None` if nothing can be read.
 ///
 /// # Errors
-/// Exit code 1 if a recording cannot be read, or there is no room for what is written.
+/// Exit code 1 if a recording cannot be read, or if the new files cannot be written.
 pub(super) fn judged_again(joined: &Joined) -> Result<Option<Judged>, Failure> {
     let unwritten = |error: io::Error| {
         let folder = std::env::temp_dir();
@@ -54,7 +54,7 @@ pub(super) fn judged_again(joined: &Joined) -> Result<Option<Judged>, Failure> {
         return Ok(None);
     }
     let comparison = written.judging.lines();
-    // In the order in which they were written, which is that of the runs.
+    // The files are read in the order in which they were written, which is that of the runs.
     let joined = Joined::open(&[folder.path().to_owned()], None)?;
     Ok(Some(Judged {
         joined,
@@ -63,7 +63,7 @@ pub(super) fn judged_again(joined: &Joined) -> Result<Option<Judged>, Failure> {
     }))
 }
 
-/// Writes each run into a file of its own.
+/// A form that writes each run into a file of its own.
 struct Files<'a> {
     folder: &'a Path,
     begun: u32,
@@ -75,7 +75,7 @@ impl Form for Files<'_> {
         let of = opened.of.cloned();
         let of = of.unwrap_or_else(|| file_block(&line.log, &line.epoch));
         let (writer, bytes) = Writer::begin(&of).map_err(io::Error::other)?;
-        // By its number, not the run's name: that is a stranger's.
+        // The file has a number and not the run's name, because a stranger chose that name.
         let path = self.folder.join(format!("{:010}.wscope", self.begun));
         let mut file = HostDisk.create(&path)?;
         file.append(&bytes)?;
@@ -128,14 +128,14 @@ struct Chapters {
     log: LogId,
     epoch: EpochId,
     sealer: Sealer,
-    /// The fold of all entries taken.
+    /// The fold of all entries that were taken.
     state: State,
     head: Vec<u8>,
     segments: Vec<Vec<u8>>,
 }
 
 impl Chapters {
-    /// Goes on with a chapter that was opened, behind a record of this number.
+    /// Continues with an opened chapter, after the record `last`.
     fn open(opened: &Opened<'_>, last: Seq) -> io::Result<Self> {
         let opening = opened.opening;
         let layers = opened.reader.layers(&opening.state, &opening.layers);
@@ -158,7 +158,7 @@ impl Chapters {
         }
     }
 
-    /// Goes on with the record of this number: those before it are of kinds that this build does not know.
+    /// Continues with the record `next`. The records before it are of kinds that this build does not know.
     fn skip_to(&mut self, next: Seq) {
         let mut state = std::mem::take(&mut self.state);
         state.pass(Seq(next.0.saturating_sub(1)), state.at);
@@ -201,7 +201,7 @@ impl OpenRun {
         Ok(())
     }
 
-    /// Closes the open chapter, if there is something in it.
+    /// Closes the open chapter, if it has records.
     fn close(&mut self) -> io::Result<()> {
         let at = self.chapters.state.at;
         if let Some(sealed) = self.chapters.sealer.seal(at, &self.chapters.state) {
@@ -234,15 +234,15 @@ mod tests {
     use super::*;
     use crate::replay::Replay;
 
-    /// Two minutes of a story whose stream ends with a 410, with what happens inside of the cluster.
-    fn told() -> Vec<Entry> {
+    /// Two minutes of a story with a stream that ends with a 410, including the cluster's inside.
+    fn story_entries() -> Vec<Entry> {
         let mut run = Run::watched(story("F11").unwrap(), 1);
         let begin = run.records().iter().cloned().map(Entry::Record);
-        let mut told: Vec<Entry> = begin.collect();
+        let mut story: Vec<Entry> = begin.collect();
         run.tell_one_log();
         run.run_for(Duration::from_secs(120));
-        told.extend(run.take_log());
-        told
+        story.extend(run.take_log());
+        story
     }
 
     fn renumbered(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
@@ -258,7 +258,7 @@ mod tests {
         entries
     }
 
-    /// Writes entries into a file, with a body of each change: its number.
+    /// Writes entries into a file. Each change has its number as its body.
     fn written(path: &Path, epoch: &str, entries: &[Entry]) {
         let (log, epoch): (LogId, EpochId) = ("simulated".into(), epoch.into());
         let (writer, bytes) = Writer::begin(&file_block(&log, &epoch)).unwrap();
@@ -308,7 +308,7 @@ mod tests {
         record.is_some_and(|of| matches!(of.event, Event::Attribution(_) | Event::Finding(_)))
     }
 
-    /// A recording of these entries, and it judged again.
+    /// Returns a recording of these entries, and the same judged again.
     fn again(recorded: &[Entry]) -> (Joined, Judged) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wscope");
@@ -319,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_is_judged_as_it_was_comes_out_as_it_is() {
-        let told = told();
-        assert!(told.iter().any(is_judgement));
-        let (recorded, judged) = again(&told);
+    fn a_recording_with_the_same_judgements_is_rewritten_unchanged() {
+        let story = story_entries();
+        assert!(story.iter().any(is_judgement));
+        let (recorded, judged) = again(&story);
         let (recorded, anew) = (entries(&recorded), entries(&judged.joined));
         let differs = std::iter::zip(&recorded, &anew).find(|(recorded, anew)| recorded != anew);
         assert_eq!(differs, None);
-        assert_eq!(anew.len(), told.len());
+        assert_eq!(anew.len(), story.len());
         let [line] = &judged.comparison[..] else {
             panic!("{:?}", judged.comparison);
         };
@@ -336,11 +336,11 @@ mod tests {
     #[test]
     fn runs_stay_in_their_order() {
         let folder = tempfile::tempdir().unwrap();
-        let told = told();
-        // Twelve: as text, 10 is before 2.
+        let story = story_entries();
+        // There are twelve runs, since as text 10 comes before 2.
         for number in 0..12 {
             let path = folder.path().join(format!("{number:02}.wscope"));
-            written(&path, &format!("run {}", 12 - number), &told);
+            written(&path, &format!("run {}", 12 - number), &story);
         }
         let joined = Joined::open(&[folder.path().to_owned()], None).unwrap();
         let judged = judged_again(&joined).unwrap().unwrap();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_recording_without_a_run_nothing_is_made() {
+    fn a_recording_without_a_run_gives_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wscope");
         let of = file_block(&"simulated".into(), &"e1".into());
@@ -367,15 +367,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_judged_anew_is_served_with_the_recorded_bodies() {
-        let told = told();
-        let without = renumbered(told.iter().filter(|entry| !is_judgement(entry)).cloned());
+    fn records_with_new_judgements_are_served_with_the_recorded_bodies() {
+        let story = story_entries();
+        let without = renumbered(story.iter().filter(|entry| !is_judgement(entry)).cloned());
         let (recorded, judged) = again(&without);
         let anew = entries(&judged.joined);
         assert!(anew.iter().filter(|entry| is_judgement(entry)).count() > 0);
         let recorded_changes: Vec<Seq> = changes(&without).collect();
         let changes: Vec<Seq> = changes(&anew).collect();
-        assert_ne!(changes, recorded_changes, "judgements come before some");
+        assert_ne!(
+            changes, recorded_changes,
+            "judgements precede some of the changes"
+        );
         let Judged {
             joined, numbers, ..
         } = judged;

@@ -1,4 +1,4 @@
-//! Whose judgements of recordings are written or served, and how those made anew compare with the recorded ones.
+//! The judgements of recordings that are written or served, and the comparison of new judgements with the recorded ones.
 
 use std::fmt::Write as _;
 
@@ -10,25 +10,25 @@ use watchscope_model::{Entry, EpochId, Seq, State};
 use super::args::Judge;
 use super::terminal::plain;
 
-/// Hands records on with their recorded judgements, or with judgements made anew. Holds one comparison for each run, and
-/// each of those has its bound.
+/// Passes records on, with their recorded judgements or with new ones. It holds one comparison for each run, and each of
+/// these is bounded.
 pub(super) enum Judging {
-    /// Judgements stay as they are recorded.
+    /// The recorded judgements stay.
     Recorded,
-    /// Diagnosis runs anew.
+    /// Diagnosis runs again.
     Again {
-        /// The run whose records are taken.
+        /// The run whose records are being taken.
         run: Option<(EpochId, Box<Again>)>,
-        /// The runs before it.
+        /// The comparisons of the runs before it.
         runs: Vec<Comparison>,
-        /// The numbers of their records.
+        /// The mapping between the new and the recorded seqs of each run.
         numbers: Vec<(EpochId, Numbers)>,
     },
 }
 
-/// A stretch of a run that is not recorded.
+/// A stretch of a run that was not recorded.
 pub(super) struct Hole {
-    /// What is still to be written before it.
+    /// The entries that must still be written before it.
     pub(super) before: Vec<Entry>,
     /// Its first record.
     pub(super) from: Seq,
@@ -48,14 +48,14 @@ impl Judging {
         }
     }
 
-    /// A run begins, with the fold of all records before its first one that is recorded.
+    /// Begins a run. `opening` is the fold of all records before its first recorded one.
     pub(super) fn begin(&mut self, epoch: &EpochId, opening: &State) {
         if let Self::Again { run, .. } = self {
             *run = Some((epoch.clone(), Box::new(Again::new(opening.clone()))));
         }
     }
 
-    /// The run goes on behind a hole that begins with the recorded `next`.
+    /// Continues the run after a hole that begins with the recorded `next`.
     pub(super) fn go_on(&mut self, next: Seq, opening: &State) -> Hole {
         let mut before = Vec::new();
         let last = opening.seq;
@@ -69,7 +69,7 @@ impl Judging {
         Hole { before, from, to }
     }
 
-    /// Takes the next recorded entries; returns those that are to be written.
+    /// Takes the next recorded entries. Returns those to be written.
     pub(super) fn take(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
         let Self::Again {
             run: Some((_, run)),
@@ -85,7 +85,7 @@ impl Judging {
         judged
     }
 
-    /// The run is over; returns what is still to be written.
+    /// Ends the run. Returns the entries that must still be written.
     pub(super) fn end(&mut self) -> Vec<Entry> {
         let mut last = Vec::new();
         if let Self::Again { run, runs, numbers } = self
@@ -97,7 +97,7 @@ impl Judging {
         last
     }
 
-    /// Which numbers the records of each run have that came out; none where nothing is judged again.
+    /// Returns for each run the mapping between new and recorded seqs; none if nothing is judged again.
     pub(super) fn into_numbers(self) -> Vec<(EpochId, Numbers)> {
         match self {
             Self::Recorded => Vec::new(),
@@ -105,7 +105,7 @@ impl Judging {
         }
     }
 
-    /// How the judgements of all runs compare, in lines; none where nothing is judged again.
+    /// Returns the comparison of all runs, in lines; none if nothing is judged again.
     pub(super) fn lines(&self) -> Vec<String> {
         match self {
             Self::Recorded => Vec::new(),
@@ -138,7 +138,7 @@ fn lines(runs: &[Comparison]) -> Vec<String> {
     more(sum(|run| run.differing_unlisted), &mut lines);
     if apart > 0 {
         lines.push(
-            "These rest on what the recording does not hold; what is recorded of them counts:"
+            "These rest on records that the recording does not hold, so the recorded judgement counts:"
                 .to_owned(),
         );
     }
@@ -155,7 +155,7 @@ fn more(unlisted: u64, lines: &mut Vec<String>) {
     }
 }
 
-/// Code, subject, severity and time.
+/// The code, subject, severity and time of a judgement.
 fn words(judgement: &Judgement) -> String {
     let mut words = String::new();
     // Writing to a String does not fail.
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_and_what_cannot_be_judged_are_listed_apart() {
+    fn differences_and_judgements_that_cannot_be_made_are_listed_separately() {
         let end = Judgement {
             about: About::End {
                 stream: StreamId(7),
@@ -246,13 +246,13 @@ mod tests {
           only recorded: end of stream 7 of shop/pods, F06, likely, 2025-11-21T09:00:00.000000Z
           recorded: F11 shop/\u{1b}pods, note, raised, 2025-11-21T09:00:00.009000Z; judged again: F11 shop/\u{1b}pods, warning, raised, 2025-11-21T09:00:01.009000Z
           and 5 more
-        These rest on what the recording does not hold; what is recorded of them counts:
+        These rest on records that the recording does not hold, so the recorded judgement counts:
           end of stream 7 of shop/pods, F06, likely, 2025-11-21T09:00:00.000000Z: it rests on record 17
         ");
     }
 
     #[test]
-    fn where_all_is_the_same_one_line_says_so() {
+    fn without_a_difference_there_is_one_line() {
         let comparison = Comparison {
             same: 8,
             ..Comparison::default()

@@ -1,4 +1,4 @@
-//! `watchscope lessons`: which lessons there are, and what one tells.
+//! `watchscope lessons`: lists the lessons, or prints the text of one.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use watchscope_scenarios::lessons::{self, Lesson};
 use super::args::LessonsArgs;
 use super::exit::Failure;
 
-/// Prints the list, or one lesson's text, on standard output.
+/// Prints the list, or the text of one lesson, to standard output.
 pub(super) fn lessons(args: &LessonsArgs) -> Result<(), Failure> {
     let text = match &args.lesson {
         None => list(),
@@ -55,7 +55,7 @@ fn script(lesson: &Lesson) -> String {
     text
 }
 
-/// Without the marks of stress, code and moments.
+/// Returns a paragraph without its marks for stress, code and moments.
 fn plain(paragraph: &str) -> String {
     let mut plain = String::with_capacity(paragraph.len());
     for part in paragraph.split(" {") {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_is_told_without_marks() {
+    fn a_lesson_is_printed_without_marks() {
         for lesson in lessons::lessons() {
             let text = script(&lesson);
             assert!(!text.contains(['*', '`', '{', '}']), "{text}");

@@ -1,4 +1,4 @@
-//! The commands: what each puts together, and how it ends.
+//! The commands. Each combines parts of the backend, and ends with an exit code.
 
 mod args;
 mod audit;
@@ -33,14 +33,14 @@ use self::file::Refused;
 use crate::control::{Folders, TokenRequest, token};
 use crate::web::EmbeddedPage;
 
-/// Runs the command line of this process, with the page that its binary carries. Must be called inside a tokio runtime.
+/// Runs the command line of this process, with the page in its binary. Must be called inside a Tokio runtime.
 pub async fn run(page: EmbeddedPage) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = match file::parse(&arguments) {
         Ok(cli) => cli,
-        Err(Refused::File(error)) => return Failure::usage(error).tell(),
+        Err(Refused::File(error)) => return Failure::usage(error).report(),
         Err(Refused::Clap(error)) => {
-            // Help and version go to standard output and are no failure; a reader that has gone is none either.
+            // Help and version go to standard output and are no failure. A closed standard output is none either.
             let _ = error.print();
             let is_asked_for = matches!(
                 error.kind(),
@@ -69,11 +69,11 @@ pub async fn run(page: EmbeddedPage) -> ExitCode {
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.report(),
     }
 }
 
-/// What goes wrong in watchscope itself, on standard error; `RUST_LOG` says how much of it.
+/// Logs errors of watchscope itself to standard error. `RUST_LOG` sets the level.
 fn log_to_stderr() {
     let filter =
         EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("watchscope=info"));
@@ -81,7 +81,8 @@ fn log_to_stderr() {
     let has_colours =
         is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let builder = tracing_subscriber::fmt()
-        // It would say so on standard error, and panic where that cannot be written: a full disk ends nothing.
+        // The subscriber would report its own errors on standard error, and panic if that cannot be written. A full disk
+        // must not end a task.
         .log_internal_errors(false)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -1,4 +1,4 @@
-//! The page's life: listen, print the link, open the browser, serve until told to stop.
+//! The life of the page: listen, print the link, open the browser, and serve until the stop.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::web::{
     self, EmbeddedPage, Limits, PageSource, Policy, Refusals, Traffic, WebConfig, health,
 };
 
-/// What was asked of the page, judged before anything is tried: wrong usage is told before what fails.
+/// The checked arguments of the page. They are checked first, so that wrong usage is reported before a failure.
 pub(super) struct Plan {
     listen: Listen,
     hosts: AllowedHosts,
@@ -30,7 +30,7 @@ pub(super) struct Plan {
     embedded: EmbeddedPage,
 }
 
-/// A page that listens and has not been announced yet.
+/// A page that listens and has not printed its link yet.
 pub(super) struct Page {
     listener: TcpListener,
     health: Option<TcpListener>,
@@ -44,10 +44,10 @@ pub(super) struct Page {
 }
 
 impl Plan {
-    /// Judges the arguments.
+    /// Checks the arguments.
     ///
     /// # Errors
-    /// With exit code 2.
+    /// Exit code 2.
     pub(super) fn of(args: ListenArgs, embedded: EmbeddedPage) -> Result<Self, Failure> {
         let hosts = AllowedHosts::new(&args.allow_host).map_err(Failure::usage)?;
         let listen = args.listen.map_or(Listen::Default, Listen::At);
@@ -63,7 +63,7 @@ impl Plan {
     /// Takes the port, the token file and the token socket.
     ///
     /// # Errors
-    /// With exit code 1.
+    /// Exit code 1.
     pub(super) async fn open(self) -> Result<Page, Failure> {
         let Self {
             listen,
@@ -106,11 +106,11 @@ impl Plan {
 }
 
 impl Page {
-    /// Prints the link, opens the browser if there is a terminal, and serves until `end` turns true and its viewers have
-    /// gone. From the moment `stop` turns true it is not ready any more; it says so, and that it lives, to the end.
+    /// Prints the link, opens the browser if there is a terminal, and serves until `end` turns true and the viewers have
+    /// gone. `/readyz` fails from the moment when `stop` turns true; `/livez` answers to the end.
     ///
-    /// With in-cluster configuration the link carries no secret: what is printed there is shipped elsewhere, and
-    /// `watchscope token` makes the first link.
+    /// With in-cluster configuration the link has no secret, because the output of a pod is shipped elsewhere. `watchscope
+    /// token` makes the first link there.
     pub(super) async fn run(
         self,
         hub: LogHub,
@@ -209,7 +209,7 @@ impl Page {
             self.sessions.new_link(self.base.clone(), LINK_LIFETIME)
         };
         let mut out = std::io::stdout().lock();
-        // A reader that has gone away needs no link; the page is served all the same.
+        // A closed standard output needs no link. The page is served all the same.
         let _ = writeln!(out, "{link}").and_then(|()| out.flush());
         if !self.args.no_open && !is_in_cluster && std::io::stdout().is_terminal() {
             let link = self
@@ -229,7 +229,7 @@ impl Page {
     }
 }
 
-/// Enter in the terminal prints another link, on standard error: standard output has its one line already.
+/// Prints another link to standard error at each Enter in the terminal. Standard output has its one line already.
 async fn links_on_enter(sessions: &Sessions, base: &Base, is_in_cluster: bool) {
     if is_in_cluster || !std::io::stdin().is_terminal() {
         return std::future::pending().await;
@@ -244,6 +244,6 @@ async fn links_on_enter(sessions: &Sessions, base: &Base, is_in_cluster: bool) {
 
 /// Writes a line to standard error.
 pub(super) fn eprint_line(line: &str) {
-    // Nobody to read it is no failure.
+    // An unwritable standard error is ignored.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! `watchscope record`: the log into a file.
+//! `watchscope record`: writes the log into a file.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::exit::Failure;
 use super::signals::limits_are_errors;
 use crate::recordings::{self, HostDisk, Recorder, file_block};
 
-/// Records until `--for` is over, Ctrl-C, or the disk fails.
+/// Records until `--for` is over, Ctrl-C, or a failure of the disk.
 ///
 /// # Errors
 /// Exit code 1 if the file cannot be written or nothing could be listed, 2 for a resource that does not exist.
@@ -20,7 +20,7 @@ pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
         watches,
         mut over,
     } = begun;
-    // Not before: no file is left where the command was wrong.
+    // The file is created only now, so that a wrong command leaves none.
     let of = file_block(log.log(), log.epoch());
     let recorder = match Recorder::create(Arc::new(HostDisk), &args.out, of) {
         Ok(recorder) => recorder,
@@ -46,7 +46,7 @@ pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
         recorded = Some(recording.await);
     }
     let recorder = recorded
-        .expect("it is waited for")
+        .expect("it was awaited above")
         .map_err(Failure::failed)?
         .map_err(Failure::failed)?;
     let records = state.seq.0;

@@ -1,4 +1,4 @@
-//! What recordings hold, record by record: `watchscope watch --from` writes it on standard output.
+//! Reads recordings record by record. `watchscope watch --from` writes them to standard output.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use super::judging::Judging;
 use super::terminal;
 use crate::recordings::{Joined, OpenFile};
 
-/// Writes all records of recordings of one log, with the judgements that `judge` says.
+/// Writes all records of recordings of one log, with the judgements that `judge` chooses.
 ///
 /// # Errors
-/// Exit code 1 if a file cannot be read, after what could be read is written; 2 if they are of several logs.
+/// Exit code 1 if a part cannot be read, after the readable parts were written; 2 if the recordings are of several logs.
 pub(super) fn write(
     paths: &[PathBuf],
     log: Option<&str>,
@@ -34,14 +34,14 @@ pub(super) fn write(
     }
 }
 
-/// A form of the log, and where it goes.
+/// A form of the log, with its destination.
 pub(super) trait Form {
-    /// The chapters of a run of a log begin with this one.
+    /// Begins a run of a log, whose first chapter was opened.
     fn log(&mut self, line: &LogLine, opened: &Opened<'_>) -> std::io::Result<()>;
     fn entries(&mut self, entries: &[Entry]) -> std::io::Result<()>;
-    /// Records that the file does not hold, before this chapter.
+    /// Notes records that the recording does not hold, before this chapter.
     fn hole(&mut self, from: Seq, to: Seq, opened: &Opened<'_>) -> std::io::Result<()>;
-    /// All records of a run are written.
+    /// Ends a run: all of its records are written.
     fn end(&mut self) -> std::io::Result<()>;
 }
 
@@ -49,13 +49,13 @@ pub(super) trait Form {
 pub(super) struct Opened<'a> {
     pub(super) reader: &'a ChapterReader,
     pub(super) opening: &'a Opening,
-    /// What its file says that it is of.
+    /// The description in its file.
     pub(super) of: Option<&'a FileBlock>,
 }
 
-/// A form for people or programs that read along. A reader that has gone has what it wanted.
+/// A form for readers of a stream. If the reader closes it, writing stops without an error.
 trait Stream: Form {
-    /// How the judgements made anew compare with the recorded ones.
+    /// Writes the comparison of new judgements with the recorded ones.
     fn comparison(&mut self, lines: &[String]) -> std::io::Result<()>;
     fn flush(&mut self) -> std::io::Result<()>;
 }
@@ -121,10 +121,10 @@ impl<W: Write> Form for Jsonl<W> {
 }
 
 impl<W: Write> Stream for Jsonl<W> {
-    /// On standard error: each line of standard output is an object of the log.
+    /// The comparison goes to standard error, because each line of standard output is an object of the log.
     fn comparison(&mut self, lines: &[String]) -> std::io::Result<()> {
         let mut error = std::io::stderr();
-        // Nobody to read it is no failure.
+        // An unwritable standard error is ignored.
         let _ = lines.iter().try_for_each(|line| writeln!(error, "{line}"));
         Ok(())
     }
@@ -134,17 +134,17 @@ impl<W: Write> Stream for Jsonl<W> {
     }
 }
 
-/// How far the files are written.
+/// The state of writing recordings.
 pub(super) struct Written {
-    /// Whose judgements are written.
+    /// The judgements that are written.
     pub(super) judging: Judging,
-    /// Records whose kind this build does not know.
+    /// The number of records of kinds that this build does not know.
     unknown: u64,
-    /// What could not be read, each with its file.
+    /// The parts that could not be read, each with its file.
     pub(super) damaged: Vec<String>,
 }
 
-/// Writes all runs of recordings; within: whether all of it could be written.
+/// Writes all runs of recordings. The inner result is an error if the form could not write.
 ///
 /// # Errors
 /// Exit code 1 if a file cannot be read.
@@ -179,7 +179,7 @@ pub(super) fn write_runs(
 }
 
 fn write_to(joined: &Joined, judge: Judge, form: &mut impl Stream) -> Result<(), Failure> {
-    // A reader that has gone has what it wanted.
+    // A reader that closed the stream wants no more.
     let Ok(written) = write_runs(joined, judge, form)? else {
         return Ok(());
     };
@@ -199,7 +199,7 @@ fn write_to(joined: &Joined, judge: Judge, form: &mut impl Stream) -> Result<(),
     )))
 }
 
-/// Writes a run of the log; within: whether its reader is there.
+/// Writes a run of the log. The inner result is an error if the form could not write.
 fn write_run(
     joined: &Joined,
     run: &Run,
@@ -208,7 +208,7 @@ fn write_run(
 ) -> Result<std::io::Result<()>, Failure> {
     let mut next = None;
     for (file, entry) in joined.chapters(run) {
-        // Another file holds all of it too.
+        // Another file has all records of this chapter.
         if next.is_some_and(|next| entry.summary.last < next) {
             continue;
         }
@@ -222,7 +222,7 @@ fn write_run(
         let damaged = &chapter.damaged;
         damaged.iter().for_each(|damage| written.note(file, damage));
         let of = file.contents().file_of(entry);
-        let told = write_chapter(
+        let done = write_chapter(
             &chapter,
             (file, of),
             || joined.last(run),
@@ -230,8 +230,8 @@ fn write_run(
             written,
             form,
         );
-        if told.is_err() {
-            return Ok(told);
+        if done.is_err() {
+            return Ok(done);
         }
     }
     let ended = form.entries(&written.judging.end());
@@ -245,7 +245,7 @@ impl Written {
     }
 }
 
-/// Writes a chapter's records from `next` on, which is the record after the last that was written of its run.
+/// Writes a chapter's records from `next` on. `next` is the seq after the last written record of the run.
 fn write_chapter(
     chapter: &Chapter,
     (file, of): (&OpenFile, Option<&FileBlock>),
@@ -300,7 +300,7 @@ fn write_chapter(
             }
         };
         written.unknown += entries.iter().filter(|entry| entry.is_none()).count() as u64;
-        // What two chapters both hold is written once.
+        // A record that two chapters hold is written once.
         let entries = entries
             .into_iter()
             .flatten()

@@ -1,4 +1,4 @@
-//! `watchscope replay`: the page over recordings.
+//! `watchscope replay`: serves the page over recordings.
 
 use tokio::sync::watch;
 use watchscope_replay::NO_CLUSTER;

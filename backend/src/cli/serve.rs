@@ -1,4 +1,4 @@
-//! `watchscope serve` and `watchscope demo`: a cluster into the log, the log onto the page.
+//! `watchscope serve` and `watchscope demo`: watch a cluster into the log, and serve the page over the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,9 +31,9 @@ use crate::transport::Protocols;
 use crate::upstream::Servers;
 use crate::web::EmbeddedPage;
 
-/// How long watches and viewers may take to end in order.
+/// The time for watches and viewers to end in order.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// How long the history may take to write its last records. With the goodbye it fits in a pod's grace period.
+/// The time for the history to write its last records. Together with [`GOODBYE`] it fits in a pod's grace period.
 const LAST_WRITES: Duration = Duration::from_secs(8);
 
 /// Watches a cluster and serves the page.
@@ -81,7 +81,7 @@ pub(super) async fn serve(args: ServeArgs, page: EmbeddedPage) -> Result<(), Fai
     run(what, plan, is_in_cluster, None).await
 }
 
-/// The same on a simulated cluster.
+/// Like [`serve`], on a simulated cluster.
 pub(super) async fn demo(args: DemoArgs, page: EmbeddedPage) -> Result<(), Failure> {
     let plan = Plan::of(args.listen, page)?;
     limits_are_errors().map_err(Failure::failed)?;
@@ -101,7 +101,7 @@ pub(super) async fn demo(args: DemoArgs, page: EmbeddedPage) -> Result<(), Failu
         metadata_only: Vec::new(),
         probe: ProbeConfig::default(),
         servers: Servers::Any,
-        // Most stories cut one watch's connection at a time, which shows best where each has its own.
+        // Most stories cut the connection of one watch at a time. This is clearest if each watch has its own.
         protocols: if args.http2 || view.http2 {
             Protocols::Http2
         } else {
@@ -122,7 +122,7 @@ pub(super) async fn demo(args: DemoArgs, page: EmbeddedPage) -> Result<(), Failu
     "simulated".clone_into(&mut config.cluster);
     let log = open_log("demo", args.memory.bytes)?;
     let mut keep = Keep::new(args.history.config());
-    // Its address is another with each start.
+    // The cluster's address differs with each start, so it cannot identify the history.
     let identity = b"demo".to_vec();
     keep.begin(identity, &log).await.map_err(Failure::failed)?;
     let watches = start(&source, config, settings.clone(), &log).await?;
@@ -143,7 +143,7 @@ enum Choice {
     Open(Contexts),
 }
 
-/// What is served.
+/// Everything that is served.
 struct What {
     log: LogHandle,
     choice: Choice,
@@ -152,11 +152,11 @@ struct What {
     keep: Keep,
 }
 
-/// The history: what was asked for, and what is kept.
+/// The history: its settings, and what is being kept.
 struct Keep {
     config: Option<HistoryConfig>,
     history: Option<History>,
-    told: watch::Sender<Option<HistoryState>>,
+    state: watch::Sender<Option<HistoryState>>,
     archive: Archive,
 }
 
@@ -165,17 +165,17 @@ impl Keep {
         Self {
             config,
             history: None,
-            told: watch::Sender::default(),
+            state: watch::Sender::default(),
             archive: Archive::new(Arc::new(HostDisk)),
         }
     }
 
-    /// Begins, if it was asked for.
+    /// Begins the history, if one was requested.
     async fn begin(&mut self, identity: Vec<u8>, log: &LogHandle) -> Result<(), PlaceError> {
         if let Some(config) = self.config.clone() {
-            let (disk, told) = (Arc::new(HostDisk), self.told.clone());
+            let (disk, state) = (Arc::new(HostDisk), self.state.clone());
             let archive = self.archive.clone();
-            let history = History::begin(config, disk, identity, log, archive, told).await?;
+            let history = History::begin(config, disk, identity, log, archive, state).await?;
             self.history = Some(history);
         }
         Ok(())
@@ -197,7 +197,7 @@ async fn run(
     } = what;
     let stop = stop_flag().map_err(Failure::failed)?;
     let page = plan.open().await?;
-    let history = keep.told.subscribe();
+    let history = keep.state.subscribe();
     let (hub, commands) = LogHub::new(log.clone(), env!("CARGO_PKG_VERSION"));
     let hub = hub.with_history(history.clone(), Arc::new(keep.archive.clone()));
     let watches = match choice {
@@ -222,11 +222,11 @@ async fn run(
     }
     let page = page.run(hub, log, history, is_in_cluster, stop, ending);
     page.await?;
-    // Viewers have gone; the history may still be at its last file.
+    // The viewers have gone, but the history may still write its last file.
     keeping.await.map_err(Failure::failed)
 }
 
-/// Keeps the watches: starts them when a context is chosen, and ends everything in order.
+/// Owns the watches. It starts them when a context is chosen, and ends everything in order.
 struct Keeper {
     log: LogHandle,
     hub: LogHub,
@@ -248,7 +248,7 @@ impl Keeper {
                 () = stopped(&mut stop) => break,
                 Some(command) = commands.recv() => {
                     if &*command.verb == "audit" {
-                        // It may take minutes, and holds up nothing.
+                        // A comparison may take minutes. It must not delay other commands.
                         tokio::spawn(compare(self.log.clone(), command));
                         continue;
                     }
@@ -258,7 +258,7 @@ impl Keeper {
                 }
             }
         }
-        // The watches' last records first, so that viewers get them before the goodbye.
+        // The watches end first, so that viewers get their last records before the goodbye.
         if let Some(watches) = self.watches.take() {
             let _ = tokio::time::timeout(GOODBYE, watches.stop()).await;
         }
@@ -287,7 +287,7 @@ impl Keeper {
                     Following::start(&source, config, self.settings.clone(), self.log.clone())
                         .await;
                 let watches = started.map_err(|error| error.to_string())?;
-                // Not before: where this context cannot be used, another one is chosen.
+                // The history begins after the watches: if this context cannot be used, another one is chosen.
                 if let Err(error) = self.keep.begin(identity, &self.log).await {
                     watches.stop().await;
                     return Err(error.to_string());
@@ -306,7 +306,7 @@ impl Keeper {
     }
 }
 
-/// Has compared what the command `audit` names, and answers when nothing more comes of it, or when nobody waits any more.
+/// Has the audit compare what the command names. Answers when the comparison is over; stops if the viewer has gone.
 async fn compare(log: LogHandle, command: CommandRequest) {
     let CommandRequest {
         argument,
@@ -327,8 +327,8 @@ async fn compare(log: LogHandle, command: CommandRequest) {
     let _ = reply.send(done);
 }
 
-/// What the command `audit` names: nothing for all watches, a watch, or in a second line an object of it
-/// (`NAMESPACE/NAME`, or `NAME` where there are no namespaces).
+/// Reads the argument of the command `audit`. It is empty for all watches, or names a watch and, in a second line, an object
+/// of it (`NAMESPACE/NAME`, or `NAME` without namespaces).
 fn audit_wish(argument: &str) -> CompareRequest {
     let mut lines = argument.lines();
     let watch = lines.next().filter(|name| !name.is_empty());
@@ -349,7 +349,7 @@ fn audit_wish(argument: &str) -> CompareRequest {
     }
 }
 
-/// What a simulated cluster says: into the log, the narrator's lines on standard error too.
+/// Writes the outputs of a simulated cluster into the log, and the narrator's lines to standard error too.
 async fn write_down(mut outputs: mpsc::Receiver<DemoOutput>, log: LogHandle) {
     while let Some(output) = outputs.recv().await {
         let written = match output {
@@ -372,7 +372,7 @@ async fn narrate(Line { text, watch, over }: Line, log: &LogHandle) -> Result<()
     log.append(Event::from(note)).await
 }
 
-/// What is of a kind goes together, and all in order.
+/// Appends runs of one kind together, all in order.
 async fn append_told(told: Vec<Told>, log: &LogHandle) -> Result<(), LogClosed> {
     let mut told = told.into_iter().peekable();
     while told.peek().is_some() {
@@ -393,7 +393,7 @@ async fn append_told(told: Vec<Told>, log: &LogHandle) -> Result<(), LogClosed> 
     Ok(())
 }
 
-/// Where the configuration comes from.
+/// The source of the configuration.
 pub(super) fn lookup(args: &ClusterArgs) -> ConfigSource {
     ConfigSource::Lookup(ConfigLookup {
         kubeconfig: args.kubeconfig.clone(),
@@ -402,7 +402,7 @@ pub(super) fn lookup(args: &ClusterArgs) -> ConfigSource {
     })
 }
 
-/// What all watches have in common; nothing is audited.
+/// Returns the settings that all watches share. The audit is off.
 pub(super) fn settings(
     what: &WhatArgs,
     cluster: &ClusterArgs,
@@ -452,7 +452,7 @@ pub(super) fn open_log(cluster: &str, memory: u64) -> Result<LogHandle, Failure>
     LogHandle::open(config).map_err(Failure::failed)
 }
 
-/// Starts the watches; a resource that does not exist is wrong usage.
+/// Starts the watches. A resource that does not exist is wrong usage.
 pub(super) async fn start(
     source: &ConfigSource,
     config: ClusterConfig,
@@ -471,7 +471,7 @@ pub(super) fn name_of(config: &ClusterConfig) -> String {
         .unwrap_or_else(|| config.cluster.clone())
 }
 
-/// The contexts to choose from, where that is what is missing.
+/// Returns the contexts to choose from, if the error is that none was chosen.
 fn choices(error: &ConfigError) -> Option<Contexts> {
     let contexts = error.contexts();
     (!contexts.is_empty()).then(|| Contexts {

@@ -1,19 +1,20 @@
-//! Signals: of Ctrl-C and SIGTERM the first stops in order, the second at once; a limit of file size is an error.
+//! Signals: the first Ctrl-C or SIGTERM stops in order, the second at once. A limit of file size becomes an error.
 
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Has a write beyond the process's limit of file size fail like one on a full disk. Else the system ends the process.
+/// Makes a write beyond the process's limit of file size fail like one on a full disk. Otherwise the system would end the
+/// process.
 ///
 /// # Errors
 /// If the handler cannot be installed.
 pub(super) fn limits_are_errors() -> std::io::Result<()> {
-    // What is installed stays; that the signal came is of no interest, since the write says so too.
+    // The handler stays installed. The signal itself is ignored, since the write fails as well.
     signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).map(drop)
 }
 
-/// A flag that turns true at the first SIGINT or SIGTERM; at the second the process exits with 130 or 143.
+/// Returns a flag that turns true at the first SIGINT or SIGTERM. At the second the process exits with 130 or 143.
 ///
 /// # Errors
 /// If the handlers cannot be installed.

@@ -1,4 +1,4 @@
-//! `watchscope simulate`: only the simulated apiserver, for kubectl and any other client.
+//! `watchscope simulate`: serves only the simulated apiserver, for kubectl and any other client.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use super::signals::stop_flag;
 use crate::demo::{Demo, DemoOutput};
 use crate::stop::stopped;
 
-/// Serves the simulated apiserver until told to stop. Prints its address once it serves.
+/// Serves the simulated apiserver until it is stopped. Prints its address once it serves.
 pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
     let seed = args.cluster.seed;
     let script = script(args.cluster)?;
@@ -54,7 +54,7 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
     }
 }
 
-/// The story of a name, or the demo's.
+/// Returns the story of a name; without a name, the demo's.
 pub(super) fn find_story(name: Option<&str>) -> Result<Story, Failure> {
     let Some(name) = name else {
         return Ok(watchscope_scenarios::demo::story());
@@ -71,11 +71,10 @@ pub(super) fn find_story(name: Option<&str>) -> Result<Story, Failure> {
     })
 }
 
-/// What was asked to be played: the story, on the servers and over the release of etcd that were asked for, with faults
-/// besides.
+/// Returns the script that the arguments request: the story, its servers, the release of etcd, and additional faults.
 ///
-/// Without a release, it is the one that came with the oldest server. A story about a defect which that one does not
-/// have is over one that has it, unless the servers were asked for.
+/// The default release of etcd is the one that came with the oldest server. A story may be about a defect which that release
+/// lacks. Then it runs over a release that has the defect, unless servers were requested.
 pub(super) fn script(args: SimulatedArgs) -> Result<Script, Failure> {
     let story = find_story(args.story.as_deref())?;
     let name = story.name;
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_story_that_there_is_not_is_wrong_usage_and_names_the_nearest() {
+    fn an_unknown_story_is_wrong_usage_and_names_the_nearest() {
         let failure = |name| find_story(Some(name)).err().map(|it| (it.code, it.message));
         let message = "there is no story \"f77\"; nearest: F50 (cap on streams of a proxied watch). Stories are shop \
                        and F01 to F50.";
@@ -141,7 +140,8 @@ mod tests {
         assert_eq!(find_story(None).map(|story| story.name).ok(), Some("shop"));
     }
 
-    /// What `watchscope simulate` with these words plays: servers, etcd, faults; or the exit code and what is told.
+    /// Returns what `watchscope simulate` plays with these words: servers, etcd, faults. An error is the exit code and the
+    /// message.
     fn asked(words: &[&str]) -> Result<String, (u8, String)> {
         let words = ["watchscope", "simulate"].iter().chain(words);
         let cli = Cli::try_parse_from(words).map_err(|error| {
@@ -169,13 +169,13 @@ mod tests {
     }
 
     fn refused(words: &[&str]) -> String {
-        let (code, told) = asked(words).unwrap_err();
-        assert_eq!(code, 2, "{told}");
-        told.lines().next().unwrap_or_default().to_owned()
+        let (code, message) = asked(words).unwrap_err();
+        assert_eq!(code, 2, "{message}");
+        message.lines().next().unwrap_or_default().to_owned()
     }
 
     #[test]
-    fn servers_are_of_the_versions_asked_for_and_etcd_is_the_one_that_came_with_the_oldest() {
+    fn servers_have_the_requested_versions_and_etcd_that_of_the_oldest() {
         let played = |words: &[&str]| asked(words).unwrap();
         assert_eq!(played(&[]), "v1.36.3 over 3.6.8");
         assert_eq!(played(&["--server-version", "1.9.2"]), "v1.9.2 over any");
@@ -193,35 +193,35 @@ mod tests {
     }
 
     #[test]
-    fn every_story_plays_without_being_told_over_which_etcd() {
+    fn every_story_plays_without_a_choice_of_etcd() {
         for story in watchscope_scenarios::stories() {
             asked(&[story.name]).unwrap();
         }
     }
 
     #[test]
-    fn versions_that_there_are_not_are_wrong_usage_and_name_the_nearest() {
+    fn unknown_versions_are_wrong_usage_and_name_the_nearest() {
         insta::assert_snapshot!(refused(&["--server-version", "1.8"]), @"error: invalid value '1.8' for '--server-version <VERSION,…>': a version is 1.9 to 1.37, with or without a patch, as 1.27.3; nearest: 1.9");
         insta::assert_snapshot!(refused(&["--server-version", "1.36,1.38"]), @"error: invalid value '1.38' for '--server-version <VERSION,…>': a version is 1.9 to 1.37, with or without a patch, as 1.27.3; nearest: 1.37");
         insta::assert_snapshot!(refused(&["--etcd-version", "3.7"]), @"error: invalid value '3.7' for '--etcd-version <VERSION>': a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12; nearest: 3.6");
     }
 
     #[test]
-    fn a_defect_that_a_release_of_etcd_does_not_have_is_wrong_usage_and_names_those_that_have_it() {
+    fn a_defect_that_a_release_of_etcd_lacks_is_wrong_usage_and_lists_the_releases_with_it() {
         insta::assert_snapshot!(refused(&["F25", "--etcd-version", "3.5.13"]), @"--etcd-version 3.5.13: story F25: etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it");
         insta::assert_snapshot!(refused(&["F25", "--server-version", "1.36"]), @"--server-version: story F25: etcd 3.6.8 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it; --etcd-version chooses another");
         insta::assert_snapshot!(refused(&["--etcd-version=3.6.8", "--fault=etcd-defect:17529"]), @"--etcd-version 3.6.8: --fault: etcd 3.6.8 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it");
         let over = ["F25", "--server-version=1.36", "--etcd-version=3.5.12"];
         assert_eq!(asked(&over).unwrap(), "v1.36.0 over 3.5.12");
-        // Nothing was said of servers or etcd, so it is one that has it.
+        // Neither servers nor etcd were requested, so a release with the defect is taken.
         let defect = ["--fault=etcd-defect:17529"];
         assert!(asked(&defect).unwrap().starts_with("v1.36.3 over any, "));
     }
 
     #[test]
-    fn faults_are_switched_on_by_name_and_unknown_ones_name_the_nearest() {
-        let told = asked(&["--fault", "reset@30,delay:700@40-60"]).unwrap();
-        insta::assert_snapshot!(told, @"v1.36.3 over 3.6.8, Cut { target: All, cut: Reset } at 30s, Delay { by: 700ms } at 40s");
+    fn faults_are_added_by_name_and_an_unknown_one_names_the_nearest() {
+        let script = asked(&["--fault", "reset@30,delay:700@40-60"]).unwrap();
+        insta::assert_snapshot!(script, @"v1.36.3 over 3.6.8, Cut { target: All, cut: Reset } at 30s, Delay { by: 700ms } at 40s");
         insta::assert_snapshot!(refused(&["--fault", "rest@30"]), @r#"error: invalid value 'rest@30' for '--fault <NAME[:PARAMETER]@SECONDS[-SECONDS],…>': there is no fault "rest"; nearest: reset, reset-streams"#);
         insta::assert_snapshot!(refused(&["--fault", "delay:soon"]), @"error: invalid value 'delay:soon' for '--fault <NAME[:PARAMETER]@SECONDS[-SECONDS],…>': delay takes a number of milliseconds, such as 500");
     }

@@ -1,4 +1,5 @@
-//! A record as a line of a terminal: time, watch, type, and the words that the page says too; coloured by what it is.
+//! A record as a line of a terminal: time, watch, type, and the words that the page uses too. The event's kind decides the
+//! colour.
 //!
 //! All text of a cluster is hostile: control characters are escaped before they reach the terminal.
 
@@ -10,10 +11,10 @@ use watchscope_model::json::is_obeyed;
 use watchscope_model::vocabulary::{Cause, ChangeType, Phase};
 use watchscope_timeline::words::event_words;
 
-/// Watches are padded to this width; longer names push the rest.
+/// The width to which names of watches are padded. Longer names move the rest to the right.
 const WATCH_WIDTH: usize = 22;
 
-/// The line of a record, with ANSI colours; whoever prints it strips them where they do not belong.
+/// Returns the line of a record, with ANSI colours. The printer strips these if the output is no terminal.
 pub(super) fn line(record: &Record) -> String {
     let at = record.at.civil();
     let watch = record.event.watch().map_or("", |watch| watch.as_str());
@@ -36,7 +37,7 @@ pub(super) fn line(record: &Record) -> String {
     line
 }
 
-/// What is lost to a reader that fell behind the ring.
+/// The line for records that a reader behind the ring has lost.
 pub(super) fn loss_line(from: u64, to: u64) -> String {
     let style = AnsiColor::Yellow.on_default();
     format!(
@@ -44,7 +45,7 @@ pub(super) fn loss_line(from: u64, to: u64) -> String {
     )
 }
 
-/// What is not in a recording between two records that are.
+/// The line for records that a recording does not hold.
 pub(super) fn hole_line(from: u64, to: u64) -> String {
     let style = AnsiColor::Yellow.on_default();
     format!("{style}records {from} to {to} are not in the recording{style:#}")
@@ -71,7 +72,7 @@ fn style(event: &Event) -> Style {
     colour.on_default()
 }
 
-/// The text without what a terminal would obey: `\n`, `\u{1b}` and their like are written out.
+/// Returns the text with control characters written out, such as `\n` and `\u{1b}`, so that a terminal does not obey them.
 pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_of_a_person_says_what_it_is_about_and_commands_no_terminal() {
+    fn a_persons_note_names_its_subject_and_cannot_command_the_terminal() {
         let note = Note {
             from: Some(Time(1_763_715_000_000_000)),
             to: Some(Time(1_763_715_060_000_000)),
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_says_why_and_how_long() {
+    fn a_wait_has_its_reason_and_length() {
         assert_snapshot!(shown(WatchPhase {
             watch: "shop/pods".into(), from: Some(Phase::Connecting), to: Phase::Waiting,
             reason: PhaseReason::TooManyRequests, delay_ms: Some(2_450),

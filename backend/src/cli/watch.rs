@@ -1,4 +1,4 @@
-//! `watchscope watch`: the log on standard output, nothing else there.
+//! `watchscope watch`: writes the log, and nothing else, to standard output.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::hub::LogHub;
 use crate::hub::api::Hub as _;
 use crate::log::{LogHandle, Read, Since};
 
-/// Writes the log until `--for` is over, Ctrl-C, or nobody reads it any more.
+/// Writes the log until `--for` is over, Ctrl-C, or the end of its reader.
 ///
 /// # Errors
 /// Exit code 1 if nothing could be listed by then, 2 for a resource that does not exist.
@@ -30,7 +30,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
         watches,
         mut over,
     } = begun;
-    // Not before: standard output stays empty where the command was wrong.
+    // Writing begins only now, so that standard output stays empty if the command is wrong.
     let writing = match args.output {
         Output::Text => tokio::spawn(write_text(log.clone())),
         Output::Jsonl => tokio::spawn(write_jsonl(log.clone())),
@@ -38,7 +38,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     tokio::pin!(writing);
     tokio::select! {
         () = &mut over => {}
-        // The pipe is closed: whoever read has what they wanted.
+        // The pipe is closed: its reader wants no more.
         _ = &mut writing => return Ok(()),
     }
     let (state, _) = log.head().await;
@@ -48,7 +48,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     listed(&state)
 }
 
-/// Ends when the log does, or the pipe is closed.
+/// Ends with the log, or when the pipe is closed.
 async fn write_text(log: LogHandle) {
     let mut reader = log.reader(Since::First);
     let mut out = anstream::stdout();
@@ -80,7 +80,7 @@ async fn write_jsonl(log: LogHandle) {
     }
 }
 
-/// Writes where a pager may not read on for hours: meanwhile another thread does this one's other work.
+/// Writes to a pipe that a pager may not read for hours. Meanwhile another thread takes over this one's other tasks.
 fn put(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
     tokio::task::block_in_place(|| out.write_all(bytes).and_then(|()| out.flush()))
 }
@@ -101,7 +101,7 @@ mod tests {
     use crate::cli::args::{Cli, Command};
 
     #[tokio::test(start_paused = true)]
-    async fn a_cluster_that_accepts_and_says_nothing_does_not_hold_up_the_end() {
+    async fn a_cluster_that_accepts_and_never_answers_does_not_delay_the_end() {
         let silent = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = silent.local_addr().unwrap();
         let mut kubeconfig = tempfile::NamedTempFile::new().unwrap();
@@ -123,7 +123,7 @@ mod tests {
             path,
         ];
         let Some(Command::Watch(args)) = Cli::try_parse_from(line).unwrap().command else {
-            panic!("it is a watch");
+            panic!("the command is watch");
         };
         let began = Instant::now();
         let failure = watch(args).await.unwrap_err();
@@ -143,7 +143,7 @@ mod tests {
     impl Write for Pipe {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             if let Some(full) = self.full.take() {
-                full.send(()).expect("somebody waits for it");
+                full.send(()).expect("the test waits for it");
                 let is_read = self.read.recv_timeout(Duration::from_secs(10));
                 is_read.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
             }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn while_nobody_reads_the_watches_go_on_even_with_one_worker() {
+    async fn while_the_pipe_is_not_read_watches_continue_even_with_one_worker() {
         let (full, is_full) = oneshot::channel();
         let (reads, read) = mpsc::sync_channel(1);
         let mut pipe = Pipe {
@@ -164,14 +164,14 @@ mod tests {
             read,
         };
         let writing = tokio::spawn(async move { put(&mut pipe, b"a line") });
-        // As a watch does: it goes on only if a worker is there for it.
+        // Like a watch, this task continues only if a worker is free for it.
         tokio::spawn(async move {
             is_full.await.expect("the pipe fills");
             reads.send(()).expect("the pipe is still there");
         });
         writing
             .await
-            .expect("it does not panic")
-            .expect("the other task went on");
+            .expect("the writer does not panic")
+            .expect("the other task continued");
     }
 }

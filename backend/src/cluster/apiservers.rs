@@ -1,5 +1,5 @@
-//! Which apiservers a cluster has: the addresses in the EndpointSlices of the service `default/kubernetes`, which each
-//! apiserver writes for itself.
+//! The apiservers of a cluster: the addresses in the EndpointSlices of the service `default/kubernetes`. Each apiserver
+//! writes its own address there.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 use super::client::{Client, ClientError};
 
-/// Most apiservers that are told apart.
+/// The most apiservers of a cluster that are watched one by one.
 pub const MAX_APISERVERS: usize = 16;
 
-/// The longest answer that is read; one slice is about 1 kB.
+/// The most bytes of an answer that are read; one slice is about 1 kB.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
-/// Where the addresses of a cluster's apiservers are written (each writes its own; kube-apiserver 1.21 and later).
+/// The path of the EndpointSlices with the addresses (each apiserver writes its own; kube-apiserver 1.21 and later).
 const SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dkubernetes";
 
 /// Why the apiservers of a cluster are not known.
@@ -22,21 +22,21 @@ pub enum ApiserversError {
     /// The request failed, or was refused.
     #[error(transparent)]
     Request(#[from] ClientError),
-    /// Whoever may write EndpointSlices would get our credentials.
+    /// Anybody who may write EndpointSlices would get our credentials.
     #[error(
         "without TLS that is verified, our credentials go to no address but the configured one; name the apiservers that \
          are trusted (--servers IP:PORT,…)"
     )]
     Unverified,
-    /// They name nobody.
+    /// The EndpointSlices name no apiserver.
     #[error("the EndpointSlices of default/kubernetes name no apiserver")]
     Nobody,
 }
 
-/// Asks which apiservers there are; at most [`MAX_APISERVERS`], and a warning tells of more.
+/// Requests the addresses of the apiservers. It returns at most [`MAX_APISERVERS`] and logs a warning if there are more.
 ///
 /// # Errors
-/// If that cannot be known, or the servers could not be told from impostors.
+/// If the addresses cannot be had, or if TLS could not distinguish the servers from impostors.
 pub async fn apiservers(client: &Client) -> Result<Vec<SocketAddr>, ApiserversError> {
     let config = client.cluster().config();
     if config.is_insecure || !config.endpoint.is_tls {
@@ -91,7 +91,7 @@ struct Port {
 }
 
 impl Slices {
-    /// The addresses, in order. A server of two families is one server: its IPv4 address.
+    /// Returns the addresses, sorted. A server with addresses of both families counts once, by its IPv4 address.
     fn addresses(&self) -> Vec<SocketAddr> {
         let four = self.of("IPv4");
         if four.is_empty() {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn each_ready_address_is_a_server_in_order_and_a_second_family_is_none() {
+    fn each_ready_address_is_one_server_and_a_second_family_adds_none() {
         let body = r#"{"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1","metadata":{"resourceVersion":"9"},"items":[
             {"addressType":"IPv6","endpoints":[{"addresses":["fd00::1"],"conditions":{"ready":true}}],"ports":[{"name":"https","port":6443}]},
             {"addressType":"IPv4","endpoints":[
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_only_ipv6_that_is_taken_and_a_slice_without_ports_names_nobody() {
+    fn ipv6_counts_if_there_is_no_ipv4_and_a_slice_without_ports_names_no_server() {
         let body = r#"{"items":[
             {"addressType":"IPv6","endpoints":[{"addresses":["fd00::1"]}],"ports":[{"port":443}]},
             {"addressType":"IPv6","endpoints":[{"addresses":["fd00::2"]}],"ports":null},

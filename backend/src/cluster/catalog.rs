@@ -1,43 +1,43 @@
-//! What a cluster serves, and kubectl's way of naming it.
+//! The resources that a cluster serves, and the resolution of names as kubectl does it.
 
 use std::fmt;
 
 use watchscope_model::id::is_built_in_group;
 
-/// At most this many names are suggested.
+/// The most names that an error suggests.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// One resource in one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// API group; empty for the core group.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// Version in the group.
+    /// The version in the group.
     pub version: String,
-    /// Plural name, as in URLs.
+    /// The plural name, as in URLs.
     pub plural: String,
-    /// Singular name.
+    /// The singular name.
     pub singular: String,
-    /// Kind of its objects.
+    /// The kind of its objects.
     pub kind: String,
-    /// Short names.
+    /// The short names.
     pub short_names: Vec<String>,
-    /// Its objects live in namespaces.
+    /// Whether its objects live in namespaces.
     pub is_namespaced: bool,
-    /// What can be done with it.
+    /// The verbs that it supports.
     pub verbs: Vec<String>,
-    /// Another apiserver serves it through the cluster's, as far as that may be known.
+    /// Whether another apiserver serves it through the cluster's, as far as that can be known.
     pub is_aggregated: bool,
 }
 
 impl Resource {
-    /// It can be listed and watched.
+    /// Whether it can be listed and watched.
     pub fn is_watchable(&self) -> bool {
         let has = |wanted: &str| self.verbs.iter().any(|verb| verb == wanted);
         has("list") && has("watch")
     }
 
-    /// `deployments.apps`, or `pods` in the core group.
+    /// The full name: `deployments.apps`, or `pods` in the core group.
     pub fn full_name(&self) -> String {
         if self.group.is_empty() {
             self.plural.clone()
@@ -46,12 +46,12 @@ impl Resource {
         }
     }
 
-    /// `apps/v1`, or `v1` in the core group.
+    /// The group and version: `apps/v1`, or `v1` in the core group.
     pub fn group_version(&self) -> String {
         group_version(&self.group, &self.version)
     }
 
-    /// The path of its collection: in one namespace, or in all (also of what has no namespaces).
+    /// The path of its collection, in one namespace or in all. A resource without namespaces has one path.
     pub fn collection_path(&self, namespace: Option<&str>) -> String {
         let root = if self.group.is_empty() {
             "/api"
@@ -73,13 +73,13 @@ impl Resource {
 /// A part of the API that discovery could not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoveryFailure {
-    /// Which.
+    /// The part.
     pub part: ApiPart,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// A part of the API, as discovery is asked about it.
+/// A part of the API that discovery asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApiPart {
     /// Everything below `/api`.
@@ -96,7 +96,7 @@ pub enum ApiPart {
 }
 
 impl ApiPart {
-    /// The resource would be found here.
+    /// Whether the resource would be found in this part.
     pub(super) fn holds(&self, resource: &Resource) -> bool {
         match self {
             Self::CoreGroup => resource.group.is_empty(),
@@ -119,20 +119,20 @@ impl fmt::Display for DiscoveryFailure {
     }
 }
 
-/// What a cluster serves, in discovery's order: core first, groups by the server's priority, in
-/// each the preferred version first.
+/// The resources that a cluster serves, in discovery's order: core first, then groups by the server's priority. In each
+/// group the preferred version comes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
-    /// Everything, what cannot be watched included.
+    /// All resources, including those that cannot be watched.
     pub resources: Vec<Resource>,
-    /// What is not known; the rest is.
+    /// The parts of the API that are not known.
     pub failures: Vec<DiscoveryFailure>,
 }
 
-/// Why a name stands for no resource.
+/// Why a name does not resolve to a resource.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// Nothing has this name.
+    /// No resource has this name.
     #[error(
         "the server has no resource {name}{}{}",
         suggestion_text(nearest),
@@ -143,37 +143,36 @@ pub enum ResolveError {
         name: String,
         /// Names close to it.
         nearest: Vec<String>,
-        /// Parts of the API it may be hidden in. If there are none, it does not exist (now).
+        /// The parts of the API that may hide it. If there are none, the resource does not exist now.
         failures: Vec<DiscoveryFailure>,
     },
-    /// Several groups have it and none comes first.
+    /// Several groups have the name, and none takes precedence.
     #[error("{name} may be {}; say which", candidates.join(" or "))]
     Ambiguous {
         /// The name.
         name: String,
-        /// The full names.
+        /// The full names of the resources.
         candidates: Vec<String>,
     },
-    /// It exists, but cannot be listed and watched.
+    /// The resource exists, but cannot be listed and watched.
     #[error("{name} cannot be watched: the server offers only {} for it", verbs.join(", "))]
     NotWatchable {
         /// The full name.
         name: String,
-        /// What it offers.
+        /// The verbs that the server offers.
         verbs: Vec<String>,
     },
 }
 
 impl ResolveError {
-    /// The name may still come to be known without a change of the cluster, because a part of
-    /// discovery did not answer.
+    /// Whether the name may become known without a change of the cluster, because a part of discovery did not answer.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::Unknown { failures, .. } if !failures.is_empty())
     }
 }
 
 impl Catalog {
-    /// What can be watched, each resource once: in its preferred version.
+    /// Returns the resources that can be watched, each once, in its preferred version.
     pub fn watchable(&self) -> impl Iterator<Item = &Resource> {
         self.resources
             .iter()
@@ -189,10 +188,10 @@ impl Catalog {
             })
     }
 
-    /// Finds a resource by kubectl's rules: `pods`, `pod`, `po`, `Pod`, `deployments.apps`,
-    /// `deploy.apps`, `deployments.v1.apps`, `pods.v1.`; case does not matter, a group may be cut
-    /// short. Where several groups have the name, a built-in group that comes first wins, as for
-    /// kubectl; otherwise the name is ambiguous, where kubectl would silently take the first.
+    /// Finds a resource by kubectl's rules: `pods`, `pod`, `po`, `Pod`, `deployments.apps`, `deploy.apps`,
+    /// `deployments.v1.apps`, `pods.v1.`. Case does not matter, and a group may be abbreviated. If several groups have the
+    /// name, a built-in group that comes first wins, as for kubectl. Otherwise the name is ambiguous, where kubectl would
+    /// silently take the first.
     pub fn resolve(&self, name: &str) -> Result<&Resource, ResolveError> {
         let lower = name.to_ascii_lowercase();
         let mut unwatchable = None;
@@ -209,7 +208,7 @@ impl Catalog {
                         found.push(resource);
                     }
                 }
-                // A group that is cut short stands back behind the one that is written out.
+                // A group that is written out takes precedence over an abbreviated one.
                 if let Some(exact) = found
                     .iter()
                     .find(|resource| wanted.group == Some(resource.group.as_str()))
@@ -281,7 +280,7 @@ impl Catalog {
     }
 }
 
-/// One reading of a name.
+/// One interpretation of a name.
 struct Wanted<'a> {
     resource: &'a str,
     version: Option<&'a str>,
@@ -289,7 +288,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// `a.b.c` as resource, version and group first, then as resource and group.
+    /// Interprets `a.b.c` as resource, version and group first, then as resource and group.
     fn readings(name: &'a str) -> Vec<Self> {
         let Some((resource, rest)) = name.split_once('.') else {
             return vec![Self {
@@ -306,7 +305,7 @@ impl<'a> Wanted<'a> {
                 group: Some(group),
             });
         }
-        // `pods.v1.` is complete: no group ends with a dot.
+        // `pods.v1.` has only one interpretation, since no group ends with a dot.
         if !rest.ends_with('.') {
             readings.push(Self {
                 resource,
@@ -456,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_resolved_in_kubectls_way() {
+    fn names_are_resolved_as_kubectl_does() {
         check("pods", "v1/pods");
         check("pod", "v1/pods");
         check("Pod", "v1/pods");
@@ -481,12 +480,12 @@ mod tests {
             "kcert",
             "networking.internal.knative.dev/v1alpha1/certificates",
         );
-        // A resource's own name goes before another's short name.
+        // A resource's own name takes precedence over another's short name.
         check("po", "example.com/v1/po");
     }
 
     #[test]
-    fn a_name_that_stands_for_nothing_or_too_much_says_what_to_do() {
+    fn an_unknown_or_ambiguous_name_is_refused_with_advice() {
         check(
             "podz",
             "the server has no resource podz; did you mean pods?",
@@ -527,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_unanswered_group_may_hide_is_undecided() {
+    fn a_name_that_an_unanswered_group_may_hide_is_undecided() {
         let mut catalog = catalog();
         let group = "custom.metrics.k8s.io".to_owned();
         catalog.failures.push(DiscoveryFailure {
@@ -612,7 +611,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_has_a_path_in_one_namespace_and_in_all() {
+    fn a_collection_has_one_path_in_a_namespace_and_one_in_all() {
         let catalog = catalog();
         let path = |name, namespace| catalog.resolve(name).unwrap().collection_path(namespace);
         assert_eq!(path("pods", Some("shop")), "/api/v1/namespaces/shop/pods");

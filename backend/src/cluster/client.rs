@@ -1,4 +1,4 @@
-//! Small plain requests: discovery, the server's version.
+//! A client for small requests, such as discovery and the server's version.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,17 +15,17 @@ use super::credentials::CredentialError;
 use super::session::{Cluster, Session};
 use crate::transport::{BodyEnd, CollectError, Connection, ConnectionFacts, DialError, SendError};
 
-/// Limit for a response's head, as client-go's discovery client has for a whole request.
+/// The timeout of a response's head; client-go's discovery client has the same for a whole request.
 const HEADER_LIMIT: Duration = Duration::from_secs(32);
 
-/// Limit for a response's body, from its head to its end.
+/// The timeout of a response's body, from its head to its end.
 const BODY_LIMIT: Duration = Duration::from_secs(60);
 
-/// Makes GET requests with the cluster's current credentials, and reads whole answers.
+/// A client that makes GET requests with the cluster's current credentials and reads whole answers.
 ///
-/// It keeps one idle connection; a second request at the same time opens its own and the later
-/// of the two is kept. A connection found closed is replaced once; a 401 renews the session once.
-/// Redirects are answers like any other.
+/// It keeps one idle connection. A second request at the same time opens another, and the client keeps the later one. It
+/// retries once on a new connection if the idle one was closed, and once with a new session after a 401. It follows no
+/// redirects.
 pub struct Client {
     cluster: Arc<Cluster>,
     idle: Mutex<Option<Idle>>,
@@ -39,28 +39,28 @@ struct Idle {
 /// A whole answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Status.
+    /// The status.
     pub status: StatusCode,
-    /// Headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// Body.
+    /// The body.
     pub body: Bytes,
-    /// The connection it came on.
+    /// The connection that it came on.
     pub facts: Arc<ConnectionFacts>,
 }
 
-/// What `/version` says, as far as it is used.
+/// The fields of `/version` that are used.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerVersion {
-    /// As in `v1.36.3`, with the distribution's suffix.
+    /// The version, as `v1.36.3`, with the distribution's suffix.
     pub git_version: String,
-    /// As in `linux/amd64`.
+    /// The platform, as `linux/amd64`.
     #[serde(default)]
     pub platform: String,
 }
 
-/// A Namespace, as far as it is used.
+/// The fields of a Namespace that are used.
 #[derive(Deserialize)]
 struct Namespace {
     metadata: NamespaceMetadata,
@@ -71,32 +71,32 @@ struct NamespaceMetadata {
     uid: String,
 }
 
-/// Why a request has no (good) answer.
+/// Why a request has no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No credentials.
+    /// There are no credentials.
     #[error(transparent)]
     Credentials(#[from] CredentialError),
-    /// No connection.
+    /// There is no connection.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// No answer.
+    /// There is no answer.
     #[error("GET {path}: {source}")]
     Send {
         /// The path.
         path: String,
-        /// Why.
+        /// The reason.
         source: SendError,
     },
-    /// Not a whole answer.
+    /// The answer is not complete.
     #[error("GET {path}: {source}")]
     Body {
         /// The path.
         path: String,
-        /// Why.
+        /// The reason.
         source: CollectError,
     },
-    /// Another status than 200.
+    /// The status is not 200.
     #[error("GET {path} was answered {status}{}", message_text(message))]
     Status {
         /// The path.
@@ -106,18 +106,18 @@ pub enum ClientError {
         /// The message of the Status object, or the first line of the text.
         message: String,
     },
-    /// Not the JSON that was expected.
+    /// The answer is not the JSON that was expected.
     #[error("the answer to GET {path} is not understood: {source}")]
     Json {
         /// The path.
         path: String,
-        /// Where and why.
+        /// The parser's error, with its place.
         source: serde_json::Error,
     },
 }
 
 impl Client {
-    /// A client for a cluster.
+    /// Makes a client of a cluster.
     pub fn new(cluster: Arc<Cluster>) -> Self {
         Self {
             cluster,
@@ -130,14 +130,15 @@ impl Client {
         &self.cluster
     }
 
-    /// The server's version.
+    /// Requests the server's version.
     pub async fn version(&self) -> Result<ServerVersion, ClientError> {
         const MAX_BYTES: usize = 64 * 1024;
         self.get_json("/version", "application/json", MAX_BYTES)
             .await
     }
 
-    /// The uid of the namespace `kube-system`: it lasts as long as the cluster's etcd does, a restored one has it too.
+    /// Requests the uid of the namespace `kube-system`. It stays the same as long as the cluster's etcd, and survives a
+    /// restore of etcd.
     pub async fn cluster_uid(&self) -> Result<String, ClientError> {
         const MAX_BYTES: usize = 1 << 20;
         let namespace: Namespace = self
@@ -150,7 +151,7 @@ impl Client {
         Ok(namespace.metadata.uid)
     }
 
-    /// Gets a path and reads the answer, which must be 200 and JSON, of at most `limit` bytes.
+    /// Requests a path. The answer must be 200 and JSON of at most `limit` bytes.
     pub async fn get_json<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -161,9 +162,9 @@ impl Client {
         answer.json(path)
     }
 
-    /// Gets a path, whatever the status, reading at most `limit` bytes of body.
+    /// Requests a path, and returns the answer of any status. It reads at most `limit` bytes of body.
     ///
-    /// Boxed, since the compiler does not see through as many nested futures that it is `Send`.
+    /// The future is boxed, because the compiler cannot prove that so deeply nested futures are `Send`.
     pub fn get<'a>(
         &'a self,
         path: &'a str,
@@ -212,7 +213,7 @@ impl Client {
                 .get_on(idle.connection, session, path, accept, limit)
                 .await
             {
-                // A server may close an idle connection at any moment, also while we are writing.
+                // A server may close an idle connection at any moment, even during our write.
                 Err(ClientError::Send {
                     source:
                         SendError::Stale
@@ -314,7 +315,7 @@ impl fmt::Debug for Client {
 }
 
 impl Answer {
-    /// The body as JSON, if the status is 200.
+    /// Parses the body as JSON, if the status is 200.
     pub fn json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         if self.status != StatusCode::OK {
             return Err(ClientError::Status {
@@ -329,7 +330,7 @@ impl Answer {
         })
     }
 
-    /// The message of a Status object, else the first line of the text; at most 300 characters.
+    /// Returns the message of a Status object, else the first line of the text. At most 300 characters.
     pub fn message(&self) -> String {
         #[derive(Deserialize)]
         struct Status {

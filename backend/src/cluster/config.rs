@@ -1,4 +1,4 @@
-//! From kubectl's look-up rules to the cluster that is meant.
+//! Loads the configuration of a cluster by kubectl's rules.
 
 use std::fmt::Write as _;
 use std::io;
@@ -11,49 +11,49 @@ use kube::config::{ExecInteractiveMode, InClusterError, Kubeconfig, KubeconfigEr
 use super::environment::Environment;
 use crate::transport::{Endpoint, EndpointError, Proxy, ProxyError};
 
-/// A kubeconfig larger than this is refused; etcd could not even hold it in a Secret.
+/// The most bytes of a kubeconfig; a larger one is refused. etcd could not even hold it in a Secret.
 const MAX_KUBECONFIG_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Where the configuration comes from; kept, since it is read again when credentials fail.
+/// The source of the configuration. It is kept, because it is read again when credentials fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
     /// kubectl's rules.
     Lookup(ConfigLookup),
-    /// One server without credentials: the simulator.
+    /// One server without credentials, such as the simulator.
     Url(Uri),
 }
 
-/// kubectl's rules: the file given, else `KUBECONFIG`, else `~/.kube/config`, else in-cluster.
+/// kubectl's rules: the given file, else `KUBECONFIG`, else `~/.kube/config`, else the pod's own configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigLookup {
-    /// `--kubeconfig`: this file only.
+    /// `--kubeconfig`: only this file is read.
     pub kubeconfig: Option<PathBuf>,
-    /// `--context`, instead of the current one.
+    /// `--context`: used instead of the current context.
     pub context: Option<String>,
-    /// The environment.
+    /// The environment variables.
     pub environment: Environment,
 }
 
 /// A cluster to connect to.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
-    /// The context's name; absent in a cluster and for a bare URL.
+    /// The context's name; none in a cluster and for a bare URL.
     pub context: Option<String>,
     /// The cluster's name in the kubeconfig, `in-cluster`, or the host of a bare URL.
     pub cluster: String,
-    /// The namespace the context names, or `default`.
+    /// The namespace of the context, or `default`.
     pub namespace: String,
     /// The server.
     pub endpoint: Endpoint,
-    /// The proxy to go through.
+    /// The proxy to connect through.
     pub proxy: Option<Proxy>,
-    /// Configuration of the pod we run in, rather than a kubeconfig.
+    /// Whether this is the configuration of the pod that we run in, and not a kubeconfig.
     pub is_in_cluster: bool,
-    /// The server's certificate is not verified, by the kubeconfig's wish.
+    /// Whether the kubeconfig switches off verification of the server's certificate.
     pub is_insecure: bool,
     /// All contexts of the kubeconfig.
     pub contexts: Vec<ContextEntry>,
-    /// kube's view: credentials and TLS.
+    /// kube's configuration, with credentials and TLS.
     pub(super) kube: kube::Config,
 }
 
@@ -68,88 +68,88 @@ pub struct ContextEntry {
     pub namespace: Option<String>,
 }
 
-/// Why no cluster can be connected to.
+/// Why there is no cluster to connect to.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Nothing anywhere.
+    /// No configuration was found.
     #[error(
         "no kubeconfig found and not in a cluster: {looked}. \
          Give one with --kubeconfig, or try `watchscope demo`, which needs none"
     )]
     NotFound {
-        /// Where it was looked, and what was there.
+        /// The places that were searched, and what was found there.
         looked: String,
     },
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("the kubeconfig {} cannot be read: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file that is not a kubeconfig.
+    /// A file is not a kubeconfig.
     #[error("the kubeconfig {} is not valid: {detail}", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong, without the file's text, which may hold secrets.
+        /// The fault, without the file's text, which may hold secrets.
         detail: String,
     },
-    /// Two files that do not go together.
+    /// Two files cannot be merged.
     #[error("the files in KUBECONFIG cannot be merged: {detail}")]
     Merge {
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
-    /// No context is in use.
+    /// No context is chosen.
     #[error(
         "{files} names no current context; choose one with --context: {}",
         names(contexts)
     )]
     NoCurrentContext {
-        /// The files read.
+        /// The files that were read.
         files: String,
-        /// What there is to choose from.
+        /// The contexts to choose from.
         contexts: Vec<ContextEntry>,
     },
-    /// The context is not there.
+    /// The chosen context does not exist.
     #[error("{files} has no context {context}; it has: {}", names(contexts))]
     UnknownContext {
-        /// The files read.
+        /// The files that were read.
         files: String,
-        /// The context asked for, or the current one.
+        /// The chosen context, or the current one.
         context: String,
-        /// What there is to choose from.
+        /// The contexts to choose from.
         contexts: Vec<ContextEntry>,
     },
-    /// The context is there but cannot be used.
+    /// The chosen context cannot be used.
     #[error("the context {context} in {files} cannot be used: {detail}")]
     UnusableContext {
-        /// The files read.
+        /// The files that were read.
         files: String,
         /// The context.
         context: String,
-        /// Why.
+        /// The reason.
         detail: String,
-        /// What there is to choose from.
+        /// The contexts to choose from.
         contexts: Vec<ContextEntry>,
     },
-    /// In a pod, but not with what a pod gets.
+    /// We run in a pod, but its configuration cannot be used.
     #[error(
         "in a cluster (KUBERNETES_SERVICE_HOST is set), but its configuration cannot be used: {0}"
     )]
     InCluster(#[source] InClusterError),
-    /// The server's URL.
+    /// The server's URL is wrong.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// The proxy's URL.
+    /// The proxy's URL is wrong.
     #[error(transparent)]
     Proxy(#[from] ProxyError),
 }
 
 impl ConfigError {
-    /// What is wrong, in a sentence for the page, which lists the contexts itself.
+    /// The reason, as a sentence for the page. The page lists the contexts itself.
     pub fn reason(&self) -> String {
         match self {
             Self::NoCurrentContext { files, .. } => format!("{files} names no current context."),
@@ -160,7 +160,7 @@ impl ConfigError {
         }
     }
 
-    /// The contexts there are to choose from, for the page to offer.
+    /// The contexts to choose from, for the page.
     pub fn contexts(&self) -> &[ContextEntry] {
         match self {
             Self::NoCurrentContext { contexts, .. }
@@ -172,7 +172,7 @@ impl ConfigError {
 }
 
 impl ClusterConfig {
-    /// What tells this cluster from others of the same name: its certificate authority, else its address.
+    /// The bytes that distinguish this cluster from others of the same name: its certificate authority, else its address.
     #[must_use]
     pub fn identity(&self) -> Vec<u8> {
         let kube = &self.kube;
@@ -190,7 +190,7 @@ impl ClusterConfig {
 }
 
 impl ConfigSource {
-    /// Reads the configuration. Blocks on files; runs no plugin and connects to nothing.
+    /// Reads the configuration. It blocks on files, but runs no plugin and makes no connection.
     pub fn load(&self) -> Result<ClusterConfig, ConfigError> {
         match self {
             Self::Lookup(lookup) => lookup.load(),
@@ -211,8 +211,8 @@ impl ConfigSource {
         }
     }
 
-    /// The same source, bound to the context that was found: another `kubectl config use-context`
-    /// must not move a running watchscope to another cluster.
+    /// Returns the same source, bound to the context that was found. So a later `kubectl config use-context` does not move a
+    /// running watchscope to another cluster.
     pub(super) fn pinned_to(&self, config: &ClusterConfig) -> Self {
         match self {
             Self::Lookup(lookup) => Self::Lookup(ConfigLookup {
@@ -252,7 +252,7 @@ impl ConfigLookup {
         Err(ConfigError::NotFound { looked })
     }
 
-    /// Reads and merges the files; one that is missing is passed over unless it was given by name.
+    /// Reads and merges the files. A missing file is an error only if it was given by name.
     fn read_files(&self, looked: &mut String) -> Result<(Kubeconfig, String), ConfigError> {
         let environment = &self.environment;
         let paths: Vec<PathBuf> = if let Some(path) = &self.kubeconfig {
@@ -353,7 +353,7 @@ impl ConfigLookup {
             && exec.interactive_mode != Some(ExecInteractiveMode::Always)
             && !io::stdin().is_terminal()
         {
-            // kubectl too calls IfAvailable (the default) interactive only on a terminal.
+            // kubectl too treats IfAvailable (the default) as interactive only on a terminal.
             exec.interactive_mode = Some(ExecInteractiveMode::Never);
         }
         let endpoint =
@@ -413,7 +413,7 @@ fn read_file(path: &Path) -> Result<Kubeconfig, ConfigError> {
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        // kube's reader takes UTF-16 by pairs of bytes and trusts that there is a second one.
+        // kube's reader takes UTF-16 in pairs of bytes, and does not check that the second byte exists.
         if bytes.len() % 2 == 1 {
             return Err(invalid(
                 "it is UTF-16 cut in the middle of a character".to_owned(),
@@ -427,7 +427,7 @@ fn read_file(path: &Path) -> Result<Kubeconfig, ConfigError> {
     })
 }
 
-/// What kube says about a context, with the names it leaves out.
+/// Returns kube's error about a context, with the names that kube leaves out.
 fn kubeconfig_text(error: KubeconfigError, entry: &ContextEntry) -> String {
     match error {
         KubeconfigError::LoadClusterOfContext(name) if name.is_empty() => {
@@ -452,7 +452,7 @@ fn names(contexts: &[ContextEntry]) -> String {
         .join(", ")
 }
 
-/// The parser's first line says what and where; those below quote the file.
+/// Returns the parser's first line, which has fault and place. The lines below quote the file.
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }

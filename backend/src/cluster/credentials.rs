@@ -1,4 +1,4 @@
-//! Credentials and TLS settings of one session, made by kube from its configuration.
+//! The credentials and TLS settings of one session. kube builds them from its configuration.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -17,19 +17,19 @@ use tower::{BoxError, Layer as _, Service, ServiceExt as _, service_fn};
 use super::config::ClusterConfig;
 use crate::transport::ProxyScheme;
 
-/// A credential plugin that has not answered by then is reported; it is not started again before
-/// it has ended. Long, since some open a browser for the user to log in.
+/// The timeout of a credential plugin. A plugin that exceeds it is reported, and is not started again before it has ended.
+/// It is long, because some plugins open a browser for the user to log in.
 pub(super) const PLUGIN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Why there are no credentials. One or two lines, never with a secret.
+/// Why there are no credentials. The text has one or two lines and never a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
-    /// The plugin could not be run, or ran and failed.
+    /// The plugin could not be started, or it failed.
     #[error("the credential plugin {program} failed: {detail}")]
     Plugin {
         /// The program of the kubeconfig's `exec`.
         program: String,
-        /// The end of what it printed, or why it could not be started.
+        /// The last line that it printed, or the reason why it could not be started.
         detail: String,
     },
     /// The plugin still runs.
@@ -37,50 +37,50 @@ pub enum CredentialError {
     PluginTimeout {
         /// The program of the kubeconfig's `exec`.
         program: String,
-        /// The limit.
+        /// The timeout.
         limit: Duration,
     },
-    /// The token file cannot be read or holds no token.
+    /// The token file cannot be read, or holds no token.
     #[error("the token file {path} cannot be used: {detail}")]
     TokenFile {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         detail: String,
     },
-    /// Certificates or keys that cannot be used.
+    /// Certificates or keys cannot be used.
     #[error("the TLS settings of context {context} cannot be used: {detail}")]
     Tls {
-        /// The context, or the cluster where there is none.
+        /// The context, or the cluster if there is none.
         context: String,
-        /// Why.
+        /// The reason.
         detail: String,
     },
-    /// Anything else kube reports.
+    /// kube reports another error.
     #[error("the credentials of context {context} cannot be used: {detail}")]
     Other {
-        /// The context, or the cluster where there is none.
+        /// The context, or the cluster if there is none.
         context: String,
-        /// Why.
+        /// The reason.
         detail: String,
     },
     /// The configuration could not be read again.
     #[error("the configuration could not be read again: {detail}")]
     Reload {
-        /// Why.
+        /// The reason.
         detail: String,
     },
 }
 
-/// TLS settings and credentials as they were when they were built.
+/// The TLS settings and credentials as they were built.
 pub(super) struct Credentials {
     pub(super) tls: Option<Arc<ClientConfig>>,
-    /// When the client certificate runs out, in seconds since 1970.
+    /// The end of the client certificate's validity, in seconds since 1970.
     pub(super) certificate_not_after_s: Option<i64>,
     pub(super) authorizer: Authorizer,
 }
 
-/// Puts the Authorization and impersonation headers on requests.
+/// Adds the Authorization and impersonation headers to requests.
 pub(super) struct Authorizer {
     method: Method,
     extra: ExtraHeadersLayer,
@@ -94,23 +94,22 @@ enum Method {
     Layer(AuthLayer),
 }
 
-/// A token file, read for every request: requests are rare, and a rotated token then never costs
-/// a 401. kube's own reader would send a final newline along, which `kubectl create token >file`
-/// leaves there.
+/// A token file. It is read for each request. Requests are rare, and so a rotated token never costs a 401. kube's own reader
+/// would also send the final newline that `kubectl create token >file` leaves.
 struct TokenFile {
     path: PathBuf,
-    /// Used while the file cannot be read, as client-go does: it may be gone for a moment.
+    /// The last token, which is used while the file cannot be read, as client-go does. The file may be gone for a moment.
     last: Mutex<HeaderValue>,
 }
 
 impl Credentials {
-    /// Builds both. Blocks: reads files and may run a credential plugin.
+    /// Builds both. It blocks: it reads files and may run a credential plugin.
     pub(super) fn build(config: &ClusterConfig) -> Result<Self, CredentialError> {
         let names = Names::of(config);
         let mut kube = config.kube.clone();
         let info = &mut kube.auth_info;
         if !config.endpoint.is_tls {
-            // kubectl sends no credentials over plain HTTP either.
+            // kubectl also sends no credentials over plain HTTP.
             *info = kube::config::AuthInfo {
                 impersonate: info.impersonate.take(),
                 impersonate_uid: info.impersonate_uid.take(),
@@ -127,7 +126,7 @@ impl Credentials {
             Some(path) => Method::TokenFile(TokenFile::open(path.into())?),
             None => match kube.auth_layer().map_err(|error| names.auth_error(error))? {
                 Some(layer) => {
-                    // The plugin gave a token; asking it again for a certificate would only run it twice.
+                    // The plugin gave a token. Asking it again for a certificate would only run it twice.
                     kube.auth_info.exec = None;
                     Method::Layer(layer)
                 }
@@ -144,7 +143,7 @@ impl Credentials {
         let mut tls = None;
         let mut certificate_not_after_s = None;
         if config.endpoint.is_tls || proxy_is_tls {
-            // The process's default provider: kube builds on it. An error says it is already set.
+            // kube builds on the process's default provider. An error means that it is set already.
             let _ = rustls::crypto::ring::default_provider().install_default();
             let settings = kube
                 .rustls_client_config()
@@ -166,8 +165,8 @@ impl Credentials {
     }
 }
 
-/// Calls a service of layers. Boxed outside of any async function: inside one, the compiler does not see that the
-/// layers' future is `Send`.
+/// Calls a service of layers. The future is boxed outside of any async function; inside one, the compiler cannot prove that
+/// the layers' future is `Send`.
 fn boxed_call<S>(
     service: S,
     request: Request<Empty<Bytes>>,
@@ -180,7 +179,7 @@ where
 }
 
 impl Authorizer {
-    /// Adds the headers; a plugin's expiring token is renewed on the way.
+    /// Adds the headers. It renews a plugin's token that is about to expire.
     pub(super) async fn authorize(&self, headers: &mut HeaderMap) -> Result<(), CredentialError> {
         let mut request = Request::new(Empty::<Bytes>::new());
         *request.headers_mut() = std::mem::take(headers);
@@ -254,7 +253,7 @@ impl TokenFile {
     }
 }
 
-/// The words an error needs.
+/// The names that an error needs.
 struct Names {
     context: String,
     program: String,
@@ -283,7 +282,7 @@ impl Names {
 
     fn auth_error(&self, error: kube::Error) -> CredentialError {
         let detail = match error {
-            // kube's own text would print the command's environment and output.
+            // kube's own text would show the command's environment and output.
             kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => {
                 let said = String::from_utf8_lossy(&out.stderr);
                 let last = said
@@ -317,7 +316,7 @@ impl Names {
             kube::Error::RustlsTls(source) => source.to_string(),
             other => other.to_string(),
         };
-        // What `openssl x509 -req` makes by default; Go's TLS takes it, rustls does not.
+        // `openssl x509 -req` makes this version by default. Go's TLS accepts it, rustls does not.
         if detail.contains("UnsupportedCertVersion") {
             detail =
                 "the client certificate is of X.509 version 1; issue it again with an extension \
@@ -348,7 +347,7 @@ fn bearer(token: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// The end of validity of the certificate rustls would present, wherever it came from.
+/// The end of validity of the certificate that rustls would present, in seconds since 1970, whatever its source.
 fn client_certificate_not_after_s(settings: &ClientConfig) -> Option<i64> {
     let schemes = settings
         .crypto_provider()
@@ -359,7 +358,7 @@ fn client_certificate_not_after_s(settings: &ClientConfig) -> Option<i64> {
     Some(certificate.validity().not_after.timestamp())
 }
 
-/// One line of at most 300 characters.
+/// Returns the first line, cut to 300 characters.
 fn shortened(text: &str) -> String {
     text.lines()
         .next()

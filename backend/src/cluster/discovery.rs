@@ -1,5 +1,6 @@
-//! Asking a cluster what it serves: aggregated discovery (KEP-3352, stable in 1.30), else the
-//! group by group form every version has; and what of it other apiservers serve, which neither form tells.
+//! Discovery: asks a cluster which resources it serves. It uses aggregated discovery (KEP-3352, stable in 1.30), else the
+//! form with one request for each group, which every version has. It also finds which of them other apiservers serve, since
+//! neither form shows that.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,37 +14,37 @@ use tokio::time::Instant;
 use super::catalog::{ApiPart, Catalog, DiscoveryFailure, Resource};
 use super::client::{Answer, Client, ClientError};
 
-/// Newest first; servers before 1.26 ignore all but the last.
+/// The accepted forms, newest first. Servers before 1.26 ignore all but the last.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
                           application/json";
 
-/// The group in which a cluster keeps who serves which version of which group.
+/// The API group in which a cluster registers the server of each group version.
 const REGISTRATION: &str = "apiregistration.k8s.io";
 
-/// Groups that are served by an apiserver of their own wherever they are: `OpenShift`'s projects are a view of namespaces,
-/// and those who may see no more than their own projects may not ask who serves them.
+/// Groups that always have an apiserver of their own: `OpenShift`'s projects are a view of namespaces. Accounts that may
+/// only see their own projects may not ask which server serves them.
 const ALWAYS_AGGREGATED: [&str; 1] = ["project.openshift.io"];
 
-/// An answer larger than this is refused: a thousand CRDs make about 1 MB.
+/// The most bytes of an answer; a larger one is refused. A thousand CRDs make about 1 MB.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// Keeps the catalogue of one cluster. Bounded by what the server serves, which is bounded by
-/// 64 MiB per answer.
+/// The discovery of one cluster, which keeps the latest catalogue. Bounded by what the server serves, at most 64 MiB an
+/// answer.
 #[derive(Debug)]
 pub struct Discovery {
     client: Arc<Client>,
-    /// Held during a round of requests, so that those who ask meanwhile share its result.
+    /// Locked during a round of requests, so that callers which arrive meanwhile share its result.
     latest: Mutex<Option<(Instant, Arc<Catalog>)>>,
 }
 
-/// Why nothing at all is known.
+/// Error: nothing about the cluster's resources is known.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot ask the server what it serves: {0}")]
 pub struct DiscoveryError(#[from] pub ClientError);
 
 impl Discovery {
-    /// Nothing is asked yet.
+    /// Makes a discovery that has sent no request yet.
     pub fn new(client: Arc<Client>) -> Self {
         Self {
             client,
@@ -51,9 +52,9 @@ impl Discovery {
         }
     }
 
-    /// The catalogue, asked for again if the one in hand is older than `max_age`; a zero always
-    /// asks. What a group served before stays in the catalogue while it does not answer, and the
-    /// catalogue says so. On an error the one in hand stays for the next caller that takes it.
+    /// Returns the catalogue. It asks the server again if the kept one is older than `max_age`; zero always asks. While a
+    /// group does not answer, its earlier resources stay in the catalogue, together with the failure. On an error the kept
+    /// catalogue stays for the next caller that accepts it.
     pub async fn refresh(&self, max_age: Duration) -> Result<Arc<Catalog>, DiscoveryError> {
         let mut latest = self.latest.lock().await;
         if let Some((at, catalog)) = &*latest
@@ -126,8 +127,8 @@ async fn ask(client: &Client) -> Result<Catalog, ClientError> {
     }
 }
 
-/// The group versions that another apiserver serves (an `APIService` with `spec.service`). `None` where that may not be
-/// read: what is not known to be so is taken for the cluster's own, as nearly all is.
+/// Returns the group versions that another apiserver serves (an `APIService` with `spec.service`). `None` if they may not be
+/// read: then all groups count as the cluster's own, as nearly all are.
 async fn ask_aggregated(
     client: &Client,
     catalog: &Catalog,
@@ -150,7 +151,7 @@ async fn ask_aggregated(
     Ok(Some(group_versions.collect()))
 }
 
-/// Marks what other apiservers serve: as was answered, else as was known `before`.
+/// Marks the resources that other apiservers serve: by the answer, else as the catalogue `before` has them.
 fn mark_aggregated(
     catalog: &mut Catalog,
     answered: Option<&BTreeSet<(String, String)>>,
@@ -204,8 +205,8 @@ fn add_aggregated(catalog: &mut Catalog, group: AggregatedGroup) {
     }
 }
 
-/// One group version in the old form. What goes wrong with it is its own failure, unless the
-/// server can no longer be reached at all.
+/// Adds one group version in the old form. A failure concerns only this version, unless the server cannot be reached any
+/// more.
 async fn add_legacy(
     client: &Client,
     catalog: &mut Catalog,
@@ -254,7 +255,7 @@ async fn add_legacy(
     Ok(())
 }
 
-/// Takes over what failed now and was known before.
+/// Copies resources from `before` that belong to a part which failed now.
 fn keep_unanswered(catalog: &mut Catalog, before: &Catalog) {
     let is_known = |catalog: &Catalog, resource: &Resource| {
         catalog.resources.iter().any(|other| {
@@ -280,7 +281,7 @@ fn reason_of(error: &ClientError) -> String {
     }
 }
 
-/// Old servers leave the singular name out.
+/// Returns the singular name. Old servers leave it out; then it is the kind in lower case.
 fn singular_of(singular: String, kind: &str) -> String {
     if singular.is_empty() {
         kind.to_ascii_lowercase()
@@ -289,7 +290,7 @@ fn singular_of(singular: String, kind: &str) -> String {
     }
 }
 
-/// What `/api` and `/apis` may answer, told apart by the field each has.
+/// The possible answers of `/api` and `/apis`; each form has a field of its own.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Root {
@@ -308,7 +309,7 @@ struct AggregatedGroup {
 
 #[derive(Default, Deserialize)]
 struct Metadata {
-    /// Absent for the core group.
+    /// Missing for the core group.
     #[serde(default)]
     name: String,
 }
@@ -392,7 +393,7 @@ struct ApiServiceSpec {
     group: String,
     #[serde(default)]
     version: String,
-    /// Where that apiserver is; absent for what the cluster's own serves, custom resources included.
+    /// The address of that apiserver. It is missing for groups that the cluster itself serves, including custom resources.
     service: Option<IgnoredAny>,
 }
 

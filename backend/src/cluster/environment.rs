@@ -1,4 +1,4 @@
-//! The environment variables that decide which cluster is meant and through which proxy.
+//! The environment variables that decide which cluster is used, and through which proxy.
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::transport::{Endpoint, Proxy, ProxyError};
 
-/// The variables read, as a value, so that tests need not change the process's own.
+/// The variables as a value, so that tests need not change those of the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `KUBECONFIG`: a list of files.
@@ -24,7 +24,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The process's own.
+    /// Reads the variables of the process.
     pub fn from_process() -> Self {
         let text = |names: &[&str]| {
             names
@@ -41,8 +41,8 @@ impl Environment {
         }
     }
 
-    /// The proxy for an endpoint by the rules of Go's ProxyFromEnvironment, which kubectl follows:
-    /// loopback is never proxied, `NO_PROXY` lists exceptions.
+    /// Returns the proxy for an endpoint, by the rules of Go's ProxyFromEnvironment, which kubectl follows. Loopback is
+    /// never proxied, and `NO_PROXY` lists exceptions.
     pub(super) fn proxy_for(&self, endpoint: &Endpoint) -> Result<Option<Proxy>, ProxyError> {
         let url = if endpoint.is_tls {
             &self.https_proxy
@@ -68,8 +68,8 @@ impl Environment {
     }
 }
 
-/// One entry of `NO_PROXY`: `*`, an address, a CIDR block, a domain (itself and all below it) or
-/// `.domain` (only what is below it); a domain or address may carry a port.
+/// Whether one entry of `NO_PROXY` covers a host. An entry is `*`, an address, a CIDR block, a domain (itself and all below
+/// it), or `.domain` (only what is below it). A domain or address may have a port.
 fn is_excepted(exception: &str, host: &str, port: u16) -> bool {
     if exception.is_empty() {
         return false;

@@ -1,10 +1,10 @@
-//! Which cluster, how to be let in, and what it serves.
+//! Which cluster is used, with which credentials, and what it serves.
 //!
-//! A [`ConfigSource`] (kubectl's look-up, or a bare URL) becomes a [`ClusterConfig`]; a [`Cluster`]
-//! turns that into [`Session`]s, each a generation of TLS settings and credentials, rebuilt from
-//! the source when the server answers 401 or the client certificate runs out. [`Client`] makes
-//! small plain requests; [`Discovery`] keeps the [`Catalog`] of what can be watched; [`apiservers()`] finds out who serves it.
-//! Configuration, credentials and TLS settings are kube's; the connection is `transport`'s.
+//! A [`ConfigSource`] (kubectl's rules, or a bare URL) gives a [`ClusterConfig`]. A [`Cluster`] makes [`Session`]s from it.
+//! Each session is one generation of TLS settings and credentials; it is rebuilt from the source if the server answers 401,
+//! or if the client certificate expires. [`Client`] makes small requests. [`Discovery`] keeps the [`Catalog`] of resources.
+//! [`apiservers()`] finds the servers. kube provides configuration, credentials and TLS settings; `transport` provides the
+//! connection.
 
 mod apiservers;
 mod catalog;

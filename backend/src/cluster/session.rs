@@ -1,4 +1,4 @@
-//! One cluster and the sessions with it: credentials that are renewed when they fail.
+//! One cluster and the sessions with it. A session's credentials are renewed when they fail.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,14 +13,13 @@ use super::config::{ClusterConfig, ConfigSource};
 use super::credentials::{Authorizer, CredentialError, Credentials, PLUGIN_LIMIT};
 use crate::transport::{Connector, DialLimits, Protocols, Target};
 
-/// Credentials that fail are renewed no more often than this, however many watches ask.
+/// The shortest time between two renewals of failing credentials, for all watches together.
 const RENEW_AT_MOST_EVERY: Duration = Duration::from_secs(2);
 
-/// A client certificate is renewed this long before it runs out.
+/// The seconds before its expiry at which a client certificate is renewed.
 const RENEW_BEFORE_EXPIRY_S: u64 = 30;
 
-/// One generation of TLS settings and credentials. Connections opened with it live on when it is
-/// replaced.
+/// One generation of TLS settings and credentials. Connections that were opened with it stay open when it is replaced.
 pub struct Session {
     generation: u64,
     connector: Connector,
@@ -29,20 +28,20 @@ pub struct Session {
 }
 
 impl Session {
-    /// Counts up from 1 with every renewal.
+    /// The number of the session: 1 for the first, one more with each renewal.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Opens connections with this session's TLS settings.
+    /// The connector that opens connections with this session's TLS settings.
     pub fn connector(&self) -> &Connector {
         &self.connector
     }
 
-    /// Adds the credentials' headers to a request's. A token file is read again, a plugin's token
-    /// that is about to expire is renewed.
+    /// Adds the credentials' headers to those of a request. It reads a token file again, and renews a plugin's token that is
+    /// about to expire.
     ///
-    /// Boxed, since the compiler does not see through the layers below that it is `Send`.
+    /// The future is boxed, because the compiler cannot prove that the layers' futures are `Send`.
     pub fn authorize<'a>(
         &'a self,
         headers: &'a mut HeaderMap,
@@ -51,7 +50,7 @@ impl Session {
     }
 
     fn is_expiring(&self) -> bool {
-        // A certificate's validity is in wall-clock time; rustls reads the same clock to verify.
+        // A certificate's validity is in wall-clock time. rustls reads the same clock to verify it.
         let soon = UnixTime::now()
             .as_secs()
             .saturating_add(RENEW_BEFORE_EXPIRY_S);
@@ -60,14 +59,14 @@ impl Session {
     }
 }
 
-/// The cluster watched, shared by all its watches.
+/// The cluster that is watched, shared by all its watches.
 pub struct Cluster {
     source: ConfigSource,
     limits: DialLimits,
     protocols: Protocols,
     current: Mutex<Current>,
-    /// Held while credentials are being built, by the building thread itself: a plugin that hangs
-    /// past its limit is not started a second time.
+    /// Locked while credentials are built, by the building thread itself. So a plugin that exceeds its timeout is not
+    /// started a second time.
     building: Arc<AsyncMutex<()>>,
 }
 
@@ -76,13 +75,13 @@ struct Current {
     session: Option<Arc<Session>>,
     generation: u64,
     last_renewal: Option<Instant>,
-    /// The last build's failure, answered again until the next may start.
+    /// The failure of the last build. It is returned again until the next build may start.
     failure: Option<CredentialError>,
 }
 
 impl Cluster {
-    /// A cluster whose configuration has been read. Builds nothing yet: a plugin that fails is a
-    /// failure of the first session, retried like any other.
+    /// Makes a cluster from its configuration. It builds nothing yet: a failing plugin is a failure of the first session,
+    /// which is retried like any other.
     pub fn new(
         source: &ConfigSource,
         config: ClusterConfig,
@@ -109,8 +108,8 @@ impl Cluster {
         Arc::clone(&self.current().config)
     }
 
-    /// The session to open connections with: the current one, or a new one if there is none yet or
-    /// its client certificate is about to run out.
+    /// Returns the session with which to open connections. It builds a new one if there is none, or if the client
+    /// certificate is about to expire.
     pub async fn session(&self) -> Result<Arc<Session>, CredentialError> {
         if let Some(session) = self.usable_session() {
             return Ok(session);
@@ -125,9 +124,9 @@ impl Cluster {
         }
     }
 
-    /// A session after `used` was answered with 401 (or its TLS settings were): everything is read
-    /// and built anew, unless someone has done so since, or too short a time ago. In the latter case
-    /// it is `used` again, and the caller's backoff has to wait. On an error `used` stays in use.
+    /// Returns a session after the server answered `used` with 401, or rejected its TLS settings. It reads and builds
+    /// everything again, unless another caller did so since, or did so less than 2 s ago. In the latter
+    /// case it returns `used` again, and the caller's backoff must wait. On an error `used` stays in use.
     pub async fn renew(&self, used: &Session) -> Result<Arc<Session>, CredentialError> {
         let building = self.start_building().await?;
         {
@@ -144,8 +143,8 @@ impl Cluster {
         self.build(building, true).await
     }
 
-    /// Whether requests may still be sent over connections opened with this session: not if it has been replaced, or its
-    /// client certificate, which a connection has for life, is about to run out.
+    /// Whether requests may still be sent over connections opened with this session. They may not if it was replaced, or if
+    /// its client certificate is about to expire: a connection keeps its certificate for life.
     pub(crate) fn is_in_use(&self, session: &Session) -> bool {
         let current = self.current();
         let is_current = current
@@ -183,8 +182,8 @@ impl Cluster {
         let source = is_reload.then(|| self.source.clone());
         let config = self.config();
         let built = tokio::task::spawn_blocking(move || (build(source, config), building));
-        // The guard comes back with the result and is held until that is stored; after a timeout
-        // the thread still has it.
+        // The guard comes back with the result, and is held until the result is stored. After a timeout the thread still
+        // holds it.
         let (built, _building) = match timeout(PLUGIN_LIMIT, built).await {
             Ok(Ok((result, building))) => (result, Some(building)),
             Ok(Err(join_error)) => (
@@ -229,7 +228,7 @@ impl Cluster {
     fn usable_session(&self) -> Option<Arc<Session>> {
         let current = self.current();
         let session = current.session.as_ref()?;
-        // One that is expiring serves on while a renewal was tried a moment ago.
+        // An expiring session stays usable if a renewal was tried a moment ago.
         let was_just_renewed = current
             .last_renewal
             .is_some_and(|at| at.elapsed() < RENEW_AT_MOST_EVERY);
@@ -254,7 +253,7 @@ impl Cluster {
     }
 }
 
-/// Reads the configuration again, if a source is given, and builds what comes of it.
+/// Reads the configuration again if a source is given, then builds credentials from it.
 fn build(
     source: Option<ConfigSource>,
     config: Arc<ClusterConfig>,

@@ -1,4 +1,4 @@
-//! The half of the token socket that `watchscope token` is.
+//! The client of the token socket, `watchscope token`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,19 @@ use super::folder::{FolderError, Folders};
 use super::{DEADLINE, server};
 use crate::session::Base;
 
-/// What `watchscope token` was asked for.
+/// The options of `watchscope token`.
 #[derive(Clone, Debug, Default)]
 pub struct TokenRequest {
-    /// `--revoke`: ends all sessions and sockets first.
+    /// `--revoke`: end all sessions and sockets first.
     pub revokes: bool,
-    /// `--listen PORT`: of which instance.
+    /// `--listen PORT`: the port of the instance.
     pub port: Option<u16>,
-    /// `--url BASE`: where the link leads.
+    /// `--url BASE`: the address to which the link leads.
     pub base: Option<Base>,
 }
 
-/// A fresh link from the running instance, ready to print. Sockets nobody answers on are removed.
+/// Requests a fresh link from the running instance, and returns it ready to print. Sockets on which nobody answers are
+/// removed.
 ///
 /// # Errors
 /// See [`TokenError`] and its exit codes.
@@ -69,7 +70,7 @@ async fn converse(stream: &mut UnixStream, request: &TokenRequest) -> io::Result
         .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
-/// The instances that answer, by port; of two of one port the first folder's.
+/// Connects to the instances that answer, by port. If two folders have one port, the first folder's counts.
 async fn alive(folders: &Folders) -> Result<BTreeMap<u16, UnixStream>, TokenError> {
     let mut alive = BTreeMap::new();
     for folder in folders.existing()? {
@@ -79,7 +80,7 @@ async fn alive(folders: &Folders) -> Result<BTreeMap<u16, UnixStream>, TokenErro
                     alive.entry(port).or_insert(stream);
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                    // Whoever made it is dead; that it may be gone already is as good.
+                    // The process that made it is dead. If the file is gone already, that is as good.
                     let _ = fs::remove_file(&path);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -90,7 +91,7 @@ async fn alive(folders: &Folders) -> Result<BTreeMap<u16, UnixStream>, TokenErro
     Ok(alive)
 }
 
-/// The files named `PORT.sock`.
+/// Returns the files named `PORT.sock`, with their ports.
 fn sockets(folder: &Path) -> Result<Vec<(u16, PathBuf)>, TokenError> {
     let look = |source| TokenError::Look {
         path: folder.to_owned(),
@@ -113,12 +114,12 @@ fn sockets(folder: &Path) -> Result<Vec<(u16, PathBuf)>, TokenError> {
 /// Why there is no fresh link.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// Nobody to ask.
+    /// No instance runs.
     #[error(
         "no watchscope of this user is running here; start one with `watchscope`, or ask where it runs: `kubectl exec … -- watchscope token`"
     )]
     NoneRunning,
-    /// Several to ask.
+    /// Several instances run, and none was picked.
     #[error(
         "several are running, on ports {}; pick one with --listen PORT",
         list(ports)
@@ -127,21 +128,21 @@ pub enum TokenError {
         /// Their ports.
         ports: Vec<u16>,
     },
-    /// Nobody on the port that was picked.
+    /// No instance runs on the picked port.
     #[error("none is running on port {port}; alive: {}", list(ports))]
     NotThere {
         /// The port that was picked.
         port: u16,
-        /// The ports of those that run.
+        /// The ports of the running instances.
         ports: Vec<u16>,
     },
-    /// The instance refuses.
+    /// The instance refuses the request.
     #[error("{problem}")]
     Refused {
-        /// What it says.
+        /// Its reason.
         problem: String,
     },
-    /// The folder is not to be trusted.
+    /// The folder is not safe to use.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A folder or socket could not be opened.
@@ -149,16 +150,16 @@ pub enum TokenError {
     Look {
         /// The folder or socket.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The instance did not answer as it should.
+    /// The instance gave no valid answer in time.
     #[error("the running watchscope did not answer: {0}")]
     Talk(io::Error),
 }
 
 impl TokenError {
-    /// 2 for wrong usage, 1 for what failed.
+    /// The exit code: 2 for wrong usage, 1 for a failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -198,7 +199,7 @@ mod tests {
         }
     }
 
-    /// An instance on that port, and the task that answers for it.
+    /// Starts an instance on that port. Also returns the task that answers for it.
     fn instance(world: &World, port: u16) -> (Sessions, tokio::task::JoinHandle<()>) {
         let sessions = Sessions::new();
         let socket = ControlSocket::bind(&world.folders, port).unwrap();
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_one_running_gives_a_fresh_link_each_time() {
+    async fn the_only_running_instance_gives_a_fresh_link_each_time() {
         let world = world();
         let (sessions, _serving) = instance(&world, 8080);
         let first = ask(&world, TokenRequest::default()).await.unwrap();
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn several_are_listed_unless_one_is_picked_and_none_is_said_to_be_none() {
+    async fn several_instances_are_listed_unless_one_is_picked_and_none_is_an_error() {
         let world = world();
         let error = ask(&world, TokenRequest::default()).await.unwrap_err();
         assert!(matches!(error, TokenError::NoneRunning), "{error}");
@@ -328,7 +329,7 @@ mod tests {
         let _ = serving_second.await;
         assert!(
             ask(&world, TokenRequest::default()).await.is_ok(),
-            "its socket went with it"
+            "its socket is removed with it"
         );
     }
 
@@ -365,7 +366,7 @@ mod tests {
             "link",
         ] {
             let mut stream = UnixStream::connect(&path).await.unwrap();
-            // What lies beyond the bound is not read: the write may be cut off.
+            // The server reads nothing beyond the bound, so the write may fail.
             let _ = stream.write_all(nonsense.as_bytes()).await;
             let _ = stream.shutdown().await;
             let answer = server::read_line(&mut stream).await;

@@ -1,11 +1,11 @@
-//! The folders that token sockets lie in: ours alone, or not used.
+//! The folders of token sockets. A folder is used only if no other user can enter it.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The folder that may hold the sockets of this user, in the order they are tried.
+/// The folders that may hold this user's sockets, in the order in which they are tried.
 #[derive(Clone, Debug)]
 pub struct Folders {
     candidates: Vec<PathBuf>,
@@ -22,7 +22,7 @@ impl Folders {
         Self::under(runtime.as_deref(), Path::new("/tmp"))
     }
 
-    /// The same below other folders.
+    /// The same folders below other parents.
     #[must_use]
     pub fn under(runtime: Option<&Path>, temporary: &Path) -> Self {
         let user = rustix::process::geteuid().as_raw();
@@ -34,11 +34,11 @@ impl Folders {
         }
     }
 
-    /// The first folder that is there, or can be made, and is ours alone.
+    /// Returns the first folder that exists or can be made, and that only this user can enter.
     pub(super) fn for_a_socket(&self) -> Result<PathBuf, FolderError> {
         let mut last = None;
         for folder in &self.candidates {
-            // Made with its final mode; that it was there before is as good, if it passes the check.
+            // The folder is made with its final mode. If it exists already, it must pass the check.
             let made = fs::DirBuilder::new().mode(0o700).create(folder);
             let made = made.or_else(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => Ok(()),
@@ -55,7 +55,7 @@ impl Folders {
         Err(last.expect("there is always the temporary folder"))
     }
 
-    /// The folders that are there. One that is not ours alone is an error: what lies in it may be another's trap.
+    /// Returns the folders that exist. One that others can enter is an error, since its content may be a trap.
     pub(super) fn existing(&self) -> Result<Vec<PathBuf>, FolderError> {
         let mut existing = Vec::new();
         for folder in &self.candidates {
@@ -85,23 +85,23 @@ impl Folders {
 /// Why a folder cannot hold token sockets.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// It could not be made.
+    /// The folder could not be made.
     #[error("cannot make {}: {source}", folder.display())]
     Make {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It could not be looked at.
+    /// The folder could not be examined.
     #[error("cannot look at {}: {source}", folder.display())]
     Read {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It is a link, another user's, or open to others.
+    /// It is a symbolic link, another user's folder, or open to others.
     #[error("{} must be a folder of this user with mode 0700; remove it, or set XDG_RUNTIME_DIR", folder.display())]
     NotOurs {
         /// The folder.
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_runtime_folder_is_preferred_and_the_temporary_one_stands_in() {
+    fn the_runtime_folder_is_preferred_to_the_temporary_one() {
         let root = tempfile::tempdir().unwrap();
         let folders = Folders::under(Some(root.path()), root.path());
         assert_eq!(

@@ -1,14 +1,15 @@
-//! The token socket: how `watchscope token` reaches the running instance, also through `kubectl exec`.
+//! The token socket, by which `watchscope token` reaches the running instance, also through `kubectl exec`.
 //!
-//! One Unix socket per instance, named after its port, in a folder that only its user can enter. One line is asked, one
-//! is answered:
+//! There is one Unix socket for each instance. It is named after the instance's port and lies in a folder that only its user
+//! can enter. The client sends one line and gets one:
 //!
 //! ```text
 //!  link [BASE]        ok LINK        a fresh link, on that base
 //!  revoke [BASE]      ok LINK        all sessions and sockets end; a fresh link
 //!                     error TEXT     nothing was done
 //! ```
-//! Bounded: a line has at most 1 KiB, a conversation 2 s, and one is held at a time; the next waits in the kernel's queue.
+//! Bounded: a line has at most 1 KiB, and a conversation takes at most 2 s. One is held at a time; the next waits in the
+//! kernel's queue.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub use client::{TokenError, TokenRequest, token};
 pub use folder::{FolderError, Folders};
 pub use server::{BindError, ControlSocket};
 
-/// The longest line of either side.
+/// The most bytes of a line, of either side.
 const MAX_LINE_BYTES: u64 = 1024;
-/// How long one conversation may take.
+/// The timeout of one conversation.
 const DEADLINE: Duration = Duration::from_secs(2);

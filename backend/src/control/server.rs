@@ -1,4 +1,4 @@
-//! The instance's half of the token socket.
+//! The instance's side of the token socket.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::{DEADLINE, MAX_LINE_BYTES};
 use crate::origin::{AllowedHosts, Scheme};
 use crate::session::{Base, LINK_LIFETIME, Sessions};
 
-/// The token socket of this instance; its file goes when this is dropped.
+/// The token socket of this instance. Dropping it removes its file.
 #[derive(Debug)]
 pub struct ControlSocket {
     listener: UnixListener,
@@ -22,10 +22,10 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Opens the socket of the instance on `port`. A dead one of that name is replaced.
+    /// Opens the socket of the instance on `port`. A socket of that name on which nobody answers is replaced.
     ///
     /// # Errors
-    /// See [`BindError`]; the instance can serve without it, but `watchscope token` will not find it.
+    /// See [`BindError`]. The instance can serve without the socket, but `watchscope token` does not find it then.
     pub fn bind(folders: &Folders, port: u16) -> Result<Self, BindError> {
         let folder = folders.for_a_socket()?;
         let path = folder.join(format!("{port}.sock"));
@@ -36,7 +36,7 @@ impl ControlSocket {
             path: path.clone(),
             source,
         };
-        // It appears under its name only once it answers and has its mode, so nobody takes it for a dead one.
+        // The socket gets its name only once it listens and has its mode. So no other process takes it for a dead one.
         let hidden = folder.join(format!(".{port}.{}", process::id()));
         remove(&hidden).map_err(bind_error)?;
         let listener = UnixListener::bind(&hidden).map_err(bind_error)?;
@@ -52,16 +52,16 @@ impl ControlSocket {
         })
     }
 
-    /// Where it is.
+    /// The path of the socket.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Answers, one conversation after the other, until dropped.
+    /// Answers one conversation after another, until it is dropped.
     pub async fn serve(&self, sessions: &Sessions, base: &Base, hosts: &AllowedHosts) {
         loop {
-            // A failed accept is that caller's own trouble, or ends with the next free file descriptor.
+            // A failed accept concerns only its caller, or ends when a file descriptor is free again.
             let Ok((mut stream, _)) = self.listener.accept().await else {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 continue;
@@ -88,7 +88,7 @@ impl ControlSocket {
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        // Only if it is still ours: a later instance may have replaced it.
+        // The file is removed only if it is still ours: a later instance may have replaced it.
         if fs::metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode) {
             let _ = fs::remove_file(&self.path);
         }
@@ -98,10 +98,10 @@ impl Drop for ControlSocket {
 /// Why the token socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// No folder for it.
+    /// There is no folder for it.
     #[error("no folder for the token socket: {0}")]
     Folder(#[from] FolderError),
-    /// Another instance answers there: same port on another address.
+    /// Another instance answers there: it has the same port on another address.
     #[error("another watchscope answers at {}", path.display())]
     Alive {
         /// The socket.
@@ -112,12 +112,12 @@ pub enum BindError {
     Bind {
         /// The socket.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What can be asked.
+/// A request of the client.
 struct Request {
     revokes: bool,
     base: Option<Base>,
@@ -161,7 +161,7 @@ impl Request {
     }
 }
 
-/// One line without its line feed; nothing if the other side left without a word.
+/// Reads one line, without its line feed. Returns none if the other side closed without a byte.
 pub(super) async fn read_line(stream: &mut UnixStream) -> io::Result<Option<String>> {
     let mut line = String::new();
     BufReader::new(stream.take(MAX_LINE_BYTES))

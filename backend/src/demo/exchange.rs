@@ -12,25 +12,26 @@ use watchscope_simulator::{self as sim, Head};
 
 use crate::origin::{AllowedHosts, judge_names};
 
-/// Largest request body taken; an apiserver takes 3 MiB.
+/// The most bytes of a request's body. An apiserver accepts 3 MiB.
 pub(super) const MAX_BODY_BYTES: usize = 3 << 20;
-/// The answer to a larger one.
+/// The answer to a larger body.
 pub(super) const TOO_LARGE: &str = "the request body is larger than 3 MiB\n";
-/// The answer once the world has ended.
+/// The answer once the simulated cluster has ended.
 pub(super) const ENDED: &str = "the simulated cluster has ended\n";
-/// For a client's first word, the head of a request on a fresh connection, and the wait between two with HTTP/1.1.
+/// The timeout for a client's first bytes and for the head of a request on a fresh connection. With HTTP/1.1 it is also that
+/// of the wait between two requests.
 pub(super) const FIRST_WORD_LIMIT: Duration = Duration::from_secs(120);
 
-/// Judges by Host and Origin whether a request may be answered.
+/// Checks Host and Origin of a request.
 ///
 /// # Errors
-/// The status and the advice to answer with instead.
+/// The status and the advice of the refusal.
 pub(super) fn judge(parts: &request::Parts) -> Result<(), (StatusCode, &'static str)> {
     judge_names(&AllowedHosts::loopback(), &parts.uri, &parts.headers)
         .map_err(|refusal| (refusal.status(), refusal.advice()))
 }
 
-/// Makes of a request what the world takes.
+/// Converts a request into the form that the simulated cluster takes.
 pub(super) fn simulated(parts: &request::Parts, body: Bytes) -> sim::Request {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     sim::Request {
@@ -46,7 +47,7 @@ pub(super) fn simulated(parts: &request::Parts, body: Bytes) -> sim::Request {
     }
 }
 
-/// Makes of a head of the world's an HTTP response.
+/// Converts a head of the simulated cluster into an HTTP response.
 pub(super) fn head_of(head: Head) -> Response<()> {
     let mut response = Response::new(());
     *response.status_mut() =
@@ -59,12 +60,12 @@ pub(super) fn head_of(head: Head) -> Response<()> {
     response
 }
 
-/// Has the socket send RST instead of FIN when it is closed: with no lingering.
+/// Sets the socket to send RST instead of FIN when it is closed, by a linger time of zero.
 pub(super) fn reset_on_close(stream: &TcpStream) {
     let _ = rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }
 
-/// A TCP stream that is shared with whoever may reset it.
+/// A TCP stream that is shared with the code that may reset it.
 pub(super) struct SharedStream(pub(super) Arc<TcpStream>);
 
 impl tokio::io::AsyncRead for SharedStream {

@@ -1,8 +1,9 @@
-//! The simulated apiserver on sockets: HTTP around the world's structured messages.
+//! The simulated apiserver on sockets: HTTP around the simulated cluster's structured messages.
 //!
-//! Its own listener, over hyper's server connection for HTTP/1.1 (`http1`) and h2's for HTTP/2 (`http2`), since it must
-//! be able to reset a connection, to end one without the body's end, to leave a frame torn, and to send GOAWAY and
-//! RST_STREAM. A client's first word says which it speaks: HTTP/2 comes with "prior knowledge", there is no TLS.
+//! It has a listener of its own, over hyper's server connection for HTTP/1.1 (`http1`) and h2's for HTTP/2 (`http2`). It
+//! must be able to reset a connection, to end one without the body's end, and to cut inside a frame. It must also send
+//! GOAWAY and RST_STREAM. A client's first bytes decide the protocol. HTTP/2 comes with "prior knowledge", since there is no
+//! TLS.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,15 +18,16 @@ use super::exchange::FIRST_WORD_LIMIT;
 use super::pump::{Ask, Pump, Wire};
 use super::{http1, http2};
 
-/// Connections served at once; the next waits in the kernel's queue.
+/// The most connections served at once. The next one waits in the kernel's queue.
 const MAX_CONNECTIONS: usize = 512;
-/// How a client of HTTP/2 begins; no request of HTTP/1.1 does.
+/// The first bytes of a client of HTTP/2. No request of HTTP/1.1 begins with them.
 const HTTP2_BEGINS: &[u8; 4] = b"PRI ";
 
-/// Between two tries of what failed: accepting, or listening again.
+/// The wait before accepting or listening is tried again after a failure.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 
-/// Serves the world behind `pump` until dropped. While nobody listens in the world, nobody does at `address`.
+/// Serves the simulated cluster behind `pump` until dropped. While the simulated apiserver refuses connections, nothing
+/// listens at `address`.
 pub(super) async fn serve(mut listener: TcpListener, address: SocketAddr, pump: Pump) {
     let seats = Arc::new(tokio::sync::Semaphore::new(MAX_CONNECTIONS));
     let mut conversations = tokio::task::JoinSet::new();
@@ -33,7 +35,7 @@ pub(super) async fn serve(mut listener: TcpListener, address: SocketAddr, pump: 
     loop {
         if *refusing.borrow_and_update() {
             drop(listener);
-            // An error means that the world has ended.
+            // An error means that the simulated cluster has ended.
             if refusing.wait_for(|refuses| !refuses).await.is_err() {
                 return;
             }
@@ -62,7 +64,7 @@ pub(super) async fn serve(mut listener: TcpListener, address: SocketAddr, pump: 
     }
 }
 
-/// One connection, from accept to its end.
+/// Serves one connection from accept to its end.
 async fn converse(stream: TcpStream, pump: Pump) {
     let _ = stream.set_nodelay(true);
     let (reply, wire) = oneshot::channel();
@@ -83,7 +85,7 @@ async fn converse(stream: TcpStream, pump: Pump) {
     let Ok(is_http2) = timeout(FIRST_WORD_LIMIT, begins_http2(&stream)).await else {
         return;
     };
-    // The stream is kept in reach, so that it can be reset rather than closed.
+    // The stream stays accessible, so that it can be reset instead of closed.
     let stream = Arc::new(stream);
     if is_http2 {
         http2::converse(stream, pump, connection, deliveries).await;
@@ -92,14 +94,14 @@ async fn converse(stream: TcpStream, pump: Pump) {
     }
 }
 
-/// Whether a client's first word is HTTP/2's.
+/// Whether a client's first bytes are those of HTTP/2.
 async fn begins_http2(stream: &TcpStream) -> bool {
     let mut first = [0; HTTP2_BEGINS.len()];
     loop {
         match stream.peek(&mut first).await {
             Ok(count) if count == first.len() => return &first == HTTP2_BEGINS,
             Ok(count) if count > 0 && HTTP2_BEGINS.starts_with(&first[..count]) => {
-                // A word cut in the middle: nothing tells when the rest is there.
+                // Only a part has arrived, and no event announces the rest.
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             _ => return false,
@@ -107,7 +109,7 @@ async fn begins_http2(stream: &TcpStream) -> bool {
     }
 }
 
-/// Tells the world when a client has gone.
+/// Reports to the simulated cluster that a client has closed.
 struct CloseOnDrop {
     pump: Pump,
     connection: ConnectionId,

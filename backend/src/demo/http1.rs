@@ -1,4 +1,4 @@
-//! A client that speaks HTTP/1.1: one answer after the other, over hyper's server connection.
+//! A client of HTTP/1.1: it gets one answer after another, over hyper's server connection.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -24,7 +24,7 @@ use super::exchange::{
 };
 use super::pump::{Ask, Parcel, Pump};
 
-/// One connection to its end.
+/// Serves one connection to its end.
 pub(super) async fn converse(
     stream: Arc<TcpStream>,
     pump: Pump,
@@ -56,8 +56,8 @@ pub(super) async fn converse(
     drop(http);
 }
 
-/// What the connection's task and its responses share: the deliveries, read by one response at a time, as HTTP/1.1
-/// has it, or by the connection's task between two; and the cut.
+/// The state that the connection's task and its responses share: the deliveries and the cut. One response at a time reads
+/// the deliveries, as HTTP/1.1 requires; between two responses the connection's task reads them.
 struct Shared {
     wire: Mutex<mpsc::Receiver<Parcel>>,
     state: Mutex<State>,
@@ -67,11 +67,11 @@ struct Shared {
 struct State {
     is_answering: bool,
     cut: Option<Cut>,
-    /// The connection's task.
+    /// The waker of the connection's task.
     waker: Option<Waker>,
 }
 
-/// Marks that a response reads the deliveries, until dropped.
+/// Marks, until dropped, that a response reads the deliveries.
 struct Answering(Arc<Shared>);
 
 impl Drop for Answering {
@@ -97,7 +97,7 @@ impl Shared {
         Answering(Arc::clone(self))
     }
 
-    /// Changes the state and lets the connection's task look at it.
+    /// Changes the state, and wakes the connection's task to see it.
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut state);
@@ -106,7 +106,7 @@ impl Shared {
         }
     }
 
-    /// Ready once the connection is to be cut.
+    /// Ready once the connection must be cut.
     fn poll_cut(&self, cx: &mut Context<'_>) -> Poll<Cut> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waker = Some(cx.waker().clone());
@@ -120,7 +120,7 @@ impl Shared {
             match std::task::ready!(self.poll_parcel(cx)) {
                 Some(Parcel::Closed(cut)) => state.cut = Some(cut),
                 Some(Parcel::Refused) | None => state.cut = Some(Cut::Reset),
-                // What is left of an answer that its client gave up.
+                // These belong to an answer whose client is gone.
                 Some(_) => {}
             }
         }
@@ -175,7 +175,7 @@ async fn answer(
                 shared.cut(Cut::Reset);
                 return std::future::pending().await;
             }
-            // What is left of an answer that its client gave up.
+            // These belong to an answer whose client is gone.
             Some(_) => {}
         }
     }
@@ -192,14 +192,14 @@ fn plain(status: StatusCode, text: &'static str) -> Response<BoxBody<Bytes, Infa
     response
 }
 
-/// A response's body as the world delivers it.
+/// The body of a response as the simulated cluster delivers it.
 struct Stream {
     shared: Arc<Shared>,
     _answering: Answering,
     pump: Pump,
     request: RequestId,
     ended: bool,
-    /// A cut that has arrived and waits for what was written before it to leave.
+    /// A cut that has arrived, and waits until the bytes before it have left.
     cut: Option<Cut>,
 }
 
@@ -215,7 +215,7 @@ impl Body for Stream {
             return Poll::Ready(None);
         }
         if let Some(cut) = self.cut {
-            // hyper has flushed since the last poll; now the connection may go.
+            // hyper has flushed since the last poll, so the connection may be cut now.
             self.shared.cut(cut);
             return Poll::Pending;
         }
@@ -231,12 +231,12 @@ impl Body for Stream {
                     return Poll::Ready(None);
                 }
                 Some(Parcel::Closed(cut)) => cut,
-                // There is no other word for it than closing.
+                // HTTP/1.1 can only close the connection instead.
                 Some(Parcel::Reset(of, _)) if of == self.request => Cut::Eof,
                 Some(Parcel::Refused) | None => Cut::Reset,
                 Some(_) => continue,
             };
-            // Pending once lets hyper flush the bytes before the cut; the wake brings us back to make it.
+            // One Pending lets hyper flush the bytes before the cut. The wake leads back here to make the cut.
             self.cut = Some(cut);
             cx.waker().wake_by_ref();
             return Poll::Pending;

@@ -1,4 +1,4 @@
-//! A client that speaks HTTP/2: many answers at a time, over h2's server connection.
+//! A client of HTTP/2: it gets many answers at a time, over h2's server connection.
 //!
 //! ```text
 //!  h2 ──accept──► take (reads a request whole) ──► converse ──asks──► pump
@@ -28,23 +28,23 @@ use super::exchange::{
 };
 use super::pump::{Ask, Parcel, Pump};
 
-/// Streams a client may have open at once, as Go's server allows.
+/// The most streams that a client may have open at once; Go's server allows as many.
 const MAX_STREAMS: u32 = 250;
-/// Largest head of a request.
+/// The most bytes in the head of a request.
 const MAX_HEAD_BYTES: u32 = 64 << 10;
-/// Parts of an answer that may wait for its stream to take them: more than the stream's window in the world lets
-/// through as watch frames.
+/// The most parts of an answer that may wait for their stream. The stream's window in the simulated cluster allows fewer
+/// watch frames than this.
 const PARTS: usize = 4_096;
-/// How long a cut waits for what was sent before it to leave, and then for the client to close too.
+/// The time that a cut waits for earlier bytes to leave, and then for the client to close as well.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
 
-/// A request that has been read.
+/// A request that was read completely.
 struct Asked {
     request: sim::Request,
     respond: SendResponse<Bytes>,
 }
 
-/// Part of an answer.
+/// A part of an answer.
 enum Part {
     Head(Head),
     Chunk(Bytes),
@@ -52,10 +52,11 @@ enum Part {
     Reset(u32),
 }
 
-/// What is left of an answer whose connection is to be cut: kept, since dropping it would say so to the client.
+/// The open rest of an answer whose connection is about to be cut. It is kept, since dropping it would send a reset to the
+/// client.
 type Rest = Option<(SendResponse<Bytes>, Option<SendStream<Bytes>>)>;
 
-/// One connection to its end.
+/// Serves one connection to its end.
 pub(super) async fn converse(
     stream: Arc<TcpStream>,
     pump: Pump,
@@ -109,7 +110,7 @@ pub(super) async fn converse(
                     name == "connection" && value.eq_ignore_ascii_case("close")
                 };
                 if head.headers.iter().any(is_last) {
-                    // The word of HTTP/1.1 for it; Go's server says the same so.
+                    // HTTP/1.1 announces a last answer with this header. Go's server also translates it to GOAWAY.
                     http.graceful_shutdown();
                 }
                 (of, Part::Head(head))
@@ -128,7 +129,8 @@ pub(super) async fn converse(
         let Some(answer) = answers.get(&of) else {
             continue;
         };
-        // One that is full belongs to a client that takes nothing; its stream's window stops the world long before.
+        // A full queue belongs to a client that takes nothing. Its stream's window should have stopped the simulated cluster
+        // long before.
         let is_full = matches!(
             answer.try_send(part),
             Err(mpsc::error::TrySendError::Full(_))
@@ -140,7 +142,7 @@ pub(super) async fn converse(
             break Cut::Reset;
         }
     };
-    // What was sent before the cut leaves first.
+    // Bytes sent before the cut leave first.
     drop(answers);
     let mut rests = Vec::new();
     let leave = async {
@@ -160,7 +162,7 @@ pub(super) async fn converse(
         Cut::Reset => reset_on_close(&stream),
         Cut::Eof => {
             let _ = rustix::net::shutdown(&*stream, rustix::net::Shutdown::Write);
-            // Closing with something unread would be a reset.
+            // Closing with unread bytes would be a reset.
             let _ = timeout(CUT_LIMIT, drain(&stream)).await;
         }
     }
@@ -180,7 +182,7 @@ async fn drain(stream: &TcpStream) {
     }
 }
 
-/// Reads a request whole, and hands it on if it may be answered.
+/// Reads a whole request, and passes it on if it may be answered.
 async fn take(
     request: Request<RecvStream>,
     respond: SendResponse<Bytes>,
@@ -190,7 +192,7 @@ async fn take(
     if let Some(authority) = parts.uri.authority()
         && let Ok(host) = header::HeaderValue::try_from(authority.as_str())
     {
-        // What HTTP/2 says instead of the Host header.
+        // HTTP/2 has this instead of the Host header.
         parts.headers.insert(header::HOST, host);
     }
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -211,11 +213,11 @@ async fn take(
         body.extend_from_slice(&piece);
     }
     let request = simulated(&parts, body.freeze());
-    // Without a receiver the connection is over.
+    // Without a receiver the connection has ended.
     let _ = read.send(Asked { request, respond }).await;
 }
 
-/// Writes an answer as its parts come. Gives back what is open of it where they stop before its end.
+/// Writes an answer as its parts arrive. Returns the open rest if the parts stop before the answer's end.
 async fn write(
     id: RequestId,
     mut respond: SendResponse<Bytes>,
@@ -265,7 +267,7 @@ async fn write(
     }
 }
 
-/// Sends bytes as the client's window lets them; whether it took them all.
+/// Sends bytes as the client's window allows. Returns whether the client took them all.
 async fn send(body: &mut SendStream<Bytes>, mut bytes: Bytes) -> bool {
     while !bytes.is_empty() {
         body.reserve_capacity(bytes.len());

@@ -5,7 +5,7 @@
 //!          ◄──────────────────      ◄─parcels─
 //! ```
 //!
-//! Nothing here knows our probe: it reaches the simulated apiserver as it reaches a real one.
+//! Nothing here knows our probe. The probe reaches the simulated apiserver in the same way as a real one.
 
 mod exchange;
 mod front;
@@ -27,16 +27,16 @@ use watchscope_simulator::World;
 pub use self::output::DemoOutput;
 use self::pump::{Act, Ask, Pump};
 
-/// Outputs that wait to be taken. While the queue is full, lines of the narrator are dropped, and what the world tells of
-/// itself waits in the pump.
+/// The most outputs that wait to be taken. While the queue is full, lines of the narrator are dropped, and events of the
+/// simulated cluster wait in the pump.
 const MOST_OUTPUTS: usize = 64;
 
-/// A simulated apiserver that serves.
+/// A running simulated apiserver.
 #[derive(Debug)]
 pub struct Demo {
-    /// Where.
+    /// Its address.
     pub address: SocketAddr,
-    /// What it says beside its API.
+    /// Its outputs beside the API.
     pub outputs: mpsc::Receiver<DemoOutput>,
     pump: Pump,
     serving: tokio::task::JoinHandle<()>,
@@ -57,7 +57,8 @@ impl Demo {
         Self::serve(script, world, listener)
     }
 
-    /// The same with a cluster that tells its inside: its outputs show etcd, caches and connections too.
+    /// Like [`Demo::start`], with a cluster that also records its inside: its outputs include events of etcd, caches and
+    /// connections.
     ///
     /// # Errors
     /// If the listener has no address.
@@ -86,8 +87,8 @@ impl Demo {
         })
     }
 
-    /// Does something to the cluster itself, past its network: injects a fault, looks at the truth. Returns what the
-    /// act returned; nothing if the cluster has ended.
+    /// Runs `act` on the cluster itself, without its network: for example to inject a fault or to read the true state.
+    /// Returns the act's result; none if the cluster has ended.
     pub async fn act<T: Send + 'static>(
         &self,
         act: impl FnOnce(&mut World) -> T + Send + 'static,

@@ -7,6 +7,6 @@ use watchscope_scenarios::{Line, Told};
 pub enum DemoOutput {
     /// A line of the narrator.
     Line(Line),
-    /// Events of its client programs and its inside, in order.
+    /// Events of its client programs and of its inside, in order.
     Told(Vec<Told>),
 }

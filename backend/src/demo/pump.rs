@@ -1,4 +1,4 @@
-//! The one task that owns a simulated world: lets it live in real time and passes messages between it and sockets.
+//! The task that owns a simulated cluster. It advances the cluster in real time and passes messages between it and sockets.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,35 +15,35 @@ use watchscope_simulator::{
 
 use super::output::DemoOutput;
 
-/// Asks and deliveries that may wait between a socket and the world; a socket that does not take its deliveries fills
-/// the stream's window in the world long before.
+/// The most requests and deliveries that may wait between a socket and the cluster. If a socket takes no deliveries, the
+/// stream's window stops the cluster long before this.
 const QUEUE: usize = 1024;
 
-/// What the world tells of itself may wait so long for whoever writes it down; when more waits it is dropped, all of it,
-/// and the loss is told in its place.
+/// The most events of the cluster that wait to be taken. Above it all of them are dropped, and one loss event takes their
+/// place.
 const TOLD_MOST: usize = 1 << 16;
 
-/// Longest time the world lives in one go before messages are looked at again.
+/// The longest time that the cluster advances before messages are read again.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// What a socket asks of the world.
+/// A message from a socket to the cluster.
 #[derive(Debug)]
 pub(super) enum Ask {
     /// A client connected.
     Connect(oneshot::Sender<Wire>),
-    /// It sent a request; the answer comes over the connection's wire.
+    /// The client sent a request. The answer comes over the connection's wire.
     Send(ConnectionId, Request, oneshot::Sender<RequestId>),
-    /// It took bytes of a response.
+    /// The client took bytes of a response.
     Consume(RequestId, usize),
-    /// It gave a response up (HTTP/2).
+    /// The client cancelled a response (HTTP/2).
     Cancel(RequestId),
-    /// It closed the connection.
+    /// The client closed the connection.
     Close(ConnectionId),
-    /// Somebody acts on the cluster itself.
+    /// A caller acts on the cluster itself.
     Act(Act),
 }
 
-/// Something done to the world between two moments of it.
+/// An action on the cluster between two of its moments.
 pub(super) struct Act(pub(super) Box<dyn FnOnce(&mut World) + Send>);
 
 impl std::fmt::Debug for Act {
@@ -52,16 +52,16 @@ impl std::fmt::Debug for Act {
     }
 }
 
-/// One connection's side of the world.
+/// A socket's access to one connection in the cluster.
 #[derive(Debug)]
 pub(super) struct Wire {
-    /// Its id in the world.
+    /// The connection's id in the cluster.
     pub(super) connection: ConnectionId,
-    /// What comes for it.
+    /// The deliveries for the connection.
     pub(super) deliveries: mpsc::Receiver<Parcel>,
 }
 
-/// What comes for a connection.
+/// A delivery for a connection.
 #[derive(Debug)]
 pub(super) enum Parcel {
     /// The connection is refused.
@@ -70,9 +70,9 @@ pub(super) enum Parcel {
     Head(RequestId, Head),
     /// Bytes of a response.
     Chunk(RequestId, Bytes),
-    /// A response is over.
+    /// A response ends.
     End(RequestId),
-    /// A response is reset, with HTTP/2's code for why.
+    /// A response is reset, with the error code of HTTP/2.
     Reset(RequestId, u32),
     /// The connection takes no new requests.
     GoAway,
@@ -80,7 +80,7 @@ pub(super) enum Parcel {
     Closed(Cut),
 }
 
-/// A handle to the world's task.
+/// A handle to the task of a simulated cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Pump {
     asks: mpsc::Sender<Ask>,
@@ -88,8 +88,8 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    /// Starts the task that owns `world` and tells `telling`; what is said beside the API goes to `outputs`. It ends when
-    /// all handles are gone.
+    /// Starts the task that owns `world` and plays `telling`. Outputs beside the API go to `outputs`. The task ends when all
+    /// handles are dropped.
     pub(super) fn start(
         world: World,
         telling: Option<Telling>,
@@ -112,18 +112,18 @@ impl Pump {
         Self { asks, refusing }
     }
 
-    /// Whether nobody listens in the world, as it changes.
+    /// Returns whether the simulated apiserver refuses connections, and its changes.
     pub(super) fn refusing(&self) -> watch::Receiver<bool> {
         self.refusing.clone()
     }
 
-    /// Asks something of the world; `false` once it has ended.
+    /// Sends a message to the cluster; `false` once the cluster has ended.
     pub(super) async fn ask(&self, ask: Ask) -> bool {
         self.asks.send(ask).await.is_ok()
     }
 
-    /// Asks without waiting, from places that cannot; what finds the queue full is dropped, which only a world that is
-    /// far behind does.
+    /// Sends a message without waiting, from code that cannot wait. It is dropped if the queue is full, which happens only
+    /// if the cluster is far behind.
     pub(super) fn ask_now(&self, ask: Ask) {
         let _ = self.asks.try_send(ask);
     }
@@ -133,12 +133,12 @@ struct Running {
     world: World,
     telling: Option<Telling>,
     outputs: mpsc::Sender<DemoOutput>,
-    /// What the world told and nobody took yet; see [`TOLD_MOST`].
+    /// The events of the cluster that were not taken yet; see [`TOLD_MOST`].
     told: Vec<Told>,
     wires: BTreeMap<ConnectionId, mpsc::Sender<Parcel>>,
     began: Instant,
     began_at: Time,
-    /// Whether nobody listens.
+    /// Whether the simulated apiserver refuses connections.
     refuses: watch::Sender<bool>,
 }
 
@@ -165,7 +165,7 @@ impl Running {
         }
     }
 
-    /// Virtual time is real time since the start.
+    /// Returns the virtual time that corresponds to now: it passes like real time since the start.
     fn due(&self) -> Time {
         self.began_at + self.began.elapsed()
     }
@@ -180,7 +180,7 @@ impl Running {
             .clamp(Duration::from_micros(200), SLICE)
     }
 
-    /// Lets the world live up to now, act by act.
+    /// Advances the cluster up to now, act by act.
     fn live(&mut self) {
         loop {
             let due = self.due();
@@ -208,7 +208,7 @@ impl Running {
         }
     }
 
-    /// Passes on what the world told of itself.
+    /// Passes on the cluster's own events.
     fn pass_on(&mut self) {
         let told = take_told(&mut self.world);
         self.told.extend(told.into_iter().map(|(_, told)| told));
@@ -220,7 +220,7 @@ impl Running {
                 to_seq: None,
                 watch: None,
                 bytes: None,
-                reason: Some("what the simulated cluster told of itself found no taker".to_owned()),
+                reason: Some("the queue for events of the simulated cluster was full".to_owned()),
                 what: None,
             };
             self.told = vec![Told::Event(loss.into())];
@@ -250,8 +250,8 @@ impl Running {
             let Some(wire) = self.wires.get(&delivery.connection) else {
                 continue;
             };
-            // A full wire means a socket that takes nothing although its window should have stopped the world: it is
-            // dropped, and with it the connection.
+            // A full wire means that a socket takes nothing, although its window should have stopped the cluster. The wire
+            // is dropped, and the connection is closed.
             if wire.try_send(parcel).is_err() || is_last {
                 self.wires.remove(&delivery.connection);
                 self.world.close(delivery.connection);

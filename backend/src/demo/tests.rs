@@ -1,7 +1,8 @@
-//! Each fault between clients and servers does on a socket what it does in the world: a probe that watches the same
-//! story there (in virtual time, by structured messages) and here (HTTP/1.1 and HTTP/2 over loopback) tells the same.
+//! Each fault between clients and servers has the same effect on a socket as in the simulated cluster. A probe watches the
+//! same story twice: there (in virtual time, by structured messages) and here (HTTP/1.1 and HTTP/2 over loopback). It must
+//! emit the same events.
 //!
-//! The sockets are real and the time is not: it passes, in steps of the pump's, whenever nothing else is to be done.
+//! The sockets are real, but the time is not: it advances in the pump's steps whenever nothing else is to be done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -28,16 +29,16 @@ use crate::transport::Protocols;
 use crate::upstream::Servers;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// As faults name it.
+/// The resource's name in faults.
 const MAPS_TYPE: &str = "configmaps";
 const FIRST: ServerId = ServerId(0);
 const SECOND: ServerId = ServerId(1);
 const SEED: u64 = 7;
-/// The watch begins so long after the story.
+/// The time from the start of the story to that of the watch.
 const BEGINS: Duration = Duration::from_secs(1);
-/// A time between two lines that is told; no other time is.
+/// The shortest time between two lines that becomes a line of its own, in ms. Other times are left out.
 const LONG_SILENCE_MS: u64 = 300_000;
-/// Longest run of lines that is looked at for repeating itself.
+/// The longest run of lines that is searched for repetition.
 const LONGEST_ROUND: usize = 12;
 
 fn create(name: &str) -> Deed {
@@ -49,7 +50,7 @@ fn delete(name: &str) -> Deed {
     Deed::Call(Request::new("DELETE", &format!("{MAPS}/{name}")))
 }
 
-/// A write of another type, so that etcd is further than all there is of configmaps.
+/// Writes an object of another type, so that etcd's version is above that of all configmaps.
 fn write_elsewhere() -> Deed {
     let body = json!({"metadata": {"name": "elsewhere"}});
     Deed::Call(Request::new("POST", "/api/v1/namespaces/default/secrets").json(&body))
@@ -93,7 +94,7 @@ fn write(name: &str, n: u64) -> Deed {
     Deed::Call(request)
 }
 
-/// Everything of watchscope's.
+/// Matches all connections of watchscope.
 fn ours() -> Target {
     Target::UserAgent("watchscope".to_owned())
 }
@@ -115,7 +116,7 @@ fn story(acts: Vec<(u64, Deed)>) -> Story {
     }
 }
 
-/// A fault that is a moment, and a write long after.
+/// A momentary fault, and a write long after it.
 fn moment(fault: Fault) -> Story {
     story(vec![
         (5, Deed::Inject(fault)),
@@ -124,13 +125,12 @@ fn moment(fault: Fault) -> Story {
     ])
 }
 
-/// A fault that lasts, a write into it, a reset and a write that is missed, and writes after it.
+/// A lasting fault: a write during it, a reset with a write that is missed, and writes after it.
 fn state(fault: Fault) -> Story {
     states(vec![fault])
 }
 
-/// The same with faults at the same time. What is written when they are over comes after the longest wait between two
-/// tries: 60 s.
+/// Like [`state`], with several faults at once. The writes after them wait for the longest backoff, 60 s.
 fn states(faults: Vec<Fault>) -> Story {
     let begin = faults.iter().cloned().map(|fault| (5, on(fault)));
     let between = [(8, write("a", 1)), (12, reset()), (12, write("a", 2))];
@@ -139,7 +139,7 @@ fn states(faults: Vec<Fault>) -> Story {
     story(begin.chain(between).chain(end).chain(after).collect())
 }
 
-/// The story in a cluster of these servers.
+/// The story in a cluster with these servers.
 fn with_servers(versions: &[&str], story: Story) -> Story {
     let read = |text: &&str| text.parse().unwrap();
     let servers = versions.iter().map(read).collect();
@@ -152,7 +152,7 @@ fn with_servers(versions: &[&str], story: Story) -> Story {
     }
 }
 
-/// The story so much later.
+/// The story, delayed by `by`.
 fn later(by: Duration, mut story: Story) -> Story {
     for act in &mut story.acts {
         act.at += by;
@@ -160,7 +160,7 @@ fn later(by: Duration, mut story: Story) -> Story {
     story
 }
 
-/// The story, of which the probe watches the events: a type without a watch cache.
+/// The story with a probe that watches events, a type without a watch cache.
 fn of_events(story: Story) -> Story {
     Story {
         view: View::of("default", &["events"]),
@@ -191,7 +191,7 @@ fn by_watch_list(story: Story) -> Tale {
     }
 }
 
-/// etcd's streams of configmaps take so many seconds for each response.
+/// etcd's streams of configmaps take `secs` seconds for each response.
 fn slow(secs: u64) -> Fault {
     Fault::SlowEtcdStreams {
         server: None,
@@ -204,9 +204,9 @@ fn defect(defect: Defect) -> Deed {
     on(Fault::EtcdDefect(defect))
 }
 
-/// etcd starts again behind a compaction at the very deletion of `a`, which waits to be told.
+/// etcd restarts behind a compaction at exactly the deletion of `a`, whose event waits.
 ///
-/// A sound one tells it without the value before, which the apiserver does not take: after half a minute it lists again.
+/// A correct etcd sends that event without the previous value, and the apiserver rejects it: after 30 s it lists again.
 fn compacted_at_a_deletion(with: Defect) -> Story {
     let story = story(vec![
         (3, defect(with)),
@@ -226,13 +226,13 @@ fn compacted_at_a_deletion(with: Defect) -> Story {
     with_servers(&["1.30.0"], story)
 }
 
-/// A row of the catalogue's.
+/// The story of a row of the catalogue.
 fn row(code: &str) -> Story {
     let mut rows = rows().into_iter();
     rows.find(|row| row.code == code).unwrap().story
 }
 
-/// A fault of the way that lasts long enough for a silent stream to be suspected.
+/// A fault of the connection that lasts long enough for the probe to suspect a silent stream.
 fn silence(fault: Fault) -> Story {
     story(vec![
         (3, write("a", 1)),
@@ -246,14 +246,14 @@ fn silence(fault: Fault) -> Story {
 
 fn probe(watch_list: bool) -> ProbeConfig {
     ProbeConfig {
-        // Always the same, and past the end of all stories but the longest.
+        // The timeout is constant, and longer than all stories but the longest.
         watch_timeout_s: 350..=350,
         watch_list,
         ..ProbeConfig::default()
     }
 }
 
-/// What the probe tells in the world.
+/// Returns the lines of a probe in the simulated cluster.
 fn in_the_world(tale: &Tale, lasts: Duration) -> Vec<String> {
     let mut run = Run::of_story(tale.story.clone(), SEED);
     run.run_for(BEGINS);
@@ -265,17 +265,17 @@ fn in_the_world(tale: &Tale, lasts: Duration) -> Vec<String> {
     let spec = WatchSpec::of("default", resource, kind);
     run.watch(spec, probe(tale.watch_list), SEED);
     run.run_for(lasts - BEGINS);
-    told(run.records())
+    lines(run.records())
 }
 
-/// What it tells over sockets.
+/// Returns the lines of a probe over sockets.
 async fn over_sockets(tale: &Tale, lasts: Duration, protocols: Protocols) -> Vec<String> {
     let resources = &tale.story.view.resources;
     let resources: Vec<&str> = resources.iter().map(String::as_str).collect();
-    told(&records_of(&resources, tale, lasts, protocols).await)
+    lines(&records_of(&resources, tale, lasts, protocols).await)
 }
 
-/// What watches of some resources tell over sockets.
+/// Returns the records of watches of some resources over sockets.
 async fn records_of(
     resources: &[&str],
     tale: &Tale,
@@ -308,7 +308,7 @@ async fn records_of(
         .await
         .unwrap();
     tokio::time::sleep(lasts - BEGINS).await;
-    // What has been told by now, before the end is told too.
+    // Takes the records until now, before those of the end.
     let (state, _) = log.head().await;
     let mut records: Vec<Record> = Vec::new();
     while records.last().is_none_or(|last| last.seq < state.seq) {
@@ -320,12 +320,12 @@ async fn records_of(
         }
     }
     drop(watches);
-    connections_are_told_whole(&records);
+    connections_are_recorded_completely(&records);
     records
 }
 
-/// Requests go over connections that are open, and the ends of streams go before that of their connection.
-fn connections_are_told_whole(records: &[Record]) {
+/// Checks that requests use open connections, and that streams end before their connection.
+fn connections_are_recorded_completely(records: &[Record]) {
     let mut open = BTreeMap::new();
     let mut streaming = BTreeMap::new();
     for record in records {
@@ -349,13 +349,12 @@ fn connections_are_told_whole(records: &[Record]) {
     }
 }
 
-/// The probe's events without what chance and the clock decide: times, delays, ids, bookmarks, the order of initial
-/// events that have none; and with rounds of tries that repeat themselves told once, since how many there are is chance
-/// too.
-fn told(records: &[Record]) -> Vec<String> {
+/// Returns the probe's events as lines, without what depends on chance and the clock: times, delays, ids, bookmarks, and the
+/// order of unordered initial events. Repeated rounds of retries become one round, since their number depends on chance too.
+fn lines(records: &[Record]) -> Vec<String> {
     let (mut connection, mut ended, mut before) = (None, None, None);
-    let lines = records.iter().flat_map(|record| {
-        // After an end in order the connection is as good as before; after others it depends on the protocol.
+    let all = records.iter().flat_map(|record| {
+        // After an orderly end the connection can be used again. After other ends that depends on the protocol.
         let another = match &record.event {
             Event::RequestSent(e) if !e.watch.to_string().contains('#') => {
                 let before = connection.replace(e.connection);
@@ -376,33 +375,33 @@ fn told(records: &[Record]) -> Vec<String> {
         let silent = silent.then(|| "after minutes without a word".to_owned());
         silent.into_iter().chain(another).chain(line)
     });
-    let mut told: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     let mut initial: Vec<String> = Vec::new();
-    for line in lines {
+    for line in all {
         if line.ends_with("(initial)") {
             initial.push(line);
             continue;
         }
         if !initial.is_sorted() {
-            told.push("initial events in no order".to_owned());
+            lines.push("initial events in no order".to_owned());
             initial.sort();
         }
-        told.append(&mut initial);
-        told.push(line);
-        for round in 1..=LONGEST_ROUND.min(told.len() / 2) {
-            let second = told.len() - round;
-            let (before, last) = (&told[second - round..second], &told[second..]);
+        lines.append(&mut initial);
+        lines.push(line);
+        for round in 1..=LONGEST_ROUND.min(lines.len() / 2) {
+            let second = lines.len() - round;
+            let (before, last) = (&lines[second - round..second], &lines[second..]);
             if before == last && last.iter().any(|line| is_of_a_try(line)) {
-                told.truncate(second);
+                lines.truncate(second);
                 break;
             }
         }
     }
-    told.append(&mut initial);
-    told
+    lines.append(&mut initial);
+    lines
 }
 
-/// Whether a line is about trying again, and not about what came.
+/// Whether a line is about a retry and not about received data.
 fn is_of_a_try(line: &str) -> bool {
     [" to ", "answered", "watch ", "list limit"]
         .iter()
@@ -426,7 +425,7 @@ fn line(event: &Event) -> Option<String> {
             format!("{}{} {}", watch(&e.watch), e.verb, asked.join("&"))
         }
         Event::RequestAnswered(e) => {
-            // Of a failure the words are the network's own.
+            // The text of a failure is the network's own.
             let error = e.status.and(e.error.as_deref()).unwrap_or_default();
             format!("{}answered {:?} {error}", watch(&e.watch), e.status)
         }
@@ -450,14 +449,14 @@ fn line(event: &Event) -> Option<String> {
     })
 }
 
-/// Plays a story three times and compares; gives what was told, so that a test can say that the fault did something.
+/// Plays a story in three ways and compares the lines. Returns them, so that a test can check that the fault had an effect.
 async fn same_everywhere(tale: Tale, lasts: u64) -> Vec<String> {
     let lasts = Duration::from_secs(lasts);
     let world = in_the_world(&tale, lasts);
     let begins_anew = |fault: &Fault| matches!(fault, Fault::Reinitialise { .. });
     let compared = match injected(&tale.story).any(begins_anew) {
         true => without_early_tries,
-        false => |told: &[String]| told.join("\n"),
+        false => |lines: &[String]| lines.join("\n"),
     };
     for protocols in [Protocols::Http1, Protocols::Http2] {
         let sockets = over_sockets(&tale, lasts, protocols).await;
@@ -470,7 +469,7 @@ async fn same_everywhere(tale: Tale, lasts: u64) -> Vec<String> {
     world
 }
 
-/// The faults that a story plays.
+/// Returns the faults that a story plays.
 fn injected(story: &Story) -> impl Iterator<Item = &Fault> {
     let deeds = story.acts.iter().flat_map(|act| &act.deeds);
     deeds.filter_map(|deed| match deed {
@@ -479,12 +478,12 @@ fn injected(story: &Story) -> impl Iterator<Item = &Fault> {
     })
 }
 
-/// All lines without the tries that came before a cache was ready again: it is within milliseconds, and each request
-/// before that shifts when a watch tries.
-fn without_early_tries(told: &[String]) -> String {
-    let (mut lines, mut rest) = (Vec::new(), told);
+/// Joins all lines without the retries before a cache was ready again. That takes only milliseconds, and each request before
+/// it shifts the times of a watch's retries.
+fn without_early_tries(lines: &[String]) -> String {
+    let (mut lines, mut rest) = (Vec::new(), lines);
     while let [line, after @ ..] = rest {
-        // Request, answer, wait, and its end.
+        // The lines of a request, its answer, the wait, and the wait's end.
         let is_early = after.len() >= 3
             && after[0].ends_with("storage is (re)initializing")
             && after[2].ends_with(": retry-due");
@@ -498,7 +497,7 @@ fn without_early_tries(told: &[String]) -> String {
     lines.join("\n")
 }
 
-/// Faults that others' stories use as a means, which may show without them.
+/// Faults that other faults' stories use as a means. They may show no effect of their own.
 const MEANS: &[&str] = &[
     "Cut",
     "CloseStreams",
@@ -512,8 +511,8 @@ const MEANS: &[&str] = &[
     "TakeSnapshot",
 ];
 
-/// Plays a story in the world once without each of its faults, which what shows it must tell from the story with it.
-/// What is a means is left out only where there is no other fault.
+/// Plays a story in the simulated cluster without each of its faults in turn. `shows` must distinguish each such run from
+/// the full story. A means is left out only if there is no other fault.
 fn shows_nothing_without(tale: &Tale, lasts: u64, shows: fn(&[String]) -> bool) {
     let all: BTreeSet<&str> = injected(&tale.story).map(kind).collect();
     let is_means = |kind: &str| MEANS.contains(&kind);
@@ -526,13 +525,16 @@ fn shows_nothing_without(tale: &Tale, lasts: u64, shows: fn(&[String]) -> bool) 
                 _ => true,
             });
         }
-        let told = in_the_world(&without, Duration::from_secs(lasts));
-        assert!(!shows(&told), "it shows without {left_out}: {told:#?}");
+        let lines = in_the_world(&without, Duration::from_secs(lasts));
+        assert!(
+            !shows(&lines),
+            "the story shows the same without {left_out}: {lines:#?}"
+        );
     }
 }
 
-fn ended(told: &[String], cause: Cause) -> bool {
-    told.contains(&format!("stream ended: {cause}"))
+fn ended(lines: &[String], cause: Cause) -> bool {
+    lines.contains(&format!("stream ended: {cause}"))
 }
 
 macro_rules! faults {
@@ -540,62 +542,62 @@ macro_rules! faults {
         $(
             #[tokio::test(start_paused = true)]
             async fn $name() {
-                let told = same_everywhere($story.into(), $lasts).await;
+                let lines = same_everywhere($story.into(), $lasts).await;
                 let shows: fn(&[String]) -> bool = $shows;
-                assert!(shows(&told), "the fault does nothing: {told:#?}");
+                assert!(shows(&lines), "the fault has no effect: {lines:#?}");
                 shows_nothing_without(&$story.into(), $lasts, shows);
             }
         )*
 
-        /// The stories that are played in the world and over sockets.
+        /// The stories that are played in the simulated cluster and over sockets.
         fn tales() -> Vec<Tale> {
             vec![$($story.into()),*]
         }
     };
 }
 
-fn has(told: &[String], words: &str) -> bool {
-    told.iter().any(|line| line.contains(words))
+fn has(lines: &[String], words: &str) -> bool {
+    lines.iter().any(|line| line.contains(words))
 }
 
-/// How many lines have these words.
-fn count(told: &[String], words: &str) -> usize {
-    told.iter().filter(|line| line.contains(words)).count()
+/// Counts the lines with these words.
+fn count(lines: &[String], words: &str) -> usize {
+    lines.iter().filter(|line| line.contains(words)).count()
 }
 
-/// Whether something is told, and something else only behind it.
-fn in_order(told: &[String], first: &str, then: &str) -> bool {
-    let at = |words: &str| told.iter().position(|line| line.contains(words));
+/// Whether the first text occurs, and the second one only after it.
+fn in_order(lines: &[String], first: &str, then: &str) -> bool {
+    let at = |words: &str| lines.iter().position(|line| line.contains(words));
     at(first).is_some_and(|first| at(then).is_some_and(|then| first < then))
 }
 
 faults! {
     nothing_wrong: story(vec![(8, write("a", 1)), (12, create("c"))]), 30,
-        |told| has(told, "ADDED c") && !has(told, "ended");
+        |lines| has(lines, "ADDED c") && !has(lines, "ended");
     a_reset: moment(Fault::Cut { target: Target::All, cut: Cut::Reset }), 45,
-        |told| ended(told, Cause::TcpReset);
+        |lines| ended(lines, Cause::TcpReset);
     an_end_of_file: moment(Fault::Cut { target: ours(), cut: Cut::Eof }), 45,
-        |told| ended(told, Cause::Eof);
+        |lines| ended(lines, Cause::Eof);
     streams_that_are_closed: moment(Fault::CloseStreams { target: Target::All }), 45,
-        |told| ended(told, Cause::End);
+        |lines| ended(lines, Cause::End);
     refused_connections: state(Fault::Refuse), 140,
-        |told| has(told, "unreachable");
-    // Watches are exempt, so it takes a list.
+        |lines| has(lines, "unreachable");
+    // Watches are exempt, so this needs a list.
     too_many_requests_in_flight: states(vec![too_many(Throttle::MaxInFlight), Fault::Expire { resource: None }]), 140,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     too_many_requests_by_priority: state(too_many(Throttle::PriorityAndFairness)), 140,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     a_cache_that_is_not_ready: state(too_many(Throttle::CacheNotReady)), 140,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     a_server_that_shuts_down: state(too_many(Throttle::Shutdown)), 140,
-        |told| has(told, "429");
+        |lines| has(lines, "429");
     history_that_expires: state(Fault::Expire { resource: None }), 140,
-        |told| has(told, "expired");
+        |lines| has(lines, "expired");
     silence_both_ways: silence(Fault::Stall { target: ours() }), 500,
-        |told| in_order(told, "minutes without a word", "MODIFIED a at 17");
+        |lines| in_order(lines, "minutes without a word", "MODIFIED a at 17");
     silence_of_answers: silence(Fault::LoseAnswers { target: ours() }), 500,
-        |told| in_order(told, "minutes without a word", "MODIFIED a at 17");
-    // What comes goes on; the watch that is asked for anew is heard late, and is too old then.
+        |lines| in_order(lines, "minutes without a word", "MODIFIED a at 17");
+    // Open streams continue. A new watch request is answered late, and is too old by then.
     silence_of_requests: story(vec![
             (5, on(Fault::LoseRequests { target: ours() })),
             (8, write("a", 1)),
@@ -606,23 +608,23 @@ faults! {
             (40, off(Fault::LoseRequests { target: ours() })),
             (80, write("b", 1)),
         ]), 110,
-        |told| in_order(told, "MODIFIED a at 16", "error 410");
-    // What is open goes on, and what comes after it takes another connection.
+        |lines| in_order(lines, "MODIFIED a at 16", "error 410");
+    // Open streams continue. Later requests use another connection.
     going_away: story(vec![
             (5, on(Fault::GoAway { target: Target::All, cut: None })),
             (8, write("a", 1)),
             (20, close()),
             (30, write("b", 1)),
         ]), 45,
-        |told| in_order(told, "stream ended: end", "over another connection") && has(told, "MODIFIED a");
+        |lines| in_order(lines, "stream ended: end", "over another connection") && has(lines, "MODIFIED a");
     going_away_with_a_reset: moment(Fault::GoAway { target: Target::All, cut: Some(Cut::Reset) }), 45,
-        |told| ended(told, Cause::TcpReset);
+        |lines| ended(lines, Cause::TcpReset);
     going_away_with_an_end_of_file: moment(Fault::GoAway { target: Target::All, cut: Some(Cut::Eof) }), 45,
-        |told| ended(told, Cause::Eof);
-    // The write comes only with the end of what the proxy keeps.
+        |lines| ended(lines, Cause::Eof);
+    // The proxy delivers the write only when it ends what it holds back.
     a_proxy_that_buffers: state(Fault::Buffer { target: Target::All, bytes: 10_000 }), 140,
-        |told| in_order(told, "stream ended", "MODIFIED a at 16");
-    // The watch that begins anew waits, and is too old once it is heard.
+        |lines| in_order(lines, "stream ended", "MODIFIED a at 16");
+    // The watch that begins anew waits, and is too old once it is answered.
     a_cap_on_streams: story(vec![
             (5, on(Fault::CapStreams { target: Target::All, streams: 0 })),
             (8, write("a", 1)),
@@ -633,33 +635,33 @@ faults! {
             (40, off(Fault::CapStreams { target: Target::All, streams: 0 })),
             (80, write("b", 1)),
         ]), 110,
-        |told| has(told, "error 410");
+        |lines| has(lines, "error 410");
     an_idle_killer_that_says_so: silence(Fault::KillIdle { after: Duration::from_secs(40), says_so: true }), 500,
-        |told| ended(told, Cause::TcpReset);
-    // Nothing says so, and the stream has had no bookmark yet: it is not suspected before ten minutes.
+        |lines| ended(lines, Cause::TcpReset);
+    // No data shows it, and the stream has had no bookmark yet, so it is not suspected before ten minutes.
     an_idle_killer_that_does_not: silence(Fault::KillIdle { after: Duration::from_secs(40), says_so: false }), 500,
-        |told| !has(told, "MODIFIED b");
+        |lines| !has(lines, "MODIFIED b");
     tokens_that_expire: state(Fault::ExpireTokens { target: ours() }), 140,
-        |told| has(told, "401");
+        |lines| has(lines, "401");
     rights_that_are_revoked: state(Fault::RevokeAccess { target: ours(), resource: "configmaps".to_owned(), rights: Rights::Read }), 140,
-        |told| has(told, "403");
+        |lines| has(lines, "403");
     a_torn_frame_and_a_reset: moment(Fault::TearFrame { target: Target::All, cut: Cut::Reset }), 45,
-        |told| has(told, "lost 1 of frame");
+        |lines| has(lines, "lost 1 of frame");
     a_torn_frame_and_an_end_of_file: moment(Fault::TearFrame { target: Target::All, cut: Cut::Eof }), 45,
-        |told| ended(told, Cause::EofInFrame);
+        |lines| ended(lines, Cause::EofInFrame);
     a_server_out_of_rotation: state(Fault::OutOfRotation { server: ServerId(0) }), 140,
-        |told| has(told, "unreachable");
-    // What was written before the reset was still on its way.
+        |lines| has(lines, "unreachable");
+    // The write before the reset was still on its way.
     a_long_way: state(Fault::Delay { by: Duration::from_secs(6) }), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at 16");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at 16");
     a_cache_that_begins_anew: moment(Fault::Reinitialise { server: None, resource: None }), 45,
-        |told| ended(told, Cause::End);
+        |lines| ended(lines, Cause::End);
     events_told_twice: state(Fault::RepeatEvents { resource: "configmaps".to_owned() }), 140,
-        |told| count(told, "MODIFIED a at 16") == 2;
+        |lines| count(lines, "MODIFIED a at 16") == 2;
     events_of_another_kind: state(Fault::WrongKind { resource: "configmaps".to_owned() }), 140,
-        |told| has(told, "lost 1 of frame");
+        |lines| has(lines, "lost 1 of frame");
     expiry_that_is_not_told: states(vec![Fault::Expire { resource: None }, Fault::SilentExpiry { resource: "configmaps".to_owned() }]), 140,
-        |told| has(told, "stream ended: end") && !has(told, "error 410");
+        |lines| has(lines, "stream ended: end") && !has(lines, "error 410");
     a_consistent_list_whose_cache_stands_still: story(vec![
             (0, on(Fault::FreezeCaches { server: FIRST, resource: None })),
             (0, write_elsewhere()),
@@ -668,8 +670,8 @@ faults! {
             (40, off(too_many(Throttle::StaleCache))),
             (80, write("b", 1)),
         ]), 110,
-        |told| has(told, "429");
-    // What one misses, the other has.
+        |lines| has(lines, "429");
+    // Each server has what the other one misses.
     requests_that_go_to_servers_in_turn: with_servers(&["1.30.0", "1.30.0"], story(vec![
             (0, on(Fault::OutOfRotation { server: SECOND })),
             (5, on(Fault::BalanceRequests)),
@@ -682,18 +684,18 @@ faults! {
             (20, close()),
             (25, write("a", 3)),
         ])), 45,
-        |told| has(told, "MODIFIED a at 18") && !has(told, "resourceVersion=17");
-    // Watch caches try again for half a minute.
+        |lines| has(lines, "MODIFIED a at 18") && !has(lines, "resourceVersion=17");
+    // Watch caches retry for 30 s.
     etcd_without_a_leader: story(vec![
             (5, on(Fault::NoLeader)),
             (100, off(Fault::NoLeader)),
             (140, write("b", 1)),
         ]), 160,
-        |told| has(told, "storage is (re)initializing") && has(told, "MODIFIED b");
+        |lines| has(lines, "storage is (re)initializing") && has(lines, "MODIFIED b");
     a_member_of_etcd_that_is_cut_off: state(Fault::PartitionMember { server: FIRST }), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at");
     a_member_of_etcd_that_misses_writes: state(Fault::MissWrites { server: FIRST }), 140,
-        |told| has(told, "MODIFIED b") && !has(told, "MODIFIED a");
+        |lines| has(lines, "MODIFIED b") && !has(lines, "MODIFIED a");
     etcd_that_is_compacted: of_events(story(vec![
             (0, event("one")),
             (5, write("a", 1)),
@@ -702,7 +704,7 @@ faults! {
             (7, reset()),
             (20, event("two")),
         ])), 45,
-        |told| has(told, "error 410");
+        |lines| has(lines, "error 410");
     etcd_that_is_restored: with_servers(&["1.30.0"], story(vec![
             (3, on(Fault::TakeSnapshot)),
             (4, delete("a")),
@@ -710,15 +712,15 @@ faults! {
             (5, on(Fault::RestoreSnapshot { bump: Some(1000) })),
             (30, write("b", 1)),
         ])), 45,
-        |told| has(told, "list at 10");
+        |lines| has(lines, "list at 10");
     streams_of_etcd_that_are_slow: state(slow(60)), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at");
     a_server_that_lags: state(Fault::Lag { server: FIRST, by: Duration::from_secs(20) }), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at");
     caches_that_stand_still: state(Fault::FreezeCaches { server: FIRST, resource: None }), 140,
-        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+        |lines| in_order(lines, "stream ended: tcp-reset", "MODIFIED a at");
     no_bookmarks: bookmarks(Fault::NoBookmarks { resource: MAPS_TYPE.to_owned() }), 110,
-        |told| has(told, "MODIFIED b") && has(told, "resourceVersion=16") && !has(told, "resourceVersion=17");
+        |lines| has(lines, "MODIFIED b") && has(lines, "resourceVersion=16") && !has(lines, "resourceVersion=17");
     bookmarks_that_say_too_much: story(vec![
             (5, on(Fault::BookmarksAhead { resource: MAPS_TYPE.to_owned() })),
             (10, on(Fault::FreezeCaches { server: FIRST, resource: None })),
@@ -727,14 +729,14 @@ faults! {
             (90, off(Fault::FreezeCaches { server: FIRST, resource: None })),
             (120, write("b", 1)),
         ]), 140,
-        |told| has(told, "MODIFIED b") && !has(told, "MODIFIED a");
+        |lines| has(lines, "MODIFIED b") && !has(lines, "MODIFIED a");
     initial_events_without_an_end: by_watch_list(story(vec![
             (0, on(Fault::NoEndBookmark { resource: MAPS_TYPE.to_owned() })),
             (50, write("a", 1)),
         ])), 80,
-        |told| has(told, "watch-list-refused") && has(told, "list at");
+        |lines| has(lines, "watch-list-refused") && has(lines, "list at");
     initial_events_in_no_order: by_watch_list(many(Fault::UnsortedInitial { resource: MAPS_TYPE.to_owned() })), 30,
-        |told| has(told, "initial events in no order");
+        |lines| has(lines, "initial events in no order");
     a_first_event_that_is_lost: story(vec![
             (3, on(Fault::StartRace { resource: MAPS_TYPE.to_owned() })),
             (4, write("b", 1)),
@@ -742,33 +744,33 @@ faults! {
             (10, write("a", 1)),
             (15, write("b", 2)),
         ]), 30,
-        |told| has(told, "MODIFIED b at 18") && !has(told, "MODIFIED a");
+        |lines| has(lines, "MODIFIED b at 18") && !has(lines, "MODIFIED a");
     events_in_the_wrong_order: story(vec![
             (5, on(Fault::SwapEvents { resource: MAPS_TYPE.to_owned() })),
             (8, write("a", 1)),
             (8, write("b", 1)),
         ]), 30,
-        |told| in_order(told, "MODIFIED b", "MODIFIED a");
+        |lines| in_order(lines, "MODIFIED b", "MODIFIED a");
     an_object_that_cannot_be_read: state(Fault::CorruptObject {
             resource: MAPS_TYPE.to_owned(),
             name: "a".to_owned(),
         }), 140,
-        |told| ended(told, Cause::End);
+        |lines| ended(lines, Cause::End);
     an_object_that_cannot_be_converted: story(vec![
             (5, on(Fault::CannotConvert { resource: MAPS_TYPE.to_owned(), name: "a".to_owned() })),
             (8, write("a", 1)),
             (20, off(Fault::CannotConvert { resource: MAPS_TYPE.to_owned(), name: "a".to_owned() })),
             (110, write("b", 1)),
         ]), 130,
-        |told| has(told, "error 500") && has(told, "answered Some(500)");
-    // The write comes while the stream is down, so that the watcher which begins anew has to catch up.
+        |lines| has(lines, "error 500") && has(lines, "answered Some(500)");
+    // The write comes while the stream is down, so that the watcher which begins anew must catch up.
     etcd_that_tells_young_events_twice: later(Duration::from_millis(50), story(vec![
             (3, defect(Defect::DuplicateEvents)),
             (8, on(Fault::RestartEtcd { during_compaction: false })),
             (8, write("a", 1)),
             (20, write("b", 1)),
         ])), 30,
-        |told| count(told, "MODIFIED a at 16") == 2;
+        |lines| count(lines, "MODIFIED a at 16") == 2;
     etcd_that_starts_over_after_a_partition: story(vec![
             (3, defect(Defect::BackInTimeAfterPartition)),
             (4, write("a", 1)),
@@ -778,14 +780,14 @@ faults! {
             (7, off(Fault::PartitionMember { server: FIRST })),
             (20, write("b", 1)),
         ]), 30,
-        |told| count(told, "MODIFIED a at 16") == 2;
+        |lines| count(lines, "MODIFIED a at 16") == 2;
     etcd_that_forgets_what_a_starved_watch_missed: row("F25"), 100,
-        |told| has(told, "MODIFIED b") && !has(told, "DELETED a");
+        |lines| has(lines, "MODIFIED b") && !has(lines, "DELETED a");
     etcd_that_loses_a_deletion_by_compacting_at_it: compacted_at_a_deletion(Defect::DeleteLostByCompactionAtIt), 70,
-        |told| has(told, "MODIFIED b at 18") && !has(told, "DELETED a");
+        |lines| has(lines, "MODIFIED b at 18") && !has(lines, "DELETED a");
     etcd_that_loses_a_deletion_by_starting_again:
         compacted_at_a_deletion(Defect::DeleteLostByRestartAfterCompaction), 70,
-        |told| has(told, "MODIFIED b at 18") && !has(told, "DELETED a");
+        |lines| has(lines, "MODIFIED b at 18") && !has(lines, "DELETED a");
     etcd_that_tells_old_events_to_a_watch_on_the_future: story(vec![
             (3, defect(Defect::OldEventsOnFutureWatch)),
             (3, on(Fault::TakeSnapshot)),
@@ -796,7 +798,7 @@ faults! {
             (7, off(Fault::PartitionMember { server: FIRST })),
             (8, write("b", 1)),
         ]), 30,
-        |told| has(told, "MODIFIED b at 16");
+        |lines| has(lines, "MODIFIED b at 16");
     etcd_that_counts_down_after_a_crash: story(vec![
             (3, defect(Defect::RevisionDecreasesAfterCrash)),
             (4, create("c")),
@@ -805,19 +807,19 @@ faults! {
             (8, on(Fault::Reinitialise { server: None, resource: None })),
             (20, write("a", 1)),
         ]), 45,
-        |told| !has(told, "MODIFIED a");
+        |lines| !has(lines, "MODIFIED a");
     expiry_as_a_status: states(vec![Fault::Expire { resource: None }, Fault::GoneAsStatus { resource: "configmaps".to_owned() }]), 140,
-        |told| has(told, "answered Some(410)");
+        |lines| has(lines, "answered Some(410)");
 }
 
-/// So many objects that no chance puts them in order.
+/// Makes enough objects that chance cannot put them in order.
 fn many(fault: Fault) -> Story {
     let births = (10..30).map(|n| (0, create(&format!("y{n}"))));
     let rest = [(0, on(fault)), (8, write("a", 1))];
     story(births.chain(rest).collect())
 }
 
-/// Nothing but a bookmark says how far a watch is, when it is reset.
+/// At the reset only a bookmark shows how far a watch is.
 fn bookmarks(fault: Fault) -> Story {
     story(vec![
         (5, on(fault)),
@@ -832,7 +834,7 @@ macro_rules! kinds {
     ($of:ident, $all:ident, $kind:ident: $($variant:ident),*) => {
         const $all: &[&str] = &[$(stringify!($variant)),*];
 
-        /// Does not compile without each of them.
+        /// This function does not compile if a variant is missing.
         fn $kind(of: &$of) -> &'static str {
             match of {
                 $($of::$variant { .. } => stringify!($variant)),*
@@ -861,7 +863,7 @@ kinds! {
     DeleteLostByCompactionAtIt, DeleteLostByRestartAfterCompaction, OldEventsOnFutureWatch, RevisionDecreasesAfterCrash
 }
 
-/// What no client can see, with the reason.
+/// The faults that no client can see, with the reason.
 const UNSEEN: &[(&str, &str)] = &[
     (
         "ProgressAheadOfEvents",
@@ -914,7 +916,7 @@ fn reset_of_streams() -> Fault {
     }
 }
 
-/// HTTP/1.1 has no word for one stream's end that is not in order: the connection closes instead.
+/// HTTP/1.1 cannot end one stream out of order; the connection closes instead.
 #[tokio::test(start_paused = true)]
 async fn streams_that_are_reset() {
     let lasts = Duration::from_secs(45);
@@ -935,7 +937,7 @@ async fn streams_that_are_reset() {
     assert_eq!(http1.join("\n"), closed.join("\n"));
 }
 
-/// A server stops, and another is started in its place.
+/// A server stops, and another one starts in its place.
 fn stopping(sends_retry_after: bool) -> Story {
     let stop = Fault::Shutdown {
         server: FIRST,
@@ -952,16 +954,16 @@ fn stopping(sends_retry_after: bool) -> Story {
     ])
 }
 
-/// What is told of streams and what came over them, not of tries between.
-fn of_streams(told: &[String]) -> Vec<&str> {
+/// Returns the lines about streams and their events, without the retries between.
+fn of_streams(lines: &[String]) -> Vec<&str> {
     let ways = ["stream ended", "ADDED", "MODIFIED", "DELETED", "list at"];
-    let lines = told.iter().map(String::as_str);
+    let lines = lines.iter().map(String::as_str);
     lines
         .filter(|line| ways.iter().any(|way| line.starts_with(way)))
         .collect()
 }
 
-/// With HTTP/1.1 nothing says that the connection takes no further request, so one may be lost with it.
+/// HTTP/1.1 does not announce that a connection takes no further request, so one may be lost with it.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_stops_in_order() {
     let lasts = Duration::from_secs(110);
@@ -983,7 +985,7 @@ async fn a_server_that_stops_in_order() {
 
 const THREE: [&str; 3] = ["configmaps", "secrets", "services"];
 
-/// The connections that were opened, and how many requests went over each.
+/// Returns the number of requests on each connection that was opened.
 fn connections(records: &[Record]) -> Vec<usize> {
     let opened = records.iter().filter_map(|record| match &record.event {
         Event::ConnectionOpened(event) => Some(event.connection),
@@ -1013,7 +1015,7 @@ async fn with_http2_all_watches_share_a_connection_and_its_fate() {
     let lasts = Duration::from_secs(45);
     let tale = Tale::from(story);
     let records = records_of(&THREE, &tale, lasts, Protocols::Http2).await;
-    // A list and a stream each, and a stream each again.
+    // Each watch needs a list and a stream, and later another stream.
     assert_eq!(connections(&records), [6, 3]);
     assert_eq!(ends(&records), [Cause::TcpReset; 3]);
     let closed = records.iter().filter_map(|record| match &record.event {
@@ -1028,8 +1030,8 @@ async fn with_http2_all_watches_share_a_connection_and_its_fate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_share_a_connection_take_turns_to_look_whether_it_is_dead() {
-    // After the first bookmarks, without which a stream may be silent for long.
+async fn watches_that_share_a_connection_open_side_watches_one_after_another() {
+    // Only after the first bookmarks; without one a stream may be silent for long.
     let create = |plural: &str, body: &serde_json::Value| {
         let path = format!("/api/v1/namespaces/default/{plural}");
         Deed::Call(Request::new("POST", &path).json(body))
@@ -1055,15 +1057,15 @@ async fn those_who_share_a_connection_take_turns_to_look_whether_it_is_dead() {
     for pair in looks.windows(2) {
         assert!(
             pair[1].0.millis_since(pair[0].0) >= 59_900,
-            "less than a minute apart: {looks:#?}"
+            "two side watches are less than a minute apart: {looks:#?}"
         );
     }
     let who: BTreeSet<&String> = looks.iter().map(|(_, watch)| watch).collect();
-    assert_eq!(who.len(), THREE.len(), "each has its turn: {looks:#?}");
+    assert_eq!(who.len(), THREE.len(), "each watch opens one: {looks:#?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_goaway_streams_go_on_and_new_requests_take_another_connection() {
+async fn after_a_goaway_streams_continue_and_new_requests_use_another_connection() {
     let story = story(vec![
         (
             5,
@@ -1104,13 +1106,13 @@ async fn after_a_goaway_streams_go_on_and_new_requests_take_another_connection()
         })
         .collect();
     assert_eq!(of_connections, ["opened", "goaway", "opened", "closed"]);
-    let changes = told(&records);
+    let changes = lines(&records);
     assert!(has(&changes, "MODIFIED a at 17"), "{changes:#?}");
 }
 
-/// F50: what is past the cap waits without a word while the others are served.
+/// F50: requests above the cap wait without an answer while the others are served.
 #[tokio::test(start_paused = true)]
-async fn past_a_cap_on_streams_requests_hang_while_others_are_served() {
+async fn above_a_cap_on_streams_requests_hang_while_others_are_served() {
     let cap = Fault::CapStreams {
         target: Target::All,
         streams: 2,

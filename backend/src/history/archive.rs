@@ -1,4 +1,4 @@
-//! Which file of a history holds which records, for readers of the past.
+//! The archive: which file of a history holds which records, for readers of the past.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use watchscope_replay::{first_body, first_chapter};
 
 use crate::recordings::{Disk, OpenFile, Past, fetched, fetched_body};
 
-/// The files of a history as they are now; a cheap handle. The history says which there are.
+/// The files of a history as they are now; cheap to clone. The history keeps the list up to date.
 #[derive(Clone, Debug)]
 pub struct Archive {
     disk: Arc<dyn Disk>,
@@ -21,12 +21,12 @@ pub struct Archive {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ArchivedFile {
     pub(super) path: PathBuf,
-    /// Of each run, from its first to its last record here.
+    /// For each run, the first and the last of its records here.
     pub(super) runs: Vec<(EpochId, Seq, Seq)>,
 }
 
 impl Archive {
-    /// The files of a disk, before it is known which there are.
+    /// Makes an archive on a disk, with no file listed yet.
     #[must_use]
     pub fn new(disk: Arc<dyn Disk>) -> Self {
         Self {
@@ -40,11 +40,11 @@ impl Archive {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<ArchivedFile>> {
-        // A list is replaced whole: there is none that is half written.
+        // The list is replaced in one step, so a poisoned lock holds a whole one.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The files that may hold a record.
+    /// Returns the files that may hold a record.
     fn holding(&self, epoch: &EpochId, seq: Seq) -> Vec<PathBuf> {
         let holds = |file: &&ArchivedFile| {
             let mut runs = file.runs.iter();

@@ -1,34 +1,34 @@
-//! Which files go and which become one: a decision over their sizes and times.
+//! Decides which files of a history are dropped and which are merged, from their sizes and times.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use watchscope_model::Time;
 
-/// A file is ended at this size, if the budget is not small.
+/// The size in bytes at which a file is ended, unless the budget is small.
 pub(super) const FILE_BYTES: u64 = 64 << 20;
-/// A budget holds at least this number of files, so that the oldest can go while most of it stays.
+/// The fewest files that a full budget holds, so that the oldest can go while most records stay.
 const FILES_IN_BUDGET: u64 = 8;
-/// Files below this are small…
+/// The size in bytes below which a file is small.
 const SMALL_BYTES: u64 = 4 << 20;
-/// …and are merged once this number of them lie side by side.
+/// The number of small neighbours at which they are merged.
 const MERGED_AT: usize = 8;
 
-/// A file that is ended or whose writer is gone.
+/// The size and time of a file that is not being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Weighed {
     pub(super) bytes: u64,
-    /// When its last record was taken; `None` if that cannot be read.
+    /// The time of its last record; `None` if it cannot be read.
     pub(super) last_at: Option<Time>,
 }
 
-/// At how many bytes a file is ended under a budget.
+/// Returns the size in bytes at which a file is ended under a budget.
 pub(super) fn file_bytes(size_bytes: u64) -> u64 {
     FILE_BYTES.min(size_bytes / FILES_IN_BUDGET)
 }
 
-/// Which files go, the oldest being the first: those that are too old, and as many of the oldest as are over the budget
-/// with the `open_bytes` of the file that is being written.
+/// Returns the indices of the files to drop. `files` begins with the oldest. Files older than `age` go. The oldest others go
+/// until the rest fits into `size_bytes` beside the `open_bytes` of the file that is being written.
 pub(super) fn dropped(
     files: &[Weighed],
     open_bytes: u64,
@@ -43,7 +43,7 @@ pub(super) fn dropped(
     };
     let mut total = open_bytes;
     let mut dropped = Vec::new();
-    // The newest first: whatever does not fit behind them goes.
+    // From the newest on, each file that does not fit behind the newer ones goes.
     for (place, file) in files.iter().enumerate().rev() {
         if is_old(file) {
             dropped.push(place);
@@ -58,10 +58,10 @@ pub(super) fn dropped(
     dropped
 }
 
-/// Which neighbours become one file; a file of `None` cannot be read and stays alone.
+/// Returns which neighbours become one file. `None` stands for a file that cannot be read and stays alone.
 ///
-/// A crash loop leaves a small file with each start. Eight of them become one, so that no byte is written anew more
-/// often than once in eight starts until its file is large.
+/// A crash loop leaves a small file with each start. [`MERGED_AT`] of them become one. So each byte is rewritten at most
+/// once in eight starts, until its file is large.
 pub(super) fn merged(files: &[Option<u64>], file_bytes: u64) -> Vec<Range<usize>> {
     let small_bytes = SMALL_BYTES.min(file_bytes);
     let mut merged = Vec::new();
@@ -109,18 +109,22 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_files_go_until_the_rest_fits_beside_the_open_one() {
+    fn the_oldest_files_are_dropped_until_the_rest_fits_beside_the_open_one() {
         let files = [file(40, 1), file(30, 2), file(20, 3)];
         let dropped = |open, size| dropped(&files, open, size, DAY, at(4));
         assert_eq!(dropped(10, 100), [] as [usize; 0]);
         assert_eq!(dropped(10, 99), [0]);
         assert_eq!(dropped(10, 59), [0, 1]);
         assert_eq!(dropped(10, 60), [0]);
-        assert_eq!(dropped(200, 100), [0, 1, 2], "the open file alone is over");
+        assert_eq!(
+            dropped(200, 100),
+            [0, 1, 2],
+            "the open file alone is over the budget"
+        );
     }
 
     #[test]
-    fn a_file_goes_when_its_last_record_is_too_old_and_one_without_a_time_when_room_is_needed() {
+    fn a_file_too_old_is_dropped_and_one_without_a_time_only_for_room() {
         let unread = Weighed {
             bytes: 10,
             last_at: None,
@@ -151,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_stays_fits_and_nothing_newer_goes_for_it(
+        fn what_stays_fits_and_no_newer_file_is_dropped_for_an_older(
             sizes in prop::collection::vec(0..1_000_u64, 0..30), open in 0..1_000_u64, size in 1..10_000_u64,
         ) {
             let files: Vec<Weighed> = sizes.iter().map(|&bytes| file(bytes, 0)).collect();
@@ -160,11 +164,11 @@ mod tests {
             prop_assert_eq!(&dropped, &(0..dropped.len()).collect::<Vec<_>>());
             prop_assert!(open + kept <= size || kept == 0);
             if let Some(last) = dropped.last() {
-                prop_assert!(open + kept + sizes[*last] > size, "one more would have fitted");
+                prop_assert!(open + kept + sizes[*last] > size, "one more file would have fitted");
             }
         }
 
-        /// However often it starts and crashes, few small files stay, and little is written for that.
+        /// After any number of starts and crashes few small files remain, and few bytes were rewritten.
         #[test]
         fn a_crash_loop_leaves_few_files_and_writes_each_byte_a_few_times(
             sizes in prop::collection::vec(1..400_000_u64, 1..3_000),

@@ -1,4 +1,4 @@
-//! The task that brings the log's frames to the desk, and tries again when the disk fails.
+//! The task that passes the log's frames to the writer of files, and tries again after the disk failed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,32 +11,32 @@ use watchscope_model::vocabulary::DiskTrouble;
 
 use super::HistoryConfig;
 use super::archive::Archive;
-use super::desk::{Desk, DeskError};
+use super::file_writer::{FileWriter, HistoryError};
 use super::place::{Place, PlaceError, folder_name};
 use super::state::{HistoryState, Trouble};
 use crate::log::{FrameRead, FrameReader, LogHandle};
 use crate::recordings::Disk;
 
-/// How long the first frame that comes waits for others: a record is in the file 1 s after it was sealed.
+/// How long the first frame waits for others to be written with it. A record is in the file 1 s after it was sealed.
 const WAIT: Duration = Duration::from_millis(500);
-/// How often the disk is looked at when nothing comes.
+/// The interval at which the disk is checked while no frame arrives.
 const IDLE: Duration = Duration::from_secs(5);
-/// Bytes of frames that are written at once.
+/// The bytes of frames that are written at once.
 const BATCH_BYTES: usize = 8 << 20;
-/// A disk is slow if one turn of work takes longer than this.
+/// The time of one piece of work above which the disk counts as slow.
 const SLOW: Duration = Duration::from_secs(5);
-/// How long a disk that fails is left alone: at first, and at the most.
+/// The first and the longest wait after a failure of the disk; the wait doubles in between.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// A history that is kept. It ends with the log.
+/// A history that is being kept. It ends with the log.
 #[derive(Debug)]
 pub struct History {
     task: JoinHandle<()>,
 }
 
 impl History {
-    /// Begins to keep a log: locks its folder. `identity` tells its cluster from others of the same name; `archive` learns
-    /// which files there are, and `told` says how it fares.
+    /// Locks the log's folder and begins to keep the log. `identity` distinguishes its cluster from others of the same name.
+    /// `archive` gets the list of files, and `states` the state of the history.
     ///
     /// # Errors
     /// If the folder cannot be used, or another process uses it.
@@ -46,7 +46,7 @@ impl History {
         identity: Vec<u8>,
         log: &LogHandle,
         archive: Archive,
-        told: watch::Sender<Option<HistoryState>>,
+        states: watch::Sender<Option<HistoryState>>,
     ) -> Result<Self, PlaceError> {
         let name = folder_name(log.log().as_str(), &identity);
         let (root, now) = (config.folder.clone(), log.now());
@@ -54,17 +54,17 @@ impl History {
         let place = taken.unwrap_or_else(panicked)?;
         let frames = log.frames();
         let size_bytes = config.size_bytes + config.bodies_bytes.unwrap_or(0);
-        let desk = Desk::new(config, disk, place, log.clone(), archive, frames.next_seq());
-        told.send_replace(Some(HistoryState {
+        let writer = FileWriter::new(config, disk, place, log.clone(), archive, frames.next_seq());
+        states.send_replace(Some(HistoryState {
             size_bytes,
             ..HistoryState::default()
         }));
         let keeper = Keeper {
-            desk: Some(desk),
+            writer: Some(writer),
             frames,
             log: log.clone(),
             state: HistoryState::default(),
-            told,
+            states,
             is_ready: false,
             retry: None,
         };
@@ -73,14 +73,14 @@ impl History {
         })
     }
 
-    /// Ends it in the middle of its work, as the end of the process would.
+    /// Kills the history in the middle of its work, as the end of the process would.
     #[cfg(test)]
     pub(super) async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
     }
 
-    /// Returns when all is written; call it once the log is closed.
+    /// Waits until everything is written. Call it once the log is closed.
     pub async fn finished(self) {
         if let Err(panicked) = self.task.await {
             tracing::error!("the history ended early: {panicked}");
@@ -88,38 +88,38 @@ impl History {
     }
 }
 
-/// Goes on with the panic of a thread.
+/// Continues the panic of a blocking thread.
 fn panicked<T>(error: JoinError) -> T {
     std::panic::resume_unwind(error.into_panic())
 }
 
 struct Keeper {
-    /// It is away while it works.
-    desk: Option<Desk>,
+    /// None while it works on its thread.
+    writer: Option<FileWriter>,
     frames: FrameReader,
     log: LogHandle,
     /// The state that was sent last.
     state: HistoryState,
-    told: watch::Sender<Option<HistoryState>>,
-    /// Whether the desk knows which files there are.
+    states: watch::Sender<Option<HistoryState>>,
+    /// Whether the files in the folder are known.
     is_ready: bool,
-    /// How long to wait after the next failure.
+    /// The wait after the next failure.
     retry: Option<Duration>,
 }
 
 impl Keeper {
     async fn keep(mut self) {
         loop {
-            let done = self.turn().await;
+            let done = self.iterate().await;
             match done {
-                Ok(Turn::Written) => self.succeeded(),
-                Ok(Turn::Over) => {
-                    let finished = self.work(Desk::finish).await;
+                Ok(Iteration::Written) => self.succeeded(),
+                Ok(Iteration::Over) => {
+                    let finished = self.work(FileWriter::finish).await;
                     if let Err(error) = finished {
                         tracing::warn!("the history: {error}");
                     }
-                    let state = self.desk().state();
-                    self.tell(state);
+                    let state = self.writer().state();
+                    self.publish(state);
                     return;
                 }
                 Err(error) => {
@@ -134,31 +134,32 @@ impl Keeper {
         }
     }
 
-    /// Writes what comes next.
-    async fn turn(&mut self) -> Result<Turn, DeskError> {
+    /// Writes the next frames.
+    async fn iterate(&mut self) -> Result<Iteration, HistoryError> {
         if !self.is_ready {
-            self.work(Desk::find_files).await?;
+            self.work(FileWriter::find_files).await?;
             self.is_ready = true;
         }
         let Some(reads) = self.gather().await else {
-            return Ok(Turn::Over);
+            return Ok(Iteration::Over);
         };
         let next = self.frames.next_seq();
-        self.work(move |desk, at| desk.write(&reads, next, at))
+        self.work(move |writer, at| writer.write(&reads, next, at))
             .await?;
-        Ok(Turn::Written)
+        Ok(Iteration::Written)
     }
 
-    /// The frames that come within a while of the first; none if none comes, `None` behind the last one.
+    /// Collects the frames that arrive within [`WAIT`] of the first one. It is empty if none arrives in time, and `None`
+    /// after the last one.
     async fn gather(&mut self) -> Option<Vec<FrameRead>> {
         let idle = Instant::now() + IDLE;
-        let due = self.desk().sync_due().map_or(idle, |due| due.min(idle));
+        let due = self.writer().sync_due().map_or(idle, |due| due.min(idle));
         let first = tokio::select! {
             first = self.frames.next() => first?,
             () = sleep_until(due) => return Some(Vec::new()),
         };
         let waits_since = self.state.waits_since.unwrap_or_else(|| self.log.now());
-        self.tell(HistoryState {
+        self.publish(HistoryState {
             waits_since: Some(waits_since),
             ..self.state.clone()
         });
@@ -175,35 +176,35 @@ impl Keeper {
         Some(reads)
     }
 
-    /// Has the desk do something on a thread that may wait for the disk. If that takes long, the state says so.
+    /// Runs `work` on a thread that may block on the disk. If it takes longer than [`SLOW`], the state reports that.
     async fn work<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut Desk, Time) -> T + Send + 'static,
+        work: impl FnOnce(&mut FileWriter, Time) -> T + Send + 'static,
     ) -> T {
-        let mut desk = self.desk.take().expect("it is back after each work");
+        let mut writer = self.writer.take().expect("it is back after each work");
         let began_at = self.log.now();
         let mut working = spawn_blocking(move || {
-            let done = work(&mut desk, began_at);
-            (desk, done)
+            let done = work(&mut writer, began_at);
+            (writer, done)
         });
         let done = tokio::select! {
             done = &mut working => done,
             () = sleep(SLOW) => {
-                self.tell_slow(began_at);
+                self.publish_slow(began_at);
                 working.await
             }
         };
-        let (desk, done) = done.unwrap_or_else(panicked);
-        self.desk = Some(desk);
+        let (writer, done) = done.unwrap_or_else(panicked);
+        self.writer = Some(writer);
         done
     }
 
-    fn tell_slow(&mut self, since: Time) {
+    fn publish_slow(&mut self, since: Time) {
         let slow = Trouble {
             kind: DiskTrouble::Slow,
             since,
         };
-        self.tell(HistoryState {
+        self.publish(HistoryState {
             trouble: self.state.trouble.clone().or(Some(slow)),
             ..self.state.clone()
         });
@@ -211,26 +212,26 @@ impl Keeper {
 
     fn succeeded(&mut self) {
         self.retry = None;
-        let state = self.desk().state();
+        let state = self.writer().state();
         let was = self.state.trouble.as_ref();
         if let Some(was) = was.filter(|was| was.kind != DiskTrouble::Slow) {
             tracing::info!(
-                "the history goes on; since {} {} records could not be written",
-                was.since,
-                state.lost - self.state.lost
+                "the history continues; {} records since {} could not be written",
+                state.lost - self.state.lost,
+                was.since
             );
         }
-        self.tell(state);
+        self.publish(state);
     }
 
-    fn failed(&mut self, error: &DeskError) {
-        let first = self.desk().fail(error);
+    fn failed(&mut self, error: &HistoryError) {
+        let first = self.writer().fail(error);
         self.frames.back_to(first);
         self.is_ready = false;
         let now = self.log.now();
         let is_failing = |trouble: &Trouble| trouble.kind != DiskTrouble::Slow;
         if !self.state.trouble.as_ref().is_some_and(is_failing) {
-            tracing::warn!("the history stops, and is tried again: {error}");
+            tracing::warn!("the history stopped, and tries again: {error}");
         }
         let since = self.state.trouble.as_ref().map_or(now, |was| was.since);
         let state = HistoryState {
@@ -239,23 +240,23 @@ impl Keeper {
                 since,
             }),
             waits_since: self.state.waits_since.or(Some(now)),
-            // Told once it goes on, with all that were lost meanwhile.
+            // The losses are reported once the history continues, with all that happen until then.
             lost: self.state.lost,
-            ..self.desk().state()
+            ..self.writer().state()
         };
-        self.tell(state);
+        self.publish(state);
     }
 
-    fn tell(&mut self, state: HistoryState) {
+    fn publish(&mut self, state: HistoryState) {
         if state != self.state {
             self.state = state;
-            self.told.send_replace(Some(self.state.clone()));
+            self.states.send_replace(Some(self.state.clone()));
         }
     }
 
-    /// The log is closed while the disk fails: tries once more. Whether that helped.
+    /// Tries once more, after the log was closed while the disk failed. Returns whether that succeeded.
     async fn last_try(&mut self) -> bool {
-        let done = self.turn().await;
+        let done = self.iterate().await;
         let Err(error) = done else {
             return true;
         };
@@ -265,14 +266,14 @@ impl Keeper {
         false
     }
 
-    fn desk(&mut self) -> &mut Desk {
-        self.desk.as_mut().expect("it is back after each work")
+    fn writer(&mut self) -> &mut FileWriter {
+        self.writer.as_mut().expect("it is back after each work")
     }
 }
 
-/// How a turn ended.
-enum Turn {
-    /// All that came is written.
+/// The result of one iteration.
+enum Iteration {
+    /// All frames that arrived are written.
     Written,
     /// The log is closed, and all of it is written.
     Over,

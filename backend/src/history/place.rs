@@ -1,4 +1,4 @@
-//! The folder of one log: `DIR/NAME-xxxxxxxx`, which only one process uses at a time.
+//! The folder of one log, `DIR/NAME-xxxxxxxx`, which only one process uses at a time.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -14,26 +14,26 @@ use watchscope_model::Time;
 
 /// The mode of a log's folder.
 const FOLDER_MODE: u32 = 0o700;
-/// The name of the lock in a log's folder.
+/// The name of the lock file in a log's folder.
 const LOCK: &str = "lock";
-/// The most bytes that are read from a lock.
+/// The most bytes that are read from a lock file.
 const MAX_HOLDER_BYTES: u64 = 1_024;
-/// The most of a log's name that its folder's name has.
+/// The most characters of a log's name that go into its folder's name.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Why the folder cannot be used.
+/// Why the folder of a history cannot be used.
 #[derive(Debug, Error)]
 pub enum PlaceError {
-    /// It cannot be made.
+    /// The folder cannot be created.
     #[error("cannot make {} for the history: {error}", path.display())]
     NotMade {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The disk's error.
         #[source]
         error: io::Error,
     },
-    /// It is a file, a link, or another user's.
+    /// It is a file, a link, or another user's folder.
     #[error(
         "{} is not a folder of this user, so no history is kept there; remove it, or name another --history",
         path.display()
@@ -42,16 +42,16 @@ pub enum PlaceError {
         /// The folder.
         path: PathBuf,
     },
-    /// It cannot be read or written.
+    /// The folder cannot be read or written.
     #[error("cannot use {} for the history: {error}", path.display())]
     NotUsable {
         /// The folder, or a file in it.
         path: PathBuf,
-        /// Why.
+        /// The disk's error.
         #[source]
         error: io::Error,
     },
-    /// Another process keeps the history of this cluster there.
+    /// Another process keeps a history there.
     #[error(
         "the history in {} is in use by {holder}; end that watchscope, or name another --history",
         path.display()
@@ -59,12 +59,12 @@ pub enum PlaceError {
     InUse {
         /// The folder.
         path: PathBuf,
-        /// Host, process and start of the other one.
+        /// The host, process and start of the other one.
         holder: String,
     },
 }
 
-/// A folder that is locked for this process. The lock goes with it, or with the process.
+/// The folder of a log, locked for this process. The lock ends when this is dropped, or with the process.
 #[derive(Debug)]
 pub(super) struct Place {
     folder: PathBuf,
@@ -72,7 +72,7 @@ pub(super) struct Place {
     lock: File,
 }
 
-/// The name of a log's folder: the log's name, and what tells its cluster from others of that name.
+/// The name of a log's folder: the log's name, and a hash of its cluster's `identity`. Clusters of one name have different ones.
 pub(super) fn folder_name(log: &str, identity: &[u8]) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = log.chars().take(MAX_NAME_BYTES).map(plain).collect();
@@ -82,8 +82,8 @@ pub(super) fn folder_name(log: &str, identity: &[u8]) -> String {
 }
 
 impl Place {
-    /// Makes the folder `name` below `root` if it is not there, and locks it. `root` is made too, and otherwise left as it
-    /// is.
+    /// Creates the folder `name` below `root` if it is missing, and locks it. It also creates `root` if that is missing, and
+    /// changes nothing else about it.
     pub(super) fn take(root: &Path, name: &str, started_at: Time) -> Result<Self, PlaceError> {
         let folder = root.join(name);
         make(root).and_then(|()| make(&folder))?;
@@ -100,7 +100,7 @@ impl Place {
         &self.folder
     }
 
-    /// Makes folder and lock again if somebody has removed them.
+    /// Creates the folder and the lock again if somebody removed them.
     pub(super) fn renew(&mut self) -> Result<(), PlaceError> {
         let path = self.folder.join(LOCK);
         let is_there = fs::symlink_metadata(&path).is_ok_and(|there| {
@@ -127,7 +127,7 @@ fn make(path: &Path) -> Result<(), PlaceError> {
     }
 }
 
-/// The folder is this user's, and only this user's: a volume's group may have been given rights to it.
+/// Checks that the folder is this user's, and takes away the rights of others. A volume's group may have been given some.
 fn own(folder: &Path) -> Result<(), PlaceError> {
     let path = || folder.to_owned();
     let not_usable = |error| PlaceError::NotUsable {
@@ -146,7 +146,7 @@ fn own(folder: &Path) -> Result<(), PlaceError> {
     Ok(())
 }
 
-/// Locks the folder, and says in the lock who holds it.
+/// Locks the folder, and writes into the lock file who holds it.
 fn locked(folder: &Path, started_at: Time) -> Result<File, PlaceError> {
     let path = folder.join(LOCK);
     let not_usable = |error| PlaceError::NotUsable {
@@ -163,7 +163,7 @@ fn locked(folder: &Path, started_at: Time) -> Result<File, PlaceError> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
-            // What cannot be read names nobody.
+            // An unreadable lock file names no holder.
             let _ = lock.take(MAX_HOLDER_BYTES).read_to_string(&mut holder);
             return Err(PlaceError::InUse {
                 path: folder.to_owned(),
@@ -172,7 +172,7 @@ fn locked(folder: &Path, started_at: Time) -> Result<File, PlaceError> {
         }
         Err(TryLockError::Error(error)) => return Err(not_usable(error)),
     }
-    // On a full disk the lock holds all the same, and names nobody.
+    // On a full disk the lock still works, but the file names no holder.
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
     let process = std::process::id();
@@ -183,7 +183,7 @@ fn locked(folder: &Path, started_at: Time) -> Result<File, PlaceError> {
     Ok(lock)
 }
 
-/// What a lock says of its holder, as a single line of harmless characters.
+/// Returns a lock file's words about its holder, on one line and without control characters.
 fn named(holder: &str) -> String {
     let is_plain = |c: char| !c.is_control();
     let plain: String = holder.chars().filter(|&c| is_plain(c)).collect();
@@ -203,7 +203,7 @@ mod tests {
     const AT: Time = Time(1_763_715_600_000_000);
 
     #[test]
-    fn a_folder_has_the_logs_name_and_what_tells_its_cluster_from_others() {
+    fn a_folder_has_the_logs_name_and_a_hash_of_its_clusters_identity() {
         assert_eq!(folder_name("prod", b"a CA"), "prod-7b30aa35");
         assert_ne!(
             folder_name("prod", b"a CA"),
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(mode(root.path()), 0o755);
         assert_eq!(mode(&folder.join(LOCK)), 0o600);
         drop(place);
-        // As a volume's group is given rights.
+        // The volume's group was given rights.
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
         Place::take(root.path(), "a-1", AT).unwrap();
         assert_eq!(mode(&folder), 0o700);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_was_removed_is_made_and_locked_again() {
+    fn a_folder_that_was_removed_is_created_and_locked_again() {
         let root = tempfile::tempdir().unwrap();
         let mut place = Place::take(root.path(), "a-1", AT).unwrap();
         place.renew().unwrap();

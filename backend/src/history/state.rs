@@ -1,4 +1,4 @@
-//! How the history fares: what the page and `/metrics` say of it.
+//! The state of a history, as the page and `/metrics` show it.
 
 use std::io;
 
@@ -9,27 +9,27 @@ use watchscope_model::{Seq, Text, Time};
 
 use crate::metrics::{Exposition, families as f};
 
-/// How the history fares.
+/// The state of a history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryState {
-    /// Bytes of all files.
+    /// The bytes of all files.
     pub bytes: u64,
-    /// The most bytes that they may have.
+    /// The budget for these bytes.
     pub size_bytes: u64,
-    /// The first record of all files; `None` before one is kept.
+    /// The time of the first record in all files; `None` before one is kept.
     pub since: Option<Time>,
     /// The last record of this run that is in a file; 0 if none is.
     pub kept_to: Seq,
-    /// Since when records wait to be written; `None` if none do.
+    /// Since when records wait to be written; `None` if none wait.
     pub waits_since: Option<Time>,
-    /// What keeps it from writing.
+    /// What keeps the history from writing.
     pub trouble: Option<Trouble>,
-    /// Records of this run that left the ring before they could be written.
+    /// Records of this run that left the ring before they were written.
     pub lost: u64,
 }
 
 impl HistoryState {
-    /// As viewers get it.
+    /// The state as a message for viewers.
     #[must_use]
     pub fn message(&self) -> wire::History {
         wire::History {
@@ -43,7 +43,7 @@ impl HistoryState {
         }
     }
 
-    /// Adds how it fares at `now`.
+    /// Adds the state at `now` to an exposition.
     pub(crate) fn expose(&self, cluster: &Text, now: Time, out: &mut Exposition) {
         let seconds = |micros: i64| micros as f64 / SECOND_US as f64;
         let label = || cluster.into();
@@ -62,16 +62,16 @@ impl HistoryState {
     }
 }
 
-/// What keeps the history from writing, and since when.
+/// What keeps a history from writing, and since when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// What it is.
+    /// The kind of trouble.
     pub kind: DiskTrouble,
-    /// Since when.
+    /// When it began.
     pub since: Time,
 }
 
-/// What an error of the disk means.
+/// Returns the kind of trouble that a disk's error means.
 pub(super) fn trouble_of(error: &io::Error) -> DiskTrouble {
     use io::ErrorKind as Kind;
     match error.kind() {

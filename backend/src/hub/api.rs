@@ -1,41 +1,43 @@
-//! The hub's interface: all that `web` uses of it. Another source of a log implements it beside [`super::LogHub`].
+//! The interface of a hub: all that `web` uses of it. Another source of a log can implement it beside [`super::LogHub`].
 //!
-//! `web` moves whole messages and decides nothing; a hub never sees a socket, a header or axum.
+//! `web` carries whole messages and decides nothing. A hub never sees a socket, a header or axum.
 
 use std::future::Future;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 
-/// Lines of the JSON form, each chunk one or more whole lines with their line feeds.
+/// Lines of the JSON form. Each chunk is one or more whole lines with their line feeds.
 ///
-/// The stream is pulled: `web` asks for the next chunk only when the connection has taken the last one, and drops the
-/// stream when the connection ends.
+/// The stream is pulled: `web` polls for the next chunk only when the connection has taken the last one. It drops the stream
+/// when the connection ends.
 pub type JsonLines = BoxStream<'static, Bytes>;
 
-/// A hub: a cheap handle, cloned per request.
+/// A hub: a cheap handle that is cloned for each request.
 pub trait Hub: Clone + Send + Sync + 'static {
-    /// One viewer's side of the conversation.
+    /// The hub's side of one viewer's conversation.
     type Viewer: Viewer;
 
-    /// A viewer of a session that has just connected; it has said nothing yet.
+    /// Makes a viewer of a session that has just connected and has sent nothing yet.
     fn viewer(&self, session: SessionId) -> Self::Viewer;
 
-    /// `/api/records`: the log in the JSON form from `since` (`EPOCH.SEQ`, of any run that is kept), or from the first record
-    /// in memory, then live. Each run begins with its own `log` line. It ends when the hub shuts down, or `web` cuts it at the drain deadline.
+    /// `/api/records`: the log in the JSON form, first what is kept, then live. It starts after `since` (`EPOCH.SEQ`, of any
+    /// run that is kept), or at the first record in memory. Each run begins with its own `log` line. The stream ends when
+    /// the hub shuts down, or when `web` cuts it at the drain deadline.
     ///
     /// # Errors
-    /// [`BadPosition`] when `since` is not of the form `EPOCH.SEQ`.
+    /// [`BadPosition`] if `since` is not of the form `EPOCH.SEQ`.
     fn records(&self, since: Option<&str>) -> Result<JsonLines, BadPosition>;
 
-    /// `/api/state`: the fold at the head, then the end.
+    /// `/api/state`: the fold at the head; then the stream ends.
     fn state(&self) -> JsonLines;
 
-    /// `/api/notes`: the notes of persons of all runs that are kept, in the order in which they were written. They may be
-    /// read from files.
+    /// `/api/notes`: the notes of persons, of all runs that are kept, in the order in which they were written. They may have
+    /// to be read from files.
     fn notes(&self, form: NotesForm) -> impl Future<Output = Bytes> + Send;
 
-    /// `/api/objects/EPOCH.SEQ`: the redacted body of the change with that position, as JSON. It may be read from a file.
+    /// `/api/objects/EPOCH.SEQ`: the redacted body of the change at that position, as JSON. It may have to be read from a
+    /// file.
     ///
     /// # Errors
     /// See [`ObjectError`].
@@ -46,37 +48,38 @@ pub trait Hub: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Bytes, ObjectError>> + Send;
 }
 
-/// A session, as far as a hub tells it from others: no other of this process had the number before.
+/// The number of a session. No other session of this process has had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionId(
-    /// Its number.
+    /// The number.
     pub u64,
 );
 
-/// How notes are written for whoever asks for all of them.
+/// The form of the answer with all notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotesForm {
     /// JSON lines.
     Lines,
-    /// As a recording holds them in its block `N` ([`watchscope_model::notes::decode_notes`]), for the page.
+    /// The block `N` of a recording ([`watchscope_model::notes::decode_notes`]), for the page.
     Block,
 }
 
-/// One viewer: what it said goes in, what it gets comes out. The hub owns windows, acknowledgements and heartbeats.
+/// One viewer: it takes the viewer's messages and returns those for it. The hub owns windows, acknowledgements and
+/// heartbeats.
 pub trait Viewer: Send + 'static {
     /// Takes one whole binary message of at most 64 KiB.
     ///
     /// # Errors
-    /// The close to answer with; the connection ends.
+    /// The close to send; the connection then ends.
     fn receive(&mut self, message: Bytes) -> Result<(), Close>;
 
-    /// The next thing to send, if it is there already; to wait for nothing costs most of what a viewer costs.
+    /// Returns the next message if there is one. It saves the cost of a wait, which is most of a viewer's cost.
     fn ready(&mut self) -> Option<Outgoing>;
 
-    /// Waits for the next thing to send. Must be cancel safe: `web` drops the future whenever the viewer says something.
+    /// Waits for the next message. It must be cancel safe: `web` drops the future whenever the viewer sends something.
     ///
-    /// `web` asks again only after the message before has left for the socket's buffer, so a viewer that does not
-    /// read costs one message, and is cut off by the write deadline.
+    /// `web` polls again only after the last message has left for the socket's buffer. So a viewer that does not read costs
+    /// one message, and the write deadline cuts it off.
     fn next(&mut self) -> impl Future<Output = Outgoing> + Send;
 }
 
@@ -85,42 +88,42 @@ pub trait Viewer: Send + 'static {
 pub enum Outgoing {
     /// One binary message, at most 64 KiB.
     Message(Bytes),
-    /// The end, after everything sent before.
+    /// The end of the conversation, after all messages before it.
     Close(Close),
 }
 
-/// A WebSocket close: its code (RFC 6455 section 7.4) and a reason for people, of which 123 bytes are sent.
+/// A WebSocket close: its code (RFC 6455 section 7.4) and a reason for people. At most 123 bytes of the reason are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Close {
     /// The close code.
     pub code: u16,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
 }
 
-/// `since` was not a position.
+/// Error: `since` is not a position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "since: {position:?} is not a position of this log; use EPOCH.SEQ as the lines of /api/records give them"
 )]
 pub struct BadPosition {
-    /// The text that was given.
+    /// The value as given.
     pub position: String,
 }
 
-/// Why there is no body to show.
+/// Why a body cannot be returned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// There was one, and its memory was needed for newer ones (410).
+    /// The body was dropped to make room for newer ones (410).
     #[error("this body was dropped to stay within the body budget; --memory raises it")]
     Gone,
-    /// No record of that position carries a body (404).
+    /// No record with a body has that position (404).
     #[error("no record with a body has this position")]
     Unknown,
-    /// It is in a file that cannot be read (500).
+    /// The body is in a file that cannot be read (500).
     #[error("this body cannot be read: {reason}")]
     NotRead {
-        /// Why: the file, and what is wrong with it.
+        /// The file, and what is wrong with it.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Records that are no longer in memory in the JSON form: read from files, chapter by chapter, run by run.
+//! Records that are no longer in memory, in the JSON form. They are read from files, chapter by chapter and run by run.
 
 use watchscope_log::Fetched;
 use watchscope_model::chapter::ChapterReader;
@@ -12,28 +12,28 @@ use watchscope_model::{EpochId, Event, Seq};
 use super::past::PastReader;
 use crate::log::LogHandle;
 
-/// A cursor into what files hold. It holds one chapter while that is written as lines.
+/// A cursor into the files. It holds one chapter while it writes that as lines.
 pub(super) struct KeptLines {
     log: LogHandle,
     past: PastReader,
     epoch: EpochId,
     next: Seq,
-    /// Whether the line that begins the run was written.
+    /// Whether the run's `log` line was written.
     has_begun: bool,
 }
 
-/// What to read next.
+/// The source of the next lines.
 enum Next {
-    /// The chapter with this record, or with the first one behind it: from the first to the last record.
+    /// The chapter with this record or the first one after it, by its first and last record.
     Chapter(Seq, Seq),
     /// Another run.
     Run(EpochId),
-    /// What follows is in memory.
+    /// The next record is in memory.
     Live,
 }
 
 impl KeptLines {
-    /// From a record on. None if files hold nothing of its run, or it is in memory.
+    /// Starts at a record. None if no file has a record of its run, or if the record is in memory.
     pub(super) fn from(
         log: &LogHandle,
         past: &PastReader,
@@ -54,22 +54,22 @@ impl KeptLines {
         })
     }
 
-    /// The log.
+    /// The log whose files these are.
     pub(super) fn log(&self) -> &LogHandle {
         &self.log
     }
 
-    /// Whether the line that begins the run was written.
+    /// Whether the run's `log` line was written.
     pub(super) fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// The record of the live run that follows.
+    /// The seq of the live run's next record.
     pub(super) fn next_seq(&self) -> Seq {
         self.next
     }
 
-    /// The lines of the next chapter; `None` once what follows is in memory.
+    /// Returns the lines of the next chapter; `None` once the next record is in memory.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             let (next, head) = self.look();
@@ -120,7 +120,7 @@ impl KeptLines {
         })
     }
 
-    /// Writes the lines of a chapter, behind a line for the records that are missing before it.
+    /// Writes the lines of a chapter. If records before it are missing, a line with their count comes first.
     async fn chapter(&mut self, (first, last): (Seq, Seq), lines: &mut Vec<u8>) {
         if self.next < first {
             self.lost(Seq(first.0 - 1), None, lines);
@@ -158,7 +158,7 @@ impl KeptLines {
         Ok(())
     }
 
-    /// Says that the records up to `last` are not here.
+    /// Writes a line which says that the records up to `last` are missing.
     fn lost(&mut self, last: Seq, reason: Option<String>, lines: &mut Vec<u8>) {
         if self.next <= last {
             let loss = Loss {

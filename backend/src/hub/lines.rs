@@ -1,4 +1,4 @@
-//! The log in the JSON form: lines of records, and the fold as lines.
+//! The log in the JSON form: records as lines, and the fold as lines.
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
@@ -12,8 +12,8 @@ use super::kept_lines::KeptLines;
 use super::past::PastReader;
 use crate::log::{LogHandle, LogReader, Read, Since};
 
-/// The records since `since` (`EPOCH.SEQ`, of any run that is kept), or from the first one in memory, then live. Each run
-/// begins with a line of its own.
+/// Returns the records after `since` (`EPOCH.SEQ`, of any run that is kept), or from the first one in memory, then live
+/// ones. Each run begins with a `log` line.
 pub(super) fn records(
     log: &LogHandle,
     past: &PastReader,
@@ -34,7 +34,8 @@ pub(super) fn records(
     let mut leading = Vec::new();
     let (first, line) = log_line(log);
     push_line(&line, &mut leading);
-    // Not `First`: what the ring drops meanwhile is then told as lost.
+    // With `Since::First` the records that the ring drops meanwhile would be skipped silently. This start reports them as
+    // lost.
     let from_first = Since::After(Seq(first.0 - 1));
     let start = match since {
         None => from_first,
@@ -49,7 +50,7 @@ pub(super) fn records(
     Ok(stream::once(async { leading.into() }).chain(live).boxed())
 }
 
-/// Where the next lines come from.
+/// The source of the next lines.
 enum Source {
     Kept(Box<KeptLines>),
     Live(Box<LogReader>),
@@ -78,7 +79,7 @@ impl Source {
     }
 }
 
-/// The fold at the head, then the end.
+/// Returns the fold at the head as lines; then the stream ends.
 pub(super) fn state(log: &LogHandle) -> JsonLines {
     let log = log.clone();
     stream::once(async move {
@@ -97,7 +98,7 @@ pub(super) fn state(log: &LogHandle) -> JsonLines {
 /// A position in the log.
 enum Position {
     Here(Seq),
-    /// Of another run of the writer.
+    /// A position in another run of the writer.
     OtherRun(EpochId, Seq),
 }
 
@@ -114,7 +115,7 @@ fn position(log: &LogHandle, text: &str) -> Result<Position, BadPosition> {
     if epoch != log.epoch().as_str() {
         return Ok(Position::OtherRun(epoch.into(), Seq(seq)));
     }
-    // A line is only ever seen after it was sealed, so a later position was never given out.
+    // A line is sent only after its record was sealed. So a position beyond the head was never given out.
     if Seq(seq) > log.with_ring(|ring| ring.head()) {
         return Err(bad());
     }
@@ -132,7 +133,7 @@ fn log_line(log: &LogHandle) -> (Seq, LogLine) {
     (first, line)
 }
 
-/// What stands for the rest of another run, and for what this one has dropped already.
+/// The event in place of the rest of another run, and of the records that this run has dropped already.
 fn other_run(first: Seq) -> Event {
     let dropped = first.0 - 1;
     Loss {

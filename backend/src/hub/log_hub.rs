@@ -1,4 +1,4 @@
-//! The hub over one log: makes viewers, and sends all of them contexts and goodbyes.
+//! The hub over one log: it makes viewers, and sends contexts and goodbyes to all of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ use crate::history::HistoryState;
 use crate::log::{BodyLookup, LogHandle};
 use crate::recordings::Past;
 
-/// The hub over one log; a cheap handle.
+/// The hub over one log; cheap to clone.
 #[derive(Clone)]
 pub struct LogHub {
     log: LogHandle,
@@ -41,7 +41,7 @@ pub struct LogHub {
 }
 
 impl LogHub {
-    /// A hub over `log` that tells viewers watchscope's `version`; also returns where their commands come out.
+    /// Makes a hub over `log` that reports watchscope's `version` to viewers. Also returns the queue of their commands.
     #[must_use]
     pub fn new(log: LogHandle, version: &str) -> (Self, mpsc::Receiver<CommandRequest>) {
         let (commands, requests) = mpsc::channel(QUEUED_COMMANDS);
@@ -61,7 +61,7 @@ impl LogHub {
         (hub, requests)
     }
 
-    /// The same hub, which also sends viewers how a history fares, and chapters from its files.
+    /// Adds a history: its state is sent to viewers, and chapters are read from its files.
     #[must_use]
     pub fn with_history(
         self,
@@ -75,7 +75,7 @@ impl LogHub {
         }
     }
 
-    /// The same hub, of recordings instead of a live log.
+    /// Makes it a hub over recordings instead of a live log.
     #[must_use]
     pub fn with_recording(self, recording: Recording, past: Arc<dyn Past>) -> Self {
         Self {
@@ -85,8 +85,8 @@ impl LogHub {
         }
     }
 
-    /// Sends all viewers, and those to come, which contexts can be chosen and why there is no cluster; `None` once there
-    /// is one.
+    /// Sends the contexts to choose from to all viewers, present and future, with the reason why there is no cluster. `None`
+    /// once there is one.
     pub fn set_contexts(&self, contexts: Option<Contexts>) {
         self.contexts.send_replace(contexts);
     }
@@ -96,12 +96,12 @@ impl LogHub {
         Arc::clone(&self.totals)
     }
 
-    /// Says goodbye to all viewers, and to those still to come: going away, come back soon, each at its own moment.
+    /// Sends all viewers, present and future, away because the process ends. Each may return after a wait of its own.
     pub fn go_away(&self) {
         self.end("going-away", true);
     }
 
-    /// Says goodbye to all viewers, and to those still to come, for good.
+    /// Sends all viewers, present and future, away for good.
     pub fn end_sessions(&self) {
         self.end("session-ended", false);
     }
@@ -171,7 +171,7 @@ impl Hub for LogHub {
     }
 }
 
-/// Notes, one behind the other.
+/// Writes notes one after another in the requested form.
 fn written<'a>(notes: impl Iterator<Item = &'a KeptNote>, form: NotesForm) -> Bytes {
     let mut out = Vec::new();
     for note in notes {

@@ -1,10 +1,10 @@
-//! The hub: for each viewer, drives the reader machine over the log's ring.
+//! The hub: it drives a reader machine over the log's ring for each viewer.
 //!
 //! ```text
 //!   ring ──changed──► viewer ──Outgoing──► web            viewer ──Command──► bounded queue ──► owner of the probes
 //! ```
 //!
-//! A viewer is a cursor and a place to wait at; the log knows nothing of it. `web` uses [`api`] only.
+//! A viewer is a cursor and a place to wait; the log does not know it. `web` uses only [`api`].
 
 pub mod api;
 

@@ -1,4 +1,4 @@
-//! What a viewer gets beside the log: contexts to choose from, how the history fares, goodbyes.
+//! The messages that a viewer gets beside the log: contexts to choose from, the state of the history, goodbyes.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use watchscope_model::wire::{Contexts, History};
 use super::ending::Ending;
 use crate::history::HistoryState;
 
-/// How often a history is sent whose bytes alone change.
+/// The shortest time between two messages about a history if only its bytes have changed.
 const HISTORY_EVERY: Duration = Duration::from_secs(10);
 
 /// The messages of one viewer beside the log.
@@ -18,12 +18,12 @@ pub(super) struct News {
     contexts: Fresh<Contexts>,
     history: Fresh<HistoryState>,
     ending: Fresh<Ending>,
-    /// The history that was sent last, and when.
-    told: Option<(Instant, History)>,
+    /// The state of the history that was sent last, and when.
+    sent: Option<(Instant, History)>,
 }
 
 impl News {
-    /// The news of a viewer that has just connected: it also gets what was set before it came.
+    /// The news of a viewer that has just connected. It also gets the values that were set before.
     pub(super) fn new(
         contexts: watch::Receiver<Option<Contexts>>,
         history: watch::Receiver<Option<HistoryState>>,
@@ -33,11 +33,11 @@ impl News {
             contexts: Fresh::new(contexts),
             history: Fresh::new(history),
             ending: Fresh::new(ending),
-            told: None,
+            sent: None,
         }
     }
 
-    /// Passes on what has changed to the viewer, the `number`-th of its hub. All but goodbyes come after the welcome.
+    /// Passes changed values on to the viewer with this number. All but goodbyes wait until the welcome was sent.
     pub(super) fn pass_on(&mut self, reader: &mut Reader, number: u64) {
         if let Some(ending) = self.ending.take() {
             reader.part(ending.parting(number));
@@ -50,14 +50,14 @@ impl News {
         }
         if let Some(history) = self.history.take() {
             let history = history.message();
-            if is_news(self.told.as_ref(), &history) {
+            if is_news(self.sent.as_ref(), &history) {
                 reader.tell(history.clone());
-                self.told = Some((Instant::now(), history));
+                self.sent = Some((Instant::now(), history));
             }
         }
     }
 
-    /// Returns when something has changed; [`News::pass_on`] finds it. Cancel safe.
+    /// Waits until a value has changed, which [`News::pass_on`] then takes. Cancel safe.
     pub(super) async fn came(&mut self, is_greeted: bool) {
         tokio::select! {
             () = self.ending.changed() => {}
@@ -67,7 +67,7 @@ impl News {
     }
 }
 
-/// A value that others set, and whether it was looked at since.
+/// A value that others set, and whether it was taken since the last change.
 struct Fresh<T> {
     value: watch::Receiver<Option<T>>,
     is_fresh: bool,
@@ -81,14 +81,14 @@ impl<T: Clone> Fresh<T> {
         }
     }
 
-    /// The value, if there is one that was not taken yet.
+    /// Returns the value if it is set and was not taken yet.
     fn take(&mut self) -> Option<T> {
         let is_changed = self.value.has_changed().unwrap_or(false);
         let is_fresh = std::mem::take(&mut self.is_fresh);
         (is_changed || is_fresh).then(|| self.value.borrow_and_update().clone())?
     }
 
-    /// Returns when it has changed; never once nobody can change it any more. Cancel safe.
+    /// Waits for a change; it never returns once nobody can set the value any more. Cancel safe.
     async fn changed(&mut self) {
         if self.value.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -97,11 +97,11 @@ impl<T: Clone> Fresh<T> {
     }
 }
 
-/// Whether a history is to be sent: its trouble has changed, or its bytes and that some time ago.
-fn is_news(told: Option<&(Instant, History)>, history: &History) -> bool {
-    let Some((at, told)) = told else {
+/// Whether the state of a history is worth a message: its trouble changed, or [`HISTORY_EVERY`] has passed since the last.
+fn is_news(sent: Option<&(Instant, History)>, history: &History) -> bool {
+    let Some((at, sent)) = sent else {
         return true;
     };
     let key = |of: &History| (of.trouble, of.trouble_since, of.lost, of.since.is_some());
-    key(told) != key(history) || at.elapsed() >= HISTORY_EVERY
+    key(sent) != key(history) || at.elapsed() >= HISTORY_EVERY
 }

@@ -1,4 +1,4 @@
-//! Chapters and bodies that are read from files for viewers.
+//! The reader of chapters, bodies and notes in files, for viewers.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use watchscope_model::{EpochId, Notes, Seq};
 
 use crate::recordings::Past;
 
-/// Chapters and bodies that are read at the same time for all viewers; further ones wait for their turn.
+/// The most reads at the same time, over all viewers. Further ones wait for a permit.
 const AT_ONCE: usize = 2;
 
-/// The files of the log, if there are any; a cheap handle.
+/// The files of the log, if there are any; cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct PastReader {
     files: Option<Arc<dyn Past>>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Default for PastReader {
     fn default() -> Self {
         Self {
             files: None,
-            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            permits: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
 }
@@ -42,35 +42,35 @@ impl PastReader {
     /// Reads the body of a record, if a file has it.
     ///
     /// # Errors
-    /// Why it cannot be read, in a sentence.
+    /// A sentence that says why it cannot be read.
     pub(super) async fn body(self, epoch: EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
-        let read = self.in_turn(move |files| files.body(&epoch, seq));
+        let read = self.with_permit(move |files| files.body(&epoch, seq));
         read.await.unwrap_or(Ok(None))
     }
 
     /// Reads the notes of persons in the files; none if there are no files.
     pub(super) async fn notes(self) -> Notes {
-        let read = self.in_turn(|files| files.notes());
+        let read = self.with_permit(|files| files.notes());
         read.await.unwrap_or_default()
     }
 
-    /// Reads the chapter that a viewer asks for, on a thread that may wait for the disk.
+    /// Reads the chapter that a viewer requests, on a thread that may block on the disk.
     pub(super) async fn read(self, backfill: Backfill) -> Fetched {
         let last = Seq(backfill.before.0.saturating_sub(1));
-        let read = self.in_turn(move |files| files.chapter(&backfill.epoch, last));
+        let read = self.with_permit(move |files| files.chapter(&backfill.epoch, last));
         read.await.unwrap_or(Fetched::Gone)
     }
 
-    /// Does something with the files when it is its turn; `None` if there are none. The turn lasts until it is done, also
-    /// where nobody waits for it any more.
-    async fn in_turn<T: Send + 'static>(
+    /// Runs `work` on the files once there is a permit; `None` if there are no files. It keeps the permit until the work is
+    /// done, even if the caller is dropped.
+    async fn with_permit<T: Send + 'static>(
         self,
         work: impl FnOnce(&dyn Past) -> T + Send + 'static,
     ) -> Option<T> {
         let files = self.files?;
-        let turn = self.turns.acquire_owned().await;
+        let permit = self.permits.acquire_owned().await;
         let working = spawn_blocking(move || {
-            let _turn = turn;
+            let _permit = permit;
             work(&*files)
         });
         let done = working.await;

@@ -45,7 +45,7 @@ fn hello(viewer: &mut HubViewer) {
     );
 }
 
-async fn heard(viewer: &mut HubViewer) -> ServerMessage {
+async fn next_message(viewer: &mut HubViewer) -> ServerMessage {
     match timeout(Duration::from_secs(60), viewer.next()).await {
         Ok(Outgoing::Message(bytes)) => decode_server(&bytes).unwrap().unwrap().0,
         other => panic!("no message but {other:?}"),
@@ -63,15 +63,15 @@ async fn joined(hub: &LogHub) -> HubViewer {
     let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
     assert!(matches!(
-        heard(&mut viewer).await,
+        next_message(&mut viewer).await,
         ServerMessage::Welcome(_)
     ));
     assert!(matches!(
-        heard(&mut viewer).await,
+        next_message(&mut viewer).await,
         ServerMessage::Heartbeat(_)
     ));
     assert!(matches!(
-        heard(&mut viewer).await,
+        next_message(&mut viewer).await,
         ServerMessage::Snapshot(_)
     ));
     if let Some(Outgoing::Message(catalogue)) = viewer.next().now_or_never() {
@@ -90,20 +90,20 @@ fn lines(bytes: &[u8]) -> Vec<serde_json::Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_viewer_joins_and_is_woken_by_what_is_written() {
+async fn a_viewer_joins_and_each_record_wakes_it() {
     let (log, hub, _commands) = hub();
     log.append(note("before")).await.unwrap();
     let mut viewer = joined(&hub).await;
     assert!(viewer.next().now_or_never().is_none());
     log.append(note("after")).await.unwrap();
     assert!(matches!(
-        heard(&mut viewer).await,
+        next_message(&mut viewer).await,
         ServerMessage::Segment(_)
     ));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answer_to_a_command_comes_behind_the_records_that_it_made() {
+async fn the_answer_to_a_command_follows_the_records_that_it_made() {
     let (log, hub, mut commands) = hub();
     log.append(note("before")).await.unwrap();
     let mut viewer = joined(&hub).await;
@@ -116,59 +116,59 @@ async fn the_answer_to_a_command_comes_behind_the_records_that_it_made() {
         },
     );
     let request = commands.recv().await.unwrap();
-    // It is the second record, which is not written yet.
+    // The answer belongs to the second record, which is not written yet.
     request.reply.send(Ok(Some(Seq(2)))).unwrap();
     assert!(viewer.next().now_or_never().is_none());
     log.append(note("made")).await.unwrap();
     assert!(matches!(
-        heard(&mut viewer).await,
+        next_message(&mut viewer).await,
         ServerMessage::Segment(_)
     ));
-    let ServerMessage::CommandDone(done) = heard(&mut viewer).await else {
-        panic!("then the answer")
+    let ServerMessage::CommandDone(done) = next_message(&mut viewer).await else {
+        panic!("the answer follows")
     };
     assert_eq!((done.command, done.error), (7, None));
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_the_next_message_may_be_given_up_at_any_time() {
+async fn the_wait_for_the_next_message_can_be_cancelled_at_any_time() {
     let (log, hub, _commands) = hub();
     let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for _ in 0..50 {
         log.append(note("x")).await.unwrap();
         for _ in 0..3 {
             if let Ok(Outgoing::Message(bytes)) =
                 timeout(Duration::from_millis(7), viewer.next()).await
             {
-                told.push(decode_server(&bytes).unwrap().unwrap().0);
+                messages.push(decode_server(&bytes).unwrap().unwrap().0);
             }
         }
     }
-    assert!(matches!(told[0], ServerMessage::Welcome(_)));
-    assert!(matches!(told[1], ServerMessage::Heartbeat(_)));
-    assert!(matches!(told[2], ServerMessage::Snapshot(_)));
-    assert!(told.len() > 20);
-    assert!(matches!(told[3], ServerMessage::Catalogue(_)));
+    assert!(matches!(messages[0], ServerMessage::Welcome(_)));
+    assert!(matches!(messages[1], ServerMessage::Heartbeat(_)));
+    assert!(matches!(messages[2], ServerMessage::Snapshot(_)));
+    assert!(messages.len() > 20);
+    assert!(matches!(messages[3], ServerMessage::Catalogue(_)));
     assert!(
-        told[4..]
+        messages[4..]
             .iter()
             .all(|message| matches!(message, ServerMessage::Segment(_)))
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hundred_viewers_who_come_at_once_share_one_snapshot() {
+async fn a_hundred_viewers_that_connect_at_once_share_one_snapshot() {
     let (log, hub, _commands) = hub();
     log.append(note("x")).await.unwrap();
     let mut snapshots = Vec::new();
     for _ in 0..100 {
         let mut viewer = hub.viewer(SessionId(1));
         hello(&mut viewer);
-        // The welcome and a heartbeat.
-        heard(&mut viewer).await;
-        heard(&mut viewer).await;
+        // The first two messages are the welcome and a heartbeat.
+        next_message(&mut viewer).await;
+        next_message(&mut viewer).await;
         let Outgoing::Message(snapshot) = viewer.next().await else {
             panic!("a snapshot comes")
         };
@@ -184,22 +184,22 @@ async fn a_heartbeat_comes_while_nothing_happens() {
     let mut viewer = joined(&hub).await;
     let begun = tokio::time::Instant::now();
     assert!(matches!(
-        heard(&mut viewer).await,
+        next_message(&mut viewer).await,
         ServerMessage::Heartbeat(_)
     ));
     assert!(begun.elapsed() >= Duration::from_secs(19));
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_viewers_hear_goodbye_each_with_its_own_moment_to_return() {
+async fn all_viewers_get_a_goodbye_each_with_its_own_time_to_return() {
     let (_log, hub, _commands) = hub();
     let (mut first, mut second) = (joined(&hub).await, joined(&hub).await);
     hub.go_away();
     let mut late = hub.viewer(SessionId(1));
     let mut moments = Vec::new();
     for viewer in [&mut first, &mut second, &mut late] {
-        let ServerMessage::Bye(bye) = heard(viewer).await else {
-            panic!("goodbye is said")
+        let ServerMessage::Bye(bye) = next_message(viewer).await else {
+            panic!("a goodbye comes")
         };
         assert_eq!(&*bye.reason, "going-away");
         moments.push(bye.retry_after_ms.unwrap());
@@ -210,19 +210,19 @@ async fn all_viewers_hear_goodbye_each_with_its_own_moment_to_return() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_ended_session_is_told_not_to_return() {
+async fn the_goodbye_of_an_ended_session_has_no_time_to_return() {
     let (_log, hub, _commands) = hub();
     let mut viewer = joined(&hub).await;
     hub.end_sessions();
-    let ServerMessage::Bye(bye) = heard(&mut viewer).await else {
-        panic!("goodbye is said")
+    let ServerMessage::Bye(bye) = next_message(&mut viewer).await else {
+        panic!("a goodbye comes")
     };
     assert_eq!(bye.retry_after_ms, None);
     assert_eq!(closed(&mut viewer).await, 1008);
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_version_of_the_page_is_told_and_closed() {
+async fn a_page_of_another_version_gets_the_reason_and_is_closed() {
     let (_log, hub, _commands) = hub();
     let mut viewer = hub.viewer(SessionId(1));
     say(
@@ -234,12 +234,15 @@ async fn another_version_of_the_page_is_told_and_closed() {
             last: None,
         },
     );
-    assert!(matches!(heard(&mut viewer).await, ServerMessage::Bye(_)));
+    assert!(matches!(
+        next_message(&mut viewer).await,
+        ServerMessage::Bye(_)
+    ));
     assert_eq!(closed(&mut viewer).await, 1002);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_message_is_answered_with_a_close() {
+async fn bytes_that_are_no_message_are_answered_with_a_close() {
     let (_log, hub, _commands) = hub();
     let mut viewer = hub.viewer(SessionId(1));
     let close = viewer.receive(Bytes::from_static(&[7, 7, 7])).unwrap_err();
@@ -259,18 +262,18 @@ async fn a_command_goes_out_and_its_answer_comes_back() {
     let request = commands.recv().await.unwrap();
     assert_eq!((&*request.verb, &*request.argument), ("watch", "shop/pods"));
     request.reply.send(Err("no such resource".into())).unwrap();
-    let ServerMessage::CommandDone(done) = heard(&mut viewer).await else {
+    let ServerMessage::CommandDone(done) = next_message(&mut viewer).await else {
         panic!("an answer comes")
     };
     assert_eq!(
         (done.command, done.error.as_deref()),
         (7, Some("no such resource"))
     );
-    // Nobody answers: as many as may be open, then "busy" at once, then all are told.
+    // Nobody answers. The viewer's open commands fill up, one more gets "busy" at once, then all get an answer.
     for number in 0..5 {
         say(&mut viewer, command(number));
     }
-    let ServerMessage::CommandDone(done) = heard(&mut viewer).await else {
+    let ServerMessage::CommandDone(done) = next_message(&mut viewer).await else {
         panic!("the fifth is refused")
     };
     assert_eq!(done.command, 4);
@@ -278,7 +281,7 @@ async fn a_command_goes_out_and_its_answer_comes_back() {
         drop(request.reply);
     }
     for _ in 0..4 {
-        let ServerMessage::CommandDone(done) = heard(&mut viewer).await else {
+        let ServerMessage::CommandDone(done) = next_message(&mut viewer).await else {
             panic!("an answer comes")
         };
         assert_eq!(
@@ -289,7 +292,7 @@ async fn a_command_goes_out_and_its_answer_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn contexts_are_told_after_the_welcome_and_whenever_they_change() {
+async fn contexts_are_sent_after_the_welcome_and_at_each_change() {
     let (_log, hub, _commands) = hub();
     hub.set_contexts(Some(Contexts {
         names: vec!["kind".into()],
@@ -297,13 +300,14 @@ async fn contexts_are_told_after_the_welcome_and_whenever_they_change() {
     }));
     let mut viewer = hub.viewer(SessionId(1));
     hello(&mut viewer);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for _ in 0..4 {
-        told.push(heard(&mut viewer).await);
+        messages.push(next_message(&mut viewer).await);
     }
-    assert!(matches!(told[0], ServerMessage::Welcome(_)));
+    assert!(matches!(messages[0], ServerMessage::Welcome(_)));
     assert!(
-        told.iter()
+        messages
+            .iter()
             .any(|message| matches!(message, ServerMessage::Contexts(_)))
     );
     hub.set_contexts(None);
@@ -311,7 +315,7 @@ async fn contexts_are_told_after_the_welcome_and_whenever_they_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_come_as_lines_from_the_first_kept_then_live() {
+async fn records_come_as_lines_from_the_first_in_memory_then_live() {
     let (log, hub, _commands) = hub();
     log.append(note("a")).await.unwrap();
     sleep(Duration::from_millis(20)).await;
@@ -330,7 +334,7 @@ async fn records_come_as_lines_from_the_first_kept_then_live() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_since_a_position_go_on_after_it() {
+async fn records_since_a_position_start_after_it() {
     let (log, hub, _commands) = hub();
     log.append(vec![note("a"), note("b"), note("c")])
         .await
@@ -344,7 +348,7 @@ async fn records_since_a_position_go_on_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_longer_there_starts_with_a_loss_line() {
+async fn dropped_records_are_replaced_by_a_loss_line() {
     let log = open(2 << 20, BODY_BYTES);
     let (hub, _commands) = LogHub::new(log.clone(), "0.1.0");
     for _ in 0..600 {
@@ -366,7 +370,7 @@ async fn what_is_no_longer_there_starts_with_a_loss_line() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_position_of_another_run_says_so_and_starts_at_the_first_kept() {
+async fn a_position_of_another_run_gets_a_loss_line_and_starts_at_the_first_record_in_memory() {
     let (log, hub, _commands) = hub();
     log.append(note("a")).await.unwrap();
     sleep(Duration::from_millis(20)).await;
@@ -380,7 +384,7 @@ async fn a_position_of_another_run_says_so_and_starts_at_the_first_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_position_is_refused() {
+async fn a_malformed_position_is_refused() {
     let (_log, hub, _commands) = hub();
     for text in [
         "",
@@ -424,9 +428,9 @@ async fn bodies_are_found_gone_or_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_viewers_get_is_added_up_and_one_that_goes_takes_its_queue_along() {
+async fn totals_count_all_viewers_and_lose_the_queue_of_one_that_leaves() {
     let (log, hub, _commands) = hub();
-    let told = || {
+    let totals = || {
         let mut exposition = crate::metrics::Exposition::default();
         hub.totals().expose(&mut exposition);
         let text = exposition.open_metrics();
@@ -443,20 +447,27 @@ async fn what_viewers_get_is_added_up_and_one_that_goes_takes_its_queue_along() 
     };
     let mut first = joined(&hub).await;
     let second = joined(&hub).await;
-    let [viewers, queued, sent, waits] = told();
+    let [viewers, queued, sent, waits] = totals();
     assert_eq!((viewers, queued, waits), (2.0, sent, 0.0));
 
     log.append(note("after")).await.unwrap();
-    assert!(matches!(heard(&mut first).await, ServerMessage::Segment(_)));
-    assert_eq!(told()[3], 1.0);
-    let bytes = u64::try_from(told()[2] as i64).unwrap() - sent as u64 / 2;
-    // What the first was sent: half of what both were before, and the segment.
+    assert!(matches!(
+        next_message(&mut first).await,
+        ServerMessage::Segment(_)
+    ));
+    assert_eq!(totals()[3], 1.0);
+    let bytes = u64::try_from(totals()[2] as i64).unwrap() - sent as u64 / 2;
+    // The bytes that the first viewer was sent: half of the sum before, and the segment.
     say(&mut first, watchscope_model::wire::Acknowledge { bytes });
-    assert_eq!(told()[1], sent / 2.0, "the second has acknowledged nothing");
+    assert_eq!(
+        totals()[1],
+        sent / 2.0,
+        "the second viewer has acknowledged nothing"
+    );
     drop(second);
-    assert_eq!(told()[..2], [1.0, 0.0]);
+    assert_eq!(totals()[..2], [1.0, 0.0]);
     drop(first);
-    assert_eq!(told()[..2], [0.0, 0.0]);
+    assert_eq!(totals()[..2], [0.0, 0.0]);
 }
 
 fn said(command: u64, text: &str) -> WriteNote {
@@ -471,12 +482,12 @@ fn said(command: u64, text: &str) -> WriteNote {
     }
 }
 
-/// Has a viewer write a note; returns why it was refused, once the viewer has been answered.
+/// Has a viewer write a note. Returns the reason of a refusal, once the viewer has its answer.
 async fn write(viewer: &mut HubViewer, asked: WriteNote) -> Option<NoteRefusal> {
     let command = asked.command;
     viewer.receive(encode_note(&asked).into()).unwrap();
     loop {
-        if let ServerMessage::CommandDone(done) = heard(viewer).await {
+        if let ServerMessage::CommandDone(done) = next_message(viewer).await {
             assert_eq!((done.command, done.error), (command, None));
             return done.refused;
         }
@@ -514,7 +525,7 @@ async fn a_note_of_one_viewer_is_a_record_for_all() {
         (&line[0]["epoch"], &line[0]["seq"]),
         (&"e1".into(), &2.into())
     );
-    // It is changed, and then withdrawn.
+    // The note is changed, then withdrawn.
     let changed = WriteNote {
         replaces: Some(place(2)),
         ..said(8, "changed")
@@ -533,17 +544,17 @@ async fn a_note_of_one_viewer_is_a_record_for_all() {
 async fn viewer_gets_it(one: &mut HubViewer, other: &mut HubViewer, asked: WriteNote) {
     one.receive(encode_note(&asked).into()).unwrap();
     for viewer in [&mut *one, other] {
-        let segment = heard(viewer).await;
+        let segment = next_message(viewer).await;
         assert!(matches!(segment, ServerMessage::Segment(_)));
     }
-    let ServerMessage::CommandDone(done) = heard(one).await else {
-        panic!("the answer comes behind the record")
+    let ServerMessage::CommandDone(done) = next_message(one).await else {
+        panic!("the answer follows the record")
     };
     assert_eq!((done.command, done.refused), (asked.command, None));
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_note_that_is_not_taken_is_answered_with_its_reason() {
+async fn each_refused_note_is_answered_with_its_reason() {
     let (log, hub, _commands) = hub();
     log.append(note("of a story")).await.unwrap();
     let mut viewer = joined(&hub).await;
@@ -577,7 +588,7 @@ async fn each_note_that_is_not_taken_is_answered_with_its_reason() {
     }
     assert_eq!(write(&mut viewer, said(1, "x")).await, None);
     assert_eq!(notes(&hub).await.len(), 1);
-    // A log has no more than it may.
+    // The log is full of notes.
     let kept = notes(&hub).await.remove(0);
     let more = (3..).take(MAX_NOTES - 1).map(|seq| KeptNote {
         key: place(seq),
@@ -614,7 +625,7 @@ async fn a_session_writes_ten_notes_a_minute_over_all_its_viewers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_note_goes_with_its_record_where_no_history_keeps_it() {
+async fn without_a_history_a_note_disappears_with_its_record() {
     let log = open(1 << 20, BODY_BYTES);
     let (hub, _commands) = LogHub::new(log.clone(), "0.1.0");
     log.write_note(Note::new(Author::Person, "x".to_owned()))

@@ -1,4 +1,4 @@
-//! The sums over all viewers of a hub: how many there are, what they were sent, and how long it waited.
+//! The sums over all viewers of a hub: their number, the bytes sent, and how long records waited.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,14 +7,14 @@ use watchscope_log::Served;
 
 use crate::metrics::{Exposition, Histogram, families as f};
 
-/// 1 ms to 10 s: a segment waits up to 16 ms to be sealed, should be on its way within 10 ms more, and a viewer 5 s behind
-/// is moved to the head.
+/// Bounds of the histogram of waits, in µs: 1 ms to 10 s. A segment waits up to 16 ms to be sealed, and should be sent
+/// within 10 ms more. A viewer that is 5 s behind is moved to the head.
 const WAIT_BOUNDS_US: &[u64] = &[
     1_000, 5_000, 10_000, 20_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
     5_000_000, 10_000_000,
 ];
 
-/// The sums over all viewers, those that have gone included.
+/// The sums over all viewers, including those that have left.
 #[derive(Debug)]
 pub(crate) struct ViewerTotals {
     open: AtomicU64,
@@ -52,16 +52,16 @@ impl ViewerTotals {
     }
 }
 
-/// One viewer's share of the sums. When it is dropped, the bytes that the viewer has not acknowledged leave them.
+/// One viewer's share of the sums. Dropping it subtracts the viewer and its unacknowledged bytes.
 #[derive(Debug)]
 pub(super) struct ViewerShare {
     totals: Arc<ViewerTotals>,
-    /// The viewer's counts as of the last update.
+    /// The viewer's counts at the last update.
     counted: Served,
 }
 
 impl ViewerShare {
-    /// The share of one more viewer.
+    /// Makes the share of one more viewer.
     pub(super) fn of(totals: Arc<ViewerTotals>) -> Self {
         totals.open.fetch_add(1, Ordering::Relaxed);
         Self {
@@ -70,12 +70,12 @@ impl ViewerShare {
         }
     }
 
-    /// Adds to the sums how the viewer's counts changed; called after each message to or from it.
+    /// Adds the changes of the viewer's counts to the sums. Call it after each message to or from the viewer.
     pub(super) fn update(&mut self, served: Served) {
         let all = &*self.totals;
         let add = |sum: &AtomicU64, now: u64, before: u64| {
             if now != before {
-                // Wrapping: a gauge goes down as well.
+                // The addition wraps, since a gauge can fall.
                 sum.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
             }
         };
@@ -87,7 +87,7 @@ impl ViewerShare {
             served.unacknowledged_bytes,
             self.counted.unacknowledged_bytes,
         );
-        // Observed once, with the message that brought it.
+        // The wait is observed once, with the message that brought it.
         if let Some(waited_us) = served
             .waited_us
             .filter(|_| served.messages != self.counted.messages)

@@ -1,4 +1,4 @@
-//! One viewer: what it says goes into its reader machine, what the machine says comes out.
+//! One viewer: its messages go into its reader machine, and the machine's messages go to it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -30,19 +30,19 @@ const GOING_AWAY: u16 = 1001;
 const PROTOCOL_ERROR: u16 = 1002;
 const POLICY: u16 = 1008;
 
-/// The answer to a command, once it is there, and the last record that came of it.
+/// The future answer to a command, and the last record that the command made.
 type Answer = Pin<Box<dyn Future<Output = (Option<Seq>, CommandDone)> + Send>>;
 
-/// By what right a viewer writes notes.
+/// The limits under which a viewer writes notes.
 #[derive(Debug)]
 pub(super) struct NoteWriter {
     pub(super) rates: Arc<NoteRates>,
     pub(super) session: SessionId,
-    /// Whether the log is a recording, into which nothing is written.
+    /// Whether the log is a recording, in which nothing can be written.
     pub(super) is_over: bool,
 }
 
-/// What a viewer reads and asks beside the ring.
+/// The sources of a viewer beside the ring.
 pub(super) struct Sources {
     pub(super) commands: mpsc::Sender<CommandRequest>,
     pub(super) news: News,
@@ -56,11 +56,12 @@ pub struct HubViewer {
     progress: RingProgress,
     commands: mpsc::Sender<CommandRequest>,
     answers: FuturesUnordered<Answer>,
-    /// Answers that wait until the viewer has what came of them.
+    /// Answers that wait until the viewer has been sent the records that their commands made.
     done: Vec<(Option<Seq>, CommandDone)>,
     news: News,
     past: PastReader,
-    /// The chapter that is being read from a file. It goes on where this viewer is not polled, as behind a slow socket.
+    /// The chapter that is being read from a file. The read continues while this viewer is not polled, as behind a slow
+    /// socket.
     fetching: Option<JoinHandle<Fetched>>,
     note_writer: NoteWriter,
     alarm: Alarm,
@@ -69,7 +70,7 @@ pub struct HubViewer {
 }
 
 impl HubViewer {
-    /// A viewer that has just connected, the `number`-th of its hub.
+    /// Makes a viewer that has just connected; `number` counts the viewers of its hub.
     pub(super) fn new(
         log: LogHandle,
         reader: Reader,
@@ -131,12 +132,12 @@ impl HubViewer {
         }
     }
 
-    /// Whether as many commands wait for their answer as may.
+    /// Whether the most commands that one viewer may have already wait for an answer.
     fn is_busy(&self) -> bool {
         self.answers.len() + self.done.len() >= OPEN_COMMANDS
     }
 
-    /// Writes a person's note, or says at once why not.
+    /// Writes a person's note, or answers at once why it is refused.
     fn write_note(&mut self, asked: WriteNote) {
         let command = asked.command;
         let note = match self.allowed(asked) {
@@ -154,7 +155,7 @@ impl HubViewer {
         }));
     }
 
-    /// The note that is to be written, if this viewer may write it now.
+    /// Returns the note if this viewer may write it now.
     fn allowed(&self, asked: WriteNote) -> Result<Note, NoteRefusal> {
         let NoteWriter {
             rates,
@@ -175,7 +176,7 @@ impl HubViewer {
         }
     }
 
-    /// What to send now, or until when there is nothing.
+    /// Returns what to send now. If there is nothing, the error is the time of the next step, if one is due.
     fn step(&mut self) -> Result<Outgoing, Option<Time>> {
         self.progress.catch_up();
         self.news.pass_on(&mut self.reader, self.number);
@@ -261,7 +262,7 @@ impl Viewer for HubViewer {
     }
 }
 
-/// Returns with the chapter that is being read; never if none is. Cancel safe.
+/// Waits for the chapter that is being read; never returns if none is. Cancel safe.
 async fn fetched(fetching: &mut Option<JoinHandle<Fetched>>) -> Fetched {
     let Some(reading) = fetching else {
         return std::future::pending().await;
@@ -273,7 +274,7 @@ async fn fetched(fetching: &mut Option<JoinHandle<Fetched>>) -> Fetched {
     })
 }
 
-/// How a conversation's end closes the socket.
+/// Returns the WebSocket close for the end of a conversation.
 fn close(parting: &Parting) -> Close {
     let (code, reason) = match &*parting.reason {
         "version" => (
@@ -289,7 +290,8 @@ fn close(parting: &Parting) -> Close {
     }
 }
 
-/// Wakes a viewer at a time. Set anew only when the time is another: each segment ends a wait for the same heartbeat.
+/// A timer that wakes a viewer. It is reset only if the time changed: after each segment the viewer waits for the same
+/// heartbeat again.
 #[derive(Default)]
 struct Alarm {
     set_to: Option<Time>,
@@ -297,7 +299,7 @@ struct Alarm {
 }
 
 impl Alarm {
-    /// Returns at `until`, never if there is no such time. Cancel safe.
+    /// Waits until `until`; never returns if there is no such time. Cancel safe.
     async fn at(&mut self, until: Option<Time>, log: &LogHandle) {
         let Some(until) = until else {
             return std::future::pending().await;
@@ -314,7 +316,7 @@ impl Alarm {
         if let Some(sleep) = &mut self.sleep {
             sleep.await;
         }
-        // Whoever asks for this time again has asked the clock since.
+        // A caller that waits for this time again has read the clock since.
         self.set_to = None;
     }
 }

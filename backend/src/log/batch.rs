@@ -5,12 +5,12 @@ use std::ops::Range;
 use bytes::Bytes;
 use watchscope_model::Event;
 
-/// Events to append together, in order, and the bodies of some.
+/// Events to append together, in order, with the bodies that some of them have.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Each event, and where its body is in `bodies` if it has one.
+    /// Each event, and the range of its body in `bodies` if it has one.
     pub events: Vec<(Event, Option<Range<usize>>)>,
-    /// The redacted bodies, in one allocation.
+    /// The redacted bodies, one after another in one allocation.
     pub bodies: Bytes,
 }
 

@@ -1,4 +1,4 @@
-//! The redacted bodies of changes, within a budget of bytes.
+//! The store of redacted bodies of changes, within a budget of bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -10,24 +10,25 @@ use watchscope_model::event::{Change, Loss};
 use watchscope_model::vocabulary::{ChangeType, LossPlace};
 use watchscope_model::{Event, Object, Seq, Text, WatchName};
 
-/// What a body costs beside its bytes: its entry, its object's, and their share of tables.
+/// Bytes that a body costs beside its content: its entry, its object's entry, and their share of the tables. The budget
+/// counts them.
 const BODY_COST: u64 = 160;
 
-/// Bodies by seq.
+/// Redacted bodies by seq.
 ///
-/// Bounded by bytes: past the budget the oldest go first, but the last two versions of an object that a watch holds
-/// stay while others remain. A batch's bodies share one allocation, which is given back when the last of them goes; one
-/// that outlives its neighbours is copied out.
+/// Bounded by bytes. Over the budget the oldest body goes first, but the last two versions of an object that a watch holds
+/// stay while others remain. The bodies of a batch share one allocation, which is freed when the last of them goes. A body
+/// that outlives its neighbours is copied out of it.
 #[derive(Debug)]
 pub(super) struct Bodies {
     budget: u64,
     cost: u64,
     /// In order of seq.
     recent: VecDeque<Body>,
-    /// Last versions of living objects that have outlived their neighbours.
+    /// Bodies among the last two of a held object, copied out of their batch when they reached the front of `recent`.
     kept: BTreeMap<Seq, Body>,
     living: IndexMap<Holding, LastTwo, FxBuildHasher>,
-    /// The newest body that was dropped.
+    /// The highest seq of a dropped body.
     dropped_to: Seq,
     unreported: Option<Dropped>,
 }
@@ -39,7 +40,7 @@ struct Holding {
     object: Arc<Object>,
 }
 
-/// The seqs of an object's last two bodies.
+/// The seqs of the last two bodies of an object.
 #[derive(Clone, Copy, Debug)]
 struct LastTwo {
     last: Seq,
@@ -70,7 +71,7 @@ impl Body {
     }
 }
 
-/// Bodies dropped since it was last told.
+/// The bodies dropped since the last loss was recorded.
 #[derive(Clone, Copy, Debug)]
 struct Dropped {
     count: u64,
@@ -79,25 +80,26 @@ struct Dropped {
     to: Seq,
 }
 
-/// What is known of a record's body.
+/// The answer to a look-up of a record's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyLookup {
-    /// Here it is.
+    /// The body.
     Found(Bytes),
-    /// It was dropped, or the record is older than one whose body was: whether it had one is not kept.
+    /// The body was dropped, or the record is older than a dropped body. The store does not keep which older records had
+    /// one.
     Gone,
     /// There is no such record, or it has no body.
     Unknown,
 }
 
-/// A body as a recording takes it.
+/// A body in the form that a recording stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptBody {
-    /// Its record.
+    /// The seq of its record.
     pub seq: Seq,
-    /// The object that it is of, if the watch still held that when the body came.
+    /// The object it belongs to; none if the watch no longer held the object when the body arrived.
     pub object: Option<Arc<Object>>,
-    /// As JSON, redacted.
+    /// Redacted JSON.
     pub bytes: Bytes,
 }
 
@@ -114,8 +116,8 @@ impl Bodies {
         }
     }
 
-    /// Takes in a record that was just written, and its body if it has one; seqs rise from call to call. `overhead` is
-    /// what the body's allocation holds beside bodies.
+    /// Takes in a record that was just written, and its body if it has one. Seqs rise from call to call. `overhead` is the
+    /// number of bytes in the body's allocation that belong to no body.
     pub(super) fn record(&mut self, seq: Seq, event: &Event, body: Option<Bytes>, overhead: u64) {
         let holding = match event {
             Event::Change(change) => self.track(seq, change, body.is_some()),
@@ -138,7 +140,7 @@ impl Bodies {
         }
     }
 
-    /// Bytes held, bookkeeping included, and bytes that may be.
+    /// Returns the bytes held, bookkeeping included, and the budget.
     pub(super) fn bytes(&self) -> (u64, u64) {
         (self.cost, self.budget)
     }
@@ -155,7 +157,7 @@ impl Bodies {
         }
     }
 
-    /// The bodies of the records from `from` to `to` that are still here.
+    /// Returns the bodies of the records from `from` to `to` that are still held.
     pub(super) fn between(&self, from: Seq, to: Seq) -> Vec<KeptBody> {
         let begin = self.recent.partition_point(|body| body.seq < from);
         let recent = self.recent.range(begin..);
@@ -165,7 +167,7 @@ impl Bodies {
         kept.chain(recent).map(Body::kept).collect()
     }
 
-    /// The bodies dropped since this was last called, as an event.
+    /// Returns the bodies dropped since the last call as a loss event; none if none was dropped.
     pub(super) fn take_loss(&mut self) -> Option<Loss> {
         let dropped = self.unreported.take()?;
         Some(Loss {
@@ -180,7 +182,7 @@ impl Bodies {
         })
     }
 
-    /// Notes which bodies are an object's last two; returns whose the new one is if it is one of them.
+    /// Updates the last two bodies of the change's object. Returns the object's key if the new body is one of them.
     fn track(&mut self, seq: Seq, change: &Change, has_body: bool) -> Option<Holding> {
         let holding = Holding {
             watch: change.watch.0.clone(),
@@ -228,7 +230,7 @@ impl Bodies {
         released.into_iter().for_each(|seq| self.release(Some(seq)));
     }
 
-    /// A body that is no longer among an object's last two: if it had outlived its neighbours, its turn is now.
+    /// Drops a body that is no longer among an object's last two, if it was kept only for that.
     fn release(&mut self, seq: Option<Seq>) {
         if let Some(body) = seq.and_then(|seq| self.kept.remove(&seq)) {
             self.drop_body(&body);
@@ -287,7 +289,7 @@ mod tests {
 
     const BODY_BYTES: usize = 1_000;
 
-    /// A budget of so many bodies.
+    /// A store whose budget holds `count` bodies.
     fn bodies(count: u64) -> Bodies {
         Bodies::new(count * (BODY_BYTES as u64 + BODY_COST))
     }
@@ -322,7 +324,7 @@ mod tests {
         bodies.record(Seq(seq), event, Some(vec![seq as u8; BODY_BYTES].into()), 0);
     }
 
-    /// `F`ound, `G`one or `U`nknown, seq by seq.
+    /// One letter for each seq: `F`ound, `G`one or `U`nknown.
     fn picture(bodies: &Bodies, to: u64) -> String {
         (1..=to)
             .map(|seq| match bodies.get(Seq(seq)) {

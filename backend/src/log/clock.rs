@@ -1,26 +1,27 @@
-//! The log's clock, the one reader of time that records depend on, and the `clock` events that come of it.
+//! The log's clock, on which the time of every record depends, and the `clock` events that a writer records.
 
 use std::time::{Duration, SystemTime};
 
 use watchscope_model::Time;
 use watchscope_model::event::Clock as ClockEvent;
 
-/// A departure of the wall clock beyond this is recorded, in microseconds.
+/// The departure of the wall clock, in microseconds, above which it is recorded.
 const OFF_US: i64 = 1_000_000;
-/// A time in which the writer did not run is recorded if it is longer than this, in microseconds. Diagnosis never waits
-/// for others for less.
+/// The pause of the writer, in microseconds, above which it is recorded. Diagnosis never waits a shorter time than this for
+/// the events of others.
 const PAUSE_US: i64 = 1_000_000;
 
-/// Tells the time of the log.
+/// A source of the log's time.
 pub trait Clock: Send + Sync + 'static {
-    /// Wall clock at the start of the epoch plus a monotonic clock that counts sleep. Never decreases.
+    /// The log's time: the wall clock at the start of the epoch, plus a monotonic clock that counts sleep. It never
+    /// decreases.
     fn now(&self) -> Time;
 
     /// The wall clock, which people and time servers may set.
     fn wall(&self) -> Time;
 }
 
-/// The machine's clocks.
+/// The clocks of the machine.
 #[derive(Debug)]
 pub struct SystemClock {
     start: Time,
@@ -28,7 +29,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock that starts at the wall clock of now.
+    /// Makes a clock that starts at the present wall clock.
     #[must_use]
     pub fn start() -> Self {
         Self {
@@ -37,7 +38,7 @@ impl SystemClock {
         }
     }
 
-    /// A clock that starts at another time.
+    /// Makes a clock that starts at `start` and runs from now on.
     #[must_use]
     pub fn start_at(start: Time) -> Self {
         Self {
@@ -59,10 +60,10 @@ impl Clock for SystemClock {
     }
 }
 
-/// Watches the clock for a writer that looks at least every 250 ms, and says which `clock` events are due.
+/// Compares clocks for a writer that runs at least every 250 ms, and says which `clock` events are due.
 #[derive(Debug)]
 pub(super) struct ClockWatch {
-    /// How far the wall clock is off the log's.
+    /// The wall clock less the log's clock when it was last recorded, in microseconds.
     off_us: i64,
     /// When the writer last ran.
     ran_at: Time,
@@ -76,7 +77,7 @@ impl ClockWatch {
         }
     }
 
-    /// The writer runs: the event of a pause if it did not run for too long.
+    /// Notes that the writer runs. Returns the event of a pause if it did not run for more than [`PAUSE_US`].
     pub(super) fn ran(&mut self, now: Time) -> Option<ClockEvent> {
         let paused_us = now.micros_since(self.ran_at);
         self.ran_at = now;
@@ -84,7 +85,7 @@ impl ClockWatch {
         is_pause.then(|| self.event(u64::try_from(paused_us / 1_000).ok()))
     }
 
-    /// Compares the clocks: the event of a wall clock that has departed.
+    /// Compares the wall clock with the log's. Returns an event if their difference changed by more than [`OFF_US`].
     pub(super) fn compare(&mut self, clock: &dyn Clock) -> Option<ClockEvent> {
         let off_us = clock.wall().micros_since(clock.now());
         if (off_us - self.off_us).abs() <= OFF_US {
@@ -111,7 +112,7 @@ fn wall() -> Time {
     Time(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// Time since some moment in the past, sleep included. Linux counts sleep in `CLOCK_BOOTTIME` alone; elsewhere
+/// The time since some moment in the past, sleep included. On Linux only `CLOCK_BOOTTIME` counts sleep; elsewhere
 /// `CLOCK_MONOTONIC` does.
 fn uptime() -> Duration {
     #[cfg(target_os = "linux")]

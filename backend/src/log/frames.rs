@@ -1,4 +1,4 @@
-//! Reads the ring's frames as they were sealed: what a recording keeps.
+//! A reader of the ring's frames as they were sealed. A recording stores them unchanged.
 
 use std::sync::Arc;
 
@@ -7,30 +7,30 @@ use watchscope_model::Seq;
 
 use super::shared::{RingProgress, Shared, lock};
 
-/// What a reader of frames gets.
+/// One result of [`FrameReader`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameRead {
-    /// A chapter begins with this head frame.
+    /// The head frame with which a chapter begins.
     Opening(Bytes),
     /// The next segment frame of that chapter.
     Segment(Bytes),
     /// These records are no longer in the ring. An opening follows.
     Loss {
-        /// First.
+        /// The first.
         from: Seq,
-        /// Last.
+        /// The last.
         to: Seq,
     },
 }
 
-/// A cursor into the log's frames, from the first chapter kept on.
+/// A cursor into the log's frames, which starts at the first chapter in the ring.
 ///
-/// Holds a position, no queue: one that falls behind the ring gets the records that it lost as [`FrameRead::Loss`].
+/// It holds a position and no queue. If it falls behind the ring, it returns the lost records as [`FrameRead::Loss`].
 pub struct FrameReader {
     shared: Arc<Shared>,
     progress: RingProgress,
     next: Seq,
-    /// The first record of the chapter whose opening was given.
+    /// The first record of the chapter whose opening was returned last.
     chapter: Option<Seq>,
 }
 
@@ -45,7 +45,7 @@ impl FrameReader {
         }
     }
 
-    /// The next frame, as soon as there is one; `None` after the last one of a closed log. Cancel safe.
+    /// Waits for the next frame and returns it; `None` after the last one of a closed log. Cancel safe.
     pub async fn next(&mut self) -> Option<FrameRead> {
         loop {
             let is_closed = self.progress.catch_up();
@@ -59,13 +59,13 @@ impl FrameReader {
         }
     }
 
-    /// The record that is given next, if it is still in the ring.
+    /// The seq of the record with which the next frame begins, if the ring still holds it.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         self.next
     }
 
-    /// Goes back to the chapter that begins with `first`: its frames are given again, from its opening on.
+    /// Goes back to the chapter that begins with `first`, so that its frames are returned again from its opening on.
     pub fn back_to(&mut self, first: Seq) {
         self.next = first;
         self.chapter = None;
@@ -78,7 +78,7 @@ impl FrameReader {
         }
     }
 
-    /// The next frame, if it is there.
+    /// Returns the next frame if there is one.
     pub fn try_next(&mut self) -> Option<FrameRead> {
         let ring = lock(&self.shared.ring);
         let first = ring.first();

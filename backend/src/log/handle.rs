@@ -1,4 +1,4 @@
-//! The handle to a log: appends, asks, and opens readers.
+//! The handle to a log: it appends, sends requests to the writer, and opens readers.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -24,27 +24,27 @@ use super::shared::{Progress, RingProgress, Shared, lock};
 use super::writer::{Input, Writer};
 use crate::metrics::{Exposition, families as f};
 
-/// Bytes of the ring unless asked otherwise.
+/// Default size of the ring, in bytes.
 pub const RING_BYTES: u64 = 64 << 20;
-/// Bytes of bodies unless asked otherwise.
+/// Default size of the store of bodies, in bytes.
 pub const BODY_BYTES: u64 = 160 << 20;
-/// Most batches in the writer's queue; past that, a caller that appends waits.
+/// Most inputs in the writer's queue. If it is full, a caller that appends waits.
 pub(super) const QUEUED_BATCHES: usize = 64;
 
-/// What a log is made of.
+/// The settings of a log.
 pub struct LogConfig {
-    /// Its name, without a dot.
+    /// The log's name; it has no dot.
     pub log: LogId,
-    /// Bytes of the ring.
+    /// Size of the ring, in bytes.
     pub ring_bytes: u64,
-    /// Bytes of bodies.
+    /// Size of the store of bodies, in bytes.
     pub body_bytes: u64,
-    /// Its clock.
+    /// The log's clock.
     pub clock: Arc<dyn Clock>,
 }
 
 impl LogConfig {
-    /// A log of the default sizes on the machine's clock.
+    /// A log of the default sizes, on the machine's clock.
     #[must_use]
     pub fn new(log: LogId) -> Self {
         Self {
@@ -56,17 +56,17 @@ impl LogConfig {
     }
 }
 
-/// The log has been closed; nothing more can be written.
+/// Error: the log is closed, and nothing more can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the log is closed")]
 pub struct LogClosed;
 
-/// There is no randomness to name the epoch with.
+/// Error: the operating system has no random bytes for the name of the epoch.
 #[derive(Debug, Error)]
 #[error("the operating system gives no random bytes to name this run with")]
 pub struct NoEpoch(#[source] getrandom::Error);
 
-/// A handle to the log; cheap to clone. The writer ends when [`LogHandle::close`] is called or the last handle is gone.
+/// A handle to the log; cheap to clone. The writer ends when [`LogHandle::close`] is called or the last handle is dropped.
 #[derive(Clone)]
 pub struct LogHandle {
     shared: Arc<Shared>,
@@ -84,10 +84,10 @@ impl fmt::Debug for LogHandle {
 }
 
 impl LogHandle {
-    /// Begins an epoch: starts the writer. Must be called within a Tokio runtime.
+    /// Begins an epoch and starts its writer. Must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// [`NoEpoch`] if no random bytes can be had.
+    /// [`NoEpoch`] if the operating system gives no random bytes.
     pub fn open(config: LogConfig) -> Result<Self, NoEpoch> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(NoEpoch)?;
@@ -122,7 +122,7 @@ impl LogHandle {
         Self { shared, inputs }
     }
 
-    /// A log that is over: nothing can be written, and readers read what the ring holds.
+    /// Makes a closed log: nothing can be written, and readers read what the ring holds.
     #[must_use]
     pub fn recorded(ring: Ring, clock: Arc<dyn Clock>) -> Self {
         let shared = Arc::new(Shared {
@@ -140,18 +140,18 @@ impl LogHandle {
             snapshot_wanted: Notify::new(),
             restored: watch::Sender::default(),
         });
-        // Its receiver is gone at once, so all that would write gets `LogClosed`.
+        // The receiver is dropped at once, so every write returns `LogClosed`.
         let (inputs, _) = mpsc::channel(1);
         Self { shared, inputs }
     }
 
-    /// Changes each time the cluster is found to have gone back to an older history (F33): what is held then may never
-    /// have been, and only a list without a past says what is.
+    /// A counter that rises each time the cluster is found to have gone back to an older history (F33). What a watch holds
+    /// may then never have existed, and only a list without a resourceVersion shows the present state.
     pub(crate) fn restored(&self) -> watch::Receiver<u64> {
         self.shared.restored.subscribe()
     }
 
-    /// Appends events; waits while the writer is behind.
+    /// Appends events. Waits while the writer's queue is full.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
@@ -159,7 +159,7 @@ impl LogHandle {
         self.put(Input::Batch(batch.into())).await
     }
 
-    /// Appends what happened inside a simulated cluster; waits while the writer is behind.
+    /// Appends events from inside a simulated cluster. Waits while the writer's queue is full.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
@@ -167,9 +167,9 @@ impl LogHandle {
         self.put(Input::Inside(inside)).await
     }
 
-    /// Audits all records from now on. The audit's reads come out of the channel, one at a time of each server, and the
-    /// caller answers each with [`LogHandle::answer_audit`]. The channel holds `capacity` reads; one more is lost, and its
-    /// server is not asked again.
+    /// Audits all records from now on. The returned channel delivers the audit's reads, at most one at a time for each
+    /// server; the caller answers each with [`LogHandle::answer_audit`]. The channel holds `capacity` reads. One more is
+    /// lost, and its server is not asked again.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
@@ -183,7 +183,7 @@ impl LogHandle {
         Ok(reads)
     }
 
-    /// Gives the audit the answer to its read.
+    /// Passes the answer to a read on to the audit.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
@@ -191,7 +191,8 @@ impl LogHandle {
         self.put(Input::Reply(read, reply)).await
     }
 
-    /// Has a watch, or all, compared with etcd now; of one watch, an object of it. Whether there is such a watch.
+    /// Requests a comparison of a watch, of one of its objects, or of all watches, with etcd now. Returns whether there is
+    /// such a watch.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
@@ -201,8 +202,8 @@ impl LogHandle {
         is_there.await.map_err(|_| LogClosed)
     }
 
-    /// Returns once nothing more comes of a comparison that was asked for; all that did is in the log up to the record
-    /// returned.
+    /// Waits until the comparison that `asked` names is over. Returns the last record by then; everything that the
+    /// comparison wrote is at or before it.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
@@ -212,10 +213,10 @@ impl LogHandle {
         over.await.map_err(|_| LogClosed)
     }
 
-    /// Has a person's note written. Returns the place of its record, or why it was not taken.
+    /// Writes a person's note. Returns the seq of its record.
     ///
     /// # Errors
-    /// Why the log does not take it; [`NoteRefusal::NotKept`] after [`LogHandle::close`].
+    /// The reason why the log refuses the note; [`NoteRefusal::NotKept`] after [`LogHandle::close`].
     pub async fn write_note(&self, note: Note) -> Result<Seq, NoteRefusal> {
         let (reply, written) = oneshot::channel();
         let asked = self.put(Input::Note(Box::new(note), reply)).await;
@@ -223,18 +224,18 @@ impl LogHandle {
         written.await.unwrap_or(Err(NoteRefusal::NotKept))
     }
 
-    /// Looks at the notes of persons that can be read, of all runs that are kept.
+    /// Calls `look` with the notes of persons that can be read, of all runs that are kept.
     pub(crate) fn with_notes<T>(&self, look: impl FnOnce(&Notes) -> T) -> T {
         let first = lock(&self.shared.ring).first();
         look(lock(&self.shared.notes).notes(&self.shared.epoch, first))
     }
 
-    /// From now on a history keeps the notes of persons, also where the ring drops their records.
+    /// States that a history keeps the log from now on, so notes stay readable after the ring drops their records.
     pub(crate) fn keep_notes(&self) {
         lock(&self.shared.notes).set_kept();
     }
 
-    /// Takes in notes of persons and names of watches that the files of a history hold.
+    /// Adds the notes of persons and the names of watches that the files of a history hold.
     pub(crate) fn learn_notes(
         &self,
         notes: impl IntoIterator<Item = KeptNote>,
@@ -243,19 +244,19 @@ impl LogHandle {
         lock(&self.shared.notes).learn(notes, watches);
     }
 
-    /// Lets notes go that no file holds any more.
+    /// Removes notes that no file holds any more.
     pub(crate) fn forget_notes(&self, keys: &[NoteKey]) {
         lock(&self.shared.notes).forget(keys);
     }
 
-    /// What the writer has counted, and what stands; `None` after [`LogHandle::close`].
+    /// Returns the writer's counts and the current state as metrics; `None` after [`LogHandle::close`].
     pub(crate) async fn measure(&self) -> Option<Exposition> {
         let (reply, measured) = oneshot::channel();
         self.put(Input::Measure(reply)).await.ok()?;
         measured.await.ok()
     }
 
-    /// Adds how full ring, bodies and queue are.
+    /// Adds the metrics of ring, bodies and queue: bytes held, capacities, records dropped and inputs queued.
     pub(crate) fn expose(&self, out: &mut Exposition) {
         let cluster = || (&self.shared.log.0).into();
         let (first, held, capacity) =
@@ -274,11 +275,11 @@ impl LogHandle {
         self.inputs.send(input).await.map_err(|_| LogClosed)
     }
 
-    /// Writes what is queued, seals it and ends the writer; readers end after the last record.
+    /// Writes and seals what is queued, then ends the writer. Readers end after the last record.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
         if self.put(Input::Close(done)).await.is_ok() {
-            // An error means the writer was closed by another handle meanwhile.
+            // An error means that another handle closed the writer meanwhile.
             let _ = closed.await;
         }
     }
@@ -289,7 +290,7 @@ impl LogHandle {
         &self.shared.log
     }
 
-    /// This run of the writer.
+    /// The id of this run of the writer.
     #[must_use]
     pub fn epoch(&self) -> &EpochId {
         &self.shared.epoch
@@ -301,36 +302,36 @@ impl LogHandle {
         self.shared.clock.now()
     }
 
-    /// Sources of ids.
+    /// The source of ids for connections, requests and streams.
     #[must_use]
     pub fn ids(&self) -> &Ids {
         &self.shared.ids
     }
 
-    /// A reader that starts at `since`.
+    /// Opens a reader that starts at `since`.
     #[must_use]
     pub fn reader(&self, since: Since) -> LogReader {
         LogReader::new(self.shared.clone(), since)
     }
 
-    /// A reader of the frames, from the first chapter kept on.
+    /// Opens a reader of frames that starts at the first chapter in the ring.
     #[must_use]
     pub fn frames(&self) -> FrameReader {
         FrameReader::new(self.shared.clone())
     }
 
-    /// The fold at the head, and a reader that goes on from there.
+    /// Returns the fold at the head, and a reader that continues from there.
     pub async fn head(&self) -> (State, LogReader) {
         let (state, _, reader) = self.head_with_layers().await;
         (state, reader)
     }
 
-    /// The same with the fold of the inside.
+    /// Like [`LogHandle::head`], with the fold of the simulated cluster's inside.
     pub async fn head_with_layers(&self) -> (State, Layers, LogReader) {
         LogReader::at_head(self.shared.clone()).await
     }
 
-    /// The redacted body of a record.
+    /// Looks up the redacted body of a record.
     #[must_use]
     pub fn body(&self, epoch: &str, seq: Seq) -> BodyLookup {
         if epoch == self.shared.epoch.as_str() {
@@ -340,18 +341,18 @@ impl LogHandle {
         }
     }
 
-    /// The redacted bodies of the records from `from` to `to` that are still in memory.
+    /// Returns the redacted bodies of the records from `from` to `to` that are still in memory.
     #[must_use]
     pub fn bodies(&self, from: Seq, to: Seq) -> Vec<KeptBody> {
         lock(&self.shared.bodies).between(from, to)
     }
 
-    /// Looks at the ring.
+    /// Calls `look` with the ring, under its lock.
     pub(crate) fn with_ring<T>(&self, look: impl FnOnce(&Ring) -> T) -> T {
         look(&lock(&self.shared.ring))
     }
 
-    /// Changes what is known of chapters that are in files; lets readers know if `change` says that there is news.
+    /// Changes the catalogue of chapters in files. Wakes readers if `change` returns true, which means that there is news.
     pub(crate) fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue) -> bool) {
         let is_news = change(lock(&self.shared.ring).catalogue_mut());
         if is_news {
@@ -361,12 +362,12 @@ impl LogHandle {
         }
     }
 
-    /// Tells when the ring has changed.
+    /// Waits for changes of the ring.
     pub(crate) fn progress(&self) -> RingProgress {
         RingProgress::of(&self.shared)
     }
 
-    /// Has the writer put a head snapshot into the ring.
+    /// Asks the writer to put a snapshot of the head into the ring.
     pub(crate) fn want_snapshot(&self) {
         self.shared.snapshot_wanted.notify_one();
     }

@@ -1,4 +1,4 @@
-//! One script through both hosts of the journal, the log's writer and the recorder of stories: the records are equal.
+//! One script runs through both hosts of the journal: the log's writer and the recorder of stories. Their records are equal.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use super::tests::{START, open};
 use super::{BODY_BYTES, CompareRequest, RING_BYTES, Read, Since};
 
 const WATCH: &str = "shop/pods";
-/// From a read to its answer.
+/// Time from a read to its answer.
 const ANSWER_MS: u64 = 40;
-/// How long watchscope does not run.
+/// How long watchscope is paused.
 const PAUSE_MS: u64 = 20_000;
-/// When the script ends.
+/// The end of the script.
 const END_MS: u64 = 180_000;
 
-/// What happens at a moment of the script.
+/// One step of the script.
 enum Step {
     Events(Vec<Event>),
     Inside(Inside),
@@ -49,13 +49,13 @@ fn script() -> VecDeque<(u64, Step)> {
         (0, Step::Events(begun())),
         (1_003, Step::Inside(head.into())),
         (1_503, Step::Events(vec![change("a", 21, Origin::Live)])),
-        // One that is clear at once, and one that needs a second look.
+        // One end that is judged at once, and one that needs a second look.
         (5_003, Step::Events(lost(1, Cause::TcpReset))),
         (5_903, Step::Events(streaming(2))),
         (9_003, Step::Events(lost(2, Cause::Eof))),
         (9_903, Step::Events(streaming(3))),
         (60_003, Step::Compare),
-        // The second look at this one is due in the pause.
+        // The second look at this end is due in the pause.
         (90_003, Step::Events(lost(3, Cause::Eof))),
         (90_103, Step::Pause),
         (111_003, Step::Events(streaming(4))),
@@ -197,7 +197,7 @@ fn change(name: &str, version: u64, origin: Origin) -> Event {
     .into()
 }
 
-/// A server that has no ghost.
+/// Answers a read as a server on which no held object is a ghost.
 fn answer(read: &AuditRead) -> (Event, Reply) {
     let a = Seen {
         object: object("a"),
@@ -246,7 +246,7 @@ fn comparison() -> CompareRequest {
     }
 }
 
-/// The script through the log's writer, in Tokio's paused time.
+/// Runs the script through the log's writer, in Tokio's paused time.
 async fn written() -> Vec<Entry> {
     let log = open(RING_BYTES, BODY_BYTES);
     let mut reader = log.reader(Since::First);
@@ -279,7 +279,7 @@ async fn written() -> Vec<Entry> {
             Some((_, Step::Inside(inside))) => log.append_inside(vec![inside]).await.unwrap(),
             Some((_, Step::Compare)) => assert!(log.ask_audit(comparison()).await.unwrap()),
             Some((_, Step::Pause)) => {
-                // The writer runs up to the pause.
+                // The writer runs until the pause begins.
                 log.measure().await.unwrap();
                 advance(Duration::from_millis(PAUSE_MS)).await;
             }
@@ -294,7 +294,7 @@ async fn written() -> Vec<Entry> {
     all
 }
 
-/// The script through the recorder of stories, in the script's own time.
+/// Runs the script through the recorder of stories, in the script's own time.
 fn recorded() -> Vec<Entry> {
     let time = |at_ms: u64| START.plus_millis(at_ms);
     let mut recorder = Recorder::default();
@@ -305,7 +305,7 @@ fn recorded() -> Vec<Entry> {
     while now_ms < END_MS {
         let step_at = steps.front().map_or(END_MS, |(at, _)| *at);
         let answer_at = answers.front().map_or(END_MS, |(at, _)| *at);
-        // To the next whole millisecond, as Tokio's timers.
+        // Rounds up to the next whole millisecond, as Tokio's timers do.
         let due_ms = recorder.due().map_or(END_MS, |due| {
             let since_us = u64::try_from(due.micros_since(START)).unwrap_or(0);
             since_us.div_ceil(1_000).max(now_ms)
@@ -358,7 +358,7 @@ async fn one_script_gives_the_same_records_in_the_writer_and_in_the_recorder() {
         let records = recorded.iter().filter_map(Entry::record);
         records.filter(|record| is(&record.event)).count()
     };
-    // All that the script is for is in it.
+    // The records contain everything that the script was written for.
     assert_eq!(count(|event| matches!(event, Event::Clock(_))), 1);
     assert!(count(|event| matches!(event, Event::Attribution(_))) >= 3);
     assert!(count(|event| matches!(event, Event::Audit(_))) >= 3);

@@ -1,10 +1,10 @@
-//! Numbers for connections, requests and streams, unique in the epoch.
+//! Ids of connections, requests and streams, unique within the epoch.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use watchscope_model::{ConnectionId, RequestId, StreamId};
 
-/// Hands out ids, from 1.
+/// A source of ids, which begin at 1.
 #[derive(Debug, Default)]
 pub struct Ids {
     connections: AtomicU64,
@@ -13,17 +13,17 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// The next connection's id.
+    /// Returns a new connection id.
     pub fn connection(&self) -> ConnectionId {
         ConnectionId(next(&self.connections))
     }
 
-    /// The next request's id.
+    /// Returns a new request id.
     pub fn request(&self) -> RequestId {
         RequestId(next(&self.requests))
     }
 
-    /// The next stream's id.
+    /// Returns a new stream id.
     pub fn stream(&self) -> StreamId {
         StreamId(next(&self.streams))
     }

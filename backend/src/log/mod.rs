@@ -5,7 +5,7 @@
 //!                                                                  └─────► bodies       (hub, terminal, API)
 //! ```
 //!
-//! A watch waits when the writer is behind (the queue is full), never for a reader: readers are cursors into the ring.
+//! A watch waits while the writer's queue is full. It never waits for a reader, since readers are cursors into the ring.
 
 mod batch;
 mod bodies;

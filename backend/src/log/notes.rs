@@ -1,4 +1,4 @@
-//! The notes of persons that the log has, beside the ring: what a new note may replace, and what readers ask for.
+//! The notes of persons in the log, kept beside the ring. They answer readers, and decide whether a new note is accepted.
 
 use std::collections::BTreeSet;
 
@@ -7,34 +7,34 @@ use watchscope_model::notes::MAX_NOTES;
 use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::{EpochId, KeptNote, LogId, NoteKey, Notes, Record, Seq, State, WatchName};
 
-/// The most names of watches of earlier runs that are held; a note about one that is left out is refused.
+/// The most names of watches of earlier runs that are kept. A note about a watch beyond them is refused.
 const MAX_WATCHES: usize = 20_000;
 
-/// The notes of persons that can be read: those whose record is in the ring or, where a history keeps the log, in its
-/// files.
+/// The notes of persons that can be read. Their records are in the ring, or in the files of a history if one keeps the log.
 ///
-/// Bounded: [`MAX_NOTES`] records of at most 4 KiB of text; one more is refused. Names of watches: 20,000.
+/// Bounded: [`MAX_NOTES`] records with at most 4 KiB of text each; one more is refused. At most [`MAX_WATCHES`] names of
+/// watches are kept; further ones are left out.
 #[derive(Debug, Default)]
 pub(super) struct NoteBook {
     notes: Notes,
-    /// Whether a history keeps what the ring drops.
+    /// Whether a history keeps the records that the ring drops.
     is_kept: bool,
-    /// What was watched in the runs that the history holds.
+    /// The watches of the runs that the history holds.
     watches: BTreeSet<WatchName>,
 }
 
 impl NoteBook {
-    /// Takes in a record that was written.
+    /// Takes in a record that was written, if it is a note.
     pub(super) fn record(&mut self, log: &LogId, epoch: &EpochId, record: &Record) {
         self.notes.record(log, epoch, record);
     }
 
-    /// From now on a history keeps the notes.
+    /// States that a history keeps the notes from now on.
     pub(super) fn set_kept(&mut self) {
         self.is_kept = true;
     }
 
-    /// Takes in notes and watches that the files of a history hold.
+    /// Adds the notes and watches that the files of a history hold.
     pub(super) fn learn(
         &mut self,
         notes: impl IntoIterator<Item = KeptNote>,
@@ -50,12 +50,13 @@ impl NoteBook {
         }
     }
 
-    /// Lets notes go that nothing keeps any more.
+    /// Removes notes that nothing keeps any more.
     pub(super) fn forget(&mut self, keys: &[NoteKey]) {
         keys.iter().for_each(|key| self.notes.remove(key));
     }
 
-    /// The notes that can be read, where the ring's first record is `first`.
+    /// Returns the notes that can be read. `first` is the first record in the ring; notes before it go unless a history
+    /// keeps them.
     pub(super) fn notes(&mut self, epoch: &EpochId, first: Seq) -> &Notes {
         if !self.is_kept {
             self.notes
@@ -64,7 +65,7 @@ impl NoteBook {
         &self.notes
     }
 
-    /// Why a note is not taken; `None` if it is.
+    /// Returns why a note is refused; `None` if it is accepted.
     pub(super) fn refusal(
         &mut self,
         note: &Note,

@@ -1,4 +1,4 @@
-//! Reads records from the ring: what the hub's JSON lines, the terminal and diagnosis use.
+//! A reader of the ring's records, for JSON lines, the terminal and the fold at the head.
 
 use std::sync::Arc;
 
@@ -9,34 +9,35 @@ use watchscope_model::{Entry, Layers, Seq, State};
 
 use super::shared::{RingProgress, Shared, lock};
 
-/// Where a reader starts.
+/// The position at which a reader starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// At the first record kept.
+    /// At the first record in the ring.
     First,
-    /// After a record.
+    /// After this record.
     After(Seq),
-    /// At the next record to come.
+    /// At the next record that is written.
     Head,
 }
 
-/// What a reader gets.
+/// One result of [`LogReader`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Read {
-    /// The next records: the rest of a segment, at least one.
+    /// The next records: the rest of a segment, at least one record.
     Entries(Vec<Entry>),
-    /// These are no longer in the ring.
+    /// These records are no longer in the ring.
     Loss {
-        /// First.
+        /// The first.
         from: Seq,
-        /// Last.
+        /// The last.
         to: Seq,
     },
 }
 
-/// A cursor into the log that decodes.
+/// A cursor into the log that decodes records.
 ///
-/// Holds a position and a dictionary, no queue: one that falls behind the ring is told what it lost.
+/// It holds a position and a dictionary, but no queue. If it falls behind the ring, it returns the lost records as
+/// [`Read::Loss`].
 pub struct LogReader {
     shared: Arc<Shared>,
     progress: RingProgress,
@@ -44,7 +45,7 @@ pub struct LogReader {
     decoder: Option<ChapterReader>,
 }
 
-/// What to decode next: the segments before the one that holds the next record, from the opening on, and that one.
+/// The frames to decode next: the segment that holds the next record, and those before it that a new decoder needs.
 struct Found {
     opening: Option<Bytes>,
     skipped: Vec<Bytes>,
@@ -101,13 +102,13 @@ impl LogReader {
         (state, layers, reader)
     }
 
-    /// The seq that comes next.
+    /// The seq of the next record.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         self.next
     }
 
-    /// The next records, as soon as there are some; `None` after the last one of a closed log. Cancel safe.
+    /// Waits for the next records and returns them; `None` after the last one of a closed log. Cancel safe.
     pub async fn next(&mut self) -> Option<Read> {
         loop {
             let is_closed = self.progress.catch_up();
@@ -121,7 +122,7 @@ impl LogReader {
         }
     }
 
-    /// The next records, if they are there.
+    /// Returns the next records if there are some.
     pub fn try_next(&mut self) -> Option<Read> {
         let found = {
             let ring = lock(&self.shared.ring);
@@ -159,7 +160,7 @@ impl LogReader {
     }
 }
 
-/// Finds the segment that holds `next`, and what a reader without a dictionary has to take in before.
+/// Finds the segment that holds `next`, and the frames that a reader without a dictionary must take in before it.
 fn find(ring: &Ring, next: Seq, has_dictionary: bool) -> Option<Found> {
     let chapter = ring.chapter(next)?;
     let segment = chapter.segment(next)?;

@@ -1,4 +1,4 @@
-//! What the writer and the readers share.
+//! The state that the writer and the readers share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::ids::Ids;
 use super::notes::NoteBook;
 
-/// What the writer and the readers share. Each lock is held for the time of a look-up or a push, never across an await.
+/// The state that the writer and the readers share. A lock is held for one look-up or push, never across an await.
 pub(super) struct Shared {
     pub(super) log: LogId,
     pub(super) epoch: EpochId,
@@ -22,20 +22,20 @@ pub(super) struct Shared {
     pub(super) notes: Mutex<NoteBook>,
     pub(super) progress: watch::Sender<Progress>,
     pub(super) snapshot_wanted: Notify,
-    /// How often the cluster was found to have a history other than the one its watches go by (F33).
+    /// How many times the cluster was found to have gone back to an older history than its watches hold (F33).
     pub(super) restored: watch::Sender<u64>,
 }
 
 /// What readers wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// Rises with every change of the ring.
+    /// Rises with each change of the ring.
     pub(super) version: u64,
-    /// Whether no more will come.
+    /// Whether the log is closed, so that no record follows.
     pub(super) is_closed: bool,
 }
 
-/// Waits for changes of the ring.
+/// A cursor over changes of the ring, on which a reader waits.
 #[derive(Clone, Debug)]
 pub(crate) struct RingProgress(watch::Receiver<Progress>);
 
@@ -44,21 +44,21 @@ impl RingProgress {
         Self(shared.progress.subscribe())
     }
 
-    /// Forgets what changed until now; call it before looking at the ring. Returns whether no more will come.
+    /// Marks all changes until now as seen; call it before reading the ring. Returns whether the log is closed.
     pub(crate) fn catch_up(&mut self) -> bool {
         self.0.borrow_and_update().is_closed
     }
 
-    /// Returns when the ring has changed since [`RingProgress::catch_up`]. Cancel safe.
+    /// Waits until the ring has changed since [`RingProgress::catch_up`]. Cancel safe.
     pub(crate) async fn changed(&mut self) {
-        // The sender lives as long as any handle or reader.
+        // The sender lives as long as any handle or reader, so this does not happen.
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// Locks. A thread that panicked while it held the lock left a whole value behind, since each push is one step.
+/// Locks, also after a panic of another thread that held the lock. The value is whole then, since each change is one step.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

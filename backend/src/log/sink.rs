@@ -1,4 +1,4 @@
-//! Where the journal's records go: into bodies, counters, segments and the ring.
+//! The writer's sink for its journal: it passes records on to bodies, counters, segments and the ring.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use watchscope_model::{Event, InsideRecord, Record, State, Time};
 use super::shared::{Shared, lock};
 use crate::metrics::{Exposition, Tally, standing};
 
-/// The writer's half of its journal.
+/// The part of the writer that receives the journal's records.
 ///
-/// A record's body is stored before the record is sealed: a reader that sees the record finds its body.
+/// It stores the body of a record before it seals the record, so a reader that sees the record finds its body.
 pub(super) struct LogSink {
     shared: Arc<Shared>,
     sealer: Sealer,
     tally: Tally,
-    /// Where the audit's reads go; absent before there is an audit. While the queue is full, nobody carries them out.
+    /// The queue of the audit's reads; none until an audit begins. A read that does not fit is not made.
     reads: Option<mpsc::Sender<Read>>,
     body: Option<NextBody>,
 }
@@ -27,7 +27,7 @@ pub(super) struct LogSink {
 /// The body of the record that comes next.
 struct NextBody {
     bytes: Bytes,
-    /// Bytes that its allocation holds beside bodies.
+    /// Bytes in its allocation that belong to no body.
     overhead: u64,
 }
 
@@ -42,17 +42,18 @@ impl LogSink {
         }
     }
 
-    /// Sends the audit's reads there from now on.
+    /// Sends the audit's reads to `reads` from now on.
     pub(super) fn send_reads_to(&mut self, reads: mpsc::Sender<Read>) {
         self.reads = Some(reads);
     }
 
-    /// Takes the body of the record that comes next; `overhead` is what its allocation holds beside bodies.
+    /// Takes the body of the record that comes next. `overhead` is the number of bytes in its allocation that belong to no
+    /// body.
     pub(super) fn take_body(&mut self, bytes: Bytes, overhead: u64) {
         self.body = Some(NextBody { bytes, overhead });
     }
 
-    /// When the open segment is due.
+    /// The time at which the open segment must be sealed; none if there is none.
     pub(super) fn seal_at(&self) -> Option<Time> {
         self.sealer.seal_at()
     }
@@ -65,7 +66,7 @@ impl LogSink {
         }
     }
 
-    /// Puts a snapshot of the head into the ring, unless a fresh one is there.
+    /// Puts a snapshot of the head into the ring, unless one of the same record is there.
     pub(super) fn put_snapshot(&mut self, now: Time, state: &State) {
         let is_there = lock(&self.shared.ring)
             .snapshot(now)
@@ -83,7 +84,7 @@ impl LogSink {
         self.wake();
     }
 
-    /// What was counted, and what stands.
+    /// Returns the counts of records and the metrics of the current state.
     pub(super) fn measure(&mut self, now: Time, state: &State) -> Exposition {
         let log = &self.shared.log.0;
         let mut exposition = Exposition::default();
@@ -129,7 +130,7 @@ impl Sink for LogSink {
     }
 
     fn read(&mut self, read: Read) -> bool {
-        // A full queue means that the watches are ending, and the audit still says what it concludes from their ends.
+        // The queue is full only while the watches end. The audit still reports what it concludes from their ends.
         let reads = self.reads.as_ref();
         reads.is_some_and(|reads| reads.try_send(read).is_ok())
     }

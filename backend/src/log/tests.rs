@@ -17,7 +17,7 @@ use super::*;
 
 pub(super) const START: Time = Time(1_763_715_600_000_000);
 
-/// Tokio's clock, which tests pause; the wall clock can be set.
+/// A clock on Tokio's time, which tests pause. Its wall clock can be set.
 pub(crate) struct TestClock {
     started: Instant,
     wall_off_us: StdMutex<i64>,
@@ -46,12 +46,12 @@ impl Clock for TestClock {
     }
 }
 
-/// A log in the current runtime's time.
+/// Opens a log on the time of the current runtime.
 pub(crate) fn open(ring_bytes: u64, body_bytes: u64) -> LogHandle {
     open_with(TestClock::start(), ring_bytes, body_bytes)
 }
 
-/// Another run of the log of [`open`].
+/// Opens another run of the log of [`open`].
 pub(crate) fn open_run(epoch: &str, ring_bytes: u64) -> LogHandle {
     let config = LogConfig {
         log: "demo".into(),
@@ -98,7 +98,7 @@ fn modified(name: &str) -> Event {
     .into()
 }
 
-/// A change with the object's body.
+/// A change with the body of its object.
 pub(crate) fn modified_with_body(name: &str, body: &str) -> Batch {
     Batch {
         events: vec![(modified(name), Some(0..body.len()))],
@@ -106,7 +106,7 @@ pub(crate) fn modified_with_body(name: &str, body: &str) -> Batch {
     }
 }
 
-/// What everybody could see; nothing here has an inside.
+/// The records that every reader sees; there is no inside here.
 fn shown(entries: Vec<Entry>) -> Vec<Record> {
     entries.into_iter().filter_map(Entry::into_record).collect()
 }
@@ -183,9 +183,9 @@ async fn closing_seals_what_is_queued_and_ends_readers_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_appends_waits_while_the_writer_is_behind() {
+async fn a_caller_that_appends_waits_while_the_writers_queue_is_full() {
     let log = open(RING_BYTES, BODY_BYTES);
-    // The writer does not run while this task does not yield.
+    // The writer does not run until this task yields.
     let mut sends: Vec<_> = (0..=QUEUED_BATCHES)
         .map(|_| Box::pin(log.append(note("x"))))
         .collect();
@@ -217,7 +217,7 @@ async fn a_reader_starts_in_the_middle_of_a_chapter_or_at_the_next_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_fold_at_the_head_goes_on_with_the_reader_that_comes_with_it() {
+async fn the_reader_returned_with_the_fold_at_the_head_continues_it() {
     let log = open(RING_BYTES, BODY_BYTES);
     let started = WatchStarted::plain("shop/pods".into(), "", "pods");
     log.append(Event::from(started)).await.unwrap();
@@ -236,7 +236,7 @@ async fn the_fold_at_the_head_goes_on_with_the_reader_that_comes_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_the_ring_overtakes_is_told_what_it_lost_and_goes_on() {
+async fn a_reader_that_falls_behind_the_ring_gets_the_loss_and_continues() {
     let log = open(2 << 20, BODY_BYTES);
     let mut reader = log.reader(Since::First);
     log.append(note("first")).await.unwrap();
@@ -246,7 +246,7 @@ async fn a_reader_that_the_ring_overtakes_is_told_what_it_lost_and_goes_on() {
     }
     log.close().await;
     let Some(Read::Loss { from, to }) = reader.next().await else {
-        panic!("it has lost something")
+        panic!("the reader lost records")
     };
     assert_eq!(from, Seq(2));
     let mut next = to.next();
@@ -281,7 +281,7 @@ async fn bodies_are_found_by_epoch_and_seq_before_their_record_is_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_bodies_are_told_as_one_loss_now_and_then() {
+async fn dropped_bodies_are_recorded_as_one_loss_each_ten_seconds() {
     let log = open(RING_BYTES, 1_000);
     let mut reader = log.reader(Since::First);
     for number in 0..100 {
@@ -318,22 +318,22 @@ async fn a_wall_clock_that_departs_by_more_than_a_second_is_recorded_once_per_de
     clock.set_wall_off_us(0);
     sleep(Duration::from_secs(5)).await;
     log.close().await;
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     while let Some(Read::Entries(entries)) = reader.next().await {
         let records = shown(entries);
         for record in records {
             let Event::Clock(clock) = record.event else {
                 panic!("only clocks here")
             };
-            told.push((clock.off_ms, clock.paused_ms));
+            found.push((clock.off_ms, clock.paused_ms));
         }
     }
-    // Tokio's clock is moved by hand the first time: nothing ran meanwhile.
-    assert_eq!(told, [(0, Some(5_000)), (-90_000, None), (0, None)]);
+    // The first time Tokio's clock is moved by hand, so nothing ran meanwhile.
+    assert_eq!(found, [(0, Some(5_000)), (-90_000, None), (0, None)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_time_in_which_nothing_ran_is_recorded_before_what_is_late_for_it() {
+async fn a_pause_of_the_process_is_recorded_before_the_events_that_it_delayed() {
     let log = open(RING_BYTES, BODY_BYTES);
     let mut reader = log.reader(Since::First);
     sleep(Duration::from_secs(60)).await;
@@ -341,11 +341,11 @@ async fn a_time_in_which_nothing_ran_is_recorded_before_what_is_late_for_it() {
     log.append(note("late")).await.unwrap();
     sleep(Duration::from_secs(60)).await;
     log.close().await;
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     while let Some(Read::Entries(entries)) = reader.next().await {
         for record in shown(entries) {
             let at_s = record.at.micros_since(START) / 1_000_000;
-            told.push((
+            found.push((
                 at_s,
                 match record.event {
                     Event::Clock(clock) => clock.paused_ms,
@@ -354,15 +354,15 @@ async fn a_time_in_which_nothing_ran_is_recorded_before_what_is_late_for_it() {
             ));
         }
     }
-    // From when the writer last looked.
-    assert_eq!(told, [(28_860, Some(28_800_250)), (28_860, None)]);
+    // The pause counts from the last run of the writer.
+    assert_eq!(found, [(28_860, Some(28_800_250)), (28_860, None)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_is_recorded_before_what_waits_in_the_queue_and_before_any_judgement() {
+async fn a_pause_is_recorded_before_queued_events_and_before_any_judgement() {
     let log = open(RING_BYTES, BODY_BYTES);
     let mut reader = log.reader(Since::First);
-    // Why this one ended is due after 250 ms.
+    // The attribution of this end is due after 250 ms.
     log.append(ended_by(Cause::Eof)).await.unwrap();
     sleep(Duration::from_millis(100)).await;
     log.append(note("waits")).await.unwrap();
@@ -380,7 +380,7 @@ async fn a_pause_is_recorded_before_what_waits_in_the_queue_and_before_any_judge
             seen.push((at_ms, record.event.type_name(), paused_ms));
         }
     }
-    // The second look waits for what the stream's neighbours do in 250 ms in which watchscope runs.
+    // The second look waits for the stream's neighbours, for 250 ms in which watchscope runs.
     assert_eq!(
         seen[3..],
         [
@@ -407,7 +407,7 @@ async fn every_run_has_an_epoch_of_its_own_without_a_dot() {
     assert!(!first.epoch().as_str().contains('.'));
 }
 
-/// A watch whose stream opened and ended.
+/// The events of a watch whose stream opened and ended.
 fn ended_by(cause: Cause) -> Vec<Event> {
     let watch = watchscope_model::WatchName::from("shop/pods");
     let started = WatchStarted::plain(watch.clone(), "", "pods");
@@ -432,7 +432,7 @@ fn ended_by(cause: Cause) -> Vec<Event> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn why_a_stream_ended_stands_right_behind_its_end() {
+async fn the_attribution_of_a_streams_end_is_the_next_record() {
     let log = open(RING_BYTES, BODY_BYTES);
     let mut reader = log.reader(Since::First);
     log.append(ended_by(Cause::TcpReset)).await.unwrap();
@@ -440,18 +440,18 @@ async fn why_a_stream_ended_stands_right_behind_its_end() {
     while seen.len() < 4 {
         seen.extend(records(&mut reader).await);
     }
-    let Event::Attribution(told) = &seen[3].event else {
+    let Event::Attribution(found) = &seen[3].event else {
         panic!("no attribution but {:?}", seen[3]);
     };
     assert_eq!(
-        (&*told.code, told.evidence.as_slice()),
+        (&*found.code, found.evidence.as_slice()),
         ("F08", &[Seq(3)][..])
     );
     assert_eq!(seen[3].at, seen[2].at);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_end_that_needs_a_second_look_is_told_though_nothing_else_happens() {
+async fn an_end_that_needs_a_second_look_is_attributed_without_a_further_event() {
     let log = open(RING_BYTES, BODY_BYTES);
     let mut reader = log.reader(Since::First);
     log.append(ended_by(Cause::Eof)).await.unwrap();
@@ -459,16 +459,16 @@ async fn an_end_that_needs_a_second_look_is_told_though_nothing_else_happens() {
     while seen.len() < 4 {
         seen.extend(records(&mut reader).await);
     }
-    let Event::Attribution(told) = &seen[3].event else {
+    let Event::Attribution(found) = &seen[3].event else {
         panic!("no attribution but {:?}", seen[3]);
     };
-    assert_eq!(&*told.code, "unknown");
+    assert_eq!(&*found.code, "unknown");
     let waited_us = seen[3].at.micros_since(seen[2].at);
     assert!((250_000..300_000).contains(&waited_us), "{waited_us}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_happens_inside_takes_its_place_among_the_records_and_has_its_own_fold() {
+async fn inside_records_are_numbered_with_the_others_and_have_a_fold_of_their_own() {
     let log = open(RING_BYTES, BODY_BYTES);
     let mut reader = log.reader(Since::First);
     let head = |revision| {

@@ -1,11 +1,11 @@
-//! The one writer: a task that hosts the log's journal.
+//! The writer of a log: the one task that hosts its journal.
 //!
-//! Diagnosis sits behind the writer and not behind a reader: it sees each record with the fold that the journal has
-//! anyway, so it decodes nothing and holds no state twice, and its judgements stand in the log right behind the records
-//! that they rest on. For the same reason the counters of `/metrics` are the writer's.
+//! Diagnosis sits behind the writer and not behind a reader. There it sees each record with the fold that the journal has
+//! anyway, so it decodes nothing and holds no second state. Its judgements stand in the log right behind the records that
+//! they rest on. For the same reason the writer keeps the counters of `/metrics`.
 //!
-//! The writer stamps events on arrival, so it appends all that it takes from its queue and settles then. A `clock` event
-//! of a pause comes before both: nothing that is late for the pause is blamed on others.
+//! The writer stamps events on arrival: it appends all inputs that it takes from its queue, then settles. The `clock` event
+//! of a pause comes before both, so that diagnosis blames nobody else for events that the pause delayed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,32 +27,32 @@ use super::shared::{Shared, lock};
 use super::sink::LogSink;
 use crate::metrics::Exposition;
 
-/// Most inputs that one turn of the loop takes.
+/// The most inputs that one iteration of the loop takes.
 const INPUTS_AT_ONCE: usize = 32;
-/// How often the clocks are compared, and so how long the writer sleeps at most.
+/// The interval at which the clocks are compared, and so the longest sleep of the writer.
 const CLOCK_CHECK: Duration = Duration::from_millis(250);
 /// The shortest time between two records of dropped bodies, in microseconds.
 const BODY_LOSS_US: i64 = 10_000_000;
 
-/// What the writer takes.
+/// One input of the writer.
 pub(super) enum Input {
     /// Events to append.
     Batch(Batch),
-    /// What happened inside a simulated cluster.
+    /// Events from inside a simulated cluster.
     Inside(Vec<Inside>),
-    /// Audit the records from now on, and send the audit's reads there.
+    /// Audit the records from now on, and send the audit's reads to this channel.
     Audit(Box<Auditor>, mpsc::Sender<AuditRead>),
-    /// The answer to a read.
+    /// The answer to a read of the audit.
     Reply(AuditRead, Reply),
-    /// Compare now, and say whether there is such a watch.
+    /// Start a comparison now, and answer whether there is such a watch.
     Compare(CompareRequest, oneshot::Sender<bool>),
-    /// Say when nothing more comes of such a comparison, and behind which record.
+    /// When such a comparison is over, answer with the last record.
     WhenCompared(CompareRequest, oneshot::Sender<Seq>),
-    /// Write a person's note, and say where it stands or why it was not taken.
+    /// Write a person's note. Answer with its seq, or with the reason why it is refused.
     Note(Box<Note>, oneshot::Sender<Result<Seq, NoteRefusal>>),
-    /// Say what was counted, and what stands.
+    /// Answer with the counts and the current state as metrics.
     Measure(oneshot::Sender<Exposition>),
-    /// Take what is queued, then end.
+    /// Take the inputs that are queued, then end.
     Close(oneshot::Sender<()>),
 }
 
@@ -62,15 +62,15 @@ pub(super) struct Writer {
     journal: Journal,
     sink: LogSink,
     clock_watch: ClockWatch,
-    /// Callers that wait for the end of a comparison: a few for each viewer. One that has gone is left out.
+    /// Callers that wait for the end of a comparison: a few for each viewer. Callers that have gone are removed.
     comparing: Vec<(CompareRequest, oneshot::Sender<Seq>)>,
-    /// Callers that wait for the writer's end; the queue is closed once there is one.
+    /// Callers that wait for the writer's end. With the first of them the queue is closed.
     closers: Vec<oneshot::Sender<()>>,
     body_loss_recorded_at: Time,
 }
 
 impl Writer {
-    /// The writer of a log that begins at `now`.
+    /// Makes the writer of a log that begins at `now`.
     pub(super) fn new(shared: Arc<Shared>, sealer: Sealer, now: Time) -> Self {
         Self {
             journal: Journal::new(now),
@@ -122,7 +122,7 @@ impl Writer {
             self.end_comparisons();
             self.sink.seal_if_due(self.now(), self.journal.state());
         }
-        // Readers of the fold find it after the end too.
+        // This snapshot lets readers get the fold after the end too.
         self.sink.put_snapshot(self.now(), self.journal.state());
         self.shared
             .progress
@@ -151,7 +151,7 @@ impl Writer {
                 self.sink.send_reads_to(asks);
             }
             Input::Reply(read, reply) => self.journal.answer(&read, reply, now, &mut self.sink),
-            // A caller may have gone meanwhile, here and below.
+            // The caller may have gone meanwhile, here and below.
             Input::Compare(asked, is_there) => {
                 let _ = is_there.send(self.journal.compare(&asked, now));
             }
@@ -169,7 +169,7 @@ impl Writer {
     fn append(&mut self, batch: Batch, now: Time) {
         let Batch { events, bodies } = batch;
         let used: usize = events.iter().map(|(_, range)| body_bytes(range)).sum();
-        // The first body of the allocation bears what the allocation holds beside bodies.
+        // The first body of the allocation is charged with the bytes that belong to no body.
         let mut overhead = bodies.len().saturating_sub(used) as u64;
         for (event, range) in events {
             if let Some(body) = range.and_then(|range| slice(&bodies, range)) {
@@ -179,7 +179,7 @@ impl Writer {
         }
     }
 
-    /// Writes a person's note if the log takes it.
+    /// Writes a person's note, unless the log refuses it.
     fn write_note(&mut self, note: Note, now: Time) -> Result<Seq, NoteRefusal> {
         let first = lock(&self.shared.ring).first();
         let (state, epoch) = (self.journal.state(), &self.shared.epoch);
@@ -195,7 +195,7 @@ impl Writer {
             .append(event.into(), self.now(), &mut self.sink);
     }
 
-    /// Answers the callers whose comparisons have ended.
+    /// Answers the callers whose comparisons are over.
     fn end_comparisons(&mut self) {
         let (now, seq) = (self.now(), self.journal.state().seq);
         self.comparing.retain(|(_, done)| !done.is_closed());
@@ -206,7 +206,7 @@ impl Writer {
         }
     }
 
-    /// Records what is recorded from time to time: a wall clock that departed, dropped bodies.
+    /// Records a departure of the wall clock, and dropped bodies. The caller checks them at intervals.
     fn check(&mut self) {
         if let Some(departure) = self.clock_watch.compare(&*self.shared.clock) {
             self.append_event(departure);
@@ -228,7 +228,7 @@ fn body_bytes(range: &Option<Range<usize>>) -> usize {
         .map_or(0, |range| range.end.saturating_sub(range.start))
 }
 
-/// The part of the bodies that a range names; `None` if it reaches beyond them.
+/// Returns the part of `bodies` that a range names; `None` if the range reaches beyond it.
 fn slice(bodies: &Bytes, range: Range<usize>) -> Option<Bytes> {
     let is_inside = range.start <= range.end && range.end <= bodies.len();
     debug_assert!(is_inside, "a body lies in its batch");

@@ -1,7 +1,7 @@
-//! What is told at one moment, as plain data, and its text in both forms that scrapers read.
+//! The metrics of one moment as plain data, and their text in both forms that scrapers read.
 //!
-//! OpenMetrics is written by `prometheus-client`. The older text form, which everything reads and people see with curl,
-//! is made from it line by line: there a counter's family has the name of its series, and nothing marks the end.
+//! `prometheus-client` writes OpenMetrics. The older text form, which every scraper reads and people see with curl, is made
+//! from it line by line. In the older form a counter's family has the name of its series, and no line marks the end.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,10 +15,10 @@ use watchscope_model::Text;
 use super::families::{self, Family, Kind};
 use super::histogram::Histogram;
 
-/// The numbers of one moment, by family.
+/// The samples of one moment, by family.
 ///
-/// Bounded by what the families' labels can be: about 70 series for a resource, of which there are at most
-/// [`MAX_RESOURCES`](super::tally::MAX_RESOURCES), and a few hundred beside them.
+/// Bounded by the possible labels: about 70 series for each of at most
+/// [`MAX_RESOURCES`](super::tally::MAX_RESOURCES) resources, and a few hundred others.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition(BTreeMap<&'static str, (&'static Family, Vec<Sample>)>);
 
@@ -28,28 +28,28 @@ struct Sample {
     value: Value,
 }
 
-/// A label's value.
+/// The value of a label.
 #[derive(Clone, Debug)]
 pub(crate) enum Label {
-    /// Of a closed list.
+    /// A word of a closed list.
     Word(&'static str),
-    /// The log's name, or that of a watched resource.
+    /// The name of the log, or of a watched resource.
     Name(Text),
 }
 
-/// A sample's value.
+/// The value of a sample.
 #[derive(Debug)]
 pub(crate) enum Value {
-    /// Of a counter, or of a gauge that counts things.
+    /// The value of a counter, or of a gauge that counts things.
     Count(u64),
-    /// Of a gauge.
+    /// The value of any other gauge.
     Level(f64),
-    /// Of a histogram.
+    /// The value of a histogram.
     Sizes(Histogram),
 }
 
 impl Exposition {
-    /// Adds a sample, with a value for each of the family's labels.
+    /// Adds a sample. `labels` has one value for each of the family's labels.
     pub(crate) fn add<const N: usize>(
         &mut self,
         family: &'static Family,
@@ -67,7 +67,7 @@ impl Exposition {
         });
     }
 
-    /// The text as OpenMetrics 1.0.
+    /// Returns the text as OpenMetrics 1.0.
     pub(crate) fn open_metrics(self) -> String {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self));
@@ -172,7 +172,7 @@ impl From<&Text> for Label {
     }
 }
 
-/// The text form 0.0.4 of an OpenMetrics text of ours.
+/// Converts an OpenMetrics text of ours into the text form 0.0.4.
 pub(crate) fn plain(open_metrics: &str) -> String {
     let mut plain = String::with_capacity(open_metrics.len());
     for line in open_metrics.lines() {

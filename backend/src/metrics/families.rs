@@ -1,23 +1,23 @@
-//! The families of metrics: name, type, labels and what they say. docs/metrics.md has one row for each, kept by a test.
+//! The families of metrics: name, type, labels and help text. docs/metrics.md has one row for each, which a test checks.
 //!
-//! Names that a test or a dashboard of somebody may rely on; they are only ever added. The first six are those of the
-//! security reference, section C.
+//! Tests and dashboards may rely on these names, so they are only ever added. The first six are those of the security
+//! reference, section C.
 
-/// What a family is.
+/// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Only rises, until watchscope restarts.
+    /// It only rises, until watchscope restarts.
     Counter,
-    /// Is what it is now.
+    /// It is the present value.
     Gauge,
-    /// Durations by size.
+    /// A histogram of durations.
     Histogram,
-    /// Always 1; its labels are what it tells.
+    /// It is always 1, and its labels are the information.
     Info,
 }
 
 impl Kind {
-    /// As docs/metrics.md and the older text form say it.
+    /// The word of docs/metrics.md and of the older text form.
     #[cfg(test)]
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -31,17 +31,17 @@ impl Kind {
 /// A family of series.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Family {
-    /// The name of its series; of a histogram, without `_bucket`, `_sum` and `_count`.
+    /// The name of its series; for a histogram without `_bucket`, `_sum` and `_count`.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// Its labels' names; what their values can be is said at [`super`].
+    /// The names of its labels. [`super`] states which values they can have.
     pub(crate) labels: &'static [&'static str],
-    /// One sentence or two, without line feeds, backslashes and quotes, so that no form escapes anything.
+    /// One or two sentences without line feeds, backslashes and quotes, so that no form has to escape anything.
     pub(crate) help: &'static str,
 }
 
 impl Family {
-    /// OpenMetrics names a counter's family without `_total`, and an info's without `_info`.
+    /// The name in OpenMetrics, which leaves out `_total` of a counter and `_info` of an info.
     pub(super) fn open_metrics_name(&self) -> &'static str {
         let suffix = match self.kind {
             Kind::Counter => "_total",
@@ -52,7 +52,7 @@ impl Family {
     }
 }
 
-/// The family that has this name in OpenMetrics.
+/// Returns the family that has this name in OpenMetrics.
 pub(super) fn of_open_metrics_name(name: &str) -> Option<&'static Family> {
     FAMILIES
         .iter()
@@ -69,7 +69,7 @@ macro_rules! families {
             help: $help,
         };)*
 
-        /// All of them, in the order of docs/metrics.md.
+        /// All families, in the order of docs/metrics.md.
         pub(crate) static FAMILIES: &[&Family] = &[$(&$id),*];
     };
 }
@@ -77,7 +77,7 @@ macro_rules! families {
 families! {
     // What watches receive.
     WATCH_EVENTS Counter "watchscope_watch_events_total" ["cluster", "group", "resource"]
-        "Documents received on watch streams that told something: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR; of a relist's initial events those that differed from what was held.";
+        "Documents received on watch streams that carried news: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR. Of a relist's initial events only those count that differed from what the watch held.";
     RELISTS Counter "watchscope_relist_total" ["cluster", "group", "resource"]
         "Lists that a watch had to do again after its first.";
     LISTS Counter "watchscope_lists_total" ["cluster", "group", "resource"]
@@ -91,51 +91,51 @@ families! {
     INFERRED_DELETES Counter "watchscope_inferred_deletes_total" ["cluster", "group", "resource"]
         "Objects found gone by a relist: their DELETED event was never received.";
     OBJECT_BYTES Counter "watchscope_object_bytes_total" ["cluster", "group", "resource"]
-        "Bytes of the objects that changes told of, by lists and streams, before anything of them was left out; what a relist found unchanged is not counted.";
+        "Bytes of the objects in changes, from lists and streams, before anything of them was left out. Objects that a relist found unchanged do not count.";
     BOOKMARKS Counter "watchscope_bookmarks_total" ["cluster", "group", "resource"]
         "BOOKMARK events received.";
     WATCH_ERRORS Counter "watchscope_watch_errors_total" ["cluster", "group", "resource", "code"]
         "ERROR events received on watch streams, by the code of their Status; 410 means the history was gone.";
-    // How streams fare.
+    // How streams end, and what is missed.
     STREAMS Counter "watchscope_streams_total" ["cluster", "group", "resource"]
         "Watch streams opened.";
     STREAM_ENDS Counter "watchscope_stream_ends_total" ["cluster", "group", "resource", "cause"]
         "Watch streams ended, by what was seen on the wire.";
     STREAM_ATTRIBUTIONS Counter "watchscope_stream_attributions_total" ["cluster", "group", "resource", "code"]
-        "Watch streams ended, by why they did: normal, ours, unknown, or a row of the failure catalogue. Counted a few seconds after the end.";
+        "Watch streams ended, by attribution: normal, ours, unknown, or a row of the failure catalogue. Counted a few seconds after the end.";
     SHORT_STREAMS Counter "watchscope_short_streams_total" ["cluster", "group", "resource"]
         "Watch streams that ended within a second without a single event.";
     STREAM_SECONDS Histogram "watchscope_stream_duration_seconds" ["cluster", "group", "resource"]
         "How long watch streams lived, from the sending of their request.";
     GAPS Counter "watchscope_gaps_total" ["cluster", "group", "resource", "outcome"]
-        "Stretches without a stream, closed: resumed (nothing is lost), relisted (what changed meanwhile was found by a list, not told), unknown (it cannot be told).";
+        "Stretches without a stream, closed: resumed (nothing is lost), relisted (a list found the changes, and their events were not received), unknown (what changed is not known).";
     LOST_EVENTS Counter "watchscope_lost_events_total" ["cluster", "group", "resource"]
-        "Events lost in gaps, at the least: one for each object that the relist after it found added, changed or gone. Where that is not known either, a gap of outcome unknown counts instead.";
+        "Fewest events lost in gaps: one for each object that the relist after the gap found added, changed or gone. If that is not known, the gap counts with outcome unknown instead.";
     // How watches stand now.
     WATCHES Gauge "watchscope_watches" ["cluster", "group", "resource", "phase"]
-        "Watches, by what they do now.";
+        "Watches, by their present phase.";
     OBJECTS Gauge "watchscope_objects" ["cluster", "group", "resource"]
         "Objects that watches hold.";
     SILENCE Gauge "watchscope_watch_silence_seconds" ["cluster", "group", "resource"]
-        "Time since anything proved a watch with an open stream up to date: an event, a BOOKMARK, a list. Of several watches, the longest; absent where none has a stream.";
+        "Time since anything proved a watch with an open stream up to date: an event, a BOOKMARK, a list. Of several watches, the longest; absent if none has a stream.";
     OPEN_GAP Gauge "watchscope_watch_gap_seconds" ["cluster", "group", "resource"]
         "How long a watch has been without the stream it should have, since the last one ended or was refused; else 0. Of several watches, the longest.";
     LAST_VERSION Gauge "watchscope_watch_last_resource_version" ["cluster", "group", "resource"]
-        "The resourceVersion from which a watch would resume. Of several watches, the lowest; absent where it is no number.";
-    // What is found.
+        "The resourceVersion from which a watch would resume. Of several watches, the lowest; absent if it is no number.";
+    // What diagnosis and audit find.
     FINDINGS Gauge "watchscope_findings" ["cluster", "group", "resource", "code", "severity"]
-        "Findings that stand now, by row of the failure catalogue and the worst severity each has had; one cause that several watches have counts once. Without a resource: of a connection, a server, the cluster or a client.";
+        "Findings that stand now, by row of the failure catalogue and the worst severity each has had; one cause of several watches counts once. The resource is empty if the finding is about a connection, a server, the cluster or a client.";
     FINDINGS_RAISED Counter "watchscope_findings_raised_total" ["cluster", "code", "severity"]
         "Findings raised, repeats of a standing one not counted.";
     DIVERGENT Gauge "watchscope_divergent_objects" ["cluster", "group", "resource", "kind"]
-        "Objects that a watch holds otherwise than etcd, confirmed by a second read: ghost, missing, stale, list-older.";
+        "Objects of a watch that differ from etcd, confirmed by a second read: ghost, missing, stale, list-older.";
     AUDITS Counter "watchscope_audits_total" ["cluster", "group", "resource", "outcome"]
         "Comparisons of a watch with etcd: agrees, differs, cannot-tell.";
     AUDITED Counter "watchscope_audited_objects_total" ["cluster", "group", "resource"]
-        "Objects compared with what the audit read of them.";
-    // The way to the cluster.
+        "Objects that the audit compared with its own read of them.";
+    // The connections to the cluster.
     REQUESTS Counter "watchscope_requests_total" ["cluster", "verb", "code", "purpose"]
-        "Requests to apiservers answered, by HTTP status; none: there was no answer. Purpose says what for: a watch, a side look, a witness, or the audit.";
+        "Requests to apiservers answered, by HTTP status (none: there was no answer) and by purpose: a watch, a side watch, a witness, or the audit.";
     REQUEST_SECONDS Histogram "watchscope_request_duration_seconds" ["cluster", "verb"]
         "Time from the sending of a request to the head of its answer.";
     CONNECTIONS Gauge "watchscope_connections" ["cluster"]
@@ -149,12 +149,12 @@ families! {
     CLUSTER_UP Gauge "watchscope_cluster_connected" ["cluster"]
         "1 while a connection to an apiserver of the cluster is open, else 0.";
     CLOCK_OFF Gauge "watchscope_clock_off_seconds" ["cluster"]
-        "How far this host's wall clock departed from the log's clock since watchscope started; told when it changes by over a second.";
+        "How far this host's wall clock departed from the log's clock since watchscope started; updated when it changes by over a second.";
     PAUSES Counter "watchscope_pauses_total" ["cluster"]
         "Stretches of more than a second in which watchscope did not run: its machine slept, or had no time for it.";
     // The log.
     LOG_RECORDS Counter "watchscope_log_records_total" ["cluster"]
-        "Records written to the log. All that one scrape says of a cluster is of the moment after the last of them.";
+        "Records written to the log. All numbers of a cluster in one scrape belong to the moment after the last of these records.";
     LOG_DROPPED Counter "watchscope_log_records_dropped_total" ["cluster"]
         "Records the ring has dropped to stay within its budget; pages can load them only from a history.";
     LOSSES Counter "watchscope_losses_total" ["cluster", "where"]
@@ -169,7 +169,7 @@ families! {
         "Bytes that bodies of objects may take in memory.";
     QUEUED Gauge "watchscope_log_queued_batches" ["cluster"]
         "Batches of events that wait for the log's writer, of at most 64. While it is full, watches wait.";
-    // The history, where it is kept.
+    // The history, if there is one.
     HISTORY_BYTES Gauge "watchscope_history_bytes" ["cluster"]
         "Bytes of the history's files.";
     HISTORY_CAPACITY Gauge "watchscope_history_capacity_bytes" ["cluster"]
@@ -177,7 +177,7 @@ families! {
     HISTORY_OLDEST Gauge "watchscope_history_oldest_timestamp_seconds" ["cluster"]
         "Time of the oldest record in the history's files, in seconds since 1970; absent while there is none.";
     HISTORY_BEHIND Gauge "watchscope_history_behind_seconds" ["cluster"]
-        "How long the oldest record that is in no file has waited for the disk; 0 where none waits.";
+        "How long the oldest record that is in no file has waited for the disk; 0 if none waits.";
     HISTORY_FAILING Gauge "watchscope_history_failing" ["cluster"]
         "1 while the history's disk is full, failing or gone, else 0.";
     // Viewers.
@@ -190,7 +190,7 @@ families! {
     GAP_FRAMES Counter "watchscope_gap_frames_total" []
         "Times a viewer was too slow and was moved to the head of the log.";
     COALESCED Counter "watchscope_coalesced_total" []
-        "Records that slow viewers were moved past: they got them as part of a snapshot, not one by one.";
+        "Records that slow viewers skipped when they were moved to the head: they got them in a snapshot, not one by one.";
     INGEST_TO_SEND Histogram "watchscope_ingest_to_send_seconds" []
         "Time from the writing of a segment's first record to its hand-over to a viewer's socket.";
     // The listener of the page.

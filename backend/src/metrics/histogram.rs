@@ -1,11 +1,11 @@
-//! Durations, counted by size.
+//! Histograms of durations.
 
-/// Counts of durations within bounds. Its size is fixed by its bounds.
+/// A histogram of durations. Its bounds fix its size.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
-    /// Upper bounds in microseconds, rising.
+    /// The upper bounds in µs, rising.
     bounds_us: &'static [u64],
-    /// Within each bound and over the one before; the last are over all bounds.
+    /// The count of each bucket, from above the bound before to its own bound. The last bucket is above all bounds.
     counts: Vec<u64>,
     sum_us: u64,
 }
@@ -19,7 +19,7 @@ impl Histogram {
         }
     }
 
-    /// Counts one; a duration below zero, which no clock of ours gives, as zero.
+    /// Counts a duration in µs. A negative one, which no clock of ours gives, counts as zero.
     pub(crate) fn observe_us(&mut self, us: i64) {
         let us = u64::try_from(us).unwrap_or(0);
         let place = self.bounds_us.partition_point(|&bound| bound < us);
@@ -27,17 +27,17 @@ impl Histogram {
         self.sum_us = self.sum_us.saturating_add(us);
     }
 
-    /// How many there are.
+    /// The number of durations.
     pub(crate) fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// All together, in seconds.
+    /// The sum of all durations, in seconds.
     pub(crate) fn sum_s(&self) -> f64 {
         seconds(self.sum_us)
     }
 
-    /// Upper bound in seconds and count of each bucket, infinity last.
+    /// Returns the upper bound in seconds and the count of each bucket; the last bound is infinity.
     pub(crate) fn buckets(&self) -> Vec<(f64, u64)> {
         let bounds = self.bounds_us.iter().map(|&bound| seconds(bound));
         bounds

@@ -5,13 +5,13 @@
 //!                  fold ─► standing (gauges) ───┼─► Exposition ─► text ─► scrape
 //!  ring, viewers, listeners: their own counts ──┘
 //! ```
-//! The records hold the truth about the protocol, so watches are counted from them, where the writer has each with the
-//! fold before it. Other numbers (viewers, the ring, refused requests) come from their owners, which `scrape` collects.
-//! Nothing here names another room of the backend.
+//! Watches are counted from records, because the records have the whole protocol. The writer counts them, since it has each
+//! record with the fold before it. Other numbers (viewers, the ring, refused requests) come from their owners, and `scrape`
+//! collects them. Nothing here names another room of the backend.
 //!
-//! No label has a value that a stranger can choose: they are the log's name, resources that are watched (at most
-//! [`tally::MAX_RESOURCES`], the rest together as `other`), and words of closed lists. Never an object's name, a namespace, a
-//! selector, a header or anything of an object's content.
+//! A stranger cannot choose the value of a label. Labels are the log's name, resources that are watched (at most
+//! [`tally::MAX_RESOURCES`], the rest together as `other`), and words of closed lists. They never have the name of an
+//! object, a namespace, a selector, a header or anything of an object's content.
 
 mod exposition;
 pub(crate) mod families;

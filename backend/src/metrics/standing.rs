@@ -1,4 +1,4 @@
-//! Gauges: what stands now, from the log's own fold.
+//! Gauges of the present state, from the log's own fold.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use super::families as f;
 use super::tally::Tally;
 use super::words::Code;
 
-/// What the watches of one resource have in common now.
+/// The sums over the watches of one resource now.
 #[derive(Default)]
-struct Together {
+struct ResourceSums {
     phases: BTreeMap<Phase, u64>,
     objects: u64,
     silence_us: Option<i64>,
@@ -22,26 +22,26 @@ struct Together {
     divergent: BTreeMap<Divergence, u64>,
 }
 
-/// Adds all that stands at `now` in the log of that name. `tally` has seen the same records as `state`.
+/// Adds the gauges at `now` of the log with that name. `tally` has seen the same records as `state`.
 pub(crate) fn standing(state: &State, tally: &Tally, log: &Text, now: Time, out: &mut Exposition) {
     let cluster = || Label::from(log);
-    for ((group, resource), together) in together(state, tally, now) {
+    for ((group, resource), sums) in sums_by_resource(state, tally, now) {
         let of = || [cluster(), group.into(), resource.into()];
         let with = |word: Label| [cluster(), group.into(), resource.into(), word];
         for phase in Phase::ALL {
-            let count = together.phases.get(phase).copied().unwrap_or(0);
+            let count = sums.phases.get(phase).copied().unwrap_or(0);
             out.add(&f::WATCHES, with(phase.word().into()), count);
         }
-        out.add(&f::OBJECTS, of(), together.objects);
-        if let Some(silence_us) = together.silence_us {
+        out.add(&f::OBJECTS, of(), sums.objects);
+        if let Some(silence_us) = sums.silence_us {
             out.add(&f::SILENCE, of(), seconds(silence_us));
         }
-        out.add(&f::OPEN_GAP, of(), seconds(together.gap_us));
-        if let Some(version) = together.version {
+        out.add(&f::OPEN_GAP, of(), seconds(sums.gap_us));
+        if let Some(version) = sums.version {
             out.add(&f::LAST_VERSION, of(), version);
         }
         for kind in Divergence::ALL {
-            let count = together.divergent.get(kind).copied().unwrap_or(0);
+            let count = sums.divergent.get(kind).copied().unwrap_or(0);
             out.add(&f::DIVERGENT, with(kind.word().into()), count);
         }
     }
@@ -68,36 +68,36 @@ pub(crate) fn standing(state: &State, tally: &Tally, log: &Text, now: Time, out:
     );
 }
 
-fn together<'a>(
+fn sums_by_resource<'a>(
     state: &State,
     tally: &'a Tally,
     now: Time,
-) -> BTreeMap<(&'a Text, &'a Text), Together> {
-    let mut all: BTreeMap<(&Text, &Text), Together> = BTreeMap::new();
+) -> BTreeMap<(&'a Text, &'a Text), ResourceSums> {
+    let mut all: BTreeMap<(&Text, &Text), ResourceSums> = BTreeMap::new();
     for (name, watch) in &state.watches {
-        // Not counted: what is only asked to find out about another.
+        // Side watches, witnesses and reads of the audit are not counted.
         let Some(resource) = tally.resource_of(name) else {
             continue;
         };
-        let together = all.entry(resource).or_default();
+        let sums = all.entry(resource).or_default();
         let phase = watch.phase.as_ref().map(|open| open.phase);
         if let Some(phase) = phase {
-            *together.phases.entry(phase).or_default() += 1;
+            *sums.phases.entry(phase).or_default() += 1;
         }
         if phase == Some(Phase::Stopped) {
             continue;
         }
         if watch.stream.is_some()
-            && let Some(heard_at) = tally.heard_at(name)
+            && let Some(up_to_date_at) = tally.up_to_date_at(name)
         {
-            together.silence_us = together.silence_us.max(Some(now.micros_since(heard_at)));
+            sums.silence_us = sums.silence_us.max(Some(now.micros_since(up_to_date_at)));
         }
-        together.take(watch, now);
+        sums.take(watch, now);
     }
     all
 }
 
-impl Together {
+impl ResourceSums {
     fn take(&mut self, watch: &Watch, now: Time) {
         self.objects += watch.objects.len() as u64;
         if let Some(gap) = &watch.gap {
@@ -114,8 +114,8 @@ impl Together {
     }
 }
 
-/// How many findings stand, by resource, code and severity; of one about neither a watch nor a type the resource is
-/// `nothing`.
+/// Counts the standing findings by resource, code and severity. The resource is `nothing` if a finding concerns neither a
+/// watch nor a type.
 fn findings<'a>(
     state: &'a State,
     tally: &'a Tally,

@@ -1,6 +1,7 @@
-//! Counters, folded from records.
+//! Counters that are folded from records.
 //!
-//! Pure: records in, numbers out; the only clock is the records'. What stands now is not here but in the log's own fold.
+//! The tally is pure: records in, numbers out, and the only clock is the records'. The present state comes from the log's
+//! own fold, not from here.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,23 +22,24 @@ use super::families as f;
 use super::histogram::Histogram;
 use super::words::{Code, OTHER, Purpose, Status, status, verb_label};
 
-/// Resources that have series of their own; those that are watched later share the series of resource and group `other`.
+/// The most resources with series of their own. Later ones share the series of resource and group `other`.
 pub(crate) const MAX_RESOURCES: usize = 128;
-/// A name longer than a DNS name can be is no resource's, and counts as `other`.
+/// The longest name of a resource, in bytes: that of a DNS name. A longer one counts as `other`.
 const MAX_NAME_BYTES: usize = 253;
-/// Requests remembered until they are answered; past that the oldest are forgotten, and their answers have no duration.
+/// The most requests that wait for their answer. Above it the oldest is forgotten, and its answer gets no duration.
 const MAX_OPEN_REQUESTS: usize = 4_096;
-/// Streams that ended whose attribution may still be replaced; past that the oldest is taken as it is.
+/// The most ended streams whose attribution may still be replaced. Above it the oldest attribution counts as it is.
 const MAX_SETTLING: usize = 1_024;
-/// A stream shorter than this without an event is short, as client-go defined it, in milliseconds.
+/// The age in ms below which a stream without an event is short, as client-go defined it.
 const SHORT_MS: u64 = 1_000;
 
-/// 10 ms to a minute: a list of a few objects takes some milliseconds, one of 150,000 in pages tens of seconds.
+/// Bounds of list durations, in µs: 10 ms to a minute. A list of a few objects takes some ms, one of 150,000 in pages takes
+/// tens of seconds.
 const LIST_BOUNDS_US: &[u64] = &[
     10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 30_000_000, 60_000_000,
 ];
-/// A second to an hour: streams cut at once, by proxies after a minute, by their own timeout after 5 to 10 minutes, by
-/// the apiserver after 30 to 60.
+/// Bounds of stream durations, in µs: a second to an hour. Some streams are cut at once, some by proxies after a minute.
+/// Others end by their own timeout after 5 to 10 minutes, or by the apiserver after 30 to 60.
 const STREAM_BOUNDS_US: &[u64] = &[
     1_000_000,
     10_000_000,
@@ -47,20 +49,20 @@ const STREAM_BOUNDS_US: &[u64] = &[
     1_800_000_000,
     3_600_000_000,
 ];
-/// 5 ms to a minute, the deadline of an apiserver's request.
+/// Bounds of request durations, in µs: 5 ms to a minute, the deadline of an apiserver's request.
 const REQUEST_BOUNDS_US: &[u64] = &[
     5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 5_000_000, 15_000_000,
     60_000_000,
 ];
 
-/// All that is counted.
+/// All counters of a log.
 ///
-/// Bounded: [`MAX_RESOURCES`] and one more times the closed lists, a few words for each watch of the epoch, which the fold
-/// keeps as well, [`MAX_OPEN_REQUESTS`] and [`MAX_SETTLING`].
+/// Bounded: the closed lists for each of [`MAX_RESOURCES`] and one more; a few words for each watch of the epoch, which the
+/// fold keeps as well; [`MAX_OPEN_REQUESTS`] and [`MAX_SETTLING`].
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     series: Vec<Series>,
-    watches: IndexMap<WatchName, Note, FxBuildHasher>,
+    watches: IndexMap<WatchName, WatchCounts, FxBuildHasher>,
     settling: VecDeque<Settling>,
     open_requests: BTreeMap<RequestId, (Verb, Time)>,
     requests: BTreeMap<(Verb, Status, Purpose), u64>,
@@ -73,7 +75,7 @@ pub(crate) struct Tally {
     findings: BTreeMap<(Code, Severity), u64>,
 }
 
-/// What is counted of the watches of one resource.
+/// The counters of the watches of one resource.
 #[derive(Debug)]
 struct Series {
     group: Text,
@@ -103,7 +105,7 @@ struct Series {
     audited: u64,
 }
 
-/// The words of an audit's outcome, and what stands for others.
+/// The words of an audit's outcome, and one for unknown outcomes.
 const AUDIT_OUTCOMES: [&str; AuditOutcome::ALL.len() + 1] = [
     AuditOutcome::Agrees.word(),
     AuditOutcome::Differs.word(),
@@ -111,24 +113,24 @@ const AUDIT_OUTCOMES: [&str; AuditOutcome::ALL.len() + 1] = [
     OTHER,
 ];
 
-/// What is remembered of a watch.
+/// The state that the tally keeps of a watch.
 #[derive(Debug)]
-struct Note {
+struct WatchCounts {
     series: usize,
     lists: u64,
-    /// How many objects its last list found added, changed or gone, until the gap is told that it closes.
+    /// The objects that its last list found added, changed or gone; none once the gap is recorded that this list closes.
     found: Option<u64>,
-    /// When it began to list; `None` while it does not.
+    /// When its present list began; `None` while it does not list.
     listing_since: Option<Time>,
     /// When something last proved it up to date, or when it was started.
-    heard_at: Time,
+    up_to_date_at: Time,
 }
 
 /// An attribution that a later one may replace.
 #[derive(Debug)]
 struct Settling {
-    told_at: Time,
-    /// One of them was no more than a suspicion, which may be replaced for longer.
+    attributed_at: Time,
+    /// Whether one of the stream's attributions was only a suspicion, which may be replaced for longer.
     is_suspicion: bool,
     series: usize,
     stream: StreamId,
@@ -147,7 +149,7 @@ impl Tally {
             Event::WatchPhase(event) => {
                 if let Some(note) = self.watches.get_mut(&event.watch) {
                     let since = note.listing_since.unwrap_or(record.at);
-                    // A list that is retried goes on.
+                    // A list that is retried is still the same list.
                     let goes_on = match event.to {
                         Phase::Listing => true,
                         Phase::Waiting | Phase::Connecting => note.listing_since.is_some(),
@@ -172,7 +174,7 @@ impl Tally {
                 if let Some((series, note)) = self.of(&event.watch) {
                     series.events += 1;
                     series.bookmarks += 1;
-                    note.heard_at = record.at;
+                    note.up_to_date_at = record.at;
                 }
             }
             Event::StreamError(event) => {
@@ -183,7 +185,7 @@ impl Tally {
             }
             Event::Gap(event) => {
                 if let Some((series, note)) = self.of(&event.watch) {
-                    // What was found where nothing was held need not have come meanwhile.
+                    // If nothing was held before, the objects found need not have come in the gap.
                     let found = note.found.take().filter(|_| event.from.is_some());
                     let lost = event.lost.or(found);
                     let outcome = match (event.resumed, lost) {
@@ -197,15 +199,15 @@ impl Tally {
             }
             Event::Audit(event) => {
                 if let Some((series, _)) = self.of(&event.watch) {
-                    // An unknown outcome has the number after all others, which is the place of OTHER.
+                    // The number of an unknown outcome follows all others, and is the index of OTHER.
                     series.audits[event.outcome().number() as usize] += 1;
-                    // A second watch is compared event by event.
+                    // A second watch is compared by event, not by object.
                     if event.method() != AuditMethod::SecondWatch {
                         series.audited += event.compared;
                     }
                 }
             }
-            // A repeat of a standing one is raised again, with its count.
+            // A repeat of a standing finding is raised again, with its count.
             Event::Finding(event)
                 if event.state == Standing::Raised
                     && event.count.is_none_or(|count| count <= 1) =>
@@ -219,7 +221,7 @@ impl Tally {
             Event::ConnectionClosed(event) => {
                 *self.connections_closed.entry(event.cause).or_default() += 1;
             }
-            // What stands is in the fold; clients are of simulated clusters.
+            // The fold has the present state; clients occur only in simulated clusters.
             Event::Clock(_)
             | Event::ClusterConnected(_)
             | Event::WatchStopped(_)
@@ -233,28 +235,28 @@ impl Tally {
         }
     }
 
-    /// watchscope did not run for so long. Diagnosis may revise as much later what it said before.
+    /// Notes that watchscope did not run for `paused_ms`. Diagnosis may revise its attributions by as much later.
     fn pause(&mut self, paused_ms: Option<u64>) {
         let Some(paused_ms) = paused_ms else {
             return;
         };
         self.pauses += 1;
         for settling in &mut self.settling {
-            settling.told_at = settling.told_at.plus_millis(paused_ms);
+            settling.attributed_at = settling.attributed_at.plus_millis(paused_ms);
         }
     }
 
-    /// Takes attributions that will not be replaced any more as they are, in the order of their ends: one that may still be
+    /// Counts attributions that cannot be replaced any more, in the order of their streams' ends. One that may still be
     /// replaced holds up those after it.
     pub(crate) fn settle(&mut self, now: Time) {
         while let Some(settling) = self.settling.front() {
-            // The first comes after the end, so all others come within this.
+            // The first attribution comes after the end, so all others come within this time.
             let revised_us = if settling.is_suspicion {
                 SUSPICION_REVISED_US
             } else {
                 REVISED_US
             };
-            if now.micros_since(settling.told_at) <= revised_us
+            if now.micros_since(settling.attributed_at) <= revised_us
                 && self.settling.len() <= MAX_SETTLING
             {
                 return;
@@ -265,18 +267,18 @@ impl Tally {
         }
     }
 
-    /// The names of a watch's resource, as its series have them; `None` if it is not one that is counted.
+    /// Returns the group and resource under which a watch is counted; `None` if it is not counted.
     pub(crate) fn resource_of(&self, watch: &WatchName) -> Option<(&Text, &Text)> {
         let series = &self.series[self.watches.get(watch)?.series];
         Some((&series.group, &series.resource))
     }
 
     /// When something last proved a watch up to date.
-    pub(crate) fn heard_at(&self, watch: &WatchName) -> Option<Time> {
-        Some(self.watches.get(watch)?.heard_at)
+    pub(crate) fn up_to_date_at(&self, watch: &WatchName) -> Option<Time> {
+        Some(self.watches.get(watch)?.up_to_date_at)
     }
 
-    fn of(&mut self, watch: &WatchName) -> Option<(&mut Series, &mut Note)> {
+    fn of(&mut self, watch: &WatchName) -> Option<(&mut Series, &mut WatchCounts)> {
         let note = self.watches.get_mut(watch)?;
         Some((&mut self.series[note.series], note))
     }
@@ -285,13 +287,13 @@ impl Tally {
         if event.watch.is_aside() {
             return;
         }
-        let note = Note {
+        let note = WatchCounts {
             series: self.series_of(&event.group, &event.resource),
-            // One that was stopped and is started again does list again.
+            // The first list of a restarted watch is a relist.
             lists: self.watches.get(&event.watch).map_or(0, |note| note.lists),
             found: None,
             listing_since: None,
-            heard_at: at,
+            up_to_date_at: at,
         };
         self.watches.insert(event.watch.clone(), note);
     }
@@ -342,7 +344,7 @@ impl Tally {
     fn complete_list(&mut self, event: &ListComplete, at: Time) {
         if let Some((series, note)) = self.of(&event.watch) {
             note.lists += 1;
-            note.heard_at = at;
+            note.up_to_date_at = at;
             note.found = Some(event.added + event.changed + event.removed);
             series.lists += 1;
             series.relists += u64::from(note.lists > 1);
@@ -368,17 +370,17 @@ impl Tally {
         };
         let code = Code::of(&event.code);
         let is_suspicion = is_suspicion(event.certainty);
-        let told = self
+        let known = self
             .settling
             .iter_mut()
             .find(|settling| settling.stream == event.stream);
-        match told {
+        match known {
             Some(settling) => {
                 settling.code = code;
                 settling.is_suspicion |= is_suspicion;
             }
             None => self.settling.push_back(Settling {
-                told_at: at,
+                attributed_at: at,
                 is_suspicion,
                 series: note.series,
                 stream: event.stream,
@@ -397,19 +399,19 @@ impl Tally {
             }
             series.object_bytes += event.bytes.unwrap_or(0);
             if event.origin == Origin::Inferred {
-                // Concluded from a list or from initial events, and received by nobody.
+                // It was concluded from a list or from initial events; no event was received.
                 series.inferred_deletes += u64::from(event.change == ChangeType::Deleted);
             } else {
                 series.events += u64::from(event.stream.is_some());
-                note.heard_at = at;
+                note.up_to_date_at = at;
             }
         }
     }
 }
 
-/// What is told of it.
+/// The exposition of the counters.
 impl Tally {
-    /// Adds all counters, of the log of that name.
+    /// Adds all counters of the log with that name.
     pub(crate) fn expose(&self, log: &Text, out: &mut Exposition) {
         for series in &self.series {
             series.expose(log, out);
@@ -433,7 +435,7 @@ impl Tally {
         }
         out.add(&f::CONNECTIONS_OPENED, [cluster()], self.connections_opened);
         for (cause, count) in with_zeros(Cause::ALL, &self.connections_closed) {
-            // Refused begins gaps, and ends nothing.
+            // `Refused` begins gaps and ends no connection.
             if cause != Cause::Refused {
                 let labels = [cluster(), cause.word().into()];
                 out.add(&f::CONNECTIONS_CLOSED, labels, count);
@@ -442,7 +444,7 @@ impl Tally {
         out.add(&f::GOAWAYS, [cluster()], self.goaways);
         out.add(&f::PAUSES, [cluster()], self.pauses);
         for (place, count) in with_zeros(LossPlace::ALL, &self.losses) {
-            // A reader gets what the ring dropped as a line of its own, which is no record. No live log has the others.
+            // Ring losses are lines for a reader and no records. The other places do not occur in a live log.
             if !matches!(
                 place,
                 LossPlace::Ring | LossPlace::File | LossPlace::Withheld
@@ -540,8 +542,8 @@ impl Series {
     }
 }
 
-/// The counts of all words, those that never came too: a rate begins at the first one only if there was a zero before.
-/// What a later version appended is told once it came.
+/// Returns the counts of all words, including zeros. A rate sees the first event only if there was a zero before it. A word
+/// of a later version is included once it occurred.
 fn with_zeros<W: Copy + Ord>(
     words: &[W],
     counts: &BTreeMap<W, u64>,

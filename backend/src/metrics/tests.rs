@@ -1,4 +1,4 @@
-//! From scripted records to the text, and the bounds of the labels.
+//! The text of scripted records, and the bounds of the labels.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::*;
 
 const START: Time = Time(1_763_715_600_000_000);
 
-/// Records, counted and folded as the writer does.
+/// Scripted records, which are counted and folded as the writer does it.
 struct Story {
     now: Time,
     state: State,
@@ -223,7 +223,7 @@ impl Story {
         plain(&self.exposition().open_metrics())
     }
 
-    /// The samples whose names begin so.
+    /// Returns the samples whose names begin with `name`.
     fn samples(&mut self, name: &str) -> String {
         let text = self.text();
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with(name)).collect();
@@ -241,7 +241,7 @@ fn object(name: &str) -> Arc<Object> {
     })
 }
 
-/// A list, a stream that brings three events and is reset, a relist that finds an object gone, and what is said of it.
+/// A list; a stream with three events that is reset; a relist that finds an object gone; and the attribution.
 fn a_reset_and_a_relist() -> Story {
     let mut story = Story::new();
     story
@@ -347,9 +347,9 @@ fn a_reset_and_a_relist() -> Story {
 }
 
 #[test]
-fn a_watchs_life_is_told_in_numbers() {
+fn the_life_of_a_watch_is_counted() {
     insta::assert_snapshot!(a_reset_and_a_relist().text(), @r#"
-    # HELP watchscope_audited_objects_total Objects compared with what the audit read of them.
+    # HELP watchscope_audited_objects_total Objects that the audit compared with its own read of them.
     # TYPE watchscope_audited_objects_total counter
     watchscope_audited_objects_total{cluster="demo",group="",resource="pods"} 1
     # HELP watchscope_audits_total Comparisons of a watch with etcd: agrees, differs, cannot-tell.
@@ -365,7 +365,7 @@ fn a_watchs_life_is_told_in_numbers() {
     watchscope_changes_total{cluster="demo",group="",resource="pods",type="ADDED"} 2
     watchscope_changes_total{cluster="demo",group="",resource="pods",type="MODIFIED"} 1
     watchscope_changes_total{cluster="demo",group="",resource="pods",type="DELETED"} 1
-    # HELP watchscope_clock_off_seconds How far this host's wall clock departed from the log's clock since watchscope started; told when it changes by over a second.
+    # HELP watchscope_clock_off_seconds How far this host's wall clock departed from the log's clock since watchscope started; updated when it changes by over a second.
     # TYPE watchscope_clock_off_seconds gauge
     watchscope_clock_off_seconds{cluster="demo"} 0.0
     # HELP watchscope_cluster_connected 1 while a connection to an apiserver of the cluster is open, else 0.
@@ -390,19 +390,19 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_connections_opened_total Connections to apiservers opened.
     # TYPE watchscope_connections_opened_total counter
     watchscope_connections_opened_total{cluster="demo"} 1
-    # HELP watchscope_divergent_objects Objects that a watch holds otherwise than etcd, confirmed by a second read: ghost, missing, stale, list-older.
+    # HELP watchscope_divergent_objects Objects of a watch that differ from etcd, confirmed by a second read: ghost, missing, stale, list-older.
     # TYPE watchscope_divergent_objects gauge
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="ghost"} 1
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="missing"} 0
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="stale"} 0
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="list-older"} 0
-    # HELP watchscope_findings Findings that stand now, by row of the failure catalogue and the worst severity each has had; one cause that several watches have counts once. Without a resource: of a connection, a server, the cluster or a client.
+    # HELP watchscope_findings Findings that stand now, by row of the failure catalogue and the worst severity each has had; one cause of several watches counts once. The resource is empty if the finding is about a connection, a server, the cluster or a client.
     # TYPE watchscope_findings gauge
     watchscope_findings{cluster="demo",group="",resource="pods",code="F11",severity="error"} 1
     # HELP watchscope_findings_raised_total Findings raised, repeats of a standing one not counted.
     # TYPE watchscope_findings_raised_total counter
     watchscope_findings_raised_total{cluster="demo",code="F11",severity="error"} 1
-    # HELP watchscope_gaps_total Stretches without a stream, closed: resumed (nothing is lost), relisted (what changed meanwhile was found by a list, not told), unknown (it cannot be told).
+    # HELP watchscope_gaps_total Stretches without a stream, closed: resumed (nothing is lost), relisted (a list found the changes, and their events were not received), unknown (what changed is not known).
     # TYPE watchscope_gaps_total counter
     watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="resumed"} 0
     watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="relisted"} 1
@@ -433,7 +433,7 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_lists_total Lists completed, first ones and relists, whole or as initial events of a stream.
     # TYPE watchscope_lists_total counter
     watchscope_lists_total{cluster="demo",group="",resource="pods"} 2
-    # HELP watchscope_log_records_total Records written to the log. All that one scrape says of a cluster is of the moment after the last of them.
+    # HELP watchscope_log_records_total Records written to the log. All numbers of a cluster in one scrape belong to the moment after the last of these records.
     # TYPE watchscope_log_records_total counter
     watchscope_log_records_total{cluster="demo"} 33
     # HELP watchscope_losses_total What was lost by watchscope or on the way to it: bodies dropped from memory, frames that could not become an event, records the log could not take, records that left memory before the history could write them.
@@ -441,10 +441,10 @@ fn a_watchs_life_is_told_in_numbers() {
     watchscope_losses_total{cluster="demo",where="body"} 0
     watchscope_losses_total{cluster="demo",where="frame"} 0
     watchscope_losses_total{cluster="demo",where="log"} 0
-    # HELP watchscope_lost_events_total Events lost in gaps, at the least: one for each object that the relist after it found added, changed or gone. Where that is not known either, a gap of outcome unknown counts instead.
+    # HELP watchscope_lost_events_total Fewest events lost in gaps: one for each object that the relist after the gap found added, changed or gone. If that is not known, the gap counts with outcome unknown instead.
     # TYPE watchscope_lost_events_total counter
     watchscope_lost_events_total{cluster="demo",group="",resource="pods"} 2
-    # HELP watchscope_object_bytes_total Bytes of the objects that changes told of, by lists and streams, before anything of them was left out; what a relist found unchanged is not counted.
+    # HELP watchscope_object_bytes_total Bytes of the objects in changes, from lists and streams, before anything of them was left out. Objects that a relist found unchanged do not count.
     # TYPE watchscope_object_bytes_total counter
     watchscope_object_bytes_total{cluster="demo",group="",resource="pods"} 3000
     # HELP watchscope_objects Objects that watches hold.
@@ -486,7 +486,7 @@ fn a_watchs_life_is_told_in_numbers() {
     watchscope_request_duration_seconds_bucket{le="15.0",cluster="demo",verb="watch"} 1
     watchscope_request_duration_seconds_bucket{le="60.0",cluster="demo",verb="watch"} 1
     watchscope_request_duration_seconds_bucket{le="+Inf",cluster="demo",verb="watch"} 1
-    # HELP watchscope_requests_total Requests to apiservers answered, by HTTP status; none: there was no answer. Purpose says what for: a watch, a side look, a witness, or the audit.
+    # HELP watchscope_requests_total Requests to apiservers answered, by HTTP status (none: there was no answer) and by purpose: a watch, a side watch, a witness, or the audit.
     # TYPE watchscope_requests_total counter
     watchscope_requests_total{cluster="demo",verb="list",code="200",purpose="watch"} 2
     watchscope_requests_total{cluster="demo",verb="list",code="429",purpose="watch"} 1
@@ -494,7 +494,7 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_short_streams_total Watch streams that ended within a second without a single event.
     # TYPE watchscope_short_streams_total counter
     watchscope_short_streams_total{cluster="demo",group="",resource="pods"} 0
-    # HELP watchscope_stream_attributions_total Watch streams ended, by why they did: normal, ours, unknown, or a row of the failure catalogue. Counted a few seconds after the end.
+    # HELP watchscope_stream_attributions_total Watch streams ended, by attribution: normal, ours, unknown, or a row of the failure catalogue. Counted a few seconds after the end.
     # TYPE watchscope_stream_attributions_total counter
     watchscope_stream_attributions_total{cluster="demo",group="",resource="pods",code="F11"} 1
     # HELP watchscope_stream_duration_seconds How long watch streams lived, from the sending of their request.
@@ -528,16 +528,16 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_watch_errors_total ERROR events received on watch streams, by the code of their Status; 410 means the history was gone.
     # TYPE watchscope_watch_errors_total counter
     watchscope_watch_errors_total{cluster="demo",group="",resource="pods",code="410"} 1
-    # HELP watchscope_watch_events_total Documents received on watch streams that told something: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR; of a relist's initial events those that differed from what was held.
+    # HELP watchscope_watch_events_total Documents received on watch streams that carried news: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR. Of a relist's initial events only those count that differed from what the watch held.
     # TYPE watchscope_watch_events_total counter
     watchscope_watch_events_total{cluster="demo",group="",resource="pods"} 3
     # HELP watchscope_watch_gap_seconds How long a watch has been without the stream it should have, since the last one ended or was refused; else 0. Of several watches, the longest.
     # TYPE watchscope_watch_gap_seconds gauge
     watchscope_watch_gap_seconds{cluster="demo",group="",resource="pods"} 0.0
-    # HELP watchscope_watch_last_resource_version The resourceVersion from which a watch would resume. Of several watches, the lowest; absent where it is no number.
+    # HELP watchscope_watch_last_resource_version The resourceVersion from which a watch would resume. Of several watches, the lowest; absent if it is no number.
     # TYPE watchscope_watch_last_resource_version gauge
     watchscope_watch_last_resource_version{cluster="demo",group="",resource="pods"} 400
-    # HELP watchscope_watches Watches, by what they do now.
+    # HELP watchscope_watches Watches, by their present phase.
     # TYPE watchscope_watches gauge
     watchscope_watches{cluster="demo",group="",resource="pods",phase="connecting"} 0
     watchscope_watches{cluster="demo",group="",resource="pods",phase="listing"} 1
@@ -549,7 +549,7 @@ fn a_watchs_life_is_told_in_numbers() {
 }
 
 #[test]
-fn both_forms_say_the_same_but_for_how_they_name_counters_and_where_they_end() {
+fn both_forms_differ_only_in_the_names_of_counters_and_the_end() {
     let open_metrics = a_reset_and_a_relist().exposition().open_metrics();
     assert!(open_metrics.ends_with("\n# EOF\n"));
     assert!(open_metrics.contains("\n# TYPE watchscope_relist counter\nwatchscope_relist_total{"));
@@ -563,9 +563,9 @@ fn both_forms_say_the_same_but_for_how_they_name_counters_and_where_they_end() {
     assert_eq!(samples(&open_metrics), samples(&plain));
 }
 
-/// Row 20, for all a record can hold.
+/// Row 20, for everything that a record can hold.
 #[test]
-fn nothing_of_an_object_a_request_or_a_server_is_told() {
+fn no_text_of_an_object_a_request_or_a_server_is_exposed() {
     let mut story = a_reset_and_a_relist();
     let text = story.text() + &story.exposition().open_metrics();
     for secret in ["canary", "shop", "10.0.0.1", "app="] {
@@ -574,7 +574,7 @@ fn nothing_of_an_object_a_request_or_a_server_is_told() {
 }
 
 #[test]
-fn resources_past_the_bound_share_one_series_and_all_of_them_are_counted() {
+fn resources_above_the_bound_share_one_series_and_all_are_counted() {
     let mut story = Story::new();
     for number in 0..MAX_RESOURCES + 50 {
         let resource = format!("things{number}");
@@ -594,14 +594,14 @@ fn resources_past_the_bound_share_one_series_and_all_of_them_are_counted() {
         samples.ends_with(r#"{cluster="demo",group="other",resource="other"} 50"#),
         "{samples}"
     );
-    // One of those that have their own goes on having it.
+    // A resource with series of its own keeps them.
     story.watch("other/things0.example.com", "example.com", "things0");
     let watches = story.samples("watchscope_objects");
     assert_eq!(watches.lines().count(), MAX_RESOURCES + 1);
 }
 
 #[test]
-fn words_that_are_in_no_list_are_told_as_other() {
+fn words_that_are_in_no_list_count_as_other() {
     let mut story = Story::new();
     story.watch(PODS, "", "pods");
     for code in 0..1_000 {
@@ -633,7 +633,7 @@ fn words_that_are_in_no_list_are_told_as_other() {
 }
 
 #[test]
-fn requests_never_answered_are_forgotten_oldest_first() {
+fn unanswered_requests_are_forgotten_oldest_first() {
     let mut story = Story::new();
     story.watch(PODS, "", "pods");
     for request in 0..10_000 {
@@ -649,7 +649,7 @@ fn requests_never_answered_are_forgotten_oldest_first() {
 }
 
 #[test]
-fn requests_say_what_they_are_for() {
+fn requests_are_counted_by_purpose() {
     let mut story = Story::new();
     let names = [
         PODS.to_owned(),
@@ -672,12 +672,12 @@ fn requests_say_what_they_are_for() {
     assert_eq!(
         story.samples("watchscope_request_duration_seconds"),
         "",
-        "what was not answered took no time"
+        "an unanswered request has no duration"
     );
 }
 
 #[test]
-fn an_attribution_that_is_replaced_counts_once_by_its_last_word() {
+fn an_attribution_that_is_replaced_counts_once_by_its_last_code() {
     let mut story = Story::new();
     story
         .watch(PODS, "", "pods")
@@ -728,7 +728,7 @@ fn an_attribution_that_is_replaced_after_a_pause_counts_once() {
 }
 
 #[test]
-fn what_initial_events_only_let_infer_was_not_received() {
+fn deletes_inferred_from_initial_events_do_not_count_as_received() {
     let mut story = Story::new();
     story.watch(PODS, "", "pods");
     for (change, origin, bytes) in [
@@ -781,10 +781,10 @@ fn a_gap_lost_at_least_what_the_list_that_closed_it_found() {
         .tell(gap(Some(100), true))
         .tell(relist(1, 2, 3))
         .tell(gap(Some(100), false))
-        // Nothing was held: what the list found need not have come since.
+        // Nothing was held before, so the objects found need not have come in the gap.
         .tell(relist(9, 0, 0))
         .tell(gap(None, false))
-        // No list: nobody knows.
+        // There is no list, so the loss is unknown.
         .tell(gap(Some(100), false));
     insta::assert_snapshot!(story.samples("watchscope_gaps_total"), @r#"
     watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="resumed"} 1
@@ -797,7 +797,7 @@ fn a_gap_lost_at_least_what_the_list_that_closed_it_found() {
 }
 
 #[test]
-fn events_that_a_second_watch_told_too_are_no_objects_that_were_compared() {
+fn events_compared_with_a_second_watch_do_not_count_as_compared_objects() {
     let mut story = Story::new();
     story.watch(PODS, "", "pods");
     for (method, compared) in [("list exact", 30), ("get", 4), ("second watch", 500)] {
@@ -879,7 +879,7 @@ fn findings_stand_until_they_are_cleared_and_each_raising_counts() {
 }
 
 #[test]
-fn the_longest_silence_and_the_longest_gap_and_the_lowest_version_of_a_resource_are_told() {
+fn a_resource_exposes_its_longest_silence_and_gap_and_its_lowest_version() {
     let mut story = Story::new();
     story
         .watch(PODS, "", "pods")
@@ -947,11 +947,11 @@ fn connections_and_losses_are_counted_by_their_words() {
             what: None,
         });
     let text = story.text();
-    let told: Vec<&str> = text
+    let exposed: Vec<&str> = text
         .lines()
         .filter(|line| !line.starts_with('#') && !line.ends_with(" 0"))
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(exposed.join("\n"), @r#"
     watchscope_clock_off_seconds{cluster="demo"} 0.0
     watchscope_cluster_connected{cluster="demo"} 1
     watchscope_connections{cluster="demo"} 1
@@ -999,7 +999,7 @@ fn names_follow_the_conventions() {
         assert!(family.help.ends_with('.'), "{name}: {}", family.help);
         assert!(!family.help.contains(['\\', '"', '\n']), "{name}");
     }
-    // Those of the security reference, section C.
+    // The names of the security reference, section C.
     for named in [
         "watchscope_watch_events_total",
         "watchscope_viewer_queue_bytes",
@@ -1019,7 +1019,7 @@ fn names_follow_the_conventions() {
     }
 }
 
-/// The rows of docs/metrics.md: name, type, labels, meaning, what to do.
+/// Returns the rows of docs/metrics.md: name, type, labels, meaning, what to do.
 fn documented() -> Vec<[String; 5]> {
     let lines = DOCUMENT
         .lines()
@@ -1058,9 +1058,9 @@ fn the_document_has_a_row_for_each_family_and_no_other() {
     assert_eq!(rows, families.collect::<Vec<_>>());
 }
 
-/// Wherever docs/metrics.md names a series, in its alert rules above all, there is one, with those labels.
+/// Each series that docs/metrics.md names, above all in its alert rules, exists with those labels.
 #[test]
-fn whatever_the_document_asks_for_is_told() {
+fn every_series_that_the_document_names_is_exposed() {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut asked = 0;
     for (at, _) in DOCUMENT.match_indices("watchscope_") {

@@ -1,4 +1,4 @@
-//! What labels say: words of closed lists, and one word for all that is in none.
+//! The values of labels: words of closed lists, and `other` for any other word.
 
 use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::Verb;
@@ -6,21 +6,21 @@ use watchscope_model::{Aside, WatchName};
 
 use super::exposition::Label;
 
-/// What stands for whatever is beyond a bound.
+/// The word for everything beyond a bound.
 pub(super) const OTHER: &str = "other";
 
-/// A code of a finding or an attribution.
+/// The code of a finding or an attribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Code {
     Known(Attributed),
-    /// What this build does not know.
+    /// A code that this build does not know.
     Other,
 }
 
-/// An HTTP status or the code of a Status, as a label says it.
+/// The label of an HTTP status, or of a Status object's code.
 pub(super) type Status = &'static str;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Purpose {
     Watch,
@@ -42,7 +42,7 @@ impl Code {
     }
 }
 
-/// A request's verb, as a label says it.
+/// The label of a request's verb.
 pub(super) fn verb_label(verb: Verb) -> &'static str {
     match verb {
         Verb::Unknown => OTHER,
@@ -70,7 +70,7 @@ impl Purpose {
     }
 }
 
-/// The label of a code: those that apiservers answer with and operators look for, else the hundred it is of.
+/// Returns the label of a code: itself if apiservers use it and operators look for it, else its hundred, as `4xx`.
 pub(super) fn status(code: u64) -> Status {
     match code {
         200 => "200",

@@ -1,4 +1,4 @@
-//! One watch's task: carries out what the probe decides and tells it what happened.
+//! The task of one watch: it carries out the probe's effects and reports events back to it.
 //!
 //! ```text
 //!   transport ──facts, bytes──► driver ──inputs──► Probe::step ──events, bodies──► log
@@ -6,9 +6,8 @@
 //!       └──────dial, send, close───┘
 //! ```
 //!
-//! The driver owns connections and the clock and decides nothing. Everything that happens to a connection of its own is
-//! told to the log by it (`connection.opened`, `connection.closed`), of a shared one by `connections`; everything about
-//! the watch is told by the probe.
+//! The driver owns connections and the clock, and decides nothing. It logs the opening and the end of its own connections;
+//! `connections` logs those of shared ones. The probe emits everything else about the watch.
 
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -39,20 +38,21 @@ use crate::transport::{
 use crate::upstream::connections::{Connections, Dialled, NoConnection, opened};
 use crate::upstream::message::{cause_of, headers_of, request_of};
 
-/// How long a list may take to answer; a kube-apiserver cuts its own off after 60 s.
+/// The timeout for the head of a list's answer. A kube-apiserver cuts its own answers off after 60 s.
 const LIST_HEADER_LIMIT: Duration = Duration::from_secs(75);
 
-/// How much longer than it asks for a watch may take to answer, since some proxies and aggregated servers hold the
-/// head back until the first event (kubernetes#75837). The probe gives it up before.
+/// How much longer than its requested timeout a watch may take to answer. Some proxies and aggregated servers hold the head
+/// back until the first event (kubernetes#75837). The probe gives the request up earlier.
 const WATCH_HEADER_GRACE: Duration = Duration::from_secs(60);
 
-/// Bytes taken in before the log and the timers get their turn.
-const TURN_BYTES: usize = 256 << 10;
+/// The bytes that one iteration reads before the log and the timers are served.
+const ITERATION_BYTES: usize = 256 << 10;
 
-/// A discovery answer younger than this is good enough for a watch that asks.
+/// The age up to which a discovery answer is reused for a watch that asks for one.
 const DISCOVERY_MAX_AGE: Duration = Duration::from_secs(10);
 
-/// One watch's task. Holds at most two connections or shares (one for a moment), one body piece and the probe's state.
+/// The task of one watch. It holds at most two connections or shares (the second for a side watch), one piece of a body, and
+/// the probe's state.
 pub(super) struct Driver {
     probe: Option<Probe>,
     output: Output,
@@ -62,19 +62,20 @@ pub(super) struct Driver {
     resource: (String, String),
     main: Wire,
     side: Wire,
-    /// Bodies that ended with a shared connection: its end is told once they are gone, and their own ends go first.
+    /// Bodies that ended with a shared connection. Its end is logged after they are dropped, and their own ends are logged
+    /// before that.
     spent: Vec<Body>,
     timer: Pin<Box<Sleep>>,
     is_timer_set: bool,
     asking: Option<BoxFuture<'static, Option<Arc<Catalog>>>>,
-    /// Changes when the cluster's history begins anew.
+    /// Changes when the cluster has gone back to an older history.
     restored: watch::Receiver<u64>,
     unread: Unread,
     session: Option<Arc<Session>>,
     reload: bool,
 }
 
-/// Ids of the log for the probe.
+/// Adapts the log's ids to the probe.
 struct FreshIds<'a>(&'a Ids);
 
 impl watchscope_probe::Ids for FreshIds<'_> {
@@ -87,7 +88,7 @@ impl watchscope_probe::Ids for FreshIds<'_> {
     }
 }
 
-/// What one of the probe's channels is doing.
+/// The state of one of the probe's channels.
 enum Wire {
     Closed,
     Dialling(BoxFuture<'static, Dialled>),
@@ -102,11 +103,11 @@ struct Exchange {
     connection: ConnectionId,
     request: RequestId,
     is_watch: bool,
-    /// Others' requests may be on the connection.
+    /// Whether other requests may use the connection.
     is_shared: bool,
 }
 
-/// What a channel's wait ended with.
+/// The result of waiting on a channel.
 enum Happening {
     Dialled(Dialled),
     Answered(Box<Result<Response, SendError>>),
@@ -116,7 +117,7 @@ enum Happening {
 }
 
 impl Driver {
-    /// The task of a probe that has not been started. `resource` is (group, plural), for discovery.
+    /// Makes the task of a probe that has not been started. `resource` is (group, plural), for discovery.
     pub(super) fn new(
         probe: Probe,
         resource: (String, String),
@@ -144,8 +145,8 @@ impl Driver {
         }
     }
 
-    /// Watches until one of the flags turns true (all are to stop; this one is not wanted any more), and then says so
-    /// in the log.
+    /// Watches until `stop` (all watches end) or `withdrawn` (this one is no longer wanted) turns true. Then the probe logs
+    /// the end of the watch.
     pub(super) async fn run(
         mut self,
         mut stop: watch::Receiver<bool>,
@@ -190,8 +191,8 @@ impl Driver {
         self.settle().await;
     }
 
-    /// The cluster holds an older state than the watch has seen (F33): it drops what it holds and where it was, and
-    /// lists again, as a watch that stops and starts.
+    /// Starts the watch again because the cluster holds an older state than it has seen (F33). The watch drops its objects
+    /// and its progress and lists again.
     async fn begin_anew(&mut self) {
         self.step(Input::Stop);
         self.settle().await;
@@ -220,12 +221,12 @@ impl Driver {
         });
     }
 
-    /// Gives the log what has come up, then carries out the effects, until there are none.
+    /// Appends the events to the log, then carries out the effects, until there are no more of either.
     async fn settle(&mut self) {
         loop {
             if !self.output.events.is_empty() {
                 let batch = self.take_batch();
-                // A log that is closed ends the process; the watch is stopped with it.
+                // If the log is closed, the process is ending and stops the watch too.
                 let _ = self.log.append(batch).await;
             }
             self.spent.clear();
@@ -241,7 +242,7 @@ impl Driver {
 
     fn take_batch(&mut self) -> Batch {
         let bodies = std::mem::take(&mut self.output.bodies);
-        // The next turn's bodies are about as many, and growing step by step would copy them several times.
+        // The next batch of bodies is about as large. Growing step by step would copy them several times.
         self.output.bodies.reserve(bodies.len());
         let events = self
             .output
@@ -292,7 +293,7 @@ impl Driver {
         }
     }
 
-    /// Whether it is this watch's turn to look whether its connection is dead; else when to ask again.
+    /// Whether this watch may open a side watch now; else the time at which it may try again.
     fn may_look(&self) -> Result<(), Time> {
         match (self.main.connection(), &self.probe) {
             (Some((connection, true)), Some(probe)) => {
@@ -306,7 +307,7 @@ impl Driver {
         let channel = match (&self.main, &self.side) {
             (Wire::Idle(id, _), _) if *id == connection => Channel::Main,
             (_, Wire::Idle(id, _)) if *id == connection => Channel::Side,
-            // It ended in the meantime, and the probe has been or is being told.
+            // The connection ended in the meantime, and the probe knows that or is about to learn it.
             _ => return,
         };
         let Wire::Idle(_, idle) = std::mem::replace(self.wire(channel), Wire::Closed) else {
@@ -345,7 +346,7 @@ impl Driver {
         }
     }
 
-    /// A connection went away by itself, or this watch's share of it is of no use any more.
+    /// Reports to the probe that a connection ended by itself, or that the watch's share of it cannot be used any more.
     fn closed(&mut self, connection: ConnectionId, cause: Cause, is_shared: bool) {
         if !is_shared {
             self.emit(ConnectionClosed::unasked(connection, cause));
@@ -435,7 +436,7 @@ impl Driver {
         }
     }
 
-    /// Takes in what has arrived, up to a turn's worth, before anything else is looked at.
+    /// Reads what has arrived, up to [`ITERATION_BYTES`], before anything else is done.
     async fn read(&mut self, channel: Channel, first: Bytes) {
         let mut taken = 0;
         let mut piece = first;
@@ -449,7 +450,7 @@ impl Driver {
                 request,
                 bytes: &piece,
             });
-            if taken >= TURN_BYTES || !self.output.effects.is_empty() {
+            if taken >= ITERATION_BYTES || !self.output.effects.is_empty() {
                 return;
             }
             let Wire::Reading(_, body, _) = self.wire(channel) else {
@@ -489,8 +490,8 @@ impl Driver {
             self.closed(connection, cause, is_shared);
             return;
         }
-        // A stream that ends with its connection has no end of its own: its loss looks the same. (A list says itself
-        // whether it is whole.)
+        // If a stream ends by closing its connection, a lost connection looks the same, so it has no orderly end. (For a
+        // list this is safe: its JSON shows whether it is complete.)
         let cause = if is_watch && framing == Framing::UntilClose {
             Cause::Eof
         } else {
@@ -526,7 +527,7 @@ impl Driver {
         }
     }
 
-    /// Whether the credentials that its connection was opened with will do for the next request.
+    /// Whether the next request may still use the credentials that opened its connection.
     fn may_ask_again(&self) -> bool {
         let session = self.session.as_deref();
         session.is_none_or(|session| self.connections.may_ask_again(session))
@@ -542,7 +543,7 @@ impl Driver {
     }
 
     fn discovered(&mut self, catalog: Option<Arc<Catalog>>) {
-        // No answer is no news: the probe's own timer asks again.
+        // Without an answer there is nothing new, and the probe's own timer asks again.
         let Some(catalog) = catalog else { return };
         let (group, plural) = &self.resource;
         let found = catalog
@@ -565,7 +566,7 @@ impl Driver {
 }
 
 impl Wire {
-    /// Waits for what comes next; losing the wait loses nothing.
+    /// Waits for the channel's next event. Cancel safe.
     async fn next(&mut self) -> Happening {
         match self {
             Self::Closed => std::future::pending().await,
@@ -580,7 +581,7 @@ impl Wire {
         }
     }
 
-    /// Its connection, and whether that is shared.
+    /// Returns the channel's connection, and whether it is shared.
     fn connection(&self) -> Option<(ConnectionId, bool)> {
         match self {
             Self::Closed | Self::Dialling(_) => None,
@@ -592,7 +593,7 @@ impl Wire {
     }
 }
 
-/// How long a request may take to answer.
+/// Returns the timeout for the head of the answer to a request.
 fn header_limit(query: &str) -> Duration {
     match ListOptions::parse(query).timeout_s {
         Some(asked_s) => Duration::from_secs(asked_s) + WATCH_HEADER_GRACE,
@@ -631,7 +632,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_may_take_as_long_to_answer_as_it_asks_for_and_longer_than_the_probe_waits() {
+    fn the_timeout_of_a_watchs_head_is_longer_than_its_own_and_the_probes() {
         let day = header_limit("watch=true&allowWatchBookmarks=true&timeoutSeconds=86400");
         assert_eq!(day, Duration::from_secs(86_460));
         assert_eq!(header_limit("limit=500"), LIST_HEADER_LIMIT);

@@ -1,4 +1,4 @@
-//! The manager of one cluster's watches: finds out which are wanted, and starts and ends a task for each.
+//! The manager of one cluster's watches: it decides which are wanted, and starts and ends a task for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -23,33 +23,36 @@ use crate::upstream::Servers;
 use crate::upstream::connections::Connections;
 use crate::upstream::servers::{MAX_SERVERS_EVER, Pools};
 
-/// How long the first discovery may hold up the page. A cluster that does not answer by then is watched all the same.
+/// The most time that the first discovery may delay the page. If the cluster has not answered by then, it is watched all the
+/// same.
 const FIRST_DISCOVERY: Duration = Duration::from_secs(3);
 
-/// The wait before the manager looks again for what is not known yet: the first, doubled up to the last.
+/// The wait before the manager asks again for what it does not know yet. It starts at the first value and doubles up to the
+/// last.
 const LOOK_AGAIN_AFTER: RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
 
-/// How often the manager asks a cluster that is well known for its version.
+/// The interval at which the manager asks for the version of a cluster that it knows completely.
 const LOOK_KNOWN_EVERY: Duration = Duration::from_secs(300);
 
-/// How often it does where every resource is wanted, or every apiserver: a new one stays unseen at most this long.
+/// The interval where every resource or every apiserver is wanted. A new one stays unseen for at most this time.
 const LOOK_EVERYTHING_EVERY: Duration = Duration::from_secs(30);
 
-/// Most watches of one cluster; more are not started, and a warning says so.
+/// The most watches of one cluster. Further ones are not started, with a warning.
 const MAX_WATCHES: usize = 1_000;
 
-/// Why watching cannot begin.
+/// Why the watches cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A name that discovery does not know.
+    /// A wanted name is not that of one resource that can be watched.
     #[error(transparent)]
     Resource(#[from] ResolveError),
 }
 
-/// An apiserver, or any, with watches and connections of its own. Its place among the others is its watches' ordinal.
+/// An apiserver, or the configured address, with watches and connections of its own. Its index is the ordinal of its watches
+/// less one.
 struct Server {
     address: Option<SocketAddr>,
-    /// It is there, as far as is known.
+    /// Whether it is there, as far as is known.
     is_wanted: bool,
     connections: Arc<Connections>,
 }
@@ -58,11 +61,11 @@ struct Server {
 pub(crate) struct WatchManager {
     /// The cluster's name in the log.
     name: Text,
-    /// The context's namespace at the start; credentials that are read anew do not move the watches.
+    /// The namespace of the context at the start. Credentials that are read again do not move the watches.
     namespace: String,
     cluster: Arc<Cluster>,
     servers: Vec<Server>,
-    /// Why it is not known which there are, as it was logged last.
+    /// The last logged reason why the apiservers are not known.
     unknown_servers: Option<String>,
     /// The connections of [`Self::servers`].
     pools: Pools,
@@ -71,19 +74,19 @@ pub(crate) struct WatchManager {
     settings: Settings,
     log: LogHandle,
     running: JoinSet<()>,
-    /// What is watched, and how to end it.
+    /// The watches that were started, each with the sender that ends it.
     started: BTreeMap<WatchName, watch::Sender<bool>>,
-    /// Names, as typed, that stood for nothing yet: each is watched as "not found yet" until it does, as this.
+    /// Names, as typed, that the cluster does not know yet. Each is watched as this "not found yet" watch until it does.
     waiting: BTreeMap<String, Planned>,
     version: Option<String>,
-    /// The uid of the cluster's namespace `kube-system`, once it could be read.
+    /// The uid of the namespace `kube-system`, once it could be read.
     uid: Option<String>,
     is_discovered: bool,
     stopped: watch::Receiver<bool>,
 }
 
 impl WatchManager {
-    /// A manager without watches; `pools` takes the connections of each apiserver as it is found.
+    /// Makes a manager without watches. It adds the connections of each apiserver that it finds to `pools`.
     pub(crate) fn new(
         cluster: Arc<Cluster>,
         pools: Pools,
@@ -116,10 +119,10 @@ impl WatchManager {
         }
     }
 
-    /// Starts the watches that are wanted, as far as the cluster is known after at most [`FIRST_DISCOVERY`].
+    /// Starts the wanted watches, as far as the cluster is known within [`FIRST_DISCOVERY`].
     ///
     /// # Errors
-    /// If discovery answered without a resource that is wanted.
+    /// If discovery answered, and a wanted name is not that of one resource that can be watched.
     pub(crate) async fn begin(&mut self) -> Result<(), StartError> {
         let first = async {
             self.look_for_servers().await;
@@ -128,7 +131,7 @@ impl WatchManager {
         };
         let catalog = timeout(FIRST_DISCOVERY, first).await.ok().flatten();
         if self.servers.is_empty() {
-            // Until it is known which there are, and for as long as that cannot be known.
+            // The configured address is watched until the apiservers are known, and if they cannot be known.
             self.serve_by(None);
         }
         match catalog {
@@ -137,12 +140,12 @@ impl WatchManager {
         }
     }
 
-    /// Returns when all watches have ended, their last records in the log; after the manager was stopped.
+    /// Waits until all watches have ended and their last records are in the log. Call it after the manager was stopped.
     pub(crate) async fn ended(mut self) {
         while self.running.join_next().await.is_some() {}
     }
 
-    /// Looks again for what is not known, until stopped.
+    /// Asks again, at intervals, for what is not known, until it is stopped.
     pub(crate) async fn run(mut self) -> Self {
         let mut wait = *LOOK_AGAIN_AFTER.start();
         let mut stop = self.stopped.clone();
@@ -171,7 +174,8 @@ impl WatchManager {
         }
     }
 
-    /// Asks the cluster for its version and for the uid by which it differs from another, and logs them when one is news.
+    /// Asks the cluster for its version and uid, and logs them if one has changed. The uid distinguishes it from other
+    /// clusters.
     async fn greet(&mut self) {
         let version = match self.client.version().await {
             Ok(version) => version.git_version,
@@ -182,7 +186,7 @@ impl WatchManager {
         };
         let uid = match self.client.cluster_uid().await {
             Ok(uid) => Some(uid),
-            // Many may not read it; what a refusal says stands in no log.
+            // Many accounts may not read the uid. The text of a refusal does not go into the log.
             Err(_) => self.uid.clone(),
         };
         if self.version.as_ref() == Some(&version) && self.uid == uid {
@@ -199,7 +203,7 @@ impl WatchManager {
         let _ = self.log.append(Event::from(event)).await;
     }
 
-    /// Finds out which apiservers are wanted now; whether that has changed.
+    /// Finds the wanted apiservers. Returns whether they have changed.
     async fn look_for_servers(&mut self) -> bool {
         let wanted = match &self.settings.servers {
             Servers::Any => return false,
@@ -213,7 +217,7 @@ impl WatchManager {
                     let why = error.to_string();
                     if self.unknown_servers.as_ref() != Some(&why) {
                         tracing::warn!(
-                            "which apiservers there are is not known, and is asked again: {why}"
+                            "the apiservers are not known, and watchscope asks again: {why}"
                         );
                         self.unknown_servers = Some(why);
                     }
@@ -252,7 +256,7 @@ impl WatchManager {
         has_news
     }
 
-    /// Watches by one more apiserver, or by any.
+    /// Adds an apiserver with this address, or without one the configured address.
     fn serve_by(&mut self, address: Option<SocketAddr>) {
         let connections = Connections::new(Arc::clone(&self.cluster), address, self.log.clone());
         self.pools.push(Arc::clone(&connections));
@@ -263,7 +267,7 @@ impl WatchManager {
         });
     }
 
-    /// Ends watches, by what they are of and their ordinal.
+    /// Ends the watches for which `is_over` returns true, given the watch's name without its ordinal, and the ordinal.
     fn withdraw(&mut self, is_over: impl Fn(&str, u32) -> bool) {
         self.started.retain(|watch, withdraw| {
             let (what, ordinal) = watch.what_and_ordinal();
@@ -291,8 +295,8 @@ impl WatchManager {
         }
     }
 
-    /// Starts what is wanted and not yet watched. With `is_strict`, a name that stands for nothing is an error;
-    /// without, it is watched as "not found yet".
+    /// Starts the wanted watches that do not run yet. A name that the cluster does not serve is an error if `is_strict`;
+    /// else it is watched as "not found yet".
     fn start_all(&mut self, catalog: &Catalog, is_strict: bool) -> Result<(), StartError> {
         let plan = self.settings.wishes.plan(catalog, &self.namespace);
         for error in &plan.unresolved {
@@ -335,8 +339,8 @@ impl WatchManager {
         Ok(())
     }
 
-    /// Ends the watches of names that were "not found yet" and now stand for something else. One that turned out to
-    /// have the right name goes on: its probe finds its resource by itself.
+    /// Ends the "not found yet" watches of names that turned out to mean another resource. If the name was right, its watch
+    /// continues: its probe finds the resource by itself.
     fn withdraw_known(&mut self, unknown: &[String], found: &BTreeSet<WatchName>) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|typed, planned| {
@@ -361,7 +365,7 @@ impl WatchManager {
         )
     }
 
-    /// Starts a watch by each apiserver that is wanted, where none is started yet.
+    /// Starts a watch at each wanted apiserver that has none of this name yet.
     fn start(&mut self, planned: &Planned, served: Option<&Served>) {
         for index in 0..self.servers.len() {
             if self.servers[index].is_wanted {
@@ -413,15 +417,15 @@ impl WatchManager {
     }
 }
 
-/// The ordinal of the watches by the apiserver in this place.
+/// The ordinal of the watches at the apiserver with this index.
 fn ordinal_of(index: usize) -> u32 {
     u32::try_from(index + 1).unwrap_or(u32::MAX)
 }
 
-/// A seed for a probe's jitter: watchscopes that start together must not retry together.
+/// Returns a random seed for a probe's jitter, so that watchscopes that start together do not retry together.
 fn random_seed() -> u64 {
     let mut bytes = [0; 8];
-    // Without randomness the seed is 0: the jitter then only spreads the tries of one watch.
+    // Without random bytes the seed is 0. Then the jitter only spreads the retries of one watch.
     let _ = getrandom::fill(&mut bytes);
     u64::from_le_bytes(bytes)
 }

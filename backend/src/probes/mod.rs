@@ -3,7 +3,7 @@
 //! ```text
 //!   words ──plan──► watches ──► Driver (one task each) ──► log
 //!                      ▲
-//!      discovery, /version ── manager: looks again for what was not known at the start
+//!      discovery, /version ── manager: asks again for what was not known at the start
 //! ```
 
 mod driver;

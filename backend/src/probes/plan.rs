@@ -1,8 +1,8 @@
-//! From the words a person gave to the watches that are wanted.
+//! The plan of watches: it resolves the words that a person gave into the wanted watches.
 
 use crate::cluster::{Catalog, ResolveError, Resource};
 
-/// What is watched when nothing is named.
+/// The resources that are watched if none is named.
 pub const DEFAULT_RESOURCES: [&str; 8] = [
     "pods",
     "deployments",
@@ -17,44 +17,44 @@ pub const DEFAULT_RESOURCES: [&str; 8] = [
 /// What a person wants to watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
-    /// Names as typed; empty: [`DEFAULT_RESOURCES`].
+    /// Names as typed; if empty, [`DEFAULT_RESOURCES`].
     pub resources: Vec<String>,
-    /// Everything the cluster serves, except Secrets.
+    /// Whether every resource that the cluster serves is wanted, except Secrets.
     pub is_everything: bool,
-    /// The namespace asked for; absent: the context's.
+    /// The requested namespace; none for the context's.
     pub namespace: Option<String>,
-    /// All namespaces.
+    /// Whether all namespaces are wanted.
     pub is_all_namespaces: bool,
 }
 
-/// One watch that is wanted.
+/// One wanted watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
     /// The resource.
     pub resource: Resource,
-    /// The namespace; absent for all and for resources without namespaces.
+    /// The namespace; none for all namespaces, and for resources without namespaces.
     pub namespace: Option<String>,
-    /// How the namespace is written in the watch's name: itself, `*` or `-`.
+    /// The namespace in the watch's name: itself, `*` for all, or `-` for a resource without namespaces.
     pub namespace_name: String,
 }
 
-/// What can be watched now, and what cannot.
+/// The watches that can be started now, and the names that cannot be resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Watches to start, each resource once, in the order asked for.
+    /// The watches to start, in the requested order; each resource occurs once.
     pub watches: Vec<Planned>,
-    /// Names that stand for nothing (now).
+    /// The names that the cluster does not resolve now.
     pub unresolved: Vec<ResolveError>,
 }
 
 impl Wishes {
-    /// The watches wanted of a cluster with this catalog, in a context with this namespace.
+    /// Plans the watches of a cluster with this catalog, in a context with this namespace.
     pub fn plan(&self, catalog: &Catalog, context_namespace: &str) -> Plan {
         let mut plan = Plan::default();
         if self.is_everything {
             for resource in catalog.watchable() {
                 let is_secret = resource.group.is_empty() && resource.plural == "secrets";
-                // The same objects as core events, under a second name.
+                // These are the same objects as core events, under a second name.
                 let is_second_name =
                     resource.group == "events.k8s.io" && resource.plural == "events";
                 if !is_secret && !is_second_name {
@@ -78,7 +78,7 @@ impl Wishes {
         plan
     }
 
-    /// The watch of a name that discovery does not know (yet): `widgets` or `widgets.example.com`.
+    /// The watch of a name that discovery does not know yet: `widgets` or `widgets.example.com`.
     pub fn not_found_yet(&self, name: &str, context_namespace: &str) -> Planned {
         let (plural, group) = name.split_once('.').unwrap_or((name, ""));
         let resource = Resource {
@@ -124,8 +124,8 @@ impl Plan {
     }
 }
 
-/// What every cluster of the last years serves, for as long as discovery cannot be reached: so that the default lanes
-/// are there from the start and say what is being tried.
+/// The resources that every recent cluster serves. They are used while discovery cannot be reached, so that the default
+/// watches start at once and their lanes show what they try.
 pub(super) fn builtin_catalog() -> Catalog {
     const BUILTIN: [(&str, &str, &str, &str, &str, bool); 16] = [
         ("", "v1", "pods", "Pod", "po", true),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_asked_for_twice_is_watched_once_and_an_unknown_one_is_told() {
+    fn a_resource_named_twice_is_watched_once_and_an_unknown_one_is_reported() {
         let wishes = Wishes {
             resources: ["po", "pods", "widgets"].map(str::to_owned).to_vec(),
             is_all_namespaces: true,

@@ -11,23 +11,24 @@ use crate::upstream::Servers;
 /// The settings that all watches share.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What is wanted.
+    /// The wanted watches.
     pub wishes: Wishes,
-    /// Label selector of all watches.
+    /// The label selector of all watches.
     pub label_selector: Option<String>,
-    /// Field selector of all watches.
+    /// The field selector of all watches.
     pub field_selector: Option<String>,
-    /// Resources watched by metadata only: names as typed, or `*`.
+    /// The resources that are watched by metadata only: names as typed, or `*`.
     pub metadata_only: Vec<String>,
-    /// How to watch.
+    /// The probe's settings.
     pub probe: ProbeConfig,
-    /// Which apiservers.
+    /// The apiservers that are watched.
     pub servers: Servers,
-    /// Which HTTP may be spoken with the cluster.
+    /// The HTTP versions that may be used with the cluster.
     pub protocols: Protocols,
-    /// How much of what the watches hold is compared with etcd without being asked.
+    /// How much of the watches' objects is compared with etcd without a request.
     pub audit: Level,
-    /// Most objects of a watch that a request to compare it sweeps completely; of a larger one it looks up `AUDIT_LOOKS`.
+    /// The most objects of a watch that a requested comparison sweeps completely. Of a larger watch it looks up
+    /// `AUDIT_LOOKS`.
     pub audit_looks: usize,
 }
 

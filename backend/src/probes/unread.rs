@@ -1,23 +1,23 @@
-//! How long a stream was left unread, since its task had other things to do: what makes a server end it (F36).
+//! The time in which a stream was not read because its task was busy. A server may end such a stream (F36).
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a stream may stay unread before that is told: what the apiserver's own buffers of a watch bear in the worst
-/// case (docs/semantics/streams.md#rule-slow-measured).
+/// The shortest time without reading that is reported. In the worst case the apiserver's own buffers of a watch bear this
+/// long (docs/semantics/streams.md#rule-slow-measured).
 const UNREAD: Duration = Duration::from_millis(100);
 
-/// A stretch that was over so long before the end has nothing to do with it: a server whose buffer is full ends the
-/// stream at once, and what is in the buffers by then is read in less.
+/// How long a stretch without reading counts after it is over. An older one cannot have caused an end. A server whose buffer
+/// is full ends the stream at once, and the buffered bytes are read in less time.
 const RECENT: Duration = Duration::from_secs(10);
 
-/// The longest stretch of late in which the current stream was not read.
+/// The longest recent stretch in which the current stream was not read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unread(Option<(Duration, Instant)>);
 
 impl Unread {
-    /// It was not read since then.
+    /// Notes that the stream was not read from `busy_since` until now.
     pub(super) fn since(&mut self, busy_since: Instant) {
         let now = Instant::now();
         let took = now - busy_since;
@@ -26,7 +26,7 @@ impl Unread {
         }
     }
 
-    /// The longest stretch that may have to do with an end now.
+    /// Returns the longest stretch that may have caused an end now.
     pub(super) fn of_late(&self) -> Option<Duration> {
         self.at(Instant::now())
     }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_longest_stretch_of_late_is_told_and_what_is_long_ago_or_short_is_not() {
+    async fn the_longest_recent_stretch_counts_and_a_short_or_old_one_does_not() {
         let mut unread = Unread::default();
         let mut leave = async |busy_ms, after_ms| {
             let since = Instant::now();
@@ -53,8 +53,8 @@ mod tests {
         };
         assert_eq!(leave(99, 0).await, None);
         assert_eq!(leave(300, 5_000).await, Some(300));
-        assert_eq!(leave(200, 4_000).await, Some(300), "the longest");
-        assert_eq!(leave(0, 2_000).await, None, "long ago");
+        assert_eq!(leave(200, 4_000).await, Some(300), "the longest stretch");
+        assert_eq!(leave(0, 2_000).await, None, "too old");
         assert_eq!(leave(150, 9_000).await, Some(150));
         assert_eq!(leave(0, 2_000).await, None);
     }

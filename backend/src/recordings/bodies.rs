@@ -1,4 +1,4 @@
-//! The bodies that go into a recording, collected while the log still has them.
+//! The collector of bodies that go into a recording, while the log still has them.
 
 use bytes::Bytes;
 use watchscope_model::Seq;
@@ -6,13 +6,13 @@ use watchscope_recording::{MAX_BODIES, Packing, WriteError, Writer};
 
 use crate::log::{KeptBody, LogHandle};
 
-/// Bytes of bodies that become a block.
+/// The bytes of bodies at which a block is written.
 const BLOCK_BYTES: usize = 8 << 20;
 
-/// Bodies that wait to be written.
+/// The bodies that wait to be written.
 ///
-/// Bounded: at 8 MiB, or 1,048,576 bodies, they become blocks; what comes at once is at most what the log holds. A body that left the log's memory before it was collected
-/// is missing; the log says so in a `loss`.
+/// Bounded: at 8 MiB, or at 1,048,576 bodies, they become blocks. One collection adds at most what the log holds. A body
+/// that left the log's memory before it was collected is missing; the log records that as a `loss`.
 #[derive(Debug)]
 pub(super) struct BodyCollector {
     log: LogHandle,
@@ -31,14 +31,14 @@ impl BodyCollector {
         }
     }
 
-    /// Begins with a chapter, whose records begin with `first`.
+    /// Begins a chapter whose first record is `first`.
     pub(super) fn begin(&mut self, first: Seq) {
         self.collected_to = Seq(first.0.saturating_sub(1));
         self.waiting.clear();
         self.bytes = 0;
     }
 
-    /// Collects the bodies of the records up to `to`. Returns whether they are enough for a block.
+    /// Collects the bodies of the records up to `to`. Returns whether they fill a block.
     pub(super) fn collect(&mut self, to: Seq) -> bool {
         if to > self.collected_to {
             let from = self.collected_to.next();
@@ -48,7 +48,8 @@ impl BodyCollector {
             let new = &mut self.waiting[before..];
             self.bytes += new.iter().map(|body| body.bytes.len()).sum::<usize>();
             if self.bytes < BLOCK_BYTES {
-                // They wait, as parts of larger allocations that the log wants to give back.
+                // These bodies wait, so they are copied: the log wants to free the larger allocations that they are parts
+                // of.
                 for body in new {
                     body.bytes = Bytes::copy_from_slice(&body.bytes);
                 }
@@ -57,9 +58,9 @@ impl BodyCollector {
         self.bytes >= BLOCK_BYTES || self.waiting.len() >= MAX_BODIES
     }
 
-    /// Blocks of the chapter that begins with `first`, of all that waits.
+    /// Packs all waiting bodies into blocks of the chapter that begins with `first`.
     ///
-    /// The versions of an object stand side by side: what they have in common deflates to nearly nothing.
+    /// Versions of one object are put side by side, since what they have in common then deflates to nearly nothing.
     pub(super) fn blocks(&mut self, first: Seq) -> Result<Vec<Packing>, WriteError> {
         let mut waiting = std::mem::take(&mut self.waiting);
         self.bytes = 0;

@@ -1,5 +1,4 @@
-//! The disk that recordings lie on, behind a trait: tests put one in its place that is full, slow or loses what was not
-//! synced.
+//! The disk on which recordings lie, as a trait. Tests replace it with one that is full, slow, or loses what was not synced.
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
@@ -9,85 +8,85 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// The mode of every file that is written: only its owner reads it.
+/// The mode of every file: only its owner can read and write it.
 const MODE: u32 = 0o600;
 
-/// A disk. Its calls may wait for as long as the disk does.
+/// A disk. Its calls may block for as long as the disk does.
 pub trait Disk: Debug + Send + Sync {
-    /// Makes a file that only its owner can read. No file is written over, and no link followed.
+    /// Creates a file that only its owner can read. It overwrites no file and follows no link.
     ///
     /// # Errors
-    /// `AlreadyExists` if there is something of that name, or what the disk says.
+    /// `AlreadyExists` if the name is taken, or the disk's error.
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Opens a file to read it; with `append`, to write behind its end too. No link is followed.
+    /// Opens a file for reading; with `append`, also for writing at its end. It follows no link.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     fn open(&self, path: &Path, append: bool) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Gives a file another name, and syncs that. A file that had the name goes.
+    /// Renames a file and syncs the new name. It replaces a file that had the name.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// The names and bytes of the regular files in a folder; links are none.
+    /// Returns the names and sizes in bytes of the regular files in a folder, without links.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     fn list(&self, folder: &Path) -> io::Result<Vec<(String, u64)>>;
 
     /// Whether `path` is still the name of `file`.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     fn is_there(&self, path: &Path, file: &dyn DiskFile) -> io::Result<bool>;
 }
 
 /// An open file of a [`Disk`].
 pub trait DiskFile: Debug + Send + Sync {
-    /// Writes behind the file's end.
+    /// Writes at the end of the file.
     ///
     /// # Errors
-    /// What the disk says; a part may be written then.
+    /// The disk's error. A part may have been written then.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Fills `into` from `offset` on; returns how many bytes there were.
+    /// Fills `into` with the bytes from `offset` on. Returns how many there were.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// How many bytes it has.
+    /// The size of the file, in bytes.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     fn bytes(&self) -> io::Result<u64>;
 
-    /// Cuts it to `bytes`.
+    /// Cuts the file to `bytes`.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's error.
     fn cut(&mut self, bytes: u64) -> io::Result<()>;
 
-    /// Has all that was written on the disk.
+    /// Returns once everything written is safe on the disk.
     ///
     /// # Errors
-    /// What the disk says; what was written since the last time may be lost then.
+    /// The disk's error. What was written since the last sync may be lost then.
     fn sync(&self) -> io::Result<()>;
 
-    /// What the file is to the system, for as long as it is open.
+    /// The file's device and inode, which identify it while it is open.
     fn identity(&self) -> Option<(u64, u64)>;
 }
 
-/// The machine's own disk.
+/// The disk of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostDisk;
 
@@ -103,7 +102,7 @@ impl Disk for HostDisk {
     fn open(&self, path: &Path, append: bool) -> io::Result<Box<dyn DiskFile>> {
         let mut options = OpenOptions::new();
         options.read(true).append(append);
-        // A FIFO in the file's place is not waited for.
+        // `NONBLOCK` keeps the open from waiting if a FIFO is in the file's place.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         options.custom_flags(flags.bits().cast_signed());
         let file = options.open(path)?;
@@ -126,7 +125,7 @@ impl Disk for HostDisk {
         let mut files = Vec::new();
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            // It may be gone by now; that of a link is the link's own.
+            // The entry may be gone by now. For a link this is the metadata of the link itself.
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
@@ -146,14 +145,14 @@ impl Disk for HostDisk {
     }
 }
 
-/// Has the names in a folder on the disk.
+/// Syncs the folder of a file, so that the file's name is safe on the disk.
 fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let opened = File::open(folder.unwrap_or(Path::new(".")))?;
     match opened.sync_all() {
-        // Not every file system does that for folders.
+        // Not every file system can sync a folder.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,
     }

@@ -1,4 +1,4 @@
-//! Recordings and folders of them, opened to be read as one.
+//! Recordings, and folders of them, that are read as one.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -10,7 +10,7 @@ use watchscope_replay::{JoinedFiles, LogError, Recorded};
 
 use super::open_file::{OpenError, OpenFile};
 
-/// What recordings are named with at their end.
+/// The ending of a recording's name.
 const SUFFIX: &str = "wscope";
 
 /// Why recordings cannot be read as one.
@@ -24,22 +24,22 @@ pub enum JoinError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// A folder has none.
+    /// A folder holds no recording.
     #[error("{} holds no recording; they end in .wscope", path.display())]
     Empty {
         /// The folder.
         path: PathBuf,
     },
-    /// They are not of one log.
+    /// They belong to several logs.
     #[error(transparent)]
     Log(#[from] LogError),
 }
 
-/// Recordings of one log, as one.
+/// Recordings of one log, read as one.
 #[derive(Debug)]
 pub struct Joined(JoinedFiles<OpenFile>);
 
@@ -64,14 +64,14 @@ impl Recorded for OpenFile {
 }
 
 impl Joined {
-    /// Opens recordings and folders of them. A folder of folders, as a history is, is searched too. `log` picks one of
-    /// several logs.
+    /// Opens recordings and folders of them. A folder is searched with the folders in it, as a history has them. `log` picks
+    /// one of several logs.
     ///
-    /// The runs come in the order of their times; within a folder in that of its files, by name, since a clock may have been
-    /// set back between two runs.
+    /// The runs are in the order of their times. The runs in one folder are in the order of its files' names, since a clock
+    /// may have been set back between two runs.
     ///
     /// # Errors
-    /// If one of them cannot be read, or they are not of one log.
+    /// If one of them cannot be read, or they belong to several logs and `log` picks none.
     pub fn open(paths: &[PathBuf], log: Option<&str>) -> Result<Self, JoinError> {
         let mut groups = Vec::new();
         for path in paths {
@@ -88,7 +88,7 @@ impl Joined {
     }
 }
 
-/// The recordings in a folder and in the folders in it, by name.
+/// Returns the recordings in a folder and in the folders in it, by name.
 fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, JoinError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
@@ -108,7 +108,7 @@ fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, JoinError> {
     Ok(found)
 }
 
-/// The recordings in a folder, by name; the folders in it are added to `folders`.
+/// Returns the recordings in a folder, by name. Adds the folders in it to `folders`.
 fn files_in(folder: &Path, folders: &mut Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Drives the machines of `watchscope_recording` over a disk: ranges of a file, deflating and inflating.
+//! The host of `watchscope_recording`'s machines: it reads ranges of a file for them, deflates and inflates.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -9,10 +9,10 @@ use watchscope_recording::{Input, Piece, Step};
 
 use super::disk::DiskFile;
 
-/// Bytes that are copied at once.
+/// The bytes that one copy step moves.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// Runs a machine to its end over a file.
+/// Runs a machine over a file until it is done.
 pub(super) fn drive<T, E>(
     file: &dyn DiskFile,
     mut step: impl FnMut(Input) -> Result<Step<T>, E>,
@@ -28,7 +28,7 @@ pub(super) fn drive<T, E>(
     }
 }
 
-/// Writes the parts of a new file; returns its bytes.
+/// Writes the pieces of a new file. Returns their bytes.
 pub(super) fn write_pieces(
     pieces: &[Piece],
     sources: &[&dyn DiskFile],
@@ -63,7 +63,7 @@ pub(super) fn write_pieces(
     Ok(written)
 }
 
-/// Bytes of a file; fewer, if it has become shorter.
+/// Reads a range of a file; it returns fewer bytes if the file is shorter.
 fn range(file: &dyn DiskFile, offset: u64, len: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; len];
     let filled = file.read_at(&mut bytes, offset)?;
@@ -71,7 +71,7 @@ fn range(file: &dyn DiskFile, offset: u64, len: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Deflates (RFC 1951), as recordings are.
+/// Deflates (RFC 1951) at the level that recordings use.
 #[must_use]
 pub fn deflated(raw: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
@@ -81,7 +81,7 @@ pub fn deflated(raw: &[u8]) -> Vec<u8> {
         .expect("writing to memory does not fail")
 }
 
-/// Inflates, and stops one byte behind the stated length: a file from a stranger may say less than it holds.
+/// Inflates, and stops one byte after the stated length: a file from a stranger may hold more than it states.
 fn inflated(bytes: &[u8], raw_bytes: u32) -> Option<Vec<u8>> {
     let mut raw = Vec::new();
     let limit = u64::from(raw_bytes) + 1;

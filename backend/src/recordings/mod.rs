@@ -1,9 +1,9 @@
-//! Recordings on disk: a log written into a file while it goes on, and a file read again.
+//! Recordings on disk: a log is written into a file while it runs, and a file is read again.
 //!
 //! ```text
 //!   log ─► FrameReader ─► record ─► Recorder ─(Writer)─► file        file ─► OpenFile ─(Scan, ReadChapter)─► frames
 //! ```
-//! What a file looks like is `watchscope_recording`'s. Here is only its host: the disk, and deflating.
+//! `watchscope_recording` defines the format. This module hosts it: it has the disk, deflating and inflating.
 
 mod bodies;
 mod disk;

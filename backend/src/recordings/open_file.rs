@@ -21,22 +21,22 @@ pub enum OpenError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// It is no recording that can be read.
+    /// The file is no recording that can be read.
     #[error("{}, {error}", path.display())]
     NotReadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         error: ReadError,
     },
 }
 
-/// A recording that is open. It holds what the file lists, and reads chapters as they are asked for.
+/// A recording that is open. It holds the file's index, and reads chapters on request.
 #[derive(Debug)]
 pub struct OpenFile {
     path: PathBuf,
@@ -45,16 +45,16 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens a recording of this machine's disk. It may go on being written: what it holds then is read.
+    /// Opens a recording on this machine's disk. If it is still being written, what it holds now is read.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no recording of a version that is known.
+    /// If the file cannot be read, or is no recording of a known version.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let unreadable = |error| OpenError::Unreadable {
             path: path.to_owned(),
             error,
         };
-        // A person may name a link; the disk follows none.
+        // A person may name a link, but the disk follows none.
         let target = fs::canonicalize(path).map_err(unreadable)?;
         Ok(Self {
             path: path.to_owned(),
@@ -62,10 +62,10 @@ impl OpenFile {
         })
     }
 
-    /// The same on a disk. No link is followed.
+    /// Opens a recording on a disk. It follows no link.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no recording of a version that is known.
+    /// If the file cannot be read, or is no recording of a known version.
     pub fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, OpenError> {
         let unreadable = |error| OpenError::Unreadable {
             path: path.to_owned(),
@@ -84,19 +84,19 @@ impl OpenFile {
         })
     }
 
-    /// What a file holds.
+    /// Scans a file for its contents.
     pub(super) fn scanned(file: &dyn DiskFile) -> io::Result<Result<Contents, ReadError>> {
         let mut scan = Scan::new(file.bytes()?);
         drive(file, |input| scan.step(input))
     }
 
-    /// What it holds.
+    /// The contents of the file.
     #[must_use]
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
 
-    /// Its name.
+    /// The path by which it was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -106,25 +106,25 @@ impl OpenFile {
         &*self.file
     }
 
-    /// The bodies of a block that a chapter lists.
+    /// Reads the bodies of a block that a chapter lists.
     ///
     /// # Errors
-    /// If the disk fails, or (within) if the block is damaged.
+    /// If the disk fails. The inner error means that the block is damaged.
     pub fn bodies(&self, place: BlockPlace) -> Result<Result<Bodies, Damage>, OpenError> {
         let mut machine = ReadBodies::new(place);
         self.drive(|input| machine.step(input))
     }
 
-    /// A chapter's frames.
+    /// Reads the frames of a chapter.
     ///
     /// # Errors
-    /// If the disk fails, or (within) if nothing of the chapter can be read.
+    /// If the disk fails. The inner error means that nothing of the chapter can be read.
     pub fn chapter(&self, entry: &ChapterEntry) -> Result<Result<Chapter, Damage>, OpenError> {
         let mut machine = ReadChapter::new(entry);
         self.drive(|input| machine.step(input))
     }
 
-    /// What a machine gives that reads this file and does not fail.
+    /// Runs a machine over this file that itself cannot fail.
     pub(super) fn run<T>(&self, mut step: impl FnMut(Input) -> Step<T>) -> Result<T, OpenError> {
         let Ok(result) = self.drive(|input| Ok::<_, Infallible>(step(input)))?;
         Ok(result)

@@ -1,4 +1,4 @@
-//! Where chapters that are no longer in memory are read from.
+//! The source of chapters, bodies and notes that are no longer in memory.
 
 use std::path::Path;
 use std::{fmt, io};
@@ -11,24 +11,24 @@ use watchscope_replay::{FetchBody, FetchChapter, FetchNotes, holding};
 
 use super::open_file::{OpenError, OpenFile};
 
-/// Files of a log, for readers who want a chapter of the past. A call may wait for the disk.
+/// The files of a log, for readers of the past. A call may block on the disk.
 pub trait Past: fmt::Debug + Send + Sync {
-    /// The chapter that holds a record.
+    /// Reads the chapter that holds a record.
     fn chapter(&self, epoch: &EpochId, seq: Seq) -> Fetched;
 
-    /// The redacted body of a record, if a file has it.
+    /// Reads the redacted body of a record, if a file has it.
     ///
     /// # Errors
-    /// Why it cannot be read, in a sentence.
+    /// A sentence that says why it cannot be read.
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String>;
 
-    /// The notes of persons, of all runs; none where the log itself knows them. What cannot be read is left out.
+    /// Reads the notes of persons, of all runs; none if the log itself has them. Unreadable notes are left out.
     fn notes(&self) -> Notes {
         Notes::default()
     }
 }
 
-/// The body of a record, if a file has it.
+/// Reads the body of a record from an open file, if the file has it.
 pub(crate) fn body_in(
     file: &OpenFile,
     entry: &ChapterEntry,
@@ -39,7 +39,7 @@ pub(crate) fn body_in(
     read.unwrap_or_else(|error| Err(unread(&error)))
 }
 
-/// The notes of persons of a log that a file has. What cannot be read is left out.
+/// Reads the notes of persons that belong to `log` from a file. Unreadable notes are left out.
 pub(crate) fn notes_in(file: &OpenFile, log: LogId) -> Notes {
     let mut machine = FetchNotes::new(log, file.contents());
     let read = file.run(|input| machine.step(input));
@@ -49,7 +49,7 @@ pub(crate) fn notes_in(file: &OpenFile, log: LogId) -> Notes {
     })
 }
 
-/// The same of a file that is opened for it. One that is gone has none.
+/// Like [`body_in`], for a file that was opened for this. A file that is gone has no body.
 pub(crate) fn fetched_body(
     file: Result<OpenFile, OpenError>,
     epoch: &EpochId,
@@ -66,7 +66,7 @@ pub(crate) fn fetched_body(
     }
 }
 
-/// What viewers learn of a file that cannot be read: its name, and not where it lies.
+/// Logs the error of a file that cannot be read. Returns what viewers may know: the file's name, without its folder.
 fn unread(error: &OpenError) -> String {
     tracing::warn!("{error}");
     match error {
@@ -85,7 +85,7 @@ fn is_gone(error: &OpenError) -> bool {
     matches!(error, OpenError::Unreadable { error, .. } if error.kind() == io::ErrorKind::NotFound)
 }
 
-/// The chapter of a file that holds a record.
+/// Reads the chapter that holds a record from a file that was opened for this.
 pub(crate) fn fetched(file: Result<OpenFile, OpenError>, epoch: &EpochId, seq: Seq) -> Fetched {
     match file {
         Ok(file) => match holding(file.contents(), epoch, seq) {
@@ -96,7 +96,7 @@ pub(crate) fn fetched(file: Result<OpenFile, OpenError>, epoch: &EpochId, seq: S
     }
 }
 
-/// A chapter of a file.
+/// Reads a chapter from an open file.
 pub(crate) fn chapter_in(file: &OpenFile, entry: &ChapterEntry) -> Fetched {
     let mut machine = FetchChapter::new(&name_of(file.path()), [entry]);
     let read = file.run(|input| machine.step(input));

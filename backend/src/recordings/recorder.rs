@@ -1,4 +1,4 @@
-//! Writes a log into a file while the log goes on.
+//! The recorder: it writes a log into a file while the log runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,24 +18,24 @@ use super::machines::deflated;
 use super::rewrite::{Finished, compacted};
 use crate::log::{FrameRead, FrameReader, LogHandle};
 
-/// The longest that a sealed segment waits to be written.
+/// The longest time that a sealed segment waits to be written.
 const WAIT: Duration = Duration::from_secs(1);
 
 /// Why a recording stopped.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// There is a file of that name, and no file is written over.
+    /// There is a file of that name, and no file is overwritten.
     #[error("{} exists; name another file, or remove it", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The file cannot be made.
+    /// The file cannot be created.
     #[error("cannot make {}: {error}", path.display())]
     NotMade {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The disk's error.
         #[source]
         error: io::Error,
     },
@@ -47,27 +47,27 @@ pub enum RecordError {
     NotWritten {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// The offset in the file, in bytes.
         at: u64,
-        /// Why.
+        /// The disk's error.
         #[source]
         error: io::Error,
     },
-    /// The file cannot be synced: what was written since the last time may be lost.
+    /// The file cannot be synced. What was written since the last sync may be lost.
     #[error("cannot sync {}: {error}", path.display())]
     NotSynced {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The disk's error.
         #[source]
         error: io::Error,
     },
-    /// The log's frames do not fit in the format.
+    /// The log's frames do not fit in the file's format.
     #[error("cannot record into {}: {error}", path.display())]
     NotRecorded {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The format's error.
         #[source]
         error: WriteError,
     },
@@ -82,7 +82,7 @@ impl RecordError {
         }
     }
 
-    /// What the disk said, if it was the disk.
+    /// The disk's error, if the disk was the reason.
     #[must_use]
     pub fn disk_error(&self) -> Option<&io::Error> {
         match self {
@@ -94,10 +94,10 @@ impl RecordError {
     }
 }
 
-/// A file that a log is written into. At every moment it is a valid recording.
+/// A file into which a log is written. It is a valid recording at every moment.
 ///
-/// Bounded as [`Writer`]: it holds the open chapter's frames. After an error it is of no more use; what was written
-/// before can be read.
+/// Bounded as [`Writer`] is: it holds the open chapter's frames. After an error it cannot be used any more, but what was
+/// written before can be read.
 #[derive(Debug)]
 pub struct Recorder {
     disk: Arc<dyn Disk>,
@@ -105,18 +105,18 @@ pub struct Recorder {
     file: Box<dyn DiskFile>,
     of: FileBlock,
     writer: Writer,
-    /// Bytes of the file that were written.
+    /// Bytes written into the file.
     written: u64,
-    /// Since when a segment waits.
+    /// When the oldest waiting segment was taken in.
     waits_since: Option<Instant>,
     lost: Vec<(Seq, Seq)>,
-    /// If bodies are kept.
+    /// The collector of bodies, if bodies are recorded.
     bodies: Option<BodyCollector>,
-    /// Bytes of the file that are bodies.
+    /// Bytes in the file that belong to bodies.
     bodies_bytes: u64,
 }
 
-/// What the chapters of a log's run are of, before anything is known about the cluster.
+/// The block that describes a run of a log, before anything is known about the cluster.
 #[must_use]
 pub fn file_block(log: &LogId, epoch: &EpochId) -> FileBlock {
     FileBlock {
@@ -127,11 +127,10 @@ pub fn file_block(log: &LogId, epoch: &EpochId) -> FileBlock {
 }
 
 impl Recorder {
-    /// Makes the file, which only its owner can read. No file is written over, and no link followed. `of` says what it is
-    /// of.
+    /// Creates the file, which only its owner can read. It overwrites no file and follows no link. `of` describes the log.
     ///
     /// # Errors
-    /// If there is such a file, or it cannot be made or written.
+    /// If the name is taken, or the file cannot be created or written.
     pub fn create(disk: Arc<dyn Disk>, path: &Path, of: FileBlock) -> Result<Self, RecordError> {
         let (writer, bytes) = Writer::begin(&of).map_err(|error| RecordError::NotRecorded {
             path: path.to_owned(),
@@ -154,13 +153,13 @@ impl Recorder {
         };
         let begun = recorder.append(&bytes);
         if begun.is_err() {
-            // It holds nothing. The error says that it could not be written.
+            // The file is empty. The error already says that it could not be written.
             let _ = recorder.disk.remove(path);
         }
         begun.map(|()| recorder)
     }
 
-    /// The same, and the redacted bodies of the log's records are kept too.
+    /// Also records the redacted bodies of the log's records.
     #[must_use]
     pub fn with_bodies(self, log: LogHandle) -> Self {
         Self {
@@ -169,49 +168,49 @@ impl Recorder {
         }
     }
 
-    /// Runs of records that left the ring before they were written.
+    /// The runs of records that left the ring before they were written.
     #[must_use]
     pub fn lost(&self) -> &[(Seq, Seq)] {
         &self.lost
     }
 
-    /// Bytes of the file.
+    /// The size of the file, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.written
     }
 
-    /// Bytes of the file that are bodies.
+    /// Bytes in the file that belong to bodies.
     #[must_use]
     pub fn bodies_bytes(&self) -> u64 {
         self.bodies_bytes
     }
 
-    /// Its name.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many blocks the file has.
+    /// The number of blocks in the file.
     #[must_use]
     pub fn block_count(&self) -> usize {
         self.writer.block_count()
     }
 
-    /// The first record of the chapter that is open.
+    /// The first record of the open chapter.
     #[must_use]
     pub fn open_first(&self) -> Option<Seq> {
         self.writer.open_first()
     }
 
-    /// What the file holds, once what waits is flushed.
+    /// The contents of the file once waiting segments are flushed.
     #[must_use]
     pub fn contents(&self) -> Contents {
         self.writer.contents()
     }
 
-    /// Takes in the log's next frame.
+    /// Takes in the next frame of the log.
     pub(crate) fn take(&mut self, read: &FrameRead) -> Result<(), RecordError> {
         match read {
             FrameRead::Opening(head) => {
@@ -244,7 +243,7 @@ impl Recorder {
         self.collect_bodies(false)
     }
 
-    /// Collects the bodies of the records that were taken in, and writes them if they are enough for a block, or all that wait.
+    /// Collects the bodies of the records that were taken in. Writes them if they fill a block, or if `all` is set.
     fn collect_bodies(&mut self, all: bool) -> Result<(), RecordError> {
         let (Some(bodies), Some(first)) = (&mut self.bodies, self.writer.open_first()) else {
             return Ok(());
@@ -263,14 +262,14 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes notes of persons whose records are not in the file, and has them on the disk.
+    /// Writes notes of persons whose records are not in the file, and syncs them.
     pub(crate) fn put_notes(&mut self, notes: &[KeptNote]) -> Result<(), RecordError> {
         let bytes = self.writer.notes(notes);
         self.put(bytes)?;
         self.sync()
     }
 
-    /// Has all that was written on the disk.
+    /// Returns once everything written is safe on the disk.
     pub(crate) fn sync(&self) -> Result<(), RecordError> {
         self.file.sync().map_err(|error| RecordError::NotSynced {
             path: self.path.clone(),
@@ -278,7 +277,7 @@ impl Recorder {
         })
     }
 
-    /// Closes the chapter that is open, and has it on the disk.
+    /// Closes the open chapter, and syncs the file.
     pub(crate) fn close_chapter(&mut self) -> Result<(), RecordError> {
         self.waits_since = None;
         let Some(state) = self.writer.open_state() else {
@@ -296,14 +295,15 @@ impl Recorder {
         self.sync()
     }
 
-    /// Whether the file still has its name: somebody may have removed it, or the folder.
+    /// Whether the file still has its name. Somebody may have removed it, or the folder.
     pub(crate) fn is_there(&self) -> Result<bool, RecordError> {
         let is_there = self.disk.is_there(&self.path, &*self.file);
         is_there.map_err(|error| self.not_written(error))
     }
 
-    /// Ends the file: closes the last chapter, and writes the whole anew without what closed chapters have superseded, with
-    /// what its records say of cluster and watches. If there is no room for that, the file stays as it is, with an index.
+    /// Ends the file. It closes the last chapter, then writes the whole file again without the parts that closed chapters
+    /// superseded. The new file also describes the cluster and watches as its records state them. If there is no room for
+    /// it, the file stays as it is and gets an index.
     ///
     /// # Errors
     /// If the last chapter or the index cannot be written.
@@ -359,10 +359,10 @@ impl Recorder {
     }
 }
 
-/// Writes a log into the file until the log is closed. No record waits longer than 1 s after it was sealed.
+/// Writes a log into the file until the log is closed. A sealed record waits at most 1 s.
 ///
 /// # Errors
-/// If the file cannot be written; the log goes on.
+/// If the file cannot be written; the log itself continues.
 pub async fn record(
     mut frames: FrameReader,
     mut recorder: Recorder,
@@ -387,7 +387,7 @@ pub async fn record(
     }
 }
 
-/// Writes on a thread that may wait for the disk.
+/// Writes on a thread that may block on the disk.
 async fn on_disk(mut recorder: Recorder, read: Option<FrameRead>) -> Result<Recorder, RecordError> {
     let done = spawn_blocking(move || {
         match &read {

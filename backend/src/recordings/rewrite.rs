@@ -1,4 +1,4 @@
-//! Writes files anew: beside themselves, and then renamed, so that at every moment the name is that of a whole file.
+//! Rewriting files: each is written beside itself and then renamed, so the name always leads to a whole file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use super::disk::{Disk, DiskFile};
 use super::machines::{deflated, drive, write_pieces};
 use super::open_file::OpenFile;
 
-/// What is behind the name of a file that is being written anew. A host removes such files where it finds them.
+/// The suffix of a file that is being rewritten. The host removes files with it that it finds.
 pub(crate) const UNFINISHED: &str = ".unfinished";
 
 /// A file that was ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its bytes.
+    /// Its size, in bytes.
     pub bytes: u64,
-    /// What it holds.
+    /// Its contents.
     pub contents: Contents,
 }
 
-/// Writes a file anew without what closed chapters have superseded; `of` takes the place of its `F` blocks.
+/// Rewrites a file without the parts that closed chapters superseded. `of` replaces its `F` blocks.
 pub(super) fn compacted(
     disk: &dyn Disk,
     path: &Path,
@@ -37,24 +37,24 @@ pub(super) fn compacted(
     replaced(disk, path, &pieces, &[file])
 }
 
-/// Writes several files as one, which takes the place of the last; the others are then to be removed.
+/// Writes several files as one, which replaces the last of them. The caller then removes the others.
 ///
 /// # Errors
-/// What the disk says, or if a file cannot be read.
+/// The disk's error, or that of a file that cannot be read.
 pub(crate) fn merged(disk: &dyn Disk, files: &[OpenFile]) -> io::Result<Finished> {
     copied(disk, files, true)
 }
 
-/// Writes a file anew without its bodies.
+/// Rewrites a file without its bodies.
 ///
 /// # Errors
-/// What the disk says, or if the file cannot be read.
+/// The disk's error, or that of a file that cannot be read.
 pub(crate) fn without_bodies(disk: &dyn Disk, path: &Path) -> io::Result<Finished> {
     let file = OpenFile::open_on(disk, path).map_err(io::Error::other)?;
     copied(disk, &[file], false)
 }
 
-/// Writes all chapters of files as one file, which takes the place of the last.
+/// Copies all chapters of files into one file, which replaces the last of them.
 fn copied(disk: &dyn Disk, files: &[OpenFile], with_bodies: bool) -> io::Result<Finished> {
     let last = files.last().ok_or(io::ErrorKind::InvalidInput)?;
     let all: Vec<Vec<usize>> = files
@@ -75,18 +75,18 @@ fn copied(disk: &dyn Disk, files: &[OpenFile], with_bodies: bool) -> io::Result<
     replaced(disk, last.path(), &pieces, &files)
 }
 
-/// Whether a file was ended: it holds nothing that a closed chapter superseded, and has an index at its end.
+/// Whether a file was ended: it has no part that a closed chapter superseded, and its last block is an index.
 pub(crate) fn is_ended(contents: &Contents) -> bool {
     let mut tags = contents.blocks.iter().map(|block| block.header.tag);
     let is_open = |tag| matches!(tag, Tag::Opening | Tag::Segments);
     tags.next_back() == Some(Tag::Index) && contents.cut.is_none() && !tags.any(is_open)
 }
 
-/// Ends a file whose writer is gone: closes the chapters that it left open, and compacts it. `None` if a part of it cannot
-/// be read; then it stays as it is.
+/// Ends a file whose writer is gone: closes its open chapters and compacts it. Returns `None` if a part of the file cannot
+/// be read; the file then stays as it is.
 ///
 /// # Errors
-/// What the disk says.
+/// The disk's error.
 pub(crate) fn ended(disk: &dyn Disk, path: &Path) -> io::Result<Option<Finished>> {
     let mut file = disk.open(path, true)?;
     let Ok(contents) = OpenFile::scanned(&*file)? else {
@@ -121,14 +121,14 @@ pub(crate) fn ended(disk: &dyn Disk, path: &Path) -> io::Result<Option<Finished>
     }
     file.sync()?;
     let of: Vec<FileBlock> = match &contents.files[..] {
-        // A file of several runs was put together of ended ones.
+        // A file of several runs was merged from ended files.
         [of] => vec![of.clone().with_state(&state)],
         several => several.to_vec(),
     };
     compacted(disk, path, &*file, &writer.contents(), &of).map(Some)
 }
 
-/// A chapter's frames; `None` if not all of it can be read.
+/// Reads a chapter's frames; `None` if not all of them can be read.
 fn frames(file: &dyn DiskFile, entry: &ChapterEntry) -> io::Result<Option<Frames>> {
     let mut machine = ReadChapter::new(entry);
     let read = drive(file, |input| machine.step(input))?;
@@ -136,7 +136,7 @@ fn frames(file: &dyn DiskFile, entry: &ChapterEntry) -> io::Result<Option<Frames
     Ok(chapter.map(|chapter| chapter.frames))
 }
 
-/// The fold behind a chapter, without the objects that it opened with.
+/// Returns the fold at the end of a chapter, without the objects with which the chapter opened.
 fn folded(frames: &Frames) -> Option<State> {
     let mut summarizer = FrameSummarizer::open(frames.head()).ok()?;
     for segment in frames.segments() {
@@ -145,7 +145,7 @@ fn folded(frames: &Frames) -> Option<State> {
     Some(summarizer.state().clone())
 }
 
-/// Writes a new file beside `path` and gives it that name.
+/// Writes a new file beside `path`, then renames it to `path`.
 fn replaced(
     disk: &dyn Disk,
     path: &Path,
@@ -161,7 +161,7 @@ fn replaced(
         Ok(Finished { bytes, contents })
     });
     if written.is_err() {
-        // Where that fails too, the next start removes it.
+        // If the removal fails too, the next start removes the file.
         let _ = disk.remove(&beside);
     }
     written

@@ -1,4 +1,4 @@
-//! A log that is recorded, and what the file then gives.
+//! A log that is recorded, and the contents of its file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::*;
 use crate::log::tests::{note, open};
 use crate::log::{LogHandle, Read, Since};
 
-/// A folder, and a file in it that is not there yet.
+/// A folder, and the path of a file in it that does not exist yet.
 fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.wscope");
@@ -24,7 +24,7 @@ fn create(path: &Path, log: &LogHandle) -> Recorder {
     Recorder::create(Arc::new(HostDisk), path, file_block(log.log(), log.epoch())).unwrap()
 }
 
-/// All entries of a file, chapter by chapter.
+/// Returns all entries of a file, chapter by chapter.
 fn entries(path: &Path) -> Vec<Entry> {
     let open = OpenFile::open(path).unwrap();
     assert_eq!(open.contents().damaged, []);
@@ -40,7 +40,7 @@ fn entries(path: &Path) -> Vec<Entry> {
     entries
 }
 
-/// All entries of a log that has them all.
+/// Returns all entries of a log whose ring holds them all.
 pub(crate) fn of_log(log: &LogHandle) -> Vec<Entry> {
     let mut reader = log.reader(Since::First);
     let mut entries = Vec::new();
@@ -54,11 +54,11 @@ pub(crate) fn of_log(log: &LogHandle) -> Vec<Entry> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_holds_the_logs_records_with_one_block_a_chapter_once_it_is_finished() {
+async fn a_finished_file_holds_the_logs_records_in_one_block_a_chapter() {
     let (_folder, path) = place();
     let log = open(64 << 20, 0);
     let recording = tokio::spawn(record(log.frames(), create(&path, &log)));
-    // Several chapters.
+    // The log has several chapters.
     for batch in 0..300 {
         let text = "x".repeat(10_000);
         log.append(note(&format!("{batch} {text}"))).await.unwrap();
@@ -86,14 +86,14 @@ async fn a_file_holds_the_logs_records_with_one_block_a_chapter_once_it_is_finis
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_is_in_the_file_a_second_after_it_was_sealed_and_the_file_is_readable_then() {
+async fn a_sealed_record_is_in_the_readable_file_within_a_second() {
     let (_folder, path) = place();
     let log = open(64 << 20, 0);
     let recording = tokio::spawn(record(log.frames(), create(&path, &log)));
     for number in 1..=3 {
         log.append(note("a")).await.unwrap();
         sleep(Duration::from_millis(1_100)).await;
-        // The write itself takes place on another thread.
+        // The write itself happens on another thread.
         let is_there = async {
             while entries(&path).len() < number {
                 sleep(Duration::from_millis(1)).await;
@@ -103,12 +103,12 @@ async fn a_record_is_in_the_file_a_second_after_it_was_sealed_and_the_file_is_re
     }
     log.close().await;
     drop(recording.await.unwrap().unwrap());
-    // Not finished, as after a crash.
+    // The file was not finished, as after a crash.
     assert_eq!(entries(&path), of_log(&log));
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_file_is_written_over_and_no_link_followed() {
+async fn no_file_is_overwritten_and_no_link_followed() {
     let (folder, path) = place();
     let log = open(1 << 20, 0);
     std::fs::write(&path, "mine").unwrap();
@@ -128,7 +128,7 @@ async fn no_file_is_written_over_and_no_link_followed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_link_that_a_person_names_is_read_and_one_on_the_historys_disk_is_not() {
+async fn a_link_is_followed_if_a_person_names_it_but_not_on_the_historys_disk() {
     let (folder, path) = place();
     let log = open(1 << 20, 0);
     create(&path, &log).finish().unwrap();
@@ -139,7 +139,7 @@ async fn a_link_that_a_person_names_is_read_and_one_on_the_historys_disk_is_not(
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_its_owner_can_read_it_before_and_after_it_is_finished() {
+async fn only_its_owner_can_read_a_file_before_and_after_it_is_finished() {
     use std::os::unix::fs::PermissionsExt as _;
     let (_folder, path) = place();
     let log = open(1 << 20, 0);
@@ -151,7 +151,7 @@ async fn only_its_owner_can_read_it_before_and_after_it_is_finished() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_recorder_that_falls_behind_the_ring_leaves_a_hole_and_goes_on() {
+async fn a_recorder_that_falls_behind_the_ring_leaves_a_hole_and_continues() {
     let (_folder, path) = place();
     let log = open(1 << 20, 0);
     let mut frames = log.frames();
@@ -187,7 +187,7 @@ async fn a_recorder_that_falls_behind_the_ring_leaves_a_hole_and_goes_on() {
 }
 
 #[test]
-fn what_is_no_recording_is_named_with_the_reason() {
+fn a_file_that_is_no_recording_is_named_with_the_reason() {
     let (_folder, path) = place();
     let said = |path: &Path| {
         let error = OpenFile::open(path).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! A file that is served is what a page gets that opens it by itself.
+//! A page that opens a file itself gets the same messages and picture as a page to which the file is served.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::recordings::{HostDisk, Recorder, file_block, record};
 #[path = "../../../shared/replay/tests/suite/viewer.rs"]
 mod viewer;
 
-/// The name that the viewer's host gives its files.
+/// The name that files have in the viewer's host.
 const NAME: &str = "a.wscope";
 
-/// A file of these bytes; the folder goes with it.
+/// Writes a file with these bytes. It is removed with the folder.
 fn written(bytes: &[u8]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(NAME);
@@ -27,7 +27,7 @@ fn written(bytes: &[u8]) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A viewer of a served file, whose clock stands.
+/// A viewer of a served file. Its clock stands still.
 struct Served {
     replay: Replay,
     reader: Reader,
@@ -70,7 +70,7 @@ impl Server for Served {
     }
 }
 
-/// Checks that both ways give the same; returns how many records the page shows.
+/// Checks that both ways give the same, and returns how many records the page shows.
 fn is_the_same(bytes: &[u8]) -> u64 {
     let (_folder, path) = written(bytes);
     let served = Page::visit(&mut Served::open(&path));
@@ -79,7 +79,7 @@ fn is_the_same(bytes: &[u8]) -> u64 {
         opened,
         file: bytes,
     });
-    assert!(served.messages == opened.messages, "other messages");
+    assert!(served.messages == opened.messages, "the messages differ");
     assert_eq!(served.display_list(), opened.display_list());
     assert_eq!(served.not_read, opened.not_read);
     opened.store.records()
@@ -93,7 +93,7 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(format!("{folder}/{name}")).unwrap()
 }
 
-/// What the recorder wrote of a log with several chapters; as it was before it was finished, and finished.
+/// Returns the bytes of a recording of a log with several chapters, before it was finished and after.
 async fn recorded(log: LogHandle) -> (Vec<u8>, Vec<u8>) {
     let (_folder, path) = written(b"");
     std::fs::remove_file(&path).unwrap();
@@ -112,7 +112,7 @@ async fn recorded(log: LogHandle) -> (Vec<u8>, Vec<u8>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_that_opens_a_file_itself_gets_the_messages_and_picture_of_one_that_is_served_it() {
+async fn a_file_opened_by_the_page_gives_the_messages_and_picture_of_a_served_one() {
     let (unfinished, finished) = recorded(open(64 << 20, 0)).await;
     assert_eq!(is_the_same(&finished), 400);
     let without_index = &finished[..finished.len() - 30];
@@ -121,14 +121,14 @@ async fn a_page_that_opens_a_file_itself_gets_the_messages_and_picture_of_one_th
     damaged[finished.len() / 2] ^= 1;
     let left = is_the_same(&damaged);
     assert!(0 < left && left < 400, "{left}");
-    // The last second was not written yet.
+    // The records of the last second were not written yet.
     let written = is_the_same(&unfinished);
     let cut = is_the_same(&unfinished[..unfinished.len() / 2]);
     assert!(0 < cut && cut < written, "{cut} of {written}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_does_one_whose_last_run_cannot_be_read() {
+async fn so_does_a_file_whose_last_run_cannot_be_read() {
     let (_, first) = recorded(open_run("first", 64 << 20)).await;
     let (_, second) = recorded(open_run("second", 64 << 20)).await;
     let contents = [&first, &second].map(|file| viewer::open(file).unwrap().contents().clone());
@@ -160,7 +160,7 @@ async fn so_does_one_whose_last_run_cannot_be_read() {
 }
 
 #[test]
-fn so_does_one_that_opens_a_fixture_of_format_1() {
+fn so_does_a_fixture_of_format_1() {
     for name in [
         "version-1-2.wscope",
         "version-1-3-cut.wscope",

@@ -1,4 +1,4 @@
-//! The link a person opens: the address of the page and, in its fragment, a secret good for one exchange.
+//! The link that a person opens: the page's address and, in the fragment, a secret that is good for one exchange.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::secret::Secret;
 use crate::origin::{HostPort, Scheme};
 
-/// Where the page is reached: `http://HOST:PORT`, or https behind a proxy; nothing behind it.
+/// The address of the page: `http://HOST:PORT`, or https behind a proxy. It has no path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     scheme: Scheme,
@@ -14,7 +14,7 @@ pub struct Base {
 }
 
 impl Base {
-    /// The base of that host and port, over http.
+    /// The address of that host and port, over http.
     #[must_use]
     pub fn new(host: HostPort) -> Self {
         Self {
@@ -23,13 +23,13 @@ impl Base {
         }
     }
 
-    /// Whether it is reached over http or https.
+    /// The scheme of the address.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The host and port it names.
+    /// The host and port of the address.
     #[must_use]
     pub fn host(&self) -> &HostPort {
         &self.host
@@ -58,18 +58,18 @@ impl fmt::Display for Base {
     }
 }
 
-/// `--url` was not of the form `http://HOST:PORT` or `https://HOST`.
+/// Error: `--url` is not of the form `http://HOST:PORT` or `https://HOST`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--url {text:?}: use http://HOST:PORT, such as http://localhost:9000, or https://HOST")]
 pub struct BadBase {
-    /// What was given.
+    /// The value as given.
     pub text: String,
 }
 
-/// The one line on standard output: the address, with a secret or (in a cluster, where logs are shipped) without.
+/// The one line on standard output: the address, with a secret. In a cluster, where logs are shipped, it has no secret.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Where the page is.
+    /// The address of the page.
     pub base: Base,
     /// The one-time secret, if the link carries one.
     pub secret: Option<Secret>,

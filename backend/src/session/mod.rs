@@ -1,12 +1,12 @@
-//! Sessions: one-time secrets become cookies, cookies become grants, and revoking ends them all at once.
+//! Sessions: a one-time secret becomes a cookie, a cookie becomes a grant, and a revocation ends them all at once.
 //!
 //! ```text
 //!  link secret ──exchange──► session token ──cookie──► grant ──► socket, stream
 //!  token file ──────────────────bearer───────────────► grant        ▲
 //!  revoke ───────────────────────────────────────────────────ends───┘
 //! ```
-//! Nothing is written to disk: all of it dies with the process. Bounded: at most [`MAX_SECRETS`] links wait to be used
-//! and [`MAX_SESSIONS`] browsers hold a session; past that the one longest unused goes.
+//! Nothing is written to disk, so all sessions end with the process. Bounded: at most [`MAX_SECRETS`] unused links and
+//! [`MAX_SESSIONS`] sessions. One more replaces the oldest link, or the session that was unused longest.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -24,26 +24,26 @@ pub use secret::{Secret, TokenFile, TokenFileError};
 
 use crate::origin::Scheme;
 
-/// How long a printed link may wait to be opened.
+/// How long a printed link stays valid.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// How long the link of the browser that we open ourselves may wait.
+/// How long the link stays valid that watchscope opens in a browser itself.
 pub const BROWSER_LINK_LIFETIME: Duration = Duration::from_secs(60);
-/// Unused links kept at most.
+/// The most unused links.
 pub const MAX_SECRETS: usize = 64;
-/// Sessions kept at most.
+/// The most sessions.
 pub const MAX_SESSIONS: usize = 256;
-/// Wrong secrets, or wrong bearers, taken in any [`FAILURE_WINDOW`] before none is looked at.
+/// The most wrong secrets, or wrong bearers, in any [`FAILURE_WINDOW`]. Above it none is compared, not even a right one.
 pub const MAX_FAILURES: usize = 10;
-/// The span over which failures are counted.
+/// The time over which failures are counted.
 pub const FAILURE_WINDOW: Duration = Duration::from_secs(60);
 
-/// Cookies of other instances that a browser keeps when it enters a session here.
+/// The most cookies of other instances that a browser keeps when it enters a session here.
 pub const MAX_OTHER_COOKIES: usize = 8;
-/// The session of whoever sends the token file's bearer.
+/// The session number that all senders of the token file's bearer share.
 const BEARER: u64 = 0;
 const COOKIE_PREFIX: &str = "watchscope_";
 
-/// The sessions of this process; a cheap handle.
+/// The sessions of this process; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     shared: Arc<Shared>,
@@ -56,10 +56,10 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// No link, no session, and an instance id of its own.
+    /// Makes an empty table with a new instance id.
     ///
     /// # Panics
-    /// When the operating system gives no randomness.
+    /// If the operating system gives no random bytes.
     #[must_use]
     pub fn new() -> Self {
         let mut id = [0; 8];
@@ -70,7 +70,7 @@ impl Sessions {
         });
         let shared = Shared {
             instance,
-            book: Mutex::new(Book::default()),
+            table: Mutex::new(SessionTable::default()),
             revocations: watch::Sender::new(0),
         };
         Self {
@@ -78,22 +78,22 @@ impl Sessions {
         }
     }
 
-    /// Sixteen hexadecimal digits that tell this process from any other.
+    /// The sixteen hexadecimal digits that distinguish this process from all others.
     #[must_use]
     pub fn instance(&self) -> &str {
         &self.shared.instance
     }
 
-    /// The name of our cookie. Cookies ignore ports, so the instance is part of the name: two watchscopes on one machine
-    /// do not overwrite each other's, and one from before a restart is not even looked at.
+    /// The name of our cookie. Cookies ignore ports, so the name contains the instance. Two watchscopes on one machine do
+    /// not overwrite each other's cookies, and a cookie from before a restart is ignored.
     #[must_use]
     pub fn cookie_name(&self) -> String {
         format!("{COOKIE_PREFIX}{}", self.shared.instance)
     }
 
-    /// The cookies of other instances that have piled up in a browser: of the names it sends, oldest first as RFC 6265
-    /// section 5.4 orders them, all but the newest [`MAX_OTHER_COOKIES`]. A browser sends every one with each request,
-    /// and a restart leaves one behind, so that in the end the head would grow past its bound.
+    /// Returns the names of other instances' cookies that a browser should drop: all but the newest [`MAX_OTHER_COOKIES`] of
+    /// `names`. RFC 6265 section 5.4 orders them oldest first. Each restart leaves one cookie behind, and a browser sends
+    /// all of them with each request. Without this the head would outgrow its bound.
     #[must_use]
     pub fn spare_cookies<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
         let is_instance = |id: &str| {
@@ -110,15 +110,15 @@ impl Sessions {
         others
     }
 
-    /// A fresh link, good for one exchange within `lifetime`.
+    /// Makes a link that is good for one exchange within `lifetime`. If there are [`MAX_SECRETS`] links, the oldest goes.
     #[must_use]
     pub fn new_link(&self, base: Base, lifetime: Duration) -> Link {
         let secret = Secret::random();
-        let mut book = self.book();
-        if book.secrets.len() >= MAX_SECRETS {
-            book.secrets.pop_front();
+        let mut table = self.table();
+        if table.secrets.len() >= MAX_SECRETS {
+            table.secrets.pop_front();
         }
-        book.secrets.push_back(OneTime {
+        table.secrets.push_back(OneTime {
             secret: secret.clone(),
             expires: Instant::now() + lifetime,
         });
@@ -128,36 +128,36 @@ impl Sessions {
         }
     }
 
-    /// Trades a link's secret for a session token; the secret is spent. `scheme` is that of the page which asks.
+    /// Exchanges a link's secret for a session token; the secret is spent. `scheme` is that of the page that asks.
     ///
     /// # Errors
     /// See [`CredentialError`].
     pub fn exchange(&self, guess: &str, scheme: Scheme) -> Result<Secret, CredentialError> {
         let now = Instant::now();
-        let mut book = self.book();
-        if book.exchange_failures.is_full(now) {
+        let mut table = self.table();
+        if table.exchange_failures.is_full(now) {
             return Err(CredentialError::TooManyFailures);
         }
-        book.secrets.retain(|one_time| one_time.expires > now);
-        // Every secret is compared, so that the time taken does not tell which one came close.
+        table.secrets.retain(|one_time| one_time.expires > now);
+        // Every secret is compared, so that the time taken does not show which one was close.
         let mut found = None;
-        for (index, one_time) in book.secrets.iter().enumerate() {
+        for (index, one_time) in table.secrets.iter().enumerate() {
             if one_time.secret.equals(guess) {
                 found = Some(index);
             }
         }
         let Some(index) = found else {
-            book.exchange_failures.note(now);
+            table.exchange_failures.note(now);
             return Err(CredentialError::Wrong);
         };
-        book.secrets.remove(index);
-        if book.sessions.len() >= MAX_SESSIONS {
-            book.sessions.pop_front();
+        table.secrets.remove(index);
+        if table.sessions.len() >= MAX_SESSIONS {
+            table.sessions.pop_front();
         }
         let token = Secret::random();
-        book.last_number += 1;
-        let number = book.last_number;
-        book.sessions.push_back(Session {
+        table.last_number += 1;
+        let number = table.last_number;
+        table.sessions.push_back(Session {
             number,
             token: token.clone(),
             scheme,
@@ -165,33 +165,33 @@ impl Sessions {
         Ok(token)
     }
 
-    /// The grant of a session, if one of the cookie's values is a living one. There may be several values: another
-    /// program on another port of this host can set a cookie of our name, and must not lock the person out. A page over
-    /// plain http, which anybody on the way can write, gets nothing from a session that was entered behind TLS: not every
-    /// browser keeps SameSite cookies from a page of the other scheme.
+    /// Returns the grant of a session if one of the cookie's values belongs to a living one. There may be several values:
+    /// another program on another port of this host can set a cookie of our name. That must not lock the person out. A page
+    /// over plain http gets nothing from a session that was entered behind TLS, since anybody on the way can write such a
+    /// page. Not every browser withholds SameSite cookies from a page of the other scheme.
     pub fn grant_session<'a>(
         &self,
         values: impl IntoIterator<Item = &'a str>,
         page: Option<Scheme>,
     ) -> Option<Grant> {
         let is_plain = page == Some(Scheme::Http);
-        let mut book = self.book();
+        let mut table = self.table();
         let mut found = None;
         for value in values {
-            for (index, session) in book.sessions.iter().enumerate() {
+            for (index, session) in table.sessions.iter().enumerate() {
                 let is_same = session.token.equals(value);
                 if is_same && !(is_plain && session.scheme == Scheme::Https) {
                     found = Some(index);
                 }
             }
         }
-        let session = book.sessions.remove(found?)?;
+        let session = table.sessions.remove(found?)?;
         let number = session.number;
-        book.sessions.push_back(session);
+        table.sessions.push_back(session);
         Some(self.grant(number))
     }
 
-    /// The grant of a script that sends what the token file holds.
+    /// Returns the grant of a script that sends the content of the token file.
     ///
     /// # Errors
     /// See [`CredentialError`]; without a token file every bearer is wrong.
@@ -201,29 +201,29 @@ impl Sessions {
         token: Option<&Secret>,
     ) -> Result<Grant, CredentialError> {
         let now = Instant::now();
-        let mut book = self.book();
-        if book.bearer_failures.is_full(now) {
+        let mut table = self.table();
+        if table.bearer_failures.is_full(now) {
             return Err(CredentialError::TooManyFailures);
         }
         if token.is_some_and(|token| token.equals(guess)) {
             Ok(self.grant(BEARER))
         } else {
-            book.bearer_failures.note(now);
+            table.bearer_failures.note(now);
             Err(CredentialError::Wrong)
         }
     }
 
-    /// Ends every session, unused link, socket and stream. Grants given from now on are not touched.
+    /// Ends every session, unused link, socket and stream. Later grants are not affected.
     pub fn revoke(&self) {
-        let mut book = self.book();
-        book.secrets.clear();
-        book.sessions.clear();
+        let mut table = self.table();
+        table.secrets.clear();
+        table.sessions.clear();
         self.shared
             .revocations
             .send_modify(|generation| *generation += 1);
     }
 
-    /// A grant as of now. Called with the book locked, so that no revocation falls between check and grant.
+    /// Makes a grant. It is called with the table locked, so that no revocation falls between check and grant.
     fn grant(&self, session: u64) -> Grant {
         Grant {
             session,
@@ -231,26 +231,26 @@ impl Sessions {
         }
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn table(&self) -> MutexGuard<'_, SessionTable> {
         self.shared
-            .book
+            .table
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Why a credential was not taken.
+/// Why a credential is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
-    /// Unknown, spent or too old.
+    /// It is unknown, spent or too old.
     #[error("unknown, spent or too old")]
     Wrong,
-    /// Too many were wrong in the last minute; none is looked at.
+    /// Too many were wrong in the last minute, so none is compared.
     #[error("too many failures in the last minute")]
     TooManyFailures,
 }
 
-/// The right to see the log, until revoked.
+/// The right to see the log, until it is revoked.
 #[derive(Clone, Debug)]
 pub struct Grant {
     session: u64,
@@ -258,13 +258,13 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// The number of the session: no other one of this process has it. All who send the token file's bearer are one.
+    /// The number of the session, unique in this process. All senders of the token file's bearer share one.
     #[must_use]
     pub fn session(&self) -> u64 {
         self.session
     }
 
-    /// Returns when the grant ends: on revocation, or when the process gives up its sessions.
+    /// Waits for the end of the grant: a revocation, or the end of the sessions with the process.
     pub async fn revoked(mut self) {
         let _ = self.revocations.changed().await;
     }
@@ -273,16 +273,16 @@ impl Grant {
 #[derive(Debug)]
 struct Shared {
     instance: String,
-    book: Mutex<Book>,
+    table: Mutex<SessionTable>,
     revocations: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Book {
+struct SessionTable {
     secrets: VecDeque<OneTime>,
-    /// Least recently used first.
+    /// The least recently used first.
     sessions: VecDeque<Session>,
-    /// The number of the session that was entered last.
+    /// The number of the newest session.
     last_number: u64,
     exchange_failures: Failures,
     bearer_failures: Failures,
@@ -292,7 +292,7 @@ struct Book {
 struct Session {
     number: u64,
     token: Secret,
-    /// Of the page that entered it.
+    /// The scheme of the page that entered it.
     scheme: Scheme,
 }
 
@@ -302,7 +302,7 @@ struct OneTime {
     expires: Instant,
 }
 
-/// The times of the last [`MAX_FAILURES`] failures.
+/// The times of the last failures, at most [`MAX_FAILURES`].
 #[derive(Debug, Default)]
 struct Failures(VecDeque<Instant>);
 
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn revoking_ends_links_sessions_and_grants_but_not_what_comes_after() {
+    async fn revoking_ends_links_sessions_and_grants_but_not_later_ones() {
         let sessions = Sessions::new();
         let unused = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
         let used = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn past_the_bounds_the_longest_unused_goes() {
+    fn above_the_bounds_the_longest_unused_session_goes() {
         let sessions = Sessions::new();
         let enter = || {
             let link = sessions.new_link(base(), LINK_LIFETIME);
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_cookies_that_restarts_left_behind_only_the_newest_stay() {
+    fn only_the_newest_cookies_of_earlier_instances_stay() {
         let sessions = Sessions::new();
         let names: Vec<String> = (0..12)
             .map(|restart| format!("watchscope_{restart:016x}"))

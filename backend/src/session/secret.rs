@@ -1,4 +1,4 @@
-//! Secrets: random text that is compared in constant time and never printed by accident.
+//! Secrets: random text that is compared in constant time and is never printed by accident.
 
 use std::fmt;
 use std::fs::File;
@@ -9,14 +9,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
-/// Random bytes in a secret of ours: 256 bits, twice what keeps guessing hopeless.
+/// Random bytes in a secret of ours: 256 bits, twice the number that makes guessing hopeless.
 const SECRET_BYTES: usize = 32;
-/// The shortest token a token file may hold; 22 characters of base64 carry 128 bits, 32 hexadecimal digits too.
+/// The fewest characters of a token in a token file: 22 of base64 carry 128 bits. So do 32 hexadecimal digits.
 const MIN_TOKEN_CHARS: usize = 22;
-/// The longest token file that is read.
+/// The most bytes of a token file that are read.
 const MAX_TOKEN_FILE_BYTES: u64 = 4096;
 
-/// A secret. Its `Debug` shows nothing of it; [`Secret::expose`] is the one way to the text.
+/// A secret. Its `Debug` shows nothing of it; only [`Secret::expose`] returns the text.
 #[derive(Clone)]
 pub struct Secret(String);
 
@@ -24,7 +24,7 @@ impl Secret {
     /// A fresh random secret, safe in URLs and cookies.
     ///
     /// # Panics
-    /// When the operating system gives no randomness: nothing here is safe without it.
+    /// If the operating system gives no random bytes, without which nothing here is safe.
     #[must_use]
     pub fn random() -> Self {
         let mut bytes = [0; SECRET_BYTES];
@@ -32,13 +32,13 @@ impl Secret {
         Self(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// The text itself: for the link, the cookie, and nothing else.
+    /// The text, for the link and the cookie only.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether `guess` is this secret, in time that depends on the lengths only.
+    /// Whether `guess` is this secret. The time taken depends on the two lengths only.
     #[must_use]
     pub fn equals(&self, guess: &str) -> bool {
         self.0.as_bytes().ct_eq(guess.as_bytes()).into()
@@ -51,14 +51,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The file whose content scripts send as Bearer (`--token-file`). Read anew at each use, so that it can be rotated.
+/// The file whose content scripts send as Bearer (`--token-file`). It is read at each use, so that the token can be rotated.
 #[derive(Clone, Debug)]
 pub struct TokenFile {
     path: PathBuf,
 }
 
 impl TokenFile {
-    /// A token file that can be read now.
+    /// Opens a token file; it must be readable now.
     ///
     /// # Errors
     /// See [`TokenFileError`].
@@ -70,7 +70,7 @@ impl TokenFile {
         Ok(file)
     }
 
-    /// The token the file holds now, without white space around it.
+    /// Reads the token that the file holds now, without white space around it.
     ///
     /// # Errors
     /// See [`TokenFileError`].
@@ -94,15 +94,15 @@ impl TokenFile {
 /// Why a token file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenFileError {
-    /// It could not be read.
+    /// The file could not be read.
     #[error("--token-file {}: cannot read it: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// What it holds is too short or not one line of plain characters.
+    /// The content is too short, or is not one line of plain characters.
     #[error(
         "--token-file {}: it must hold one token of at least {MIN_TOKEN_CHARS} plain characters, such as `openssl rand -hex 32` writes",
         path.display()
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_file_is_read_anew_at_each_use() {
+    fn a_token_file_is_read_at_each_use() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").unwrap();

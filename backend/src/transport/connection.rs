@@ -1,4 +1,4 @@
-//! One open connection, whichever HTTP it speaks: requests go in, answers with their bodies come out.
+//! One open connection of either HTTP version: it takes requests, and returns answers with their bodies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,39 +12,38 @@ use super::facts::ConnectionFacts;
 use super::message::{Framing, Head};
 use super::{http1, http2};
 
-/// One open connection that takes a request. With HTTP/1.1 it is the whole connection, and dropping it closes that;
-/// with HTTP/2 it is a share, and the last one dropped closes it.
+/// One open connection that takes a request. With HTTP/1.1 it is the whole connection, and dropping it closes the
+/// connection. With HTTP/2 it is a share, and dropping the last share closes the connection.
 #[derive(Debug)]
 pub struct Connection(pub(super) Spoken);
 
-/// What is spoken on it.
+/// The HTTP version of a connection.
 #[derive(Debug)]
 pub(super) enum Spoken {
     Http1(Box<http1::Connection>),
     Http2(http2::Connection),
 }
 
-/// A response's head, and its body still to be read.
+/// The head of a response, with a body that is still to be read.
 #[derive(Debug)]
 pub struct Response {
-    /// Status.
+    /// The status.
     pub status: StatusCode,
-    /// Headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// How the body's end is told.
+    /// How the wire marks the end of the body.
     pub framing: Framing,
     /// The number of its stream on the connection (HTTP/2).
     pub stream: Option<u32>,
-    /// The body. Dropping it before its end cancels the request: with HTTP/1.1 by closing the connection, with HTTP/2
-    /// by resetting its stream.
+    /// The body. Dropping it before its end cancels the request: HTTP/1.1 closes the connection, HTTP/2 resets the stream.
     pub body: Body,
 }
 
-/// A response's body and the connection (or share of one) it comes on.
+/// The body of a response, with its connection or share of one.
 #[derive(Debug)]
 pub struct Body(Read);
 
-/// The protocol that the body comes by.
+/// The HTTP version of a body.
 #[derive(Debug)]
 enum Read {
     Http1(Box<http1::Body>),
@@ -52,7 +51,7 @@ enum Read {
 }
 
 impl Connection {
-    /// What is known about it.
+    /// The facts about the connection.
     pub fn facts(&self) -> &Arc<ConnectionFacts> {
         match &self.0 {
             Spoken::Http1(connection) => connection.facts(),
@@ -60,8 +59,8 @@ impl Connection {
         }
     }
 
-    /// Another share of the connection, for a request at the same time; none with HTTP/1.1, nor where the connection
-    /// has no room for one more or takes no more. One share is taken for its keeper's, who sends nothing.
+    /// Returns another share of the connection, for a request at the same time. There is none with HTTP/1.1, if the
+    /// connection has no room for one more, or if it takes no more. One share belongs to the keeper, which sends nothing.
     pub fn share(&self) -> Option<Self> {
         match &self.0 {
             Spoken::Http1(_) => None,
@@ -69,7 +68,8 @@ impl Connection {
         }
     }
 
-    /// Who hears what happens to the connection as a whole; with HTTP/2, and once.
+    /// Returns the listener for events of the whole connection. There is one with HTTP/2, and only the first call returns
+    /// it.
     pub fn listen(&mut self) -> Option<http2::Listener> {
         match &mut self.0 {
             Spoken::Http1(_) => None,
@@ -77,15 +77,14 @@ impl Connection {
         }
     }
 
-    /// Whether it is a share, so that others' requests may be on the same connection.
+    /// Whether it is a share, so that other requests may use the same connection.
     pub fn is_shared(&self) -> bool {
         matches!(self.0, Spoken::Http2(_))
     }
 
-    /// Sends a request whose URI is a path with query, and waits for the response's head at most
-    /// `header_limit`. Host, User-Agent (unless there is one) and `Accept-Encoding: identity` are set here. Only a
-    /// [`SendError::Stale`] connection is sure to have carried nothing to the server. Dropping the
-    /// future cancels the request.
+    /// Sends a request whose URI is a path with query. Waits at most `header_limit` for the head of the response. This
+    /// function sets Host, `Accept-Encoding: identity`, and User-Agent unless there is one. Only [`SendError::Stale`]
+    /// guarantees that the server got no byte of the request. Dropping the future cancels the request.
     pub async fn send(
         self,
         request: Request<Bytes>,
@@ -111,8 +110,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the idle connection can take no more requests and says why; for one that waits to be used again.
-    /// Cancelling it loses nothing.
+    /// Waits until an idle connection can take no more requests, and returns why. Cancel safe.
     pub async fn ended(&mut self) -> BodyEnd {
         match &mut self.0 {
             Spoken::Http1(connection) => connection.ended().await,
@@ -134,11 +132,10 @@ impl Response {
 }
 
 impl Body {
-    /// The next piece of the body: never empty, usually one HTTP chunk or frame, cut where a read ended.
-    /// It shares the read buffer, so copy what is to be kept: a slice keeps all of it alive.
-    /// `None` is the orderly end. Cancelling it loses nothing; after an end it says that end again.
-    /// What is read ahead is bounded by the read buffer or the stream's window, so a reader that waits makes the
-    /// server wait.
+    /// Returns the next piece of the body. It is never empty, and usually one HTTP chunk or frame, cut where a read ended.
+    /// It is a slice of the read buffer and keeps all of that alive, so copy what must stay. `None` is the orderly end.
+    /// Cancel safe; after an end, each call returns that end again. The read buffer or the stream's window bounds what is
+    /// read ahead, so a reader that waits makes the server wait.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, BodyEnd> {
         match &mut self.0 {
             Read::Http1(body) => body.chunk().await,
@@ -146,8 +143,7 @@ impl Body {
         }
     }
 
-    /// Reads the whole body, at most `limit` bytes of it within `time_limit`, and gives the
-    /// connection back if it can be used again.
+    /// Reads the whole body, at most `limit` bytes within `time_limit`. Also returns the connection if it can be used again.
     pub async fn collect(
         mut self,
         limit: usize,
@@ -170,11 +166,11 @@ impl Body {
         Ok((whole, self.into_connection().await.ok()))
     }
 
-    /// The connection after an orderly end, if it takes more requests.
+    /// Returns the connection after an orderly end, if it takes more requests.
     ///
     /// # Errors
-    /// How the connection ended, or what came on it that no request asked for. A body that has not
-    /// ended gives its own end, or is cancelled by this.
+    /// How the connection ended, or which bytes came that belong to no request. A body that has not ended is cancelled; one
+    /// that ended otherwise returns its own end.
     pub async fn into_connection(self) -> Result<Connection, BodyEnd> {
         match self.0 {
             Read::Http1(body) => {
@@ -188,15 +184,15 @@ impl Body {
         }
     }
 
-    /// Returns when whoever listens to the connection has heard all that it said so far, so that what it says goes
-    /// before what comes of it.
+    /// Waits until the connection's listener has taken all its events so far. So events of the connection are logged before
+    /// their consequences.
     pub async fn settled(&mut self) {
         if let Read::Http2(body) = &mut self.0 {
             body.settled().await;
         }
     }
 
-    /// Bytes of the body delivered so far.
+    /// The bytes of the body that were delivered so far.
     pub fn bytes(&self) -> u64 {
         match &self.0 {
             Read::Http1(body) => body.bytes(),
@@ -204,7 +200,7 @@ impl Body {
         }
     }
 
-    /// What is known about the connection.
+    /// The facts about the connection.
     pub fn facts(&self) -> &Arc<ConnectionFacts> {
         match &self.0 {
             Read::Http1(body) => body.facts(),

@@ -1,4 +1,4 @@
-//! Opening a connection: resolve, connect, proxy, TLS; each step timed, limited and named in errors.
+//! Opening a connection: resolve, connect, proxy, TLS. Each step is timed, has a timeout, and is named in errors.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,26 +24,25 @@ use super::tap::Io;
 use super::target::{Protocols, ProxyScheme, Target, authority, server_name};
 use super::{http1, http2};
 
-/// Addresses of a name tried at most; further ones are ignored.
+/// The most addresses of a name that are tried; further ones are ignored.
 const MAX_ADDRESSES: usize = 8;
 
-/// Head start of an address over the next one (RFC 8305 section 5 recommends 250 ms).
+/// The head start of an address over the next one (RFC 8305 section 5 recommends 250 ms).
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 
-/// First keepalive probe after this much silence, as client-go's dialer does; then every 15 s, and
-/// the kernel gives the connection up after 3 unanswered ones. A half-open connection thus ends
-/// after about 75 s. The receive buffer is left to the kernel, which grows it as needed; setting
-/// it would fix its size.
+/// The silence before the first keepalive probe, as client-go's dialer has it. Then a probe follows every 15 s, and after 3
+/// unanswered ones the kernel gives the connection up. So a half-open connection ends after about 75 s. The receive buffer
+/// is left to the kernel, which grows it as needed; setting it would fix its size.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
 const KEEPALIVE_PROBES: u32 = 3;
 
-/// Limits of the steps of opening a connection.
+/// The timeouts of the steps of opening a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DialLimits {
     /// Resolving and connecting together.
     pub connect: Duration,
-    /// The exchange with a proxy, its TLS included.
+    /// The exchange with a proxy, including its TLS.
     pub proxy: Duration,
     /// The TLS handshake with the server.
     pub tls: Duration,
@@ -60,37 +59,37 @@ impl Default for DialLimits {
     }
 }
 
-/// Opens connections to one target. Cheap to clone; holds no connection itself.
+/// Opens connections to one target. Cheap to clone; it holds no connection itself.
 #[derive(Clone, Debug)]
 pub struct Connector {
     target: Arc<Target>,
     limits: DialLimits,
-    /// The target's TLS settings with what is offered to the server, and with what is to a proxy.
+    /// The target's TLS settings with the protocols offered to the server, and with those offered to a proxy.
     server_tls: Option<Arc<ClientConfig>>,
     proxy_tls: Option<Arc<ClientConfig>>,
 }
 
 impl Connector {
-    /// A connector to a target.
+    /// Makes a connector to a target.
     pub fn new(target: Target, limits: DialLimits) -> Self {
         let offering = |protocols: Protocols| {
             let mut settings = ClientConfig::clone(target.tls.as_ref()?);
             settings.alpn_protocols = protocols.alpn();
-            // As client-go: a session that is resumed shows no certificate, so one of an authority that is not trusted
-            // would go unseen.
+            // client-go also disables resumption. A resumed session shows no certificate, so an untrusted authority would go
+            // unnoticed.
             settings.resumption = Resumption::disabled();
             Some(Arc::new(settings))
         };
         Self {
             server_tls: offering(target.protocols),
-            // CONNECT is asked for in HTTP/1.1.
+            // CONNECT is sent in HTTP/1.1.
             proxy_tls: offering(Protocols::Http1),
             target: Arc::new(target),
             limits,
         }
     }
 
-    /// The same, by one of the endpoint's addresses only.
+    /// Returns a connector that uses only this address of the endpoint.
     pub fn pinned(&self, pin: SocketAddr) -> Self {
         let target = Target {
             pin: Some(pin),
@@ -102,19 +101,19 @@ impl Connector {
         }
     }
 
-    /// What it connects to.
+    /// The target of its connections.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Whether a connection may turn out to be one that several requests can share.
+    /// Whether several requests may be able to share a connection of this target.
     pub fn may_share(&self) -> bool {
         let is_tls = self.target.endpoint.is_tls;
         let alpn = is_tls.then_some("h2");
         self.target.protocols.speaks_http2(alpn, is_tls)
     }
 
-    /// Opens one connection. Dropping the future leaves nothing behind.
+    /// Opens one connection. Dropping the future closes everything that it opened.
     pub async fn open(&self) -> Result<Connection, DialError> {
         let target = &*self.target;
         let endpoint = &target.endpoint;
@@ -187,7 +186,7 @@ impl Connector {
             let connection = http1::Connection::start(io, facts, target).await;
             return Ok(Connection(Spoken::Http1(Box::new(connection))));
         }
-        // The preface and settings are written; the server's are awaited with the first answer.
+        // The preface and our settings are written. The server's settings come with the first answer.
         match http2::Connection::start(io, facts, target).await {
             Ok(connection) => Ok(Connection(Spoken::Http2(connection))),
             Err(error) => Err(unreachable(io::Error::other(error))),
@@ -293,8 +292,8 @@ async fn resolve(host: &str, port: u16) -> Result<VecDeque<SocketAddr>, DialErro
     Ok(found)
 }
 
-/// Connects to the first address that answers; the next one starts when the one before has failed
-/// or has had its head start.
+/// Connects to the first address that answers. The next address starts when the one before has failed, or has had its head
+/// start.
 async fn connect_any(mut addresses: VecDeque<SocketAddr>) -> Result<TcpStream, DialError> {
     let mut attempts: JoinSet<Result<TcpStream, DialError>> = JoinSet::new();
     let mut last_error = None;

@@ -1,4 +1,4 @@
-//! What can go wrong on a connection, one variant per thing, each a sentence for the user.
+//! The errors of a connection. Each variant is one kind of failure, and its text is a sentence for the user.
 
 use std::io;
 use std::time::Duration;
@@ -13,31 +13,31 @@ pub enum DialError {
     Resolve {
         /// The name.
         host: String,
-        /// What the resolver said.
+        /// The resolver's error.
         source: io::Error,
     },
-    /// Nothing listens there, or a firewall says so.
+    /// Nothing listens there, or a firewall refuses.
     #[error("{address} refused the connection")]
     Refused {
-        /// The last address tried.
+        /// The last address that was tried.
         address: String,
     },
-    /// A step took longer than its limit.
+    /// A step exceeded its timeout.
     #[error("no answer from {address} within {} s while {step}", limit.as_secs_f64())]
     Timeout {
-        /// What was dialled.
+        /// The address that was dialled.
         address: String,
-        /// What was going on, as in "while …".
+        /// The step, as in "while …".
         step: &'static str,
-        /// The limit.
+        /// The timeout.
         limit: Duration,
     },
     /// Any other failure of the network.
     #[error("{address} cannot be reached: {source}")]
     Unreachable {
-        /// The last address tried.
+        /// The last address that was tried.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The TLS handshake failed.
@@ -45,17 +45,17 @@ pub enum DialError {
     Tls {
         /// `host:port` of the server (or proxy).
         server: String,
-        /// Why.
+        /// The reason.
         failure: TlsFailure,
     },
-    /// The proxy did not let us through.
+    /// The proxy did not make the connection.
     #[error("the proxy {proxy} did not connect to {server}: {failure}")]
     Proxy {
         /// The proxy, without its password.
         proxy: String,
-        /// `host:port` asked for.
+        /// The requested `host:port`.
         server: String,
-        /// Why.
+        /// The reason.
         failure: ProxyFailure,
     },
 }
@@ -73,8 +73,8 @@ impl DialError {
         }
     }
 
-    /// Whether fresh credentials and TLS settings may cure it: a CA that was rotated, or a client
-    /// certificate the server no longer takes.
+    /// Whether new credentials and TLS settings may help: after a CA was rotated, or if the server no longer accepts the
+    /// client certificate.
     pub fn may_be_cured_by_new_credentials(&self) -> bool {
         matches!(
             self,
@@ -96,15 +96,15 @@ impl DialError {
 /// Why a TLS handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsFailure {
-    /// The chain ends in no authority we trust.
+    /// The chain ends in no trusted authority.
     #[error(
         "its certificate is signed by an authority that is not trusted; check certificate-authority in the kubeconfig"
     )]
     UnknownAuthority,
-    /// The server's certificate is past its time.
+    /// The server's certificate has expired.
     #[error("its certificate has expired; check the server's certificate and this machine's clock")]
     Expired,
-    /// The server's certificate is before its time.
+    /// The server's certificate is not valid yet.
     #[error("its certificate is not valid yet; check this machine's clock")]
     NotYetValid,
     /// The certificate is for other names.
@@ -113,24 +113,24 @@ pub enum TlsFailure {
         presented_text(presented)
     )]
     NameMismatch {
-        /// The name asked for.
+        /// The name that was expected.
         expected: String,
         /// The certificate's names.
         presented: Vec<String>,
     },
-    /// Anything else about the server's certificate.
+    /// Another fault of the server's certificate.
     #[error("its certificate was rejected: {detail}")]
     Certificate {
-        /// What was wrong.
+        /// The fault.
         detail: String,
     },
-    /// The server did not like ours.
+    /// The server rejected our certificate.
     #[error("the server rejected the client certificate ({alert})")]
     ClientCertificate {
         /// The TLS alert.
         alert: String,
     },
-    /// What answers does not speak TLS.
+    /// The server does not speak TLS.
     #[error("what answers there does not speak TLS; is it an http:// server?")]
     NotTls,
     /// The name to verify is neither a DNS name nor an address.
@@ -142,10 +142,10 @@ pub enum TlsFailure {
     /// The connection ended during the handshake.
     #[error("the connection was closed during the handshake")]
     Closed,
-    /// Anything else.
+    /// Any other failure.
     #[error("{detail}")]
     Other {
-        /// What the TLS library said.
+        /// The TLS library's error.
         detail: String,
     },
 }
@@ -225,134 +225,132 @@ impl TlsFailure {
     }
 }
 
-/// Why a proxy did not let us through.
+/// Why a proxy did not make the connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyFailure {
-    /// It answered CONNECT with something else than 2xx.
+    /// It answered CONNECT with a status other than 2xx.
     #[error("it answered {status}")]
     Status {
-        /// The status line's code and reason.
+        /// The code and reason of the status line.
         status: String,
     },
-    /// It wants a user and password, or others.
+    /// It demands a user and password, or others.
     #[error("it refused the user and password (or their absence)")]
     Credentials,
-    /// It speaks something else.
+    /// It speaks another protocol.
     #[error("its answer is not that of a proxy of this kind")]
     Protocol,
     /// It closed the connection.
     #[error("it closed the connection")]
     Closed,
-    /// SOCKS5's own refusals.
+    /// A refusal of SOCKS5.
     #[error("it answered: {detail}")]
     Socks {
-        /// The reply's meaning.
+        /// The meaning of the reply.
         detail: String,
     },
-    /// The network between us and it failed.
+    /// The network between us and the proxy failed.
     #[error("{0}")]
     Io(#[source] io::Error),
 }
 
-/// Why a response never began. The connection is gone in every case.
+/// Why a response never began. In every case the connection has ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// The server had closed the (idle) connection before the request was written: safe to send
-    /// again on a new one.
+    /// The server had closed the idle connection before the request was written. The request can be sent again on a new one.
     #[error("the server had already closed the connection")]
     Stale,
     /// The connection ended before the response's head was complete.
     #[error("{0}, before it answered")]
     Ended(#[source] BodyEnd),
-    /// No complete head within the caller's limit.
+    /// The head was not complete within the caller's timeout.
     #[error("no response headers within {} s", limit.as_secs_f64())]
     HeaderTimeout {
-        /// The limit.
+        /// The timeout.
         limit: Duration,
     },
-    /// The head is not one of HTTP, or has too many bytes or lines.
+    /// The head is not valid HTTP, or has too many bytes or lines.
     #[error(
         "the response's headers are malformed, or more than {max_bytes} bytes or {max_lines} lines: {detail}"
     )]
     BadHead {
-        /// What the parser said.
+        /// The parser's error.
         detail: String,
-        /// Limit in bytes.
+        /// The limit in bytes.
         max_bytes: usize,
-        /// Limit in lines.
+        /// The limit in lines.
         max_lines: usize,
     },
     /// The request itself cannot be sent.
     #[error("the request for {path} is not one that can be sent: {detail}")]
     BadRequest {
-        /// Its path.
+        /// The path of the request.
         path: String,
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
 }
 
-/// Why a body ended in another way than by its orderly end. A local cancel is not among them:
-/// the one who drops a [`Body`](super::Body) knows.
+/// Why a body ended other than by its orderly end. A local cancel is not among them, since the caller that drops a
+/// [`Body`](super::Body) knows it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyEnd {
-    /// The connection was closed without the body's end. Whether inside a frame is for the reader
-    /// of frames to say.
+    /// The connection was closed without the body's end. The reader of frames knows whether this was inside a frame.
     #[error("the server closed the connection{}", if *is_unclean_tls { " without ending TLS" } else { "" })]
     Eof {
-        /// TLS was not ended by a close_notify: the process died, or someone in between cut it.
+        /// Whether TLS ended without a close_notify: the process died, or something in between cut the connection.
         is_unclean_tls: bool,
     },
-    /// TCP reset.
+    /// A TCP reset.
     #[error("the connection was reset ({detail})")]
     TcpReset {
-        /// What the system said.
+        /// The system's error.
         detail: String,
     },
-    /// Nothing was acknowledged any more, and the kernel gave the connection up (keepalive, routing).
+    /// Packets were not acknowledged any more, and the kernel gave the connection up (keepalive, routing).
     #[error("the server did not answer any more, and the connection was given up ({detail})")]
     GivenUp {
-        /// What the system said.
+        /// The system's error.
         detail: String,
     },
-    /// TLS failed: a fatal alert or a record that does not verify. With TLS 1.3 a server rejects
-    /// our certificate only now, after the handshake.
+    /// TLS failed: a fatal alert, or a record that does not verify. With TLS 1.3 a server rejects our certificate only now,
+    /// after the handshake.
     #[error("TLS failed: {failure}")]
     Tls {
-        /// Why.
+        /// The reason.
         failure: TlsFailure,
     },
-    /// The connection was closed inside an HTTP/2 frame of this body; what came of the frame is lost.
+    /// The connection was closed inside an HTTP/2 frame of this body. The received part of the frame is lost.
     #[error("the server closed the connection inside a frame")]
     EofInFrame,
-    /// The server ended this stream, and not the connection (HTTP/2 RST_STREAM).
+    /// The server ended this stream but not the connection (HTTP/2 RST_STREAM).
     #[error("the server reset the stream ({})", code_name(*code))]
     Reset {
-        /// Why (RFC 9113 section 7).
+        /// The error code (RFC 9113 section 7).
         code: u32,
     },
-    /// The server takes no more streams on the connection, and this one not either (HTTP/2 GOAWAY).
-    #[error("the server told the connection to go away ({})", code_name(*code))]
+    /// The server takes no more streams on the connection, and ended this one too (HTTP/2 GOAWAY).
+    #[error("the server sent GOAWAY ({})", code_name(*code))]
     GoAway {
-        /// Why (RFC 9113 section 7).
+        /// The error code (RFC 9113 section 7).
         code: u32,
     },
-    /// Nothing came for long, and a question whether the server lives was not answered (HTTP/2 PING).
+    /// Nothing came for the limit, not even an answer to a ping (HTTP/2 PING).
     #[error("nothing came for {} s, not even an answer to a ping", limit.as_secs())]
     Silent {
-        /// How long.
+        /// The time without a byte.
         limit: Duration,
     },
-    /// What came is not HTTP: a bad chunk size, a malformed head or frame.
+    /// The bytes are not HTTP: a bad chunk size, or a malformed head or frame.
     #[error("the server sent something that is not HTTP: {detail}")]
     Malformed {
-        /// What the parser said.
+        /// The parser's error.
         detail: String,
     },
 }
 
 impl SendError {
-    /// Whether fresh credentials and TLS settings may cure it.
+    /// Whether new credentials and TLS settings may help.
     pub fn may_be_cured_by_new_credentials(&self) -> bool {
         matches!(
             self,
@@ -364,7 +362,7 @@ impl SendError {
 }
 
 impl BodyEnd {
-    /// The cause as `stream.ended` names it (`eof` becomes `eof-in-frame` where a frame was open).
+    /// The cause as `stream.ended` names it. (`eof` becomes `eof-in-frame` if a frame was open.)
     pub fn cause(&self) -> &'static str {
         match self {
             Self::Eof { .. } => "eof",
@@ -379,10 +377,10 @@ impl BodyEnd {
     }
 }
 
-/// Why a body could not be read as a whole.
+/// Why a body could not be read completely.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectError {
-    /// It did not end orderly.
+    /// It did not end in order.
     #[error("{0}, in the middle of its answer")]
     Ended(#[source] BodyEnd),
     /// It is larger than the caller allows.
@@ -391,15 +389,15 @@ pub enum CollectError {
         /// The limit.
         limit: usize,
     },
-    /// It did not end within the caller's limit.
+    /// It did not end within the caller's timeout.
     #[error("the answer did not end within {} s", limit.as_secs_f64())]
     Timeout {
-        /// The limit.
+        /// The timeout.
         limit: Duration,
     },
 }
 
-/// rustls presents names as `DnsName("x")` or `IpAddress(127.0.0.1)`.
+/// Returns a name without rustls' form `DnsName("x")` or `IpAddress(127.0.0.1)`.
 fn plain_name(name: &str) -> String {
     let inner = name
         .split_once('(')
@@ -416,7 +414,7 @@ fn presented_text(names: &[String]) -> String {
     }
 }
 
-/// An HTTP/2 error code by its name, as in `NO_ERROR`; by its number where it has none.
+/// Returns the name of an HTTP/2 error code, as `NO_ERROR`; its number if it has none.
 fn code_name(code: u32) -> String {
     format!("{:?}", h2::Reason::from(code))
 }

@@ -1,25 +1,25 @@
-//! What is known about an open connection.
+//! The facts about an open connection.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The facts of one connection, complete once it is open.
+/// The facts about one connection, complete once it is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionFacts {
-    /// `host:port` of the server as asked for.
+    /// `host:port` of the server, as requested.
     pub server: String,
     /// Our end of the TCP connection.
     pub local: SocketAddr,
-    /// The other end of the TCP connection: the server's, or the proxy's where there is one.
+    /// The other end of the TCP connection: the server, or the proxy if there is one.
     pub remote: SocketAddr,
-    /// The proxy gone through, without its password.
+    /// The proxy that it goes through, without its password.
     pub proxy: Option<String>,
-    /// TLS with the server; absent on plain HTTP.
+    /// TLS with the server; none on plain HTTP.
     pub tls: Option<TlsFacts>,
-    /// The application protocol: what the server chose, or `h2` where that was known beforehand; absent where it chose
-    /// none (then HTTP/1.1).
+    /// The application protocol: the server's choice, or `h2` if that was known beforehand. None if the server chose none,
+    /// which means HTTP/1.1.
     pub alpn: Option<String>,
-    /// How long each step took.
+    /// The duration of each step.
     pub times: DialTimes,
 }
 
@@ -28,18 +28,18 @@ pub struct ConnectionFacts {
 pub struct TlsFacts {
     /// `1.2` or `1.3`.
     pub version: &'static str,
-    /// The cipher suite's IANA name.
+    /// The IANA name of the cipher suite.
     pub cipher: String,
 }
 
-/// How long each step of opening took.
+/// The duration of each step of opening a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DialTimes {
-    /// Name to addresses.
+    /// Resolving the name.
     pub resolve: Duration,
-    /// The TCP handshake (to the proxy where there is one), earlier addresses' attempts included.
+    /// The TCP handshake (with the proxy if there is one), including attempts at earlier addresses.
     pub connect: Duration,
-    /// Through the proxy, where there is one.
+    /// The exchange with the proxy, if there is one.
     pub proxy: Option<Duration>,
     /// The TLS handshake with the server.
     pub tls: Option<Duration>,

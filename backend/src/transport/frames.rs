@@ -1,13 +1,12 @@
-//! Reads the headers of HTTP/2 frames as they pass, for what the library below does not say: the last stream of a
-//! GOAWAY, resets, pings, and whether the connection ended inside a frame.
+//! Reads the headers of HTTP/2 frames as they pass, for facts that the library above does not report. These are the last
+//! stream of a GOAWAY, resets, pings, and whether the connection ended inside a frame.
 //!
-//! A by-value machine over what a server sends (RFC 9113 section 4.1): it takes bytes cut anywhere, remembers at most
-//! 17 of them, and judges nothing. A frame that is too short to say what it should say is passed over; the library
-//! refuses it.
+//! It is a by-value machine over a server's bytes (RFC 9113 section 4.1). It takes bytes cut anywhere, remembers at most 17
+//! of them, and judges nothing. It ignores a frame that is too short for its fields; the library refuses that frame.
 
 /// Bytes of a frame's header: length (3), type, flags, stream (4).
 const HEADER_BYTES: usize = 9;
-/// Bytes of a payload that are looked at.
+/// Bytes of a payload that are read.
 const LOOK_BYTES: usize = 8;
 
 const RST_STREAM: u8 = 3;
@@ -17,47 +16,47 @@ const ACK: u8 = 1;
 /// The first bit of a stream's number is reserved.
 const STREAM_MASK: u32 = 0x7fff_ffff;
 
-/// What a frame said.
+/// A fact that a frame states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fact {
     /// The server takes no new streams.
     GoAway {
-        /// The last of ours it has looked at.
+        /// The last stream of ours that the server has processed.
         last_stream: u32,
-        /// Why (RFC 9113 section 7).
+        /// The error code (RFC 9113 section 7).
         code: u32,
     },
     /// The server ended a stream.
     Reset {
-        /// Which.
+        /// The stream.
         stream: u32,
-        /// Why.
+        /// The error code.
         code: u32,
     },
-    /// The server asks whether we live, or answers that it does.
+    /// The server sent a ping, or the answer to one.
     Ping {
-        /// It answers.
+        /// Whether it is the answer.
         is_ack: bool,
     },
 }
 
-/// The machine, between two bytes.
+/// The state of the machine between two bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FrameReader {
     header: [u8; HEADER_BYTES],
-    /// Bytes of the header that are here.
+    /// Bytes of the header that have arrived.
     header_bytes: usize,
     look: [u8; LOOK_BYTES],
-    /// Bytes of the payload that are here, up to [`LOOK_BYTES`], of a frame that is looked at.
+    /// Bytes of the payload that were read, up to [`LOOK_BYTES`], if the frame's kind is one that states a fact.
     look_bytes: usize,
     /// Bytes of the payload that are still to come.
     payload_left: usize,
 }
 
 impl FrameReader {
-    /// Takes in what passed; calls `told` for each frame that says something, when it is whole.
+    /// Reads bytes that passed. Calls `report` for each complete frame that states a fact.
     #[must_use]
-    pub(super) fn read(mut self, mut bytes: &[u8], mut told: impl FnMut(Fact)) -> Self {
+    pub(super) fn read(mut self, mut bytes: &[u8], mut report: impl FnMut(Fact)) -> Self {
         while !bytes.is_empty() {
             if self.header_bytes < HEADER_BYTES {
                 bytes = take(&mut self.header, &mut self.header_bytes, bytes);
@@ -74,14 +73,14 @@ impl FrameReader {
             self.payload_left -= here;
             bytes = &bytes[here..];
             if self.payload_left == 0 {
-                self.fact().map(&mut told);
+                self.fact().map(&mut report);
                 self = Self::default();
             }
         }
         self
     }
 
-    /// The stream of the frame that has begun and is not whole; 0 is the connection itself.
+    /// The stream of the frame that has begun and is not complete; 0 is the connection itself.
     pub(super) fn torn(&self) -> Option<u32> {
         match self.header_bytes {
             0 => None,
@@ -95,7 +94,7 @@ impl FrameReader {
         u32::from_be_bytes([a, b, c, d]) & STREAM_MASK
     }
 
-    /// What the frame that is whole now said.
+    /// Returns the fact that the complete frame states.
     fn fact(&self) -> Option<Fact> {
         let [a, b, c, d, e, f, g, h] = self.look;
         let (first, second) = (
@@ -119,7 +118,7 @@ impl FrameReader {
     }
 }
 
-/// Fills `place` from its first `filled` bytes on; gives what is left.
+/// Fills `place` from its first `filled` bytes on. Returns the bytes that are left.
 fn take<'a>(place: &mut [u8], filled: &mut usize, bytes: &'a [u8]) -> &'a [u8] {
     let count = bytes.len().min(place.len() - *filled);
     place[*filled..*filled + count].copy_from_slice(&bytes[..count]);
@@ -142,7 +141,7 @@ mod tests {
         frame
     }
 
-    /// Reads pieces cut at `cuts`; gives the facts and the machine.
+    /// Reads pieces cut at `cuts`. Returns the facts and the machine.
     fn read(bytes: &[u8], cuts: &[usize]) -> (Vec<Fact>, FrameReader) {
         let mut facts = Vec::new();
         let mut reader = FrameReader::default();
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_frames_say_is_read_and_the_rest_is_passed_over() {
+    fn facts_of_frames_are_read_and_other_frames_are_ignored() {
         let mut bytes = frame(0, 0, 1, b"a piece of a body");
         bytes.extend(frame(0, 1, 1, b""));
         bytes.extend(frame(
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_has_begun_is_told_with_its_stream() {
+    fn an_incomplete_frame_is_known_with_its_stream() {
         let bytes = frame(0, 0, 0x8000_0003, b"half a piece");
         for (length, torn) in [
             (0, None),
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_too_short_for_what_they_should_say_say_nothing() {
+    fn frames_too_short_for_their_fields_state_no_fact() {
         let mut bytes = frame(GOAWAY, 0, 0, &[0, 0, 0, 7]);
         bytes.extend(frame(PING, 0, 0, b""));
         bytes.extend(frame(RST_STREAM, 0, 1, &[0, 0]));
@@ -242,7 +241,7 @@ mod tests {
             prop_assert_eq!(reader.torn(), None);
         }
 
-        /// Its memory is its size, so what is left to show is that nothing is read out of bounds.
+        /// The machine's memory is its size, so only reads out of bounds remain to be excluded.
         #[test]
         fn arbitrary_bytes_at_arbitrary_cuts_never_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..300),

@@ -1,9 +1,9 @@
-//! HTTP/1.1 on one connection, driven on hyper's connection type by whoever waits for an answer.
+//! HTTP/1.1 on one connection. The task that waits for an answer drives hyper's connection type.
 //!
-//! hyper's connection future is polled inside [`Connection::send`] and [`Body::chunk`], not in a
-//! task of its own: no chunk crosses a thread, nothing is read that nobody asked for, and no end
-//! is noticed behind the reader's back. A chunk is a slice of hyper's read buffer, which grows from
-//! 8 KiB to at most 256 KiB while the server is ahead of us, and lives as long as the connection.
+//! hyper's connection future is polled inside [`Connection::send`] and [`Body::chunk`], not in a task of its own. So no
+//! chunk crosses a thread, nothing is read without a request for it, and the reader itself sees every end. A chunk is a
+//! slice of hyper's read buffer. That grows from 8 KiB to at most 256 KiB while the server is ahead of us, and lives as long
+//! as the connection.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -24,7 +24,7 @@ use super::message::{Framing, Head, MAX_HEAD_BYTES, MAX_HEAD_LINES, prepare};
 use super::tap::{Ending, Io, Tap};
 use super::target::Target;
 
-/// Largest read from the socket, and largest buffer kept per connection while it is busy.
+/// The most bytes of one read from the socket, and of the buffer that a busy connection keeps.
 const MAX_READ_BYTES: usize = 256 * 1024;
 
 type Driver = http1::Connection<TokioIo<Tap>, Full<Bytes>>;
@@ -34,14 +34,14 @@ pub(super) struct Connection {
     facts: Arc<ConnectionFacts>,
     target: Arc<Target>,
     sender: http1::SendRequest<Full<Bytes>>,
-    /// Gone once hyper has finished with the connection.
+    /// None once hyper has finished with the connection.
     driver: Option<Driver>,
-    /// What hyper found wrong with it.
+    /// hyper's error about the connection.
     fault: Option<String>,
     ending: Arc<Ending>,
 }
 
-/// A response's body and the connection it comes on.
+/// The body of a response, and the connection that it comes on.
 pub(super) struct Body {
     connection: Connection,
     incoming: Incoming,
@@ -142,11 +142,11 @@ impl Connection {
         }
     }
 
-    /// Lets hyper read and write; ready once it has finished with the connection.
+    /// Lets hyper read and write. Ready once hyper has finished with the connection.
     fn poll_driver(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(driver) = &mut self.driver {
-            // Its error is hyper's view of what the tap has noted, or reaches us by the answer; between two answers
-            // nobody else hears of it.
+            // The tap has noted this error too, or the answer carries it. Between two answers nobody else sees it, so it is
+            // kept.
             let finished = ready!(Pin::new(driver).poll(cx));
             self.fault = finished.err().map(|error| full_text(&error));
             self.driver = None;
@@ -154,7 +154,7 @@ impl Connection {
         Poll::Ready(())
     }
 
-    /// Why the connection ended, by what was seen on the wire; what hyper found wrong, if nothing.
+    /// Returns why the connection ended, as seen on the wire; if nothing was seen, `otherwise`.
     fn cause(&self, otherwise: &str) -> BodyEnd {
         self.ending.get().unwrap_or_else(|| BodyEnd::Malformed {
             detail: otherwise.to_owned(),
@@ -178,7 +178,7 @@ impl Body {
             return Ok(self.connection);
         }
         let fault = self.connection.fault.take();
-        // The server said that it closes the connection; that it has not yet is no fault.
+        // The server announced that it closes the connection. It is no fault that it has not done so yet.
         Err(match fault {
             Some(detail) => self.connection.cause(&detail),
             None => self.connection.ending.get().unwrap_or(BodyEnd::Eof {
@@ -200,11 +200,11 @@ impl Body {
             if let Some(end) = &self.end {
                 return Poll::Ready(end.clone().map(|()| None));
             }
-            // hyper hands over one chunk each time its connection is polled, so that comes first.
+            // hyper returns one chunk each time its connection is polled, so that comes first.
             let _ = self.connection.poll_driver(cx);
             match ready!(Pin::new(&mut self.incoming).poll_frame(cx)) {
                 Some(Ok(frame)) => {
-                    // Anything else is trailers, which nothing here uses.
+                    // Other frames are trailers, which are not used.
                     if let Ok(chunk) = frame.into_data()
                         && !chunk.is_empty()
                     {
@@ -236,7 +236,7 @@ impl std::fmt::Debug for Body {
     }
 }
 
-/// hyper's errors say only their own level; the sources say what happened.
+/// Returns an error's text with those of its sources, since hyper's errors describe only their own level.
 fn full_text(error: &hyper::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

@@ -1,14 +1,14 @@
-//! HTTP/2 on one connection, over the h2 crate: many streams that share one fate.
+//! HTTP/2 on one connection, over the h2 crate: many streams that end together.
 //!
 //! ```text
-//!  TLS or TCP ─► Tap ─► FrameReader (looks) ─► h2 ◄── drive: one task, reads, answers pings, asks after silence
+//!  TLS or TCP ─► Tap ─► FrameReader ─► h2 ◄── drive: one task, reads, answers pings, sends pings after silence
 //!                           │ GOAWAY, pings      └──► streams ─► Body, each read by its own task
 //!                           ▼
-//!                         Line: what is known of the connection ─► Listener
+//!                         LinkState: state of the connection ─► Listener
 //! ```
 //!
-//! A piece of a body is a slice of h2's read buffer. What is not read yet of a stream is bounded by its window
-//! ([`STREAM_WINDOW_BYTES`]), of all streams together by the connection's ([`CONNECTION_WINDOW_BYTES`]).
+//! A piece of a body is a slice of h2's read buffer. The window of each stream ([`STREAM_WINDOW_BYTES`]) bounds its unread
+//! bytes. The connection's window ([`CONNECTION_WINDOW_BYTES`]) bounds those of all streams together.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -34,24 +34,23 @@ use super::message::{Framing, Head, MAX_HEAD_BYTES, MAX_HEAD_LINES, prepare};
 use super::tap::{Ending, Io, Tap};
 use super::target::Target;
 
-/// What a server may send of a stream before we have read it.
+/// The bytes that a server may send on a stream before we have read them.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
-/// What it may send of all streams together.
+/// The bytes that it may send on all streams together.
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
-/// What is read of a connection before its streams get their turn. Each stream then has many events at a time, as with
-/// a connection of its own, and they are still in the processor's cache: with a mebibyte an event of 60 busy streams
-/// costs a tenth more, without a limit too.
-const TURN_BYTES: usize = 4 << 20;
-/// Largest frame taken. Servers cut what they write at this, so lists come in fewer pieces than with the 16 KiB that
-/// are the least.
+/// The bytes that are read from a connection before its streams are polled. So each stream has many events at a time, as
+/// with a connection of its own, and they are still in the processor's cache. Measured with 60 busy streams: with 1 MiB an
+/// event costs a tenth more, and so it does without a limit.
+const BURST_BYTES: usize = 4 << 20;
+/// The most bytes of a frame that we accept. Servers split their data at this size, so lists come in fewer pieces than with
+/// the minimum of 16 KiB.
 const MAX_FRAME_BYTES: u32 = 256 << 10;
-/// Most streams of ours on a connection, however many more the server allows; kube-apiserver allows 100 to 1,000.
+/// The most streams of ours on a connection, even if the server allows more; kube-apiserver allows 100 to 1,000.
 const MAX_STREAMS: usize = 250;
-/// Streams given up are remembered for late frames of theirs: so many, for so long.
+/// How many cancelled streams are remembered for their late frames, and for how long.
 const MAX_RESET_STREAMS: usize = 64;
 const RESET_STREAM_MEMORY: Duration = Duration::from_secs(5);
-/// Silence after which the server is asked whether it lives, and how long it may take to answer
-/// (docs/semantics/servers.md#ping, as client-go does).
+/// The silence before we ping the server, and the timeout of its answer (docs/semantics/servers.md#ping, as client-go does).
 const PING_AFTER: Duration = Duration::from_secs(30);
 const PING_LIMIT: Duration = Duration::from_secs(15);
 
@@ -60,13 +59,13 @@ pub(super) struct Connection {
     facts: Arc<ConnectionFacts>,
     target: Arc<Target>,
     sender: SendRequest<Bytes>,
-    line: Arc<Line>,
-    /// Counts the shares; the listener knows by it when the last is gone.
+    link: Arc<LinkState>,
+    /// Counts the shares. The listener knows by it when the last one is dropped.
     presence: mpsc::Sender<Infallible>,
     listener: Option<Listener>,
 }
 
-/// A response's body, and its share of the connection.
+/// The body of a response, and its share of the connection.
 pub(super) struct Body {
     connection: Connection,
     stream: RecvStream,
@@ -74,30 +73,30 @@ pub(super) struct Body {
     end: Option<Result<(), BodyEnd>>,
 }
 
-/// What is known of a connection as a whole.
-struct Line {
+/// The state of a connection as a whole.
+struct LinkState {
     ending: Arc<Ending>,
     seen: Mutex<Seen>,
     standing: watch::Sender<Standing>,
-    /// Whether the listener has taken note of what GOAWAY said last.
-    heard: watch::Sender<bool>,
+    /// Whether the listener has taken the last GOAWAY.
+    noted: watch::Sender<bool>,
 }
 
-/// What the frames said.
+/// The facts from the frames.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     reader: FrameReader,
-    /// When something last came, and how often something has.
+    /// The time of the last read, and the number of reads.
     at: Instant,
     reads: u64,
     goaway: Option<(u32, u32)>,
-    /// When the server was asked whether it lives, until it answers.
+    /// When we sent a ping that is not answered yet.
     asked: Option<Instant>,
-    /// The longest it took to answer.
+    /// The slowest answer so far.
     slowest_ping: Option<Duration>,
 }
 
-/// How a connection stands.
+/// The standing of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Standing {
     Open,
@@ -105,71 +104,71 @@ enum Standing {
     Leaving {
         code: u32,
     },
-    /// It is gone; without an end, by us.
+    /// It has ended. Without a cause, we ended it.
     Over(Option<BodyEnd>),
 }
 
-/// Something that happened to a connection as a whole.
+/// An event of a connection as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// The server takes no new streams.
     GoAway {
-        /// The last of ours it has looked at.
+        /// The last stream of ours that the server has processed.
         last_stream: u32,
-        /// Why (RFC 9113 section 7).
+        /// The error code (RFC 9113 section 7).
         code: u32,
     },
-    /// It is gone; without an end, because nobody had a share any more.
+    /// It has ended. Without a cause, the last share was dropped.
     Over(Option<BodyEnd>),
 }
 
-/// Hears what happens to a connection as a whole.
+/// The receiver of events of a connection as a whole.
 #[derive(Debug)]
 pub struct Listener {
-    line: Arc<Line>,
+    link: Arc<LinkState>,
     standing: watch::Receiver<Standing>,
-    /// The code of the GOAWAY told last.
-    told_goaway: Option<u32>,
+    /// The code of the GOAWAY that was returned last.
+    returned_goaway: Option<u32>,
     absence: mpsc::Receiver<Infallible>,
 }
 
 impl Listener {
-    /// The next thing that happens; the last is [`Happening::Over`]. Being asked again, it takes the one before as
-    /// noted. Cancelling it loses nothing.
+    /// Waits for the next event; the last one is [`Happening::Over`]. A further call states that the event before was
+    /// logged. Cancel safe.
     pub async fn next(&mut self) -> Happening {
         loop {
-            let goaway = self.line.seen().goaway;
+            let goaway = self.link.seen().goaway;
             if let Some((last_stream, code)) = goaway
-                && self.told_goaway.replace(code) != Some(code)
+                && self.returned_goaway.replace(code) != Some(code)
             {
                 return Happening::GoAway { last_stream, code };
             }
             if goaway.is_some() {
-                self.line.heard.send_replace(true);
+                self.link.noted.send_replace(true);
             }
             if let Standing::Over(end) = &*self.standing.borrow_and_update() {
                 return Happening::Over(end.clone());
             }
-            // The sender lives in the line, which is held here.
+            // The sender lives in the connection's state, which is held here.
             let _ = self.standing.changed().await;
         }
     }
 
-    /// The longest that the server took so far to answer a ping of ours; none where it was not asked, or never answered.
+    /// The slowest answer of the server to a ping of ours so far; none without an answered ping.
     pub fn slowest_ping(&self) -> Option<Duration> {
-        self.line.seen().slowest_ping
+        self.link.seen().slowest_ping
     }
 
-    /// Returns when all shares are gone.
+    /// Waits until all shares are dropped.
     pub async fn all_left(&mut self) {
         while self.absence.recv().await.is_some() {}
     }
 }
 
-/// Nobody waits for a listener that is gone.
+/// Once the listener is dropped, nobody waits for it.
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.line.heard.send_replace(true);
+        self.link.noted.send_replace(true);
     }
 }
 
@@ -181,7 +180,7 @@ impl Connection {
     ) -> Result<Self, h2::Error> {
         facts.alpn.get_or_insert_with(|| "h2".to_owned());
         let (tap, ending) = Tap::new(io);
-        let line = Arc::new(Line {
+        let link = Arc::new(LinkState {
             ending,
             seen: Mutex::new(Seen {
                 reader: FrameReader::default(),
@@ -192,12 +191,12 @@ impl Connection {
                 slowest_ping: None,
             }),
             standing: watch::Sender::new(Standing::Open),
-            heard: watch::Sender::new(false),
+            noted: watch::Sender::new(false),
         });
         let watched = Watched {
             tap,
-            line: Arc::clone(&line),
-            turn_bytes: 0,
+            link: Arc::clone(&link),
+            burst_bytes: 0,
         };
         let (sender, driver) = h2::client::Builder::new()
             .initial_window_size(STREAM_WINDOW_BYTES)
@@ -209,20 +208,20 @@ impl Connection {
             .enable_push(false)
             .handshake(watched)
             .await?;
-        // It takes turns by itself: the runtime's turns are shorter.
-        tokio::spawn(unconstrained(drive(driver, Arc::clone(&line))));
+        // It yields by itself, because the runtime's budget would make it yield more often.
+        tokio::spawn(unconstrained(drive(driver, Arc::clone(&link))));
         let (presence, absence) = mpsc::channel(1);
         let listener = Listener {
-            standing: line.standing.subscribe(),
-            line: Arc::clone(&line),
-            told_goaway: None,
+            standing: link.standing.subscribe(),
+            link: Arc::clone(&link),
+            returned_goaway: None,
             absence,
         };
         Ok(Self {
             facts: Arc::new(facts),
             target,
             sender,
-            line,
+            link,
             presence,
             listener: Some(listener),
         })
@@ -239,12 +238,12 @@ impl Connection {
     pub(super) fn share(&self) -> Option<Self> {
         let most = self.sender.current_max_send_streams().min(MAX_STREAMS);
         let has_room = self.presence.strong_count() <= most;
-        let is_open = *self.line.standing.borrow() == Standing::Open;
+        let is_open = *self.link.standing.borrow() == Standing::Open;
         (is_open && has_room).then(|| Self {
             facts: Arc::clone(&self.facts),
             target: Arc::clone(&self.target),
             sender: self.sender.clone(),
-            line: Arc::clone(&self.line),
+            link: Arc::clone(&self.link),
             presence: self.presence.clone(),
             listener: None,
         })
@@ -252,7 +251,7 @@ impl Connection {
 
     pub(super) async fn send(self, request: Request<Bytes>) -> Result<(Head, Body), SendError> {
         let request = prepare(request, &self.target.endpoint, true)?;
-        if *self.line.standing.borrow() != Standing::Open {
+        if *self.link.standing.borrow() != Standing::Open {
             return Err(SendError::Stale);
         }
         let mut sender = self
@@ -275,7 +274,7 @@ impl Connection {
         };
         let stream = answer.stream_id().as_u32();
         if !is_bodyless {
-            // An answer may come before the whole request is read, so a failure here is the answer's to tell.
+            // An answer may come before the whole request is read, so the answer reports a failure here.
             let _ = upload.send_data(body, true);
         }
         let (parts, body) = match answer.await {
@@ -301,7 +300,7 @@ impl Connection {
     }
 
     pub(super) async fn ended(&mut self) -> BodyEnd {
-        let mut standing = self.line.standing.subscribe();
+        let mut standing = self.link.standing.subscribe();
         loop {
             if let Some(end) = self.end_of_use(&standing.borrow_and_update()) {
                 return end;
@@ -310,17 +309,17 @@ impl Connection {
         }
     }
 
-    /// Why no more requests can be sent.
+    /// Returns why no more requests can be sent.
     fn end_of_use(&self, standing: &Standing) -> Option<BodyEnd> {
         match standing {
             Standing::Open => None,
             Standing::Leaving { code } => Some(BodyEnd::GoAway { code: *code }),
             Standing::Over(Some(end)) => Some(end.clone()),
-            Standing::Over(None) => Some(self.line.end(None)),
+            Standing::Over(None) => Some(self.link.end(None)),
         }
     }
 
-    /// Why there is no answer.
+    /// Returns why there is no answer.
     fn refusal(&self, error: &h2::Error, stream: u32) -> SendError {
         if error.is_library() {
             return bad_head(error.to_string());
@@ -328,7 +327,7 @@ impl Connection {
         SendError::Ended(self.cause(error, stream))
     }
 
-    /// Why a stream ended, by what was seen on the wire.
+    /// Returns why a stream ended, as seen on the wire.
     fn cause(&self, error: &h2::Error, stream: u32) -> BodyEnd {
         let code = error.reason().map_or(0, u32::from);
         if error.is_remote() && error.is_reset() {
@@ -342,10 +341,10 @@ impl Connection {
                 detail: error.to_string(),
             };
         }
-        let standing = self.line.standing.borrow().clone();
+        let standing = self.link.standing.borrow().clone();
         match standing {
             Standing::Over(Some(end @ (BodyEnd::Silent { .. } | BodyEnd::Malformed { .. }))) => end,
-            _ => self.line.end(Some(stream)),
+            _ => self.link.end(Some(stream)),
         }
     }
 }
@@ -362,7 +361,8 @@ impl Body {
             }
             match ready!(self.stream.poll_data(cx)) {
                 Some(Ok(piece)) => {
-                    // What was taken makes room; an error means that the stream is over, which comes next.
+                    // Released capacity lets the server send more. An error means that the stream has ended, which the next
+                    // poll returns.
                     let _ = self.stream.flow_control().release_capacity(piece.len());
                     if !piece.is_empty() {
                         self.bytes += piece.len() as u64;
@@ -388,7 +388,7 @@ impl Body {
                 });
             }
         }
-        let standing = self.connection.line.standing.borrow().clone();
+        let standing = self.connection.link.standing.borrow().clone();
         match self.connection.end_of_use(&standing) {
             None => Ok(self.connection),
             Some(end) => Err(end),
@@ -396,10 +396,10 @@ impl Body {
     }
 
     pub(super) async fn settled(&mut self) {
-        let line = &self.connection.line;
-        if line.seen().goaway.is_some() {
-            // The sender lives in the line, which is held here.
-            let _ = line.heard.subscribe().wait_for(|heard| *heard).await;
+        let link = &self.connection.link;
+        if link.seen().goaway.is_some() {
+            // The sender lives in the connection's state, which is held here.
+            let _ = link.noted.subscribe().wait_for(|noted| *noted).await;
         }
     }
 
@@ -412,12 +412,12 @@ impl Body {
     }
 }
 
-impl Line {
+impl LinkState {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what came.
+    /// Takes in the bytes of a read.
     fn read(&self, bytes: &[u8]) {
         let mut leaving = None;
         let mut seen = self.seen();
@@ -426,7 +426,7 @@ impl Line {
         let mut goaway = seen.goaway;
         let mut is_answered = false;
         seen.reader = seen.reader.read(bytes, |fact| match fact {
-            // A graceful end is told twice, the second time with the stream that was last; only the first is news.
+            // A graceful end sends GOAWAY twice, the second time with the last stream. Only the first is an event.
             Fact::GoAway { last_stream, code }
                 if goaway.is_none_or(|(_, before)| before != code) =>
             {
@@ -442,7 +442,7 @@ impl Line {
         }
         drop(seen);
         if let Some(code) = leaving {
-            self.heard.send_replace(false);
+            self.noted.send_replace(false);
             self.standing.send_if_modified(|standing| {
                 let is_there = !matches!(standing, Standing::Over(_));
                 if is_there {
@@ -453,7 +453,7 @@ impl Line {
         }
     }
 
-    /// How the connection ended, by what was seen of it; for a stream, whether inside a frame of it.
+    /// Returns how the connection ended, as seen on the wire; for a stream, whether inside one of its frames.
     fn end(&self, stream: Option<u32>) -> BodyEnd {
         let seen = *self.seen();
         match (self.ending.get(), seen.goaway) {
@@ -472,25 +472,25 @@ impl Line {
     }
 }
 
-/// Reads and writes for all streams, asks the server after silence whether it lives, and notes how it ended.
-async fn drive(mut driver: h2::client::Connection<Watched>, line: Arc<Line>) {
+/// Reads and writes for all streams, pings the server after silence, and notes how the connection ended.
+async fn drive(mut driver: h2::client::Connection<Watched>, link: Arc<LinkState>) {
     let mut pings = driver.ping_pong();
-    // When the server was asked, and how often something had come by then.
+    // When we sent a ping, and the number of reads by then.
     let mut asked: Option<(Instant, u64)> = None;
     let end = loop {
         let due = match asked {
-            None => line.seen().at + PING_AFTER,
+            None => link.seen().at + PING_AFTER,
             Some((at, _)) => at + PING_LIMIT,
         };
         tokio::select! {
             result = &mut driver => break match result {
                 Err(error) if error.is_library() => Some(BodyEnd::Malformed { detail: error.to_string() }),
-                _ if line.ending.get().is_none() && line.seen().goaway.is_none() => None,
-                _ => Some(line.end(None)),
+                _ if link.ending.get().is_none() && link.seen().goaway.is_none() => None,
+                _ => Some(link.end(None)),
             },
             () = tokio::time::sleep_until(due) => {}
         }
-        let seen = *line.seen();
+        let seen = *link.seen();
         match asked {
             Some((_, reads)) if seen.reads == reads => {
                 break Some(BodyEnd::Silent {
@@ -500,23 +500,23 @@ async fn drive(mut driver: h2::client::Connection<Watched>, line: Arc<Line>) {
             Some(_) => asked = None,
             None if seen.at.elapsed() >= PING_AFTER => {
                 let now = Instant::now();
-                // An error means that the answer to the one before has not been taken yet; it came.
+                // An error means that the last ping's answer was not taken yet, so the answer has come.
                 if let Some(pings) = &mut pings
                     && pings.send_ping(Ping::opaque()).is_ok()
                 {
-                    line.seen().asked = Some(now);
+                    link.seen().asked = Some(now);
                 }
                 asked = Some((now, seen.reads));
             }
             None => {}
         }
-        // An answer that was awaited makes room for the next question.
+        // Taking the answer makes room for the next ping.
         if let Some(pings) = &mut pings {
             let _ = poll_fn(|cx| Poll::Ready(pings.poll_pong(cx))).await;
         }
     };
-    // Streams learn of it when the driver goes, and look here for the reason.
-    line.standing.send_replace(Standing::Over(end));
+    // Streams learn of the end when the driver is dropped, and read the cause here.
+    link.standing.send_replace(Standing::Over(end));
     drop(driver);
 }
 
@@ -528,13 +528,13 @@ fn bad_head(detail: String) -> SendError {
     }
 }
 
-/// Passes bytes through and shows them to the frame reader. After a turn's worth there are none until those who were
-/// woken by them have had their turn.
+/// Passes bytes through, and shows them to the frame reader. After [`BURST_BYTES`] it returns none until the tasks that they
+/// woke were polled.
 struct Watched {
     tap: Tap,
-    line: Arc<Line>,
-    /// Read since something else was last waited for.
-    turn_bytes: usize,
+    link: Arc<LinkState>,
+    /// Bytes read since it last had to wait.
+    burst_bytes: usize,
 }
 
 impl AsyncRead for Watched {
@@ -543,8 +543,8 @@ impl AsyncRead for Watched {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.turn_bytes >= TURN_BYTES {
-            self.turn_bytes = 0;
+        if self.burst_bytes >= BURST_BYTES {
+            self.burst_bytes = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -552,10 +552,10 @@ impl AsyncRead for Watched {
         let result = Pin::new(&mut self.tap).poll_read(cx, buffer);
         let new = &buffer.filled()[filled_before..];
         if new.is_empty() {
-            self.turn_bytes = 0;
+            self.burst_bytes = 0;
         } else {
-            self.turn_bytes += new.len();
-            self.line.read(new);
+            self.burst_bytes += new.len();
+            self.link.read(new);
         }
         result
     }
@@ -587,9 +587,9 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-impl std::fmt::Debug for Line {
+impl std::fmt::Debug for LinkState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Line")
+        f.debug_struct("LinkState")
             .field("standing", &*self.standing.borrow())
             .finish_non_exhaustive()
     }

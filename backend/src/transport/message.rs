@@ -7,10 +7,10 @@ use http::{Request, StatusCode, Uri};
 use super::error::SendError;
 use super::target::Endpoint;
 
-/// Largest head of a response, in bytes; a larger one is refused.
+/// The most bytes in the head of a response; a larger head is refused.
 pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// Most lines in the head of a response; one with more is refused.
+/// The most lines in the head of a response; a longer head is refused.
 pub(super) const MAX_HEAD_LINES: usize = 128;
 
 const OUR_USER_AGENT: &str = concat!("watchscope/", env!("CARGO_PKG_VERSION"));
@@ -28,21 +28,21 @@ pub(super) struct Head {
 /// How the wire marks the end of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// In chunks: a missing end shows that the body was lost.
+    /// By chunks. A missing end shows that the rest was lost.
     Chunked,
-    /// With its length given in advance: a missing end shows too.
+    /// By a length given in advance. A missing end shows as well.
     Length(u64),
-    /// By closing the connection (HTTP/1.0 style, as old proxies do): a loss looks like an end.
+    /// By closing the connection (in the style of HTTP/1.0, as old proxies do). A lost connection looks like an end.
     UntilClose,
-    /// In HTTP/2's frames: a missing end shows too.
+    /// By HTTP/2 frames. A missing end shows as well.
     Frames,
 }
 
-/// Makes a request one for this server: puts its path below the server's base path and sets our headers. With
-/// `is_absolute` the URI names the server, as HTTP/2 wants it; without, the Host header does.
+/// Prepares a request for this server: it puts the path below the server's base path and sets our headers. With
+/// `is_absolute` the URI names the server, as HTTP/2 needs it; otherwise the Host header does.
 ///
 /// # Errors
-/// [`SendError::BadRequest`] if path and server make no URI, or the server's name no header.
+/// [`SendError::BadRequest`] if path and server form no URI, or if the server's name is no valid header.
 pub(super) fn prepare(
     request: Request<Bytes>,
     endpoint: &Endpoint,

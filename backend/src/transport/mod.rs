@@ -1,9 +1,9 @@
-//! Connections to an apiserver, with every step of their life as a fact.
+//! Connections to an apiserver. Each step of their life is reported as a fact.
 //!
-//! In go a [`Target`] (address, TLS settings, proxy) and requests; out come [`Connection`]s with
-//! their [`ConnectionFacts`], responses whose body tells how it ended ([`BodyEnd`]), and errors
-//! that say which step failed. Deliberately absent: pools, retries, redirects (never followed),
-//! credentials (`cluster`) and any knowledge of Kubernetes' messages.
+//! The input is a [`Target`] (address, TLS settings, proxy) and requests. The output is [`Connection`]s with their
+//! [`ConnectionFacts`], responses whose body states how it ended ([`BodyEnd`]), and errors that name the failed step.
+//! Deliberately absent: pools, retries, redirects (never followed), credentials (`cluster`), and any knowledge of
+//! Kubernetes' messages.
 //!
 //! ```text
 //!  Connector::open: resolve ─► connect ─► [proxy] ─► [TLS, ALPN] ─► Connection
@@ -12,9 +12,9 @@
 //!                        └──────────── into_connection ◄─ end ─ Response, Body ─► BodyEnd
 //! ```
 //!
-//! Over TLS the server chooses between HTTP/2 and HTTP/1.1 (ALPN); each has its file, `http2` over the h2 crate and
-//! `http1` over hyper's connection type, behind the types of `connection`; `message` has the parts that both share. One HTTP/2 connection carries many requests:
-//! each has a share of it, and a [`Listener`] hears what happens to it as a whole.
+//! Over TLS the server chooses between HTTP/2 and HTTP/1.1 (ALPN). `http2` uses the h2 crate, and `http1` uses hyper's
+//! connection type. Both are behind the types of `connection`, and share the parts in `message`. One HTTP/2 connection
+//! carries many requests: each has a share of it, and a [`Listener`] gets the events of the whole connection.
 
 mod connection;
 mod dial;

@@ -1,4 +1,4 @@
-//! The way through a proxy: HTTP CONNECT and SOCKS5.
+//! Tunnels through a proxy: HTTP CONNECT and SOCKS5.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -10,10 +10,10 @@ use super::error::ProxyFailure;
 use super::tap::Io;
 use super::target::{Proxy, authority};
 
-/// A CONNECT answer's head longer than this is refused.
+/// The most bytes in the head of an answer to CONNECT; a longer head is refused.
 const MAX_CONNECT_HEAD_BYTES: usize = 16 * 1024;
 
-/// Asks an HTTP proxy for a tunnel to `host:port`; afterwards the stream is the tunnel.
+/// Requests a tunnel to `host:port` from an HTTP proxy. After that the stream is the tunnel.
 pub(super) async fn connect_http(
     io: &mut (impl Io + ?Sized),
     proxy: &Proxy,
@@ -32,7 +32,7 @@ pub(super) async fn connect_http(
         .map_err(ProxyFailure::Io)?;
     io.flush().await.map_err(ProxyFailure::Io)?;
 
-    // Byte by byte, so that nothing behind the head is taken: it would be the server's.
+    // The head is read byte by byte, so that no byte after it is taken: those are the server's.
     let mut head = Vec::with_capacity(256);
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() == MAX_CONNECT_HEAD_BYTES {
@@ -61,7 +61,7 @@ pub(super) async fn connect_http(
     }
 }
 
-/// Asks a SOCKS5 proxy for `host:port` (it resolves the name); afterwards the stream is the tunnel.
+/// Requests `host:port` from a SOCKS5 proxy, which resolves the name. After that the stream is the tunnel.
 pub(super) async fn connect_socks5(
     io: Box<dyn Io>,
     proxy: &Proxy,

@@ -1,4 +1,4 @@
-//! A stream that remembers how it ended; hyper's errors no longer say.
+//! A byte stream that remembers how it ended, because hyper's errors do not say it.
 
 use std::io;
 use std::pin::Pin;
@@ -14,8 +14,8 @@ pub(super) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// How reading ended, written once by the [`Tap`] and read by the connection that owns it.
-/// A failed write is kept apart: the server may have answered before it closed.
+/// How reading ended. The [`Tap`] writes it once, and the connection that owns the tap reads it. A failed write is kept
+/// apart, because the server may have answered before it closed.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
     read: OnceLock<BodyEnd>,
@@ -23,7 +23,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// The end of reading if there was one, else of writing.
+    /// Returns the end of reading if there was one, else that of writing.
     pub(super) fn get(&self) -> Option<BodyEnd> {
         self.read.get().or_else(|| self.write.get()).cloned()
     }
@@ -109,11 +109,11 @@ fn end_of(error: &io::Error) -> BodyEnd {
         };
     }
     match error.kind() {
-        // Only the TLS layer reports a missing end this way; plain TCP reads zero bytes.
+        // Only the TLS layer reports a missing end in this way. Plain TCP reads zero bytes.
         io::ErrorKind::UnexpectedEof => BodyEnd::Eof {
             is_unclean_tls: true,
         },
-        // A dead connection is no reset: nobody said anything.
+        // A dead connection is no reset, since no packet said so.
         io::ErrorKind::TimedOut
         | io::ErrorKind::HostUnreachable
         | io::ErrorKind::NetworkUnreachable => BodyEnd::GivenUp {

@@ -1,4 +1,4 @@
-//! Where to dial: the server's address, the way through a proxy, and the TLS settings.
+//! The target of a dial: the server's address, the proxy, and the TLS settings.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,26 +9,26 @@ use percent_encoding::percent_decode_str;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
-/// Everything needed to open a connection to one server.
+/// All settings needed to open a connection to one server.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The server.
     pub endpoint: Endpoint,
-    /// The one of its addresses to dial, where not any will do. It is verified as the endpoint is.
+    /// The only address of the server to dial; none for any. It is verified as the endpoint is.
     pub pin: Option<SocketAddr>,
-    /// The proxy to go through, if any.
+    /// The proxy to connect through, if any.
     pub proxy: Option<Proxy>,
-    /// TLS settings: present exactly when the endpoint or the proxy is reached over TLS.
+    /// The TLS settings, which exist exactly if the endpoint or the proxy is reached over TLS.
     pub tls: Option<Arc<ClientConfig>>,
-    /// The name to verify the server's certificate against, where it is not the endpoint's host
-    /// (`tls-server-name` of a kubeconfig).
+    /// The name against which the server's certificate is verified, if it is not the endpoint's host (`tls-server-name` of a
+    /// kubeconfig).
     pub tls_server_name: Option<String>,
-    /// Which HTTP may be spoken.
+    /// The HTTP versions that may be used.
     pub protocols: Protocols,
 }
 
 impl Target {
-    /// Host and port to dial.
+    /// The host and port to dial.
     pub(super) fn address(&self) -> (String, u16) {
         match self.pin {
             Some(pin) => (pin.ip().to_string(), pin.port()),
@@ -36,28 +36,28 @@ impl Target {
         }
     }
 
-    /// What is dialled, as `host:port`.
+    /// The address to dial, as `host:port`.
     pub(super) fn authority(&self) -> String {
         let (host, port) = self.address();
         authority(&host, port)
     }
 }
 
-/// Which HTTP may be spoken with a server.
+/// The HTTP versions that may be used with a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocols {
-    /// Over TLS what the server chooses, HTTP/2 before HTTP/1.1; on clear text HTTP/1.1. As client-go does.
+    /// Over TLS the server chooses, HTTP/2 before HTTP/1.1; on clear text HTTP/1.1. client-go does the same.
     #[default]
     Negotiated,
-    /// HTTP/1.1 and nothing else.
+    /// HTTP/1.1 only.
     Http1,
-    /// HTTP/2 on clear text without asking ("prior knowledge"), for a server known to speak it; over TLS as
-    /// [`Protocols::Negotiated`].
+    /// HTTP/2 on clear text without negotiation ("prior knowledge"), for a server that is known to speak it. Over TLS the
+    /// same as [`Protocols::Negotiated`].
     Http2,
 }
 
 impl Protocols {
-    /// What is offered in a TLS handshake.
+    /// The protocols that are offered in a TLS handshake.
     pub(super) fn alpn(self) -> Vec<Vec<u8>> {
         let http1 = b"http/1.1".to_vec();
         match self {
@@ -66,7 +66,7 @@ impl Protocols {
         }
     }
 
-    /// Whether HTTP/2 is spoken with a server that chose `alpn`.
+    /// Whether HTTP/2 is used with a server that chose `alpn`.
     pub(super) fn speaks_http2(self, alpn: Option<&str>, is_tls: bool) -> bool {
         match self {
             Self::Http1 => false,
@@ -76,30 +76,30 @@ impl Protocols {
     }
 }
 
-/// A server's URL, taken apart.
+/// The parts of a server's URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// `https` rather than `http`.
+    /// Whether the scheme is `https` and not `http`.
     pub is_tls: bool,
-    /// Host name or address, an IPv6 address without its brackets.
+    /// The host name or address; an IPv6 address without its brackets.
     pub host: String,
-    /// Port, 443 or 80 where the URL has none.
+    /// The port; 443 or 80 if the URL has none.
     pub port: u16,
-    /// Path every request's path is appended to: empty, or `/` and no slash at its end.
-    /// Gateways that serve several clusters need it.
+    /// The path that precedes the path of each request: empty, or beginning with `/` and not ending with one. Gateways that
+    /// serve several clusters need it.
     pub base_path: String,
 }
 
-/// A URL that is not a server's.
+/// Error: the URL is not that of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// Neither http nor https.
+    /// The scheme is neither http nor https.
     #[error("the server URL {url} has no http:// or https:// in front")]
     Scheme {
         /// The URL.
         url: String,
     },
-    /// No host.
+    /// There is no host.
     #[error("the server URL {url} names no host")]
     Host {
         /// The URL.
@@ -108,7 +108,7 @@ pub enum EndpointError {
 }
 
 impl Endpoint {
-    /// Takes a server's URL apart; query and user info are ignored, as kubectl does.
+    /// Reads a server's URL. Query and user info are ignored, as kubectl does.
     pub fn from_uri(uri: &Uri) -> Result<Self, EndpointError> {
         let is_tls = match uri.scheme_str() {
             Some("https") => true,
@@ -142,7 +142,7 @@ impl Endpoint {
         authority(&self.host, self.port)
     }
 
-    /// The value of the Host header: the default port is left out.
+    /// The value of the Host header. The default port is left out.
     pub(crate) fn host_header(&self) -> String {
         let default_port = if self.is_tls { 443 } else { 80 };
         if self.port != default_port {
@@ -163,46 +163,46 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// How to speak to a proxy.
+/// The protocol of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyScheme {
     /// CONNECT over plain HTTP/1.1.
     Http,
-    /// CONNECT over TLS; the proxy is verified by the target's TLS settings, as client-go does.
+    /// CONNECT over TLS. The target's TLS settings verify the proxy, as in client-go.
     Https,
-    /// SOCKS5; the proxy resolves the name.
+    /// SOCKS5. The proxy resolves the name.
     Socks5,
 }
 
 /// A proxy. Its `Display` and `Debug` never show the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
-    /// How to speak to it.
+    /// Its protocol.
     pub scheme: ProxyScheme,
-    /// Host name or address, an IPv6 address without its brackets.
+    /// The host name or address; an IPv6 address without its brackets.
     pub host: String,
-    /// Port.
+    /// The port.
     pub port: u16,
-    /// User and password, if the URL has them.
+    /// The user and password, if the URL has them.
     pub credentials: Option<(String, String)>,
 }
 
-/// A URL that is not a proxy's.
+/// Error: the URL is not that of a proxy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProxyError {
-    /// Another scheme than http, https or socks5.
+    /// The scheme is not http, https or socks5.
     #[error("the proxy URL's scheme {scheme} is not http, https or socks5")]
     Scheme {
         /// The scheme.
         scheme: String,
     },
-    /// Not a URL, or one without a host. The text is left out since it may hold a password.
+    /// It is not a URL, or has no host. The text is left out, since it may hold a password.
     #[error("the proxy URL is not of the form scheme://host:port")]
     Malformed,
 }
 
 impl Proxy {
-    /// Reads a proxy's URL; without a scheme it is taken as http, as Go's HTTPS_PROXY is.
+    /// Reads a proxy's URL. Without a scheme it counts as http, as Go reads HTTPS_PROXY.
     pub fn parse(url: &str) -> Result<Self, ProxyError> {
         let with_scheme;
         let url = if url.contains("://") {
@@ -271,7 +271,7 @@ pub(crate) fn authority(host: &str, port: u16) -> String {
     }
 }
 
-/// The name a certificate is verified against.
+/// The name against which a certificate is verified; none if it is no valid name.
 pub(crate) fn server_name(host: &str) -> Option<ServerName<'static>> {
     ServerName::try_from(host.to_owned()).ok()
 }

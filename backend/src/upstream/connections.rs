@@ -1,11 +1,12 @@
-//! The connections of one cluster's watches, or of those pinned to one apiserver: one HTTP/2 connection for all while it
-//! takes more requests, as client-go has it, else one for each.
+//! The connections of one cluster's watches, or of those pinned to one apiserver. As in client-go, all share one HTTP/2
+//! connection while it takes more requests; else each has one of its own.
 //!
-//! Watches that need a connection while a dial is under way wait for it and share its outcome, its failure too: they
-//! would meet the same. Where the server speaks HTTP/1.1, or HTTP/2 is ruled out, each watch dials for itself.
+//! If a dial is under way, other watches that need a connection wait for it and share its outcome. They share its failure
+//! too, since their own dials would fail alike. If the server speaks only HTTP/1.1, or HTTP/2 is ruled out, each watch dials
+//! for itself.
 //!
-//! A shared connection has a keeper: a task that logs what happens to it, a GOAWAY before the ends of the streams that it
-//! ends, and its own end after them.
+//! A shared connection has a keeper. This task logs a GOAWAY before the ends of the streams that it ends, and the end of the
+//! connection after them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,15 +25,15 @@ use crate::cluster::{Cluster, Session};
 use crate::log::LogHandle;
 use crate::transport::{Connection, ConnectionFacts, Connector, DialError, Happening, Listener};
 
-/// Connections that are tried in a row because the ones before were full at once. Servers allow at least 100 streams,
-/// so one more is what is needed.
+/// Most dials in a row for one watch when each new connection is full at once. Servers allow at least 100 streams, so one
+/// more connection is normally enough.
 const TRIES: usize = 4;
 
 /// The outcome of a request for a connection.
 pub(crate) enum Dialled {
-    /// A connection, or a share of one. One that is not shared is not in the log yet.
+    /// A connection, or a share of one. An unshared connection is not in the log yet.
     Connected(Arc<Session>, ConnectionId, Box<Connection>),
-    /// None.
+    /// There is no connection.
     Not(NoConnection),
 }
 
@@ -40,7 +41,7 @@ pub(crate) enum Dialled {
 pub(crate) enum NoConnection {
     /// The dial failed.
     Failed(Arc<Session>, Arc<DialError>),
-    /// There are no credentials to dial with; the sentence says what was tried and what came back.
+    /// There are no credentials. The sentence says which were tried and what failed.
     NoCredentials(String),
 }
 
@@ -48,7 +49,7 @@ pub(crate) enum NoConnection {
 /// one more.
 pub(crate) struct Connections {
     cluster: Arc<Cluster>,
-    /// The only apiserver they lead to; absent: any that the cluster's address leads to.
+    /// The only apiserver that they lead to; none for any that the cluster's address leads to.
     server: Option<SocketAddr>,
     log: LogHandle,
     state: Mutex<State>,
@@ -56,13 +57,13 @@ pub(crate) struct Connections {
 
 #[derive(Default)]
 struct State {
-    /// Those that may take more requests, of the session in use.
+    /// Connections of the session in use that may take more requests.
     open: Vec<Open>,
-    /// The dial under way that others wait for, and its session's generation.
+    /// The dial that other watches wait for, and the generation of its session.
     dial: Option<(u64, Dial)>,
-    /// The session's generation whose last dial met HTTP/1.1: nobody waits for another's dial.
+    /// The generation of the session whose last dial met HTTP/1.1. With it no watch waits for another's dial.
     separate: Option<u64>,
-    /// The limiter of side watches of each shared connection; while its keeper lives.
+    /// The limiter of side watches of each shared connection, while its keeper runs.
     limiters: BTreeMap<ConnectionId, SideWatchLimiter>,
     keepers: JoinSet<()>,
 }
@@ -75,12 +76,12 @@ struct Open {
 
 type Dial = Shared<BoxFuture<'static, Outcome>>;
 
-/// What a dial that others wait for gave.
+/// The outcome of a dial that several watches wait for.
 #[derive(Clone)]
 enum Outcome {
-    /// A connection to share; it is among the open ones.
+    /// A connection to share, which is in `open` now.
     Shared,
-    /// One for the first who takes it.
+    /// A connection that the first watch to take it gets.
     Separate(Arc<Mutex<Option<Connection>>>),
     Failed(Arc<DialError>),
 }
@@ -99,7 +100,8 @@ impl Connections {
         })
     }
 
-    /// A connection for a watch. `used` is the session it used before; with `reload` that has failed.
+    /// Returns a connection for a watch. `used` is the session that it used before; `reload` states that this session
+    /// failed.
     pub(crate) async fn get(self: Arc<Self>, used: Option<Arc<Session>>, reload: bool) -> Dialled {
         let session = match self.session(used, reload).await {
             Ok(session) => session,
@@ -133,7 +135,7 @@ impl Connections {
         self.separate(session).await
     }
 
-    /// A connection that no other watch gets a share of: for a second look at what the others show.
+    /// Dials a connection that no other watch shares, for a side watch.
     pub(crate) async fn apart(
         self: Arc<Self>,
         used: Option<Arc<Session>>,
@@ -145,10 +147,10 @@ impl Connections {
         }
     }
 
-    /// Like [`Self::apart`], but does not log the connection; [`Self::name`] does, if it is shared.
+    /// Like [`Self::apart`], but does not log the connection. [`Self::name`] logs it if it is shared.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no connection.
     pub(crate) async fn dial_unlogged(
         &self,
         used: Option<Arc<Session>>,
@@ -168,7 +170,7 @@ impl Connections {
         }
     }
 
-    /// Gives a connection its id. Logs a shared one, with the version that its server reports.
+    /// Gives a connection its id. A shared connection is logged, with the version that its server reports.
     pub(crate) async fn name(
         &self,
         connection: &mut Connection,
@@ -185,20 +187,20 @@ impl Connections {
         self.cluster.is_in_use(session)
     }
 
-    /// Lets a watch open a side watch, to find out whether its share of a connection is dead.
+    /// Lets a watch open a side watch, which shows whether its shared connection is dead.
     ///
     /// # Errors
-    /// If others come first: when to try again.
+    /// The time to try again, if other watches come first.
     pub(crate) fn look(&self, shared: ConnectionId, watch: &WatchName) -> Result<(), Time> {
         let now = self.log.now();
         match self.state().limiters.get_mut(&shared) {
             Some(limiter) => limiter.ask(watch, now),
-            // The connection is over, and its streams are about to end.
+            // The connection has ended, and its streams are about to end.
             None => Ok(()),
         }
     }
 
-    /// Lets go of all connections, and returns when their ends are in the log; after all watches have stopped.
+    /// Closes all connections. Returns when their ends are in the log. Call it after all watches have stopped.
     pub(crate) async fn close(&self) {
         let State {
             open, mut keepers, ..
@@ -227,11 +229,11 @@ impl Connections {
         }
     }
 
-    /// A share of what is open, or the dial to wait for.
+    /// Returns a share of an open connection, or the dial to wait for.
     fn find(self: &Arc<Self>, session: &Arc<Session>) -> Found {
         let generation = session.generation();
         let mut state = self.state();
-        // Streams on connections of older sessions live on by their own shares.
+        // Streams on connections of older sessions continue by their own shares.
         state.open.retain(|open| open.generation == generation);
         for open in &state.open {
             if let Some(share) = open.connection.share() {
@@ -254,7 +256,7 @@ impl Connections {
         }
     }
 
-    /// Dials a connection that is not shared among watches.
+    /// Dials a connection that watches do not share.
     async fn separate(&self, session: Arc<Session>) -> Dialled {
         match self.dial(session).await {
             Err(none) => Dialled::Not(none),
@@ -265,7 +267,7 @@ impl Connections {
         }
     }
 
-    /// Logs a connection with HTTP/2 and starts its keeper; `pool` has it among the open ones.
+    /// Logs an HTTP/2 connection and starts its keeper. `pool` is the pool in whose `open` it is.
     async fn keep(
         &self,
         facts: &ConnectionFacts,
@@ -275,7 +277,7 @@ impl Connections {
     ) -> ConnectionId {
         let id = self.log.ids().connection();
         let log = self.log.clone();
-        // A log that is closed ends the process, and the watches with it.
+        // If the log is closed, the process and its watches are ending.
         let _ = log.append(Event::from(opened(id, facts, version))).await;
         let mut state = self.state();
         while state.keepers.try_join_next().is_some() {}
@@ -297,7 +299,7 @@ enum Found {
     Dial(Dial),
 }
 
-/// The dial whose outcome all waiting watches share.
+/// Dials a connection for all watches that wait for it.
 async fn dial(pool: Weak<Connections>, connector: Connector, generation: u64) -> Outcome {
     let opened = connector.open().await;
     let Some(pool) = pool.upgrade() else {
@@ -332,7 +334,7 @@ async fn dial(pool: Weak<Connections>, connector: Connector, generation: u64) ->
     outcome
 }
 
-/// Logs what happens to a connection, to its end.
+/// Logs what happens to a connection until its end.
 async fn keep(
     id: ConnectionId,
     mut listener: Listener,
@@ -341,7 +343,7 @@ async fn keep(
 ) {
     loop {
         let happening = listener.next().await;
-        // The pool gives out no more shares of it.
+        // After a GOAWAY or an end, the pool gives out no more shares.
         if let Some(pool) = pool.as_ref().and_then(Weak::upgrade) {
             pool.state().open.retain(|open| open.id != id);
         }
@@ -355,7 +357,7 @@ async fn keep(
                 let _ = log.append(Event::from(event)).await;
             }
             Happening::Over(end) => {
-                // The ends of its streams go first.
+                // The streams' ends are logged first.
                 listener.all_left().await;
                 if let Some(pool) = pool.as_ref().and_then(Weak::upgrade) {
                     pool.state().limiters.remove(&id);
@@ -374,7 +376,7 @@ async fn keep(
     }
 }
 
-/// A connection as the log has it, with the version that its server reports.
+/// The event of a connection that was opened, with the version that its server reports.
 pub(crate) fn opened(
     connection: ConnectionId,
     facts: &ConnectionFacts,
@@ -402,21 +404,21 @@ mod tests {
     use crate::transport::tests::http2::of_a_server_slow_to_answer_pings;
 
     #[tokio::test]
-    async fn the_slowest_answer_to_a_ping_is_told_with_the_end_of_its_connection() {
+    async fn the_end_of_a_connection_carries_its_slowest_answer_to_a_ping() {
         let listener = of_a_server_slow_to_answer_pings().await;
         let log = LogHandle::open(LogConfig::new("demo".into())).unwrap();
         let mut reader = log.reader(Since::First);
         keep(ConnectionId(1), listener, log.clone(), None).await;
         log.close().await;
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         while let Some(read) = reader.next().await {
             if let Read::Entries(entries) = read {
                 let records = entries.iter().filter_map(Entry::record);
-                told.extend(records.map(|record| record.event.clone()));
+                events.extend(records.map(|record| record.event.clone()));
             }
         }
-        let [Event::ConnectionClosed(closed)] = &told[..] else {
-            panic!("{told:?}");
+        let [Event::ConnectionClosed(closed)] = &events[..] else {
+            panic!("{events:?}");
         };
         let ping_ms = closed.ping_ms.unwrap();
         assert!((200..300).contains(&ping_ms), "{ping_ms}");

@@ -1,48 +1,49 @@
-//! The limiter of side watches, which find out whether a shared connection is dead: at most one a minute, in the order in
-//! which the watches came.
+//! The limiter of side watches, which show whether a shared connection is dead. It allows one a minute, in the order of the
+//! requests.
 
 use std::collections::VecDeque;
 
 use watchscope_model::{Time, WatchName};
 
-/// The least time between two side watches of a connection, in milliseconds.
+/// The shortest time between two side watches of a connection, in ms.
 const SPACING_MS: u64 = 60_000;
 
-/// A watch that comes this much too late, in milliseconds, has lost its place: its stream has spoken meanwhile.
+/// How late, in ms, a watch may be before it loses its place in the queue. A watch that comes later needs no side watch any
+/// more, since its stream delivered something meanwhile.
 const LATE_MS: u64 = 1_000;
 
-/// The limiter of one connection. Bounded: a watch stands in line once.
+/// The limiter of one connection. Bounded: each watch is in the queue at most once.
 #[derive(Debug, Default)]
 pub(super) struct SideWatchLimiter {
-    /// No side watch before this.
+    /// The earliest time of the next side watch.
     free_at: Option<Time>,
-    line: VecDeque<WatchName>,
+    queue: VecDeque<WatchName>,
 }
 
 impl SideWatchLimiter {
     /// Lets a watch open its side watch now.
     ///
     /// # Errors
-    /// If others come first: the time to try again. The watch has a place in line until then.
+    /// The time to try again, if other watches come first. The watch keeps a place in the queue until then.
     pub(super) fn ask(&mut self, watch: &WatchName, now: Time) -> Result<(), Time> {
         if let Some(free_at) = self.free_at {
-            // Watches that did not come at their time have left the line.
+            // Watches that did not return in time leave the queue.
             let mut comes_by = free_at.plus_millis(LATE_MS);
-            while comes_by <= now && self.line.front().is_some_and(|first| first != watch) {
-                self.line.pop_front();
+            while comes_by <= now && self.queue.front().is_some_and(|first| first != watch) {
+                self.queue.pop_front();
                 comes_by = comes_by.plus_millis(SPACING_MS);
             }
-            let place = self.line.iter().position(|waiting| waiting == watch);
+            let place = self.queue.iter().position(|waiting| waiting == watch);
             let place = place.unwrap_or_else(|| {
-                self.line.push_back(watch.clone());
-                self.line.len() - 1
+                self.queue.push_back(watch.clone());
+                self.queue.len() - 1
             });
             if place > 0 || now < free_at {
                 let places = u64::try_from(place).unwrap_or(u64::MAX);
                 let next = free_at.max(now);
                 return Err(next.plus_millis(places.saturating_mul(SPACING_MS)));
             }
-            self.line.pop_front();
+            self.queue.pop_front();
         }
         self.free_at = Some(now.plus_millis(SPACING_MS));
         Ok(())
@@ -61,10 +62,10 @@ mod tests {
         WatchName::new("shop", resource, "", None, None, 1)
     }
 
-    /// Who asks when, as `NAME@SECONDS`, and what each is told.
+    /// Asks the limiter as the script says, as `NAME@SECONDS`. Returns each request with its answer.
     fn asked(script: &str) -> String {
         let mut limiter = SideWatchLimiter::default();
-        let told = script.split_whitespace().map(|word| {
+        let answers = script.split_whitespace().map(|word| {
             let (name, seconds) = word.split_once('@').unwrap();
             let watch = watch(name);
             match limiter.ask(&watch, at_s(seconds.parse().unwrap())) {
@@ -75,11 +76,11 @@ mod tests {
                 ),
             }
         });
-        told.collect::<Vec<_>>().join(", ")
+        answers.collect::<Vec<_>>().join(", ")
     }
 
     #[test]
-    fn the_first_looks_at_once_and_the_others_a_minute_after_one_another_in_their_order() {
+    fn the_first_watch_looks_at_once_and_the_others_follow_in_order_one_a_minute() {
         assert_eq!(
             asked("a@0 b@1 c@2 b@60 c@120 a@121"),
             "a@0 looks, b@1 waits until 60, c@2 waits until 120, b@60 looks, c@120 looks, a@121 waits until 180"
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_looks_again_and_again_comes_after_those_who_wait() {
+    fn a_watch_that_asks_again_comes_after_those_that_wait() {
         assert_eq!(
             asked("a@0 b@1 a@60 b@60 a@120"),
             "a@0 looks, b@1 waits until 60, a@60 waits until 120, b@60 looks, a@120 looks"
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_come_when_told_to_has_left_the_line() {
+    fn a_watch_that_does_not_return_in_time_leaves_the_queue() {
         assert_eq!(
             asked("a@0 b@1 c@2 c@120"),
             "a@0 looks, b@1 waits until 60, c@2 waits until 120, c@120 looks"
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_passes_one_who_was_told_to_come_later() {
+    fn no_later_watch_passes_one_that_waits() {
         assert_eq!(
             asked("a@0 b@1 c@2 d@65 c@120 d@125 d@180"),
             "a@0 looks, b@1 waits until 60, c@2 waits until 120, d@65 waits until 125, c@120 looks, \
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_asked_there_is_a_minute_between_two_looks_and_the_line_holds_each_once() {
+    fn two_looks_are_always_a_minute_apart_and_each_watch_is_queued_once() {
         let mut limiter = SideWatchLimiter::default();
         let mut last = None::<i64>;
         let mut chance = 1_u64;
@@ -134,7 +135,7 @@ mod tests {
                 );
                 last = Some(now_s);
             }
-            assert!(limiter.line.len() <= 20);
+            assert!(limiter.queue.len() <= 20);
         }
         assert!(last.unwrap() > now_s - 120);
     }

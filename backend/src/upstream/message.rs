@@ -1,4 +1,4 @@
-//! HTTP messages between transport and log: requests with credentials on the way out, headers and ends on the way in.
+//! Conversions between HTTP messages and the log: requests with credentials, headers, and the causes of ends.
 
 use bytes::Bytes;
 use http::header::ACCEPT;
@@ -9,10 +9,10 @@ use watchscope_model::vocabulary::Cause;
 use crate::cluster::Session;
 use crate::transport::BodyEnd;
 
-/// A GET with credentials.
+/// Builds a GET with the session's credentials.
 ///
 /// # Errors
-/// A sentence, if there are no credentials or the target is no URI.
+/// A sentence, if the credentials cannot be had or the target is no URI.
 pub(crate) async fn request_of(
     target: String,
     accept: &'static str,
@@ -30,7 +30,7 @@ pub(crate) async fn request_of(
     Ok(request)
 }
 
-/// Headers as the log has them.
+/// Converts headers into the log's form.
 pub(crate) fn headers_of(headers: &HeaderMap) -> Headers {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
     Headers(
@@ -41,7 +41,7 @@ pub(crate) fn headers_of(headers: &HeaderMap) -> Headers {
     )
 }
 
-/// The end of a body or a connection as the log has it.
+/// Returns the log's cause for the end of a body or a connection.
 pub(crate) fn cause_of(end: &BodyEnd) -> Cause {
     match end {
         BodyEnd::EofInFrame => Cause::EofInFrame,

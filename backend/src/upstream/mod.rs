@@ -1,7 +1,7 @@
-//! The ways to a cluster's apiservers: which servers there are, connections to each, and their messages.
+//! The connections to a cluster's apiservers: which servers there are, connections to each, and HTTP messages.
 //!
-//! `probes` and `audit` send their requests over these. A shared connection is logged here; one that is not shared, and
-//! all requests, are logged by their users. Deliberately absent: what is requested, and what answers mean.
+//! `probes` and `audit` send their requests over these connections. This module logs shared connections. Its users log
+//! unshared connections and all requests. It does not know what they request, or what an answer means.
 
 pub(crate) mod connections;
 mod limiter;

@@ -1,4 +1,4 @@
-//! The apiservers of a cluster that are watched, each with connections of its own.
+//! The apiservers of a cluster that are watched one by one, each with connections of its own.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -9,37 +9,37 @@ use watchscope_model::WatchName;
 use super::connections::Connections;
 use crate::cluster::MAX_APISERVERS;
 
-/// Most apiservers that are watched one by one in the life of a process. A cluster whose masters are replaced again and
-/// again needs a new start then.
+/// The most apiservers that are watched one by one in the life of a process. Further ones are not watched until a restart; a
+/// cluster gets there only if its control-plane nodes are replaced again and again.
 pub(crate) const MAX_SERVERS_EVER: usize = 64;
 
-/// Which apiservers are watched.
+/// The choice of apiservers that are watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Servers {
-    /// Any that the cluster's address leads to.
+    /// Any apiserver that the cluster's address leads to.
     #[default]
     Any,
-    /// Those with these addresses, each on its own.
+    /// The apiservers at these addresses, each on its own.
     These(Vec<SocketAddr>),
-    /// Each of those that the EndpointSlices of the service `default/kubernetes` name, as they come and go.
+    /// Each apiserver in the EndpointSlices of the service `default/kubernetes`, as these change.
     All,
 }
 
-/// A text that names no apiservers.
+/// Error: a text does not name apiservers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServersError {
-    /// No address with a port.
+    /// A word is no address with a port.
     #[error(
         "{text:?} is neither `all` nor an address with its port, as 10.0.0.1:6443 or [fd00::1]:6443"
     )]
     Address {
-        /// The text.
+        /// The word.
         text: String,
     },
-    /// More than are watched.
+    /// There are more than [`MAX_APISERVERS`].
     #[error("{count} apiservers are more than the {MAX_APISERVERS} that are watched at most")]
     TooMany {
-        /// How many.
+        /// Their number.
         count: usize,
     },
 }
@@ -47,7 +47,7 @@ pub enum ServersError {
 impl FromStr for Servers {
     type Err = ServersError;
 
-    /// `any`, `all`, or addresses with ports, between commas.
+    /// Reads `any`, `all`, or addresses with ports between commas.
     fn from_str(text: &str) -> Result<Self, ServersError> {
         if text.eq_ignore_ascii_case("any") {
             return Ok(Self::Any);
@@ -71,14 +71,14 @@ impl FromStr for Servers {
     }
 }
 
-/// The connections to each apiserver that is watched on its own, by the ordinal of its watches: the first's are
-/// `shop/pods`, the second's `shop/pods#2`. An apiserver that goes and comes again keeps its place. Bounded by
-/// [`MAX_SERVERS_EVER`].
+/// The connections to each apiserver that is watched on its own. The index is the ordinal of its watches less one: those of
+/// the first are `shop/pods`, those of the second `shop/pods#2`. An apiserver that disappears and returns keeps its place.
+/// Bounded by [`MAX_SERVERS_EVER`].
 #[derive(Clone, Default)]
 pub(crate) struct Pools(Arc<Mutex<Vec<Arc<Connections>>>>);
 
 impl Pools {
-    /// The connections that carry a watch's own requests.
+    /// Returns the connections that carry a watch's own requests.
     pub(crate) fn of(&self, watch: &WatchName) -> Option<Arc<Connections>> {
         let (_, ordinal) = watch.what_and_ordinal();
         let index = usize::try_from(ordinal).ok()?.checked_sub(1)?;
@@ -89,7 +89,7 @@ impl Pools {
             .map(Arc::clone)
     }
 
-    /// Adds the connections of one more apiserver, whose watches have the next ordinal.
+    /// Adds the connections of one more apiserver. Its watches get the next ordinal.
     pub(crate) fn push(&self, connections: Arc<Connections>) {
         self.0
             .lock()
@@ -97,7 +97,7 @@ impl Pools {
             .push(connections);
     }
 
-    /// Closes all connections, and returns when their ends are in the log; after all watches have stopped.
+    /// Closes all connections. Returns when their ends are in the log. Call it after all watches have stopped.
     pub(crate) async fn close(&self) {
         let all = self
             .0

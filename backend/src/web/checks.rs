@@ -1,6 +1,7 @@
-//! The checks every request passes, in this order: Host, then Origin, then session or bearer.
+//! The checks that every request passes, in this order: Host, then Origin, then session or bearer.
 //!
-//! A pure judgement over method, target and headers. No forwarded header (`X-Forwarded-*`, `Forwarded`) is ever read.
+//! The judgement is a pure function of method, target and headers. It never reads a forwarded header (`X-Forwarded-*`,
+//! `Forwarded`).
 
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, HeaderName, Method, Uri};
@@ -10,28 +11,28 @@ use super::refusals::Refusal;
 use crate::origin::{AllowedHosts, HostPort, Scheme, named_host, own_origin};
 use crate::session::{CredentialError, Grant, Sessions, TokenFile};
 
-/// The header by which a browser says whose page fetches.
+/// The header in which a browser states which site's page fetches.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// Values of our cookie that are looked at; an honest browser sends one.
+/// The most values of our cookie that are compared; an honest browser sends one.
 const MAX_COOKIE_VALUES: usize = 8;
 
-/// What the checks need to know.
+/// The settings of the checks.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The names we answer to.
+    /// The names that the server accepts.
     pub hosts: AllowedHosts,
-    /// Sessions and links.
+    /// The sessions and links.
     pub sessions: Sessions,
-    /// What scripts send as Bearer.
+    /// The file with the token that scripts send as Bearer.
     pub token_file: Option<TokenFile>,
 }
 
-/// A request that may go on.
+/// A request that passed the checks.
 #[derive(Clone, Debug)]
 pub enum Pass {
-    /// To what needs no session: the page, and the state of the session itself.
+    /// It may reach what needs no session: the page, and the state of the session itself.
     Open,
-    /// With the right to see the log.
+    /// It may also see the log.
     Granted(Grant),
 }
 
@@ -39,7 +40,7 @@ impl Policy {
     /// Judges a request by its head.
     ///
     /// # Errors
-    /// The refusal to answer with.
+    /// The refusal, from which the answer is made.
     pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Pass, Refusal> {
         let host = named_host(&self.hosts, uri, headers)?;
         let door = Door::of(method, uri.path());
@@ -61,7 +62,7 @@ impl Policy {
         }
     }
 
-    /// `without_origin` is what a cookie meets that comes without one.
+    /// Checks the credentials. `without_origin` is the result for a cookie that comes without an Origin.
     fn credentials(
         &self,
         headers: &HeaderMap,
@@ -100,10 +101,10 @@ impl Policy {
         Ok(Pass::Granted(grant))
     }
 
-    /// Whether our own page fetches. A page cannot set `Sec-Fetch-Site`; a fetch from another port of this host says
-    /// `same-site`, a link `none`. Browsers send it to loopback and over TLS only: where a name was added for plain http,
-    /// and nothing is said of the site, the page's own header stands in. A page of another origin cannot set that without
-    /// asking first, which is never allowed; nor can a link, an image or a script.
+    /// Whether our own page makes this fetch. A page cannot set `Sec-Fetch-Site`: a fetch from another port of this host
+    /// says `same-site`, a link `none`. Browsers send it to loopback and over TLS only. Under an added name over plain http
+    /// it may be missing, and then the page's own header counts. A page of another origin cannot set that header without a
+    /// preflight, which is never allowed. A link, an image or a script cannot set it either.
     fn is_own_fetch(&self, headers: &HeaderMap, host: &HostPort) -> bool {
         let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
         match sites.next() {
@@ -112,7 +113,7 @@ impl Policy {
         }
     }
 
-    /// Whether the request's cookie is that of a living session.
+    /// Whether the request has the cookie of a living session.
     #[must_use]
     pub fn has_session(&self, headers: &HeaderMap) -> bool {
         self.sessions
@@ -140,7 +141,8 @@ pub(super) fn all_cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &s
         .filter_map(|pair| pair.trim().split_once('='))
 }
 
-/// Where a request wants in. Routes below `/api` and `/ws` that do not exist are guarded like those that do.
+/// The class of routes that a request asks for. Routes below `/api` and `/ws` that do not exist are guarded like those that
+/// do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Door {
     Page,
@@ -170,7 +172,7 @@ impl From<CredentialError> for Refusal {
     }
 }
 
-/// The scheme of the page that a request comes from, whose Origin was judged before.
+/// The scheme of the page that a request comes from. Its Origin must have been judged before.
 pub(super) fn page_scheme(headers: &HeaderMap) -> Scheme {
     let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
     origin
@@ -178,7 +180,7 @@ pub(super) fn page_scheme(headers: &HeaderMap) -> Scheme {
         .map_or(Scheme::Http, |(scheme, _)| scheme)
 }
 
-/// What follows `Bearer`, the scheme's name in any case (RFC 9110 section 11.1).
+/// The text after `Bearer`; the word counts in any case (RFC 9110 section 11.1).
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, credential) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme

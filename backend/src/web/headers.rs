@@ -1,4 +1,4 @@
-//! The headers of every answer: what the browser is told never to do. No CORS header is ever among them.
+//! The security headers of every answer. They never include a CORS header.
 
 use axum::response::Response;
 use http::header::{
@@ -6,9 +6,10 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 
-/// Scripts, styles and connections from here only; WebAssembly may be compiled, JavaScript not evaluated; no framing
-/// but by the page itself, for an opened file.
-/// The page's document has its own, which allows no more than the script and the style in it besides.
+/// The content policy of every answer but the page's document. Scripts, styles and connections come from this server only.
+/// WebAssembly may be compiled, but JavaScript may not be evaluated. Only the page itself may frame, for an opened file.
+///
+/// The document has a policy of its own, which also allows the script and the style inside it.
 const CONTENT_SECURITY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; \
     form-action 'self'; frame-ancestors 'self'";
@@ -27,15 +28,15 @@ const SECURITY: [(HeaderName, HeaderValue); 5] = [
     ),
 ];
 
-/// What a document may do, by its own `<meta http-equiv>`: a browser that has the header too follows both. What a
-/// document cannot forbid, to be framed by others, is added.
+/// Returns the policy of a document from its own `<meta http-equiv>`, since a browser with both follows both. It adds the
+/// rule against framing by other sites, which a document cannot state itself.
 pub(super) fn policy_of(document: &str) -> Option<HeaderValue> {
     let (_, rest) = document.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
     let (policy, _) = rest.split_once('"')?;
     HeaderValue::try_from(format!("{policy}; frame-ancestors 'self'")).ok()
 }
 
-/// Adds the security headers, and `no-store` where the route said nothing of caching.
+/// Adds the security headers, and `no-store` if the route did not set its own caching.
 pub(super) async fn secure(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in SECURITY {

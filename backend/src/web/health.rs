@@ -1,6 +1,6 @@
 //! The health listener: liveness, readiness and metrics, on an address of its own.
 //!
-//! It has no Host check: the kubelet probes the pod's address. It asks for no session either: what it serves has neither
+//! It does not check the Host, because the kubelet probes the pod's address. It needs no session, because it serves neither
 //! content nor names of objects.
 
 use std::future::Future;
@@ -16,12 +16,12 @@ use http::{HeaderMap, StatusCode};
 
 use super::headers;
 
-/// The forms in which `/metrics` is told.
+/// The text form of `/metrics`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The text form of Prometheus, which everything reads.
+    /// The text form of Prometheus, which every scraper reads.
     Plain,
-    /// OpenMetrics, for those who ask for it, as Prometheus does.
+    /// OpenMetrics, for scrapers that request it, as Prometheus does.
     OpenMetrics,
 }
 
@@ -49,7 +49,8 @@ impl Form {
     }
 }
 
-/// `/livez` (the process answers), `/readyz` (`ready` says why not, if so) and `/metrics` (the text `metrics` gives).
+/// Makes the routes `/livez` (the process answers), `/readyz` (an error of `ready` is the reason why not) and `/metrics`
+/// (the text of `metrics`).
 pub fn router<F: Future<Output = Bytes> + Send>(
     ready: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     metrics: impl Fn(Form) -> F + Send + Sync + 'static,
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn open_metrics_is_for_those_who_ask_for_it() {
+    fn open_metrics_is_sent_on_request_only() {
         let wanted = |accept: &'static str| {
             Form::wanted(&HeaderMap::from_iter([(
                 ACCEPT,

@@ -1,4 +1,4 @@
-//! Where to listen: loopback unless asked for otherwise, and then only for names that were allowed.
+//! The address to listen on: loopback by default. Another address needs a name that was allowed.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,23 +8,23 @@ use tokio::net::TcpListener;
 use crate::origin::{AllowedHosts, HostPort};
 use crate::session::Base;
 
-/// The port of a run that names none.
+/// The port if none is given.
 pub const DEFAULT_PORT: u16 = 8080;
-/// Ports tried after the default one before the system picks.
+/// The number of ports that are tried, from the default one on, before the system picks a port.
 const NEXT_PORTS: u16 = 100;
 
-/// Where to listen.
+/// The address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// `127.0.0.1:8080`, or the next free port.
     Default,
-    /// Exactly there; port 0 takes any.
+    /// Exactly this address; port 0 lets the system pick.
     At(SocketAddr),
 }
 
 impl Listen {
-    /// Whether that may be asked for: off loopback, and where the page does not answer to its own address, only where a
-    /// name was allowed.
+    /// Checks whether this address may be used. An address off loopback needs an allowed name. So does a loopback address
+    /// that the page does not accept as a Host.
     ///
     /// # Errors
     /// [`ListenError::OpenToOthers`], [`ListenError::Nameless`].
@@ -43,7 +43,7 @@ impl Listen {
         }
     }
 
-    /// Binds.
+    /// Binds the listener.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -63,7 +63,7 @@ impl Listen {
     }
 }
 
-/// Reads an address and a port; `localhost` is 127.0.0.1, no other name is looked up.
+/// Reads an address and a port. `localhost` means 127.0.0.1; other names are not resolved.
 ///
 /// # Errors
 /// [`MalformedAddress`] for anything else.
@@ -75,7 +75,7 @@ pub fn address(text: &str) -> Result<SocketAddr, MalformedAddress> {
     spelled.parse().map_err(|_| MalformedAddress)
 }
 
-/// Not an address with a port.
+/// Error: the text is not an address with a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("use ADDRESS:PORT, such as 127.0.0.1:8080, localhost:8080 or [::1]:0")]
 pub struct MalformedAddress;
@@ -93,8 +93,8 @@ async fn bind_default(first: u16) -> Result<TcpListener, ListenError> {
     }
 }
 
-/// The base of links to a listener at `address`: the address itself on loopback, since another program may hold the same
-/// port of `localhost`'s other address, if the page answers to it; else the first allowed name.
+/// Returns the base of links to a listener at `address`. On loopback it is the address itself, if the page accepts it as a
+/// Host: `localhost` has a second address, on whose port another program may listen. Else it is the first allowed name.
 #[must_use]
 pub fn link_base(address: SocketAddr, hosts: &AllowedHosts) -> Base {
     let own = literal(address);
@@ -105,7 +105,7 @@ pub fn link_base(address: SocketAddr, hosts: &AllowedHosts) -> Base {
     })
 }
 
-/// An address as a link has it.
+/// The host and port of an address, as a link has it.
 fn literal(address: SocketAddr) -> HostPort {
     let name = match address.ip() {
         IpAddr::V4(ip) => ip.to_string(),
@@ -114,7 +114,7 @@ fn literal(address: SocketAddr) -> HostPort {
     HostPort::new(&name, address.port())
 }
 
-/// Why we cannot listen.
+/// Why the server cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// Others could reach it, and no name is allowed for them.
@@ -122,38 +122,38 @@ pub enum ListenError {
         "--listen {address}: others could reach it there; name the host they will use with --allow-host NAME, or listen on 127.0.0.1"
     )]
     OpenToOthers {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
-    /// The page answers to other names than this address.
+    /// The page does not accept this address as a Host.
     #[error(
         "--listen {address}: the page answers to localhost, 127.0.0.1 and [::1] only; add --allow-host {}, or listen on 127.0.0.1",
         address.ip()
     )]
     Nameless {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
-    /// The port asked for is taken.
+    /// The port is in use.
     #[error(
         "--listen {address}: the port is taken; name another, or leave --listen out to take the next free one"
     )]
     Taken {
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
     /// The system refuses.
     #[error("cannot listen on {address}: {source}")]
     Bind {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl ListenError {
-    /// 2 for wrong usage, 1 for what failed.
+    /// The exit code: 2 for wrong usage, 1 for a failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -173,7 +173,7 @@ mod tests {
 
     /// Row 28 of the attack table.
     #[tokio::test]
-    async fn off_loopback_without_an_allowed_host_is_wrong_usage_and_one_line_says_what_to_do() {
+    async fn listening_off_loopback_without_an_allowed_host_is_wrong_usage_with_advice() {
         for open in ["0.0.0.0:0", "[::]:0", "192.0.2.1:8080"] {
             let error = at(open).bind(&AllowedHosts::loopback()).await.unwrap_err();
             assert!(matches!(error, ListenError::OpenToOthers { .. }), "{error}");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_the_page_would_not_answer_to_its_own_address_a_name_must_be_allowed() {
+    async fn an_address_that_the_page_does_not_accept_needs_an_allowed_name() {
         let other = at("127.0.0.2:0");
         let error = other.bind(&AllowedHosts::loopback()).await.unwrap_err();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! HTTP and WebSocket: who may come in, and how bytes move. The only part of the backend that mentions axum.
+//! HTTP and WebSocket: which requests are accepted, and how bytes move. No other part of the backend uses axum.
 //!
 //! ```text
 //!  listen ─► server ─► stream ─► hyper ─► headers ─► guard (checks) ─► routes ─► page
@@ -6,9 +6,9 @@
 //!            loop,     deadline           answer      session           ├─► socket ─► hub::api::Viewer
 //!            bounds                                                     └─► JSON   ─► hub::api::Hub
 //! ```
-//! What comes in: requests of browsers and scripts, all of them hostile until checked. What goes out: what the hub gave,
-//! unchanged. Deliberately absent: any opinion about records, windows or heartbeats (the hub's), TLS, compression of
-//! sockets, cross-origin sharing, and forwarded headers.
+//! Requests of browsers and scripts come in, and all of them are hostile until checked. The hub's bytes go out, unchanged.
+//! Deliberately absent: any knowledge of records, windows or heartbeats, which are the hub's; TLS; compression of sockets;
+//! cross-origin sharing; and forwarded headers.
 
 pub mod health;
 pub mod listen;

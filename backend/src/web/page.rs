@@ -1,4 +1,4 @@
-//! The page: files embedded in the binary, or read from a folder while the page itself is being worked on.
+//! The page: files embedded in the binary, or read from a folder during work on the page.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ use tower_http::services::ServeDir;
 
 use super::headers::policy_of;
 
-/// Where a browser starts.
+/// The file with which a browser starts.
 const INDEX: &str = "index.html";
 
-/// Hex digits that xtask puts into the name of a file whose content will never change under that name.
+/// The hex digits that xtask puts into a file's name if the content under that name never changes.
 const HASH_DIGITS: usize = 16;
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const ASK_EACH_TIME: HeaderValue = HeaderValue::from_static("no-cache");
@@ -30,21 +30,21 @@ const ASK_EACH_TIME: HeaderValue = HeaderValue::from_static("no-cache");
 /// The files of the page that a binary carries.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddedPage {
-    /// Finds a file by its name.
+    /// Returns the file of this name, if there is one.
     pub get: fn(&str) -> Option<EmbeddedFile>,
-    /// Whether the binary was built without the page, and this is a stub in its place.
+    /// Whether the binary was built without the page, so that a stub takes its place.
     pub is_stub: bool,
 }
 
 impl EmbeddedPage {
-    /// No page: none of its files is found.
+    /// An embedded page without files.
     pub const NONE: Self = Self {
         get: |_| None,
         is_stub: true,
     };
 }
 
-/// Where the files of the page come from.
+/// The source of the page's files.
 #[derive(Clone, Debug)]
 pub enum PageSource {
     /// The binary.
@@ -53,7 +53,7 @@ pub enum PageSource {
     Folder(PathBuf),
 }
 
-/// The routes of the page: everything that no other route takes.
+/// The routes of the page: all paths that no other route takes.
 pub(super) fn router<S>(source: PageSource) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -91,7 +91,7 @@ where
     }
 }
 
-/// Whether the page's document is asked for.
+/// Whether a request asks for the page's document.
 pub(super) fn is_document(request: &Request) -> bool {
     name_of(request.uri()) == INDEX
 }
@@ -134,7 +134,7 @@ fn embedded(page: EmbeddedPage, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
-/// The answer with one file: compressed if it is there and the browser takes it.
+/// Answers with one file: compressed, if there is a twin that the browser accepts.
 fn file(
     name: &str,
     plain: EmbeddedFile,
@@ -187,7 +187,7 @@ fn file(
     response
 }
 
-/// The types of the files a page is made of; nothing else is guessed.
+/// The content types of the page's files. Other types are not guessed.
 fn content_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, suffix)| suffix) {
         Some("html") => "text/html; charset=utf-8",
@@ -204,7 +204,7 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-/// Whether the name carries the hash of its content: `-` and sixteen hex digits, then `.` or `_`.
+/// Whether the name contains the hash of the content: `-` and 16 hex digits, then `.` or `_`.
 fn is_hashed(name: &str) -> bool {
     name.match_indices('-').any(|(at, _)| {
         let tail = &name.as_bytes()[at + 1..];
@@ -214,7 +214,7 @@ fn is_hashed(name: &str) -> bool {
     })
 }
 
-/// Whether Accept-Encoding takes that coding; `q=0` refuses it (RFC 9110 section 12.5.3).
+/// Whether Accept-Encoding accepts that coding; `q=0` refuses it (RFC 9110 section 12.5.3).
 fn accepts(headers: &HeaderMap, coding: &str) -> bool {
     let mut by_star = false;
     for item in headers
@@ -273,7 +273,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn only_names_with_a_hash_are_kept_for_ever() {
+    fn only_files_with_a_hash_in_their_name_are_cached_for_ever() {
         for hashed in [
             "app-0123456789abcdef.js",
             "app-0123456789abcdef_bg.wasm",
@@ -307,7 +307,7 @@ pub(super) mod tests {
     };
 
     #[tokio::test]
-    async fn the_smallest_twin_that_is_accepted_is_served_under_the_plain_type() {
+    async fn the_smallest_accepted_twin_is_served_with_the_plain_type() {
         let twins = |name: &str| match name {
             "app-0123456789abcdef.js.br" => Some(embedded_file("br", 2)),
             "app-0123456789abcdef.js.gz" => Some(embedded_file("gz", 3)),
@@ -342,7 +342,7 @@ pub(super) mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_the_browser_has_is_not_sent_again() {
+    async fn a_file_that_the_browser_has_is_not_sent_again() {
         let first = file(
             "index.html",
             embedded_file("page", 7),
@@ -414,7 +414,7 @@ pub(super) mod tests {
     }
 
     #[tokio::test]
-    async fn a_document_from_a_folder_has_the_policy_it_carries_and_nothing_else_has_it() {
+    async fn only_a_document_from_a_folder_has_the_policy_in_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let carries =
             "<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'sha256-x'\">";

@@ -1,4 +1,4 @@
-//! Refusals: every reason to turn a request away, its answer, its counter and its log line.
+//! Refusals: each reason to refuse a request, with its answer, its counter and its log line.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,42 +9,43 @@ use tokio::time::Instant;
 
 use crate::origin::NameRefusal;
 
-/// One log line per reason and this span; what comes between is counted and told in the next line.
+/// The shortest time between two log lines of one reason. Refusals in between are counted, and the next line reports their
+/// number.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
-/// The most of a header that a log line repeats.
+/// The most bytes of a header that a log line repeats.
 const MAX_LOGGED_CHARS: usize = 128;
 
-/// Why a request is refused.
+/// The reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No Host, several, or one that names no host.
+    /// The request has no Host, several, or one that names no host.
     HostMalformed,
-    /// A host we do not answer to.
+    /// The Host is not one of the accepted names.
     HostNotAllowed,
-    /// An Origin other than this very host's, or several.
+    /// The Origin is not that of this host, or there are several.
     OriginForeign,
-    /// No Origin where one is needed.
+    /// The request needs an Origin and has none.
     OriginMissing,
-    /// A cookie, no Origin, and not a fetch of our own page.
+    /// The request has a cookie but no Origin, and is not a fetch of our own page.
     FetchSite,
-    /// The token file's bearer from a browser's page.
+    /// A browser's page sent the token file's bearer.
     BearerWithOrigin,
-    /// No cookie and no bearer, or a cookie of a session that has ended.
+    /// There is no cookie and no bearer, or the cookie's session has ended.
     NoSession,
-    /// A wrong bearer or link secret.
+    /// The bearer or the link's secret is wrong.
     WrongCredential,
-    /// Too many wrong credentials in the last minute.
+    /// There were too many wrong credentials in the last minute.
     TooManyFailures,
-    /// The token file cannot be read any more.
+    /// The token file can no longer be read.
     TokenFileUnreadable,
-    /// More connections with a session than we serve.
+    /// The most connections with a session are already open.
     TooManyConnections,
-    /// More sockets that have not said hello than we wait for.
+    /// The most sockets that have not said hello are already open.
     TooManyUpgrades,
 }
 
 impl Refusal {
-    /// All of them, in the order of the counters.
+    /// All refusals, in the order of the counters.
     pub const ALL: [Self; 12] = [
         Self::HostMalformed,
         Self::HostNotAllowed,
@@ -60,7 +61,7 @@ impl Refusal {
         Self::TooManyUpgrades,
     ];
 
-    /// The label of its counter and the reason in its log line.
+    /// The label of its counter, and the reason in its log line.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -79,7 +80,7 @@ impl Refusal {
         }
     }
 
-    /// The status of the answer.
+    /// The HTTP status of the answer.
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
@@ -95,7 +96,7 @@ impl Refusal {
         }
     }
 
-    /// The body of the answer: what is wrong and what to do, and nothing of what was sent.
+    /// The body of the answer: what is wrong and what to do. It repeats nothing that the request sent.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
@@ -120,7 +121,7 @@ impl Refusal {
         }
     }
 
-    /// Seconds to wait before another try helps.
+    /// The seconds after which a retry can succeed.
     #[must_use]
     pub fn retry_after_s(self) -> Option<u32> {
         match self {
@@ -141,7 +142,7 @@ impl From<NameRefusal> for Refusal {
     }
 }
 
-/// The counters of refusals, and when each reason was last logged.
+/// The counters of refusals, and the last log line of each reason.
 #[derive(Debug, Default)]
 pub struct Refusals {
     counters: [Counter; Refusal::ALL.len()],
@@ -156,25 +157,25 @@ struct Counter {
 #[derive(Debug, Default)]
 struct Logged {
     at: Option<Instant>,
-    /// The count that the last log line told.
+    /// The count at the last log line.
     count: u64,
 }
 
-/// What a log line tells of a refused request; hostile text, escaped and cut when it is written.
+/// The parts of a refused request that a log line shows. They are hostile text, which is escaped and cut when it is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused<'a> {
     /// The method.
     pub method: &'a http::Method,
-    /// The path without its query, which may hold what does not belong in a log.
+    /// The path without its query, which may hold secrets.
     pub path: &'a str,
-    /// What the request called us.
+    /// The Host of the request.
     pub host: Option<&'a [u8]>,
-    /// Where it says it comes from.
+    /// The Origin of the request.
     pub origin: Option<&'a [u8]>,
 }
 
 impl Refusals {
-    /// Counts a refusal, and logs it unless the same reason was logged less than a second ago.
+    /// Counts a refusal. Logs it unless the same reason was logged less than 1 s ago.
     pub fn note(&self, refusal: Refusal, request: Refused<'_>) {
         let counter = self.counter(refusal);
         let count = counter.count.fetch_add(1, Ordering::Relaxed) + 1;
@@ -208,7 +209,7 @@ impl Refusals {
         );
     }
 
-    /// How often that refusal was given.
+    /// How many times this refusal was given.
     #[must_use]
     pub fn count(&self, refusal: Refusal) -> u64 {
         self.counter(refusal).count.load(Ordering::Relaxed)
@@ -219,7 +220,7 @@ impl Refusals {
     }
 }
 
-/// Hostile bytes as one line of plain ASCII, cut to what a log line needs.
+/// Returns hostile bytes as one line of plain ASCII, cut to [`MAX_LOGGED_CHARS`].
 fn escaped(bytes: &[u8]) -> String {
     bytes[..bytes.len().min(MAX_LOGGED_CHARS)]
         .escape_ascii()
@@ -257,9 +258,9 @@ mod tests {
         }
     }
 
-    /// Row 29 of the attack table, for what a request can bring.
+    /// Row 29 of the attack table, for the text of a request.
     #[test]
-    fn what_a_log_line_repeats_is_plain_and_short() {
+    fn a_log_line_repeats_only_short_and_plain_text() {
         assert_eq!(escaped(b"a\nb\x1b[31m\xff\"c"), "a\\nb\\x1b[31m\\xff\\\"c");
         assert_eq!(escaped(&[b'x'; 4096]).len(), MAX_LOGGED_CHARS);
     }

@@ -1,4 +1,4 @@
-//! The routes behind the checks: session, records, state, objects, and the socket's upgrade.
+//! The routes behind the checks: session, records, state, notes, objects, and the upgrade to a socket.
 
 use std::sync::Arc;
 
@@ -28,27 +28,27 @@ use crate::hub::api::{Hub, JsonLines, NotesForm, ObjectError, SessionId};
 use crate::origin::Scheme;
 use crate::session::Grant;
 
-/// Sockets that may be open without having said hello; the next one is told to come again.
+/// The most sockets that are open and have not said hello. One more is refused, with the advice to try again.
 pub const MAX_OPENING_SOCKETS: usize = 256;
-/// What a recording holds in its block `N`.
+/// The content type of a recording's block `N`.
 const BLOCK: HeaderValue = HeaderValue::from_static("application/octet-stream");
-/// JSON lines: what `-o jsonl` writes.
+/// The content type of JSON lines, as `-o jsonl` writes them.
 const JSON_LINES: HeaderValue = HeaderValue::from_static("application/jsonl; charset=utf-8");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What the data port is made of besides the hub.
+/// The settings of the data port, beside the hub.
 #[derive(Clone, Debug)]
 pub struct WebConfig {
     /// Names, sessions and the token file.
     pub policy: Policy,
-    /// Where the page's files come from.
+    /// The source of the page's files.
     pub page: PageSource,
-    /// Where refusals are counted.
+    /// The counters of refusals.
     pub refusals: Arc<Refusals>,
 }
 
-/// The router of the data port. Every route, the page included, stands behind the checks.
+/// Makes the router of the data port. Every route, including the page, is behind the checks.
 pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
     let page_source = config.page.clone();
     let web = Arc::new(Web {
@@ -83,7 +83,7 @@ struct Web<H> {
     opening: Arc<Semaphore>,
 }
 
-/// Judges the request; what it grants travels on in the request's extensions.
+/// Judges a request. A grant goes into the request's extensions.
 async fn guard<H: Hub>(
     State(web): State<Arc<Web<H>>>,
     mut request: Request,
@@ -111,11 +111,11 @@ async fn guard<H: Hub>(
 }
 
 impl<H> Web<H> {
-    /// What the server is, and whether these headers come from a browser with a session.
+    /// Returns what the server is, and whether these headers come from a browser with a session.
     fn session_status(&self, headers: &HeaderMap) -> String {
         let instance = self.config.policy.sessions.instance();
         let session = self.config.policy.has_session(headers);
-        // Fields in the documented order; nothing in them needs escaping.
+        // The fields are in the documented order. No value needs escaping.
         format!(
             r#"{{"product":"watchscope","protocol":{PROTOCOL_VERSION},"instance":"{instance}","session":{session}}}"#
         )
@@ -167,8 +167,8 @@ async fn session_status<H: Hub>(State(web): State<Arc<Web<H>>>, headers: HeaderM
     ([(CONTENT_TYPE, JSON)], web.session_status(&headers)).into_response()
 }
 
-/// The document brings what `GET session` would answer, in the one header of it that a page can read: a way to the
-/// server and back less before the page draws. What opens no way the page asks for itself.
+/// Adds the answer of `GET /session` to the document, in the one header that a page can read of its own document. This saves
+/// a round trip before the page draws. If that answer shows no session, the page asks by itself.
 async fn bring_session<H: Hub>(
     State(web): State<Arc<Web<H>>>,
     request: Request,
@@ -318,7 +318,7 @@ async fn socket<H: Hub>(
     })
 }
 
-/// A stream of JSON lines that ends with the grant.
+/// Returns a stream of JSON lines that ends with the grant.
 fn json_lines(lines: JsonLines, grant: Grant) -> Response {
     let lines = lines
         .take_until(Box::pin(grant.revoked()))
@@ -326,7 +326,7 @@ fn json_lines(lines: JsonLines, grant: Grant) -> Response {
     ([(CONTENT_TYPE, JSON_LINES)], Body::from_stream(lines)).into_response()
 }
 
-/// The value of the one query parameter a route knows. Positions need no percent-encoding.
+/// Returns the value of the one query parameter that a route knows. Positions need no percent-encoding.
 #[allow(clippy::result_large_err, reason = "the error is the answer")]
 fn only_parameter<'a>(uri: &'a Uri, known: &str) -> Result<Option<&'a str>, Response> {
     let mut value = None;

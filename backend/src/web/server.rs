@@ -1,14 +1,14 @@
-//! The accept loop: how many connections there may be, how long each may take, and how they end.
+//! The accept loop: how many connections there may be, how long each may take, and how each ends.
 //!
 //! ```text
 //!  accept ──► stranger ──first request with a session──► admitted ──► … until it closes
-//!               │ at most 256; then the oldest goes for the next,        at most 2,000; one more is told 503
-//!               │ first those that asked nothing, but none before
-//!               │ it had 100 ms to ask: so long the next one waits
+//!               │ at most 256; then the next one replaces the oldest,    at most 2,000; one more gets 503
+//!               │ silent ones first, but none before it had
+//!               │ 100 ms for a request; until then the next one waits
 //!               └► no header within 10 s, no byte taken for 10 s: gone
 //! ```
-//! So a flood of strangers costs a fixed number of sockets and never takes the place of a viewer; a newcomer who asks at
-//! once is served before the flood pushes it out; and a thousand viewers who come back at once are all taken in.
+//! So a flood of strangers costs a fixed number of sockets and never replaces a viewer. A newcomer that sends its request at
+//! once is served before the flood pushes it out. A thousand viewers that reconnect at once are all accepted.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -33,41 +33,41 @@ use tower::ServiceExt as _;
 
 use super::stream::{self, GuardedStream};
 
-/// The request line and headers together; more is answered 431. Cookies of all programs on this host come along, whatever
-/// their port.
+/// The most bytes of the request line and headers together; above it the answer is 431. The cookies of all programs on this
+/// host are in it, whatever their port.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
-/// Headers of one request; more is answered 431.
+/// The most headers of one request; above it the answer is 431.
 const MAX_HEADERS: usize = 64;
-/// File descriptors left to the clusters, files and the rest of the process.
+/// File descriptors reserved for the clusters, files and the rest of the process.
 const RESERVED_FILES: usize = 256;
-/// How long to wait when the system has no file descriptor left.
+/// The wait if the system has no free file descriptor.
 const NO_FILES_PAUSE: Duration = Duration::from_millis(50);
 
 /// The bounds of one listener.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that have shown no session yet.
+    /// The most connections that have shown no session yet.
     pub strangers: usize,
-    /// Connections that have.
+    /// The most connections that have shown a session.
     pub admitted: usize,
-    /// What each stranger has to ask something before it can be made to go.
+    /// The time that each stranger has for a request before it can be evicted.
     pub grace: Duration,
-    /// For the head of each request, waiting for it included.
+    /// The time for the head of each request, including the wait for it.
     pub header_deadline: Duration,
-    /// For the other side to take at least one byte of what is written.
+    /// The time in which the other side must take at least one byte of a write.
     pub write_deadline: Duration,
-    /// For connections to end after the shutdown began.
+    /// The time for connections to end after the shutdown began.
     pub drain_deadline: Duration,
 }
 
 impl Limits {
-    /// The usual bounds, within what this process may open; raises its own soft limit of open files first.
+    /// The usual bounds, within the files that this process may open. It first raises its own soft limit of open files.
     #[must_use]
     pub fn of_this_process() -> Self {
         Self::within(open_files())
     }
 
-    /// The usual bounds where at most `files` files may be open.
+    /// The usual bounds if at most `files` files may be open.
     #[must_use]
     fn within(files: usize) -> Self {
         let sockets = files.saturating_sub(RESERVED_FILES).max(64);
@@ -82,7 +82,7 @@ impl Limits {
         }
     }
 
-    /// For a listener that admits nobody, such as that of the health checks.
+    /// The bounds of a listener that admits nobody, such as that of the health checks.
     #[must_use]
     pub fn few() -> Self {
         Self {
@@ -93,12 +93,12 @@ impl Limits {
     }
 }
 
-/// The soft limit of open files, raised to the hard one.
+/// Raises the soft limit of open files to the hard one, and returns it.
 fn open_files() -> usize {
     let mut limit = getrlimit(Resource::Nofile);
     let before = limit.current;
     limit.current = limit.maximum;
-    // A system that refuses leaves us what we had.
+    // If the system refuses, the old limit stays.
     let files = if setrlimit(Resource::Nofile, limit).is_ok() {
         limit.maximum
     } else {
@@ -109,8 +109,8 @@ fn open_files() -> usize {
     })
 }
 
-/// Serves `router` on `listener` until `shutdown`; then stops accepting, lets requests and sockets end, and returns at
-/// the latest after the drain deadline. Sockets are told by the hub, whose viewers close them.
+/// Serves `router` on `listener` until `shutdown`. Then it accepts no more connections and lets requests and sockets end; it
+/// returns at the drain deadline at the latest. The hub ends the sockets: its viewers close them.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -152,7 +152,7 @@ pub async fn serve(
     }
 }
 
-/// One connection, from accept to close.
+/// Serves one connection from accept to close.
 async fn converse(
     stream: TcpStream,
     router: Router,
@@ -160,7 +160,7 @@ async fn converse(
     limits: Limits,
     mut stopping: watch::Receiver<bool>,
 ) {
-    // A frame should leave when it is flushed; without this it waits for the acknowledgement of the one before.
+    // A frame should leave when it is flushed. Without this it waits for the acknowledgement of the frame before.
     if stream.set_nodelay(true).is_err() {
         return;
     }
@@ -193,14 +193,15 @@ async fn converse(
             }
         }
     }
-    // What hyper still holds, the stream of a connection that was not upgraded included, ends here.
+    // This drops the stream of a connection that was not upgraded, which hyper still holds.
     drop(http);
     if let Ok(stream) = back.await {
         stream::linger(stream).await;
     }
 }
 
-/// After a failed accept: out of files, the oldest stranger makes room; anything else was that connection's own fault.
+/// Recovers from a failed accept. If there are no free file descriptors, the oldest stranger is evicted. Any other error
+/// concerns that connection only.
 async fn recover(error: &io::Error, strangers: &mut Strangers, traffic: &Traffic) {
     let errno = error
         .raw_os_error()
@@ -215,11 +216,11 @@ async fn recover(error: &io::Error, strangers: &mut Strangers, traffic: &Traffic
     }
 }
 
-/// The seats of those with a session.
+/// The seats of connections with a session.
 #[derive(Debug)]
 struct Seats {
     free: Arc<Semaphore>,
-    /// Told whenever a stranger takes a seat, and so makes room among the strangers.
+    /// Notified when a stranger takes a seat, which makes room among the strangers.
     taken: Notify,
     traffic: Arc<Traffic>,
 }
@@ -239,7 +240,7 @@ impl Seats {
 pub(super) struct Connection {
     since: Instant,
     seats: Arc<Seats>,
-    /// Taken with the first request that shows a session, given back when the connection ends.
+    /// Taken with the first request that shows a session, and released when the connection ends.
     seat: OnceLock<OwnedSemaphorePermit>,
     has_asked: AtomicBool,
     evicted: Notify,
@@ -256,9 +257,9 @@ impl Connection {
         }
     }
 
-    /// Moves the connection from the strangers to the admitted.
+    /// Moves the connection from the strangers to the admitted ones.
     pub(super) fn admit(&self) -> Result<(), NoSeat> {
-        // Requests of one connection come one after the other, so the seat is taken once.
+        // Requests of one connection come one after another, so the seat is taken once.
         if self.seat.get().is_none() {
             let permit = Arc::clone(&self.seats.free)
                 .try_acquire_owned()
@@ -283,11 +284,11 @@ impl Drop for Connection {
     }
 }
 
-/// As many connections as may be are admitted already.
+/// Error: the most connections are already admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoSeat;
 
-/// The strangers, oldest first. At most `most`; then the next one waits until one has gone.
+/// The strangers, oldest first. There are at most `most`; the next one waits until one has gone.
 struct Strangers {
     waiting: VecDeque<Weak<Connection>>,
     most: usize,
@@ -303,12 +304,12 @@ impl Strangers {
         }
     }
 
-    /// Takes a stranger in.
+    /// Adds a stranger.
     fn welcome(&mut self, connection: &Arc<Connection>) {
         self.waiting.push_back(Arc::downgrade(connection));
     }
 
-    /// When one may be made to go for the next; nothing if there is room.
+    /// Returns when a stranger may be evicted for the next one; none if there is room.
     fn room_at(&mut self) -> Option<Instant> {
         if self.waiting.len() < self.most {
             return None;
@@ -325,7 +326,7 @@ impl Strangers {
             .map(|(_, connection)| connection.since + self.grace)
     }
 
-    /// Makes one go.
+    /// Evicts one stranger.
     fn evict_one(&mut self, traffic: &Traffic) {
         if let Some((index, connection)) = self.next_to_go() {
             self.waiting.remove(index);
@@ -334,7 +335,7 @@ impl Strangers {
         }
     }
 
-    /// The oldest that has asked nothing; if all have asked, the oldest.
+    /// Returns the oldest stranger without a request; if all have sent one, the oldest.
     fn next_to_go(&self) -> Option<(usize, Arc<Connection>)> {
         let mut strangers = self
             .waiting
@@ -351,7 +352,7 @@ impl Strangers {
     }
 }
 
-/// What the listener has seen, for `/metrics`.
+/// The counts of the listener, for `/metrics`.
 #[derive(Debug, Default)]
 pub struct Traffic {
     accepted: AtomicU64,
@@ -360,7 +361,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Connections accepted.
+    /// Connections that were accepted.
     #[must_use]
     pub fn accepted(&self) -> u64 {
         self.accepted.load(Ordering::Relaxed)
@@ -372,7 +373,7 @@ impl Traffic {
         self.evicted.load(Ordering::Relaxed)
     }
 
-    /// Connections with a session, now.
+    /// Connections with a session that are open now.
     #[must_use]
     pub fn admitted(&self) -> u64 {
         self.admitted.load(Ordering::Relaxed)

@@ -1,15 +1,15 @@
-//! One viewer's WebSocket: moves whole messages between it and the hub, and keeps it within its bounds.
+//! One viewer's WebSocket: it moves whole messages between the viewer and the hub, and enforces the bounds.
 //!
-//! | Bound | At it |
+//! | Bound | What happens at it |
 //! |---|---|
 //! | message from the viewer: 64 KiB | close 1009 |
 //! | messages from the viewer, pings included: 1,000 in a second | close 1008 |
 //! | first message: within 10 s | close 1008 |
 //! | bytes waiting to be written: one message and the write buffer | the hub is not asked for more |
 //! | no byte taken by the viewer for 10 s | the connection ends (`stream.rs`) |
-//! | the grant | close 1008 |
+//! | the grant is revoked | close 1008 |
 //!
-//! Compression is never negotiated, so nothing inflates.
+//! Compression is never negotiated, so nothing needs to be inflated.
 
 use std::future::Future;
 use std::pin::pin;
@@ -27,22 +27,22 @@ use watchscope_model::wire::MAX_MESSAGE_BYTES;
 
 use crate::hub::api::{Close, Outgoing, Viewer};
 
-/// Messages, pings included, that close the socket when they come within one second.
+/// The number of messages within one second, pings included, that closes the socket.
 pub const MAX_MESSAGES_PER_S: u32 = 1000;
-/// How long a viewer may take to say hello.
+/// The time in which a viewer must say hello.
 pub const HELLO_DEADLINE: Duration = Duration::from_secs(10);
-/// How long the closing handshake may take.
+/// The time for the closing handshake.
 const CLOSE_DEADLINE: Duration = Duration::from_millis(900);
-/// Read at a time: hellos and acknowledgements are small, and each idle viewer pays for this buffer.
+/// The bytes that are read at once. Hellos and acknowledgements are small, and each idle viewer costs one such buffer.
 const READ_BUFFER_BYTES: usize = 4 * 1024;
-/// Small messages are written together up to this size; larger ones are sent in fragments of it. The write buffer keeps
-/// the room it once needed, so this too is paid for by each idle viewer.
+/// Small messages are written together up to this number of bytes; larger ones are sent in fragments of it. The write buffer
+/// keeps its largest size, so each idle viewer costs this much too.
 const FRAGMENT_BYTES: usize = 16 * 1024;
-/// Room for what is written together, one more fragment, and the answer to a ping.
+/// Room for the messages that are written together, one more fragment, and the answer to a ping.
 const MAX_WRITE_BUFFER_BYTES: usize = 2 * FRAGMENT_BYTES + 1024;
-/// Messages taken from the hub before they are flushed.
+/// The most messages taken from the hub before a flush.
 const MAX_BATCH: usize = 64;
-/// Reason bytes that fit into a close frame (RFC 6455 section 5.5).
+/// The most bytes of a reason that fit into a close frame (RFC 6455 section 5.5).
 const MAX_REASON_BYTES: usize = 123;
 
 const PROTOCOL_ERROR: u16 = 1002;
@@ -51,7 +51,7 @@ const INVALID_DATA: u16 = 1007;
 const POLICY: u16 = 1008;
 const TOO_BIG: u16 = 1009;
 
-/// The bounds of the socket's own buffers; the library's defaults are generous or none.
+/// The bounds of the socket's own buffers. Some defaults of the library are large, and some are missing.
 pub(super) fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE_BYTES))
@@ -61,7 +61,7 @@ pub(super) fn config() -> WebSocketConfig {
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
 }
 
-/// A WebSocket, or what stands in for one in a test.
+/// A WebSocket, or a substitute in a test.
 pub(super) trait Socket:
     Stream<Item = Result<Message, Error>> + Sink<Message, Error = Error> + Unpin
 {
@@ -72,7 +72,7 @@ impl<S> Socket for S where
 {
 }
 
-/// Serves one viewer until it leaves, breaks a bound, or loses its grant. `opening` is given back at the first message.
+/// Serves one viewer until it leaves, exceeds a bound, or loses its grant. `opening` is released at the first message.
 pub(super) async fn run<S, V, P>(
     mut socket: S,
     mut viewer: V,
@@ -91,7 +91,7 @@ pub(super) async fn run<S, V, P>(
     drop(viewer);
     match end {
         End::Gone => {}
-        // The viewer asked: reading on sends the answer to its close.
+        // The viewer closed. Reading on sends the answer to its close.
         End::Answer => drop(timeout(CLOSE_DEADLINE, drain(&mut socket)).await),
         End::Say(close) => drop(timeout(CLOSE_DEADLINE, say_goodbye(&mut socket, close)).await),
     }
@@ -99,11 +99,11 @@ pub(super) async fn run<S, V, P>(
 
 /// How a socket ends.
 enum End {
-    /// The connection is no more.
+    /// The connection has ended.
     Gone,
-    /// The viewer closed.
+    /// The viewer closed, and gets an answer.
     Answer,
-    /// We close.
+    /// The server closes.
     Say(Close),
 }
 
@@ -129,7 +129,7 @@ where
                     None => return End::Gone,
                     Some(Err(error)) => return broken(&error),
                     Some(Ok(Message::Close(_))) => return End::Answer,
-                    // The library answers pings itself, and hands out frames only to those who ask for them.
+                    // The library answers pings itself, and returns frames only to callers that request them.
                     Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                     Some(Ok(Message::Text(_))) => {
                         return End::Say(close(UNSUPPORTED_DATA, "only binary messages are spoken here"));
@@ -151,7 +151,7 @@ where
     }
 }
 
-/// Sends one message and those that are ready behind it, then flushes once: a flush costs as much as twenty messages.
+/// Sends one message and those that are ready after it, then flushes once. A flush costs as much as twenty messages.
 async fn send_batch<S, V>(socket: &mut S, viewer: &mut V, first: Outgoing) -> Result<(), End>
 where
     S: Socket,
@@ -174,7 +174,7 @@ where
     socket.flush().await.map_err(|_| End::Gone)
 }
 
-/// Feeds one message, in fragments if it is larger than one.
+/// Feeds one message, in fragments if it is larger than [`FRAGMENT_BYTES`].
 async fn feed<S: Socket>(socket: &mut S, mut message: Bytes) -> Result<(), Error> {
     if message.len() <= FRAGMENT_BYTES {
         return socket.feed(Message::Binary(message)).await;
@@ -197,7 +197,7 @@ async fn feed<S: Socket>(socket: &mut S, mut message: Bytes) -> Result<(), Error
     }
 }
 
-/// What to say to a viewer whose message could not be taken.
+/// Returns the end for a viewer whose message cannot be read.
 fn broken(error: &Error) -> End {
     match error {
         Error::Capacity(_) => End::Say(close(TOO_BIG, "no message may exceed 64 KiB")),
@@ -224,7 +224,7 @@ async fn say_goodbye<S: Socket>(socket: &mut S, close: Close) {
     }
 }
 
-/// Reads until the other side is done; what it still says no longer counts.
+/// Reads until the other side has ended, and ignores what it still sends.
 async fn drain<S: Socket>(socket: &mut S) {
     while let Some(Ok(_)) = socket.next().await {}
 }
@@ -240,7 +240,7 @@ fn close(code: u16, reason: &str) -> Close {
     }
 }
 
-/// Messages in the current second; a second begins with the first message after the last one ended.
+/// The number of messages in the current second. A second begins with the first message after the last one ended.
 struct Rate {
     since: Instant,
     count: u32,

@@ -1,4 +1,4 @@
-//! A TCP stream with a write deadline, which goes back to its connection's task when HTTP or WebSocket are done with it.
+//! A TCP stream with a write deadline. It returns to its connection's task when HTTP or WebSocket is done with it.
 
 use std::future::Future as _;
 use std::io;
@@ -11,26 +11,26 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep, timeout};
 
-/// How long a closed connection may still talk.
+/// The time in which a closed connection may still send.
 const LINGER: Duration = Duration::from_secs(1);
-/// How much it may still say.
+/// The bytes that it may still send.
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
-/// A stream whose writes fail once the other side has taken no byte for the deadline.
+/// A stream whose writes fail once the other side has taken no byte within the deadline.
 ///
-/// One rule for every kind of reader that does not read, whatever it was sent: page, JSON lines or WebSocket.
+/// This one rule covers every reader that stops reading, whether it is sent the page, JSON lines or WebSocket messages.
 #[derive(Debug)]
 pub(super) struct GuardedStream {
     /// Present until drop.
     stream: Option<TcpStream>,
     home: Option<oneshot::Sender<TcpStream>>,
     deadline: Duration,
-    /// Runs while a write waits.
+    /// Set while a write waits.
     stall: Option<Pin<Box<Sleep>>>,
 }
 
 impl GuardedStream {
-    /// The guarded stream, and where the plain one comes back to.
+    /// Returns the guarded stream, and a receiver that gets the plain one back.
     pub(super) fn new(
         stream: TcpStream,
         deadline: Duration,
@@ -76,7 +76,7 @@ impl GuardedStream {
 impl Drop for GuardedStream {
     fn drop(&mut self) {
         if let (Some(stream), Some(home)) = (self.stream.take(), self.home.take()) {
-            // Nobody waits for it any more when the connection was cut: then it closes here.
+            // If the connection was cut, nobody waits for the stream, and it closes here.
             let _ = home.send(stream);
         }
     }
@@ -124,8 +124,8 @@ impl AsyncWrite for GuardedStream {
     }
 }
 
-/// Closes so that the last words arrive: the kernel answers bytes that nobody reads with a reset, and a reset destroys
-/// what the other side has not read yet (RFC 9112 section 9.6).
+/// Closes so that the last bytes arrive. The kernel answers unread bytes with a reset, and a reset destroys what the other
+/// side has not read yet (RFC 9112 section 9.6).
 pub(super) async fn linger(mut stream: TcpStream) {
     if stream.shutdown().await.is_err() {
         return;
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_reader_that_takes_nothing_is_given_up_and_one_that_reads_is_not() {
+    async fn writes_to_a_reader_that_takes_nothing_fail_and_those_to_one_that_reads_do_not() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut reader = TcpStream::connect(listener.local_addr().unwrap())
             .await
@@ -174,7 +174,7 @@ mod tests {
         };
         let error = timeout(Duration::from_secs(8), stuck)
             .await
-            .expect("it is given up");
+            .expect("the write fails");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         drop(guarded);
         assert!(back.try_recv().is_ok());

@@ -1,7 +1,7 @@
 //! The opening handshake of a WebSocket (RFC 6455 section 4.2).
 //!
-//! Ours rather than axum's, whose socket cannot send a message in fragments: whole messages of 64 KiB leave that much
-//! memory behind in the write buffer of every idle viewer.
+//! axum's own socket cannot send a message in fragments. So a whole message of 64 KiB would leave that much memory in the
+//! write buffer of every idle viewer.
 
 use std::future::Future;
 
@@ -19,26 +19,27 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-/// Characters of a key: sixteen bytes in base64.
+/// The length of a key: sixteen bytes in base64.
 const KEY_CHARS: usize = 24;
-/// The one version there is.
+/// The only version of the protocol.
 const VERSION: HeaderValue = HeaderValue::from_static("13");
 
-/// A request that asks for a WebSocket as it should, not answered yet.
+/// A well-formed request for a WebSocket that was not answered yet.
 pub(super) struct Upgrade {
     accept: HeaderValue,
     on_upgrade: OnUpgrade,
 }
 
 impl Upgrade {
-    /// The answer that switches protocols; `talk` gets the socket once it is sent. No extension is ever agreed to.
+    /// Makes the answer that switches protocols. `talk` gets the socket once the answer is sent. No extension is ever agreed
+    /// to.
     pub(super) fn answer<T, F>(self, config: WebSocketConfig, talk: T) -> Response
     where
         T: FnOnce(WebSocketStream<TokioIo<Upgraded>>) -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
     {
         let on_upgrade = self.on_upgrade;
-        // It lives as long as its connection, whose task waits for the stream to come back.
+        // The task lives as long as its connection, whose own task waits for the stream to come back.
         tokio::spawn(async move {
             if let Ok(upgraded) = on_upgrade.await {
                 let stream = TokioIo::new(upgraded);

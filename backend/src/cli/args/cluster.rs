@@ -1,4 +1,4 @@
-//! Arguments about clusters: which one, what to watch in it, how much is audited, and the simulated one.
+//! Arguments about clusters: which one is used, what is watched, how much is audited, and the simulated cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use super::values::{memory, watch_timeout};
 use crate::probes::AuditLevel as Level;
 use crate::upstream::Servers;
 
-/// `--metadata-only` without names: of all resources.
+/// The value of `--metadata-only` without names: all resources.
 pub(crate) const EVERYTHING: &str = "*";
 
-/// Which cluster.
+/// The cluster to connect to.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
@@ -24,12 +24,12 @@ pub(crate) struct ClusterArgs {
     /// Context of the kubeconfig to use [default: its current one]
     #[arg(long, env = "WATCHSCOPE_CONTEXT", value_name = "NAME")]
     pub(crate) context: Option<String>,
-    /// Speak HTTP/1.1 with the cluster, a connection for each watch [default: HTTP/2 where it speaks that]
+    /// Speak HTTP/1.1 with the cluster, a connection for each watch [default: HTTP/2 if the cluster speaks it]
     #[arg(long, env = "WATCHSCOPE_HTTP1")]
     pub(crate) http1: bool,
 }
 
-/// What to watch.
+/// What to watch, and how.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "What to watch, and how")]
 pub(crate) struct WhatArgs {
@@ -96,7 +96,7 @@ pub(crate) struct WhatArgs {
     pub(crate) memory: MemoryArgs,
 }
 
-/// How much is audited.
+/// How much the audit compares without a request.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct AuditLevelArgs {
     /// Compare what watches hold with etcd, by at most 120 small requests a minute to a server:
@@ -131,7 +131,7 @@ impl From<AuditLevelArgs> for Level {
     }
 }
 
-/// What the log may take.
+/// The memory of the log.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MemoryArgs {
     /// Memory for the log: two sevenths for its records, five for the objects in them
@@ -139,7 +139,7 @@ pub(crate) struct MemoryArgs {
     pub(crate) bytes: u64,
 }
 
-/// What may be withheld beside the usual.
+/// Values that can be withheld beside those that always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Redact {
     /// `data` and `binaryData` of ConfigMaps.
@@ -152,7 +152,7 @@ pub(crate) struct SimulatedArgs {
     /// Story to play, of those below [default: the first]
     #[arg(value_name = "STORY")]
     pub(crate) story: Option<String>,
-    /// Seed of all chance in the simulated cluster
+    /// Seed of the random choices in the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Version of Kubernetes, 1.9 to 1.37, such as 1.27.3; several: a server of each over one etcd [default: the
@@ -168,7 +168,7 @@ pub(crate) struct SimulatedArgs {
     /// defect which the story needs]
     #[arg(long, env = "WATCHSCOPE_ETCD_VERSION", value_name = "VERSION")]
     pub(crate) etcd_version: Option<EtcdVersion>,
-    /// A fault besides the story, of those below, with its parameter and the second it begins and ends: delay:500@30-60
+    /// A fault beside the story, of those below, with its parameter and the seconds of its start and end: delay:500@30-60
     #[arg(
         long,
         env = "WATCHSCOPE_FAULT",

@@ -1,4 +1,4 @@
-//! Arguments of `export`: what is taken, and into which files.
+//! Arguments of `export`: what it takes from recordings, and into which files it writes.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,27 +17,27 @@ use super::values::duration;
 const DAY_US: i64 = 86_400_000_000;
 /// The smallest and the largest side of a picture, in px.
 const SIDES_PX: std::ops::RangeInclusive<u32> = 320..=8_192;
-/// The most that a zone differs from UTC, in minutes.
+/// The largest offset of a zone from UTC, in minutes.
 const ZONE_MOST_MIN: i32 = 18 * 60;
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Which recordings.
+    /// The recordings to export.
     #[command(flatten)]
     pub(crate) recordings: RecordingsArgs,
-    /// File to write; its ending says what it becomes: svg, png, html, md, csv, jsonl, trace or wscope. A folder ending in /
-    /// gets the charts. May be given several times
+    /// File to write; its ending chooses the form: svg, png, html, md, csv, jsonl, trace or wscope. A path that ends in / is
+    /// a folder for the charts. May be given several times
     #[arg(short, long, value_name = "FILE", required = true)]
     pub(crate) out: Vec<PathBuf>,
-    /// From when: 2026-11-19T03:11:48Z, or 03:11:48 of the last day that has it, in UTC [default: a minute before the
-    /// first finding; without findings, the beginning]
+    /// Start of the range: 2026-11-19T03:11:48Z, or 03:11:48 of the last day that has it, in UTC [default: a minute before
+    /// the first finding; without findings, the beginning]
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<When>,
-    /// Until when [default: a minute after the last finding; without findings, the end]
+    /// End of the range [default: a minute after the last finding; without findings, the end]
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<When>,
-    /// Which lanes: `all` with every object, `expanded` as the page opens them, `findings` for the watches that findings
+    /// Lanes to export: `all` with every object, `expanded` as the page opens them, `findings` for the watches that findings
     /// concern, or watches by name, such as shop/pods
     #[arg(
         long,
@@ -47,7 +47,7 @@ pub(crate) struct ExportArgs {
         default_value = "expanded"
     )]
     pub(crate) lanes: Vec<String>,
-    /// What is hidden in all files and in the title: parts by name, or `all`. Pseudonyms stand for them, others each time
+    /// Parts to hide in all files and in the title, by name, or `all`. Pseudonyms replace them, new ones each time
     #[arg(
         long,
         env = "WATCHSCOPE_HIDE",
@@ -56,18 +56,18 @@ pub(crate) struct ExportArgs {
         value_delimiter = ','
     )]
     pub(crate) hide: Vec<HideArg>,
-    /// What else a file with the ending html becomes than the page with the recording: `report`, pages to print
+    /// Form of html files instead of the page with the recording: `report`, pages to print
     #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true)]
     pub(crate) form: Option<FormArg>,
-    /// How much time the charts look at, around the range: 10h [default: ten times the range]
-    #[arg(long, env = "WATCHSCOPE_CONTEXT", value_name = "DURATION", value_parser = duration)]
+    /// Time that the charts cover, around the range: 10h [default: ten times the range]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) context: Option<Duration>,
-    /// How the picture is to look and what it says.
+    /// The look and the texts of the picture.
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
 
-/// How a picture is to look and what it says.
+/// The look and the texts of a picture.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Picture")]
 pub(crate) struct PictureArgs {
@@ -89,19 +89,19 @@ pub(crate) struct PictureArgs {
     /// A font for letters that Noto Sans lacks, for png: a TrueType or OpenType file
     #[arg(long, env = "WATCHSCOPE_FONT", value_name = "FILE")]
     pub(crate) font: Option<PathBuf>,
-    /// The zone of those who read it, beside UTC: +01:00
+    /// Time zone to show beside UTC: +01:00
     #[arg(long, env = "WATCHSCOPE_ZONE", value_name = "OFFSET", value_parser = zone, default_value = "UTC", allow_hyphen_values = true)]
     pub(crate) zone: i32,
 }
 
-/// What else a file can become than its ending says.
+/// Another form of a file than its ending chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormArg {
     /// Pages to print.
     Report,
 }
 
-/// What can be hidden.
+/// A part that can be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HideArg {
     /// All of these.
@@ -125,7 +125,7 @@ pub(crate) enum HideArg {
 }
 
 impl HideArg {
-    /// What it stands for.
+    /// The parts that this argument means.
     pub(crate) const fn parts(self) -> &'static [HiddenPart] {
         match self {
             Self::All => &HiddenPart::ALL,
@@ -141,12 +141,12 @@ impl HideArg {
     }
 }
 
-/// Colours.
+/// The colours of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ThemeArg {
-    /// On light ground.
+    /// For a light background.
     Light,
-    /// On dark ground.
+    /// For a dark background.
     Dark,
 }
 
@@ -159,18 +159,18 @@ impl From<ThemeArg> for Theme {
     }
 }
 
-/// A time as a person gives it.
+/// A time in the form that a person gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     /// A moment.
     Moment(Time),
-    /// A time of some day, in microseconds since its begin in UTC.
+    /// A time of day, in microseconds since midnight in UTC.
     OfDay(i64),
 }
 
 impl When {
-    /// The moment that is meant in a log from one time to another: of a time of day, the last that the log has; if it has none,
-    /// that of its last day.
+    /// Returns the moment in a log that spans `from` to `to`. A time of day means the last such time in the log. If the log
+    /// has none, it means that time on the log's last day.
     pub(crate) fn within(self, (from, to): (Time, Time)) -> Time {
         match self {
             Self::Moment(at) => at,
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(
             of("12:00"),
             "2026-11-19T12:00:00.000000Z",
-            "the log has none"
+            "the log has no such time"
         );
         assert_eq!(
             of("2026-11-19T03:11:48.5+01:00"),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_zones_are_read_and_others_refused() {
+    fn valid_sizes_and_zones_are_read_and_others_refused() {
         assert_eq!(size("1280x720").unwrap().width_px, 1_280);
         for wrong in ["", "1280", "1280x", "0x0", "99999x1080"] {
             assert!(size(wrong).is_err(), "{wrong}");

@@ -1,4 +1,4 @@
-//! Arguments about what is kept on disk.
+//! Arguments about the history on disk.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use clap::Args;
 use super::values::{age, history_size};
 use crate::history::HistoryConfig;
 
-/// What is kept on disk.
+/// The history on disk.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "History")]
 pub(crate) struct HistoryArgs {
     /// Keep the log in files below this folder, so that it outlives watchscope
     #[arg(long = "history", env = "WATCHSCOPE_HISTORY", value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// The most that the files of a cluster may take; the oldest go first
+    /// Most bytes of a cluster's files; the oldest files are dropped first
     #[arg(long = "history-size", env = "WATCHSCOPE_HISTORY_SIZE", value_name = "SIZE", value_parser = history_size, default_value = "1GiB")]
     size_bytes: u64,
-    /// Keep the redacted objects too: the most that they may take beside that; they go before records
+    /// Keep the redacted objects too, up to this size beside the files' own; they are dropped before records
     #[arg(long = "history-bodies", env = "WATCHSCOPE_HISTORY_BODIES", value_name = "SIZE", value_parser = history_size)]
     bodies_bytes: Option<u64>,
     /// How long records are kept
@@ -27,7 +27,7 @@ pub(crate) struct HistoryArgs {
 }
 
 impl HistoryArgs {
-    /// What is kept and where; `None` if nothing is.
+    /// Returns the settings of the history; `None` if none is kept.
     pub(crate) fn config(self) -> Option<HistoryConfig> {
         let Self {
             folder,

@@ -1,4 +1,4 @@
-//! The command line: kubectl's habits, every flag also as a `WATCHSCOPE_…` variable.
+//! The command line. It follows kubectl's habits, and every flag is also a `WATCHSCOPE_…` variable.
 
 mod cluster;
 mod export;
@@ -23,9 +23,9 @@ use self::recordings::RecordingsArgs;
 use self::values::{duration, port};
 use crate::web::listen::address;
 
-/// Said once at the end of each help, instead of behind each option.
+/// The last paragraph of each help. It replaces a remark behind each option.
 const PLACES: &str = "Every option is also a variable (--allow-host: WATCHSCOPE_ALLOW_HOST) and a line of the \
-    configuration file (allow-host = \"NAME\"). A flag goes before the variable, the variable before the file.";
+    configuration file (allow-host = \"NAME\"). A flag wins over the variable, the variable over the file.";
 
 /// An oscilloscope for Kubernetes watches: see every list, stream, event, gap and relist, live.
 #[derive(Debug, Parser)]
@@ -44,10 +44,10 @@ const PLACES: &str = "Every option is also a variable (--allow-host: WATCHSCOPE_
     )
 )]
 pub(super) struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub(super) command: Option<Command>,
-    /// Without a command: serve.
+    /// The arguments without a command, which means `serve`.
     #[command(flatten)]
     pub(super) serve: ServeArgs,
     /// Configuration file [default: $XDG_CONFIG_HOME/watchscope/config.toml]
@@ -61,7 +61,7 @@ pub(super) struct Cli {
     pub(super) config: Option<PathBuf>,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Watch a cluster and serve the page that shows it (the default)
@@ -76,8 +76,8 @@ pub(super) enum Command {
     Serve(ServeArgs),
     /// Show a simulated cluster: nothing to install, no kubeconfig is opened
     #[command(after_help = format!(
-        "{}\n\nA cluster is played in real time, its faults too, and watched over real connections. Standard output \
-         carries one line, the link to the page; what happens is told on standard error.\n\n{PLACES}",
+        "{}\n\nThe cluster and its faults run in real time, and are watched over real connections. Standard output \
+         carries one line, the link to the page; standard error has the story's narration.\n\n{PLACES}",
         stories()
     ))]
     Demo(DemoArgs),
@@ -88,9 +88,9 @@ pub(super) enum Command {
          \x20 watchscope watch events -n shop -o jsonl --for 30s | jq .type\n\
          \x20 watchscope watch --from incident.wscope\n\
          \x20 watchscope watch --from incident.wscope --judge again\n\n\
-         With --judge again diagnosis runs anew over the records. What differs from what was recorded is listed at the \
-         end, with jsonl on standard error. Findings that rest on the audit's reads are taken as recorded, and so are \
-         those that rest on records which the recording does not hold: these are listed apart.\n\n\
+         With --judge again diagnosis runs again over the records. Judgements that differ from the recorded ones are listed at the \
+         end, with jsonl on standard error. Findings that rest on the audit's reads are taken as recorded. So are findings \
+         that rest on records which the recording does not hold; they are listed separately.\n\n\
          {PLACES}"
     ))]
     Watch(WatchArgs),
@@ -99,12 +99,12 @@ pub(super) enum Command {
         "Examples:\n\
          \x20 watchscope record pods deploy -n shop -o incident.wscope --for 10m\n\
          \x20 watchscope watch --from incident.wscope -o jsonl | jq .type\n\n\
-         The file can be read at every moment, also after a crash: no record waits longer than about a second. \
+         The file can be read at every moment, also after a crash: a record waits at most about a second. \
          docs/recordings.md says what is in it. Values of Secrets are never in it.\n\n\
          {PLACES}"
     ))]
     Record(RecordArgs),
-    /// Serve the page over recordings: no cluster is asked
+    /// Serve the page over recordings, without a cluster
     #[command(after_help = format!(
         "Examples:\n\
          \x20 watchscope replay incident.wscope\n\
@@ -112,8 +112,8 @@ pub(super) enum Command {
          \x20 watchscope replay /var/lib/watchscope   all that a history holds\n\n\
          The time on the page is that of the recording's last record. Standard output carries one line, the link to \
          the page.\n\n\
-         With --judge again diagnosis runs anew over the records, as `watchscope watch --help` says. How its judgements \
-         compare with the recorded ones is listed on standard error.\n\n\
+         With --judge again diagnosis runs again over the records, as `watchscope watch --help` says. A comparison of its \
+         judgements with the recorded ones is written to standard error.\n\n\
          {PLACES}"
     ))]
     Replay(ReplayArgs),
@@ -125,18 +125,18 @@ pub(super) enum Command {
          \x20 watchscope export incident.wscope --lanes shop/pods,shop/jobs.batch -o pods.csv\n\n\
          A file of the same name is replaced. The same recording and options give the same bytes. Names of a cluster are \
          in all of these files; values of Secrets are in none.\n\n\
-         --out, --from, --to and --title belong to one export: they are no variables. \
-         {PLACES}"
+         --out, --from, --to, --form, --context and --title belong to one export: no variable and no line of the \
+         configuration file sets them. {PLACES}"
     ))]
     Export(ExportArgs),
-    /// Compare what watches hold with etcd now: exit 0 clean, 3 diverged, 4 cannot tell
+    /// Compare what watches hold with etcd now: exit 0 clean, 3 diverged, 4 undecided
     #[command(after_help = format!(
         "Examples:\n\
-         \x20 watchscope audit pods -n shop && echo all is so\n\
+         \x20 watchscope audit pods -n shop && echo clean\n\
          \x20 watchscope audit configmaps -A -o jsonl | jq .outcome\n\n\
-         From Kubernetes 1.34 on a list may show only what the apiserver's cache believes. Then each object is looked \
-         up, in all at most 120 a minute: about 350 in the time that --for gives by default. What is not over by then \
-         ends with 4, unless something is found to be wrong.\n\n\
+         From Kubernetes 1.34 on a list may come from the apiserver's cache. Then each object is looked up in etcd, \
+         at most 120 a minute in all: about 350 within the default of --for. A comparison that is not over by then \
+         ends with 4, unless a difference was found.\n\n\
          {PLACES}"
     ))]
     Audit(AuditArgs),
@@ -160,9 +160,9 @@ pub(super) enum Command {
          Examples:\n\
          \x20 kubectl -n watchscope exec deploy/watchscope -- watchscope token\n\
          \x20 watchscope token --url http://localhost:9000   another local port\n\
-         \x20 watchscope token --revoke                      everybody else is out")]
+         \x20 watchscope token --revoke                      all other sessions end")]
     Token(TokenArgs),
-    /// Say what a failure of the catalogue is, how it looks, and what to do
+    /// Explain a failure of the catalogue: how it looks, and what to do
     #[command(after_help = "Example:\n\
          \x20 watchscope explain F11")]
     Explain(ExplainArgs),
@@ -171,10 +171,10 @@ pub(super) enum Command {
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
-    /// Which recordings.
+    /// The recordings to serve.
     #[command(flatten)]
     pub(super) recordings: RecordingsArgs,
-    /// Whose findings to show: those recorded, or those of a diagnosis that runs anew
+    /// Findings to show: the recorded ones, or those of a new diagnosis
     #[arg(
         long,
         env = "WATCHSCOPE_JUDGE",
@@ -195,7 +195,7 @@ pub(super) struct ExplainArgs {
     pub(super) code: String,
 }
 
-/// The command line, whose help says [`PLACES`] instead of naming a variable behind each option.
+/// Returns the command line. Its help has [`PLACES`] and no variable behind each option.
 pub(super) fn command_line() -> clap::Command {
     let hide = |option: Arg| option.hide_env(true);
     Cli::command()
@@ -203,7 +203,7 @@ pub(super) fn command_line() -> clap::Command {
         .mut_subcommands(|command| command.mut_args(hide))
 }
 
-/// The stories and faults there are, for a help.
+/// Returns the stories and faults, for a help.
 fn stories() -> String {
     let stories = watchscope_scenarios::stories();
     let lines = stories
@@ -212,8 +212,8 @@ fn stories() -> String {
     let faults = watchscope_scenarios::faults::help();
     let faults = faults.iter().map(|line| format!("\n  {line}"));
     format!(
-        "Stories, by these names or codes (`watchscope explain F11` says more of a code):{}\n\n\
-         Faults, for --fault, with what is taken where no parameter is given; a server is the first:{}",
+        "Stories, by these names or codes (`watchscope explain F11` explains a code):{}\n\n\
+         Faults for --fault, each with the default of its parameter; the default server is the first:{}",
         lines.collect::<String>(),
         faults.collect::<String>()
     )
@@ -246,7 +246,7 @@ pub(super) struct ServeArgs {
         help_heading = "What to watch, and how"
     )]
     pub(super) all_resources: bool,
-    /// Which cluster.
+    /// The cluster to connect to.
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
     /// How much is audited.
@@ -255,7 +255,7 @@ pub(super) struct ServeArgs {
     /// What to watch.
     #[command(flatten)]
     pub(super) what: WhatArgs,
-    /// What is kept on disk.
+    /// The history on disk.
     #[command(flatten)]
     pub(super) history: HistoryArgs,
     /// How the page is served.
@@ -275,10 +275,10 @@ pub(super) struct DemoArgs {
     /// How much is audited.
     #[command(flatten)]
     pub(super) audit: AuditLevelArgs,
-    /// Memory.
+    /// The memory of the log.
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
-    /// What is kept on disk.
+    /// The history on disk.
     #[command(flatten)]
     pub(super) history: HistoryArgs,
     /// How the page is served.
@@ -296,7 +296,7 @@ pub(super) struct WatchArgs {
         value_delimiter = ','
     )]
     pub(super) resources: Vec<String>,
-    /// Write what recordings hold, instead of watching; a folder stands for all in it
+    /// Write the records of recordings instead of watching; a folder means all in it
     #[arg(
         long,
         env = "WATCHSCOPE_FROM",
@@ -305,10 +305,10 @@ pub(super) struct WatchArgs {
         conflicts_with_all = ["resources", "for_duration"]
     )]
     pub(super) from: Vec<PathBuf>,
-    /// Which log, if the recordings are of several
+    /// Log to read, if the recordings are of several
     #[arg(long, env = "WATCHSCOPE_LOG", value_name = "NAME", requires = "from")]
     pub(super) log: Option<String>,
-    /// Whose findings to write: those recorded, or those of a diagnosis that runs anew, and how the two compare
+    /// Findings to write: the recorded ones, or those of a new diagnosis and a comparison of the two
     #[arg(
         long,
         env = "WATCHSCOPE_JUDGE",
@@ -331,7 +331,7 @@ pub(super) struct WatchArgs {
         hide_possible_values = true
     )]
     pub(super) output: Output,
-    /// For how long, and what.
+    /// What to follow, and for how long.
     #[command(flatten)]
     pub(super) follow: FollowArgs,
 }
@@ -342,13 +342,13 @@ pub(super) struct RecordArgs {
     /// Resources to watch: pods, deploy, certificates.cert-manager.io, deployments.v1.apps
     #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
     pub(super) resources: Vec<String>,
-    /// File to write, by custom with the ending .wscope; it must not be there yet
+    /// File to write, usually with the ending .wscope; it must not exist yet
     #[arg(short, long, env = "WATCHSCOPE_OUT", value_name = "FILE")]
     pub(super) out: PathBuf,
     /// Record the objects too, without values of Secrets and whatever else is redacted
     #[arg(long, env = "WATCHSCOPE_BODIES")]
     pub(super) bodies: bool,
-    /// For how long, and what.
+    /// What to follow, and for how long.
     #[command(flatten)]
     pub(super) follow: FollowArgs,
 }
@@ -359,7 +359,7 @@ pub(super) struct FollowArgs {
     /// Stop after this long, such as 30s, 5m or 1h30m, counted from the start of the process
     #[arg(long = "for", env = "WATCHSCOPE_FOR", value_name = "DURATION", value_parser = duration)]
     pub(super) for_duration: Option<Duration>,
-    /// Which cluster.
+    /// The cluster to connect to.
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
     /// How much is audited.
@@ -370,21 +370,21 @@ pub(super) struct FollowArgs {
     pub(super) what: WhatArgs,
 }
 
-/// How the log is written.
+/// The form in which the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Output {
-    /// One line of words a record.
+    /// One line of words for each record.
     Text,
-    /// One JSON object a record.
+    /// One JSON object for each record.
     Jsonl,
 }
 
-/// Whose findings of a recording are written.
+/// Which findings of a recording are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Judge {
-    /// Those that are recorded.
+    /// The recorded ones.
     Recorded,
-    /// Those of a diagnosis that runs anew.
+    /// Those of a new diagnosis.
     Again,
 }
 
@@ -394,7 +394,7 @@ pub(super) struct AuditArgs {
     /// Resources to compare: pods, deploy, certificates.cert-manager.io, deployments.v1.apps
     #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
     pub(super) resources: Vec<String>,
-    /// How to write what is compared: a line of words, or a JSON object, for each read and verdict
+    /// How to write reads and verdicts: a line of words, or a JSON object, for each
     #[arg(
         short,
         long,
@@ -415,7 +415,7 @@ pub(super) struct AuditArgs {
         hide_default_value = true
     )]
     pub(super) for_duration: Duration,
-    /// Which cluster.
+    /// The cluster to connect to.
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
     /// What to watch.
@@ -449,10 +449,10 @@ pub(super) struct TokenArgs {
     /// End all sessions and sockets first
     #[arg(long)]
     pub(super) revoke: bool,
-    /// Port of the instance, where several run
+    /// Port of the instance, if several run
     #[arg(long, env = "WATCHSCOPE_LISTEN", value_name = "PORT", value_parser = port)]
     pub(super) listen: Option<u16>,
-    /// How the link begins, where that is not the address it listens on
+    /// Base of the link, if the instance is reached by another address than it listens on
     #[arg(long, env = "WATCHSCOPE_URL", value_name = "URL")]
     pub(super) url: Option<String>,
 }

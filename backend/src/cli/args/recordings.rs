@@ -1,4 +1,4 @@
-//! Arguments that say which recordings a command reads.
+//! Arguments that choose the recordings a command reads.
 
 use std::path::PathBuf;
 
@@ -12,13 +12,13 @@ pub(crate) struct RecordingsArgs {
     /// Recordings, and folders of them, of one log
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
-    /// Of recordings of several logs, the one that is meant
+    /// Log to read, if the recordings are of several
     #[arg(long, env = "WATCHSCOPE_LOG", value_name = "NAME")]
     pub(crate) log: Option<String>,
 }
 
 impl RecordingsArgs {
-    /// Opens them as one.
+    /// Opens the recordings as one.
     pub(crate) fn open(&self) -> Result<Joined, JoinError> {
         Joined::open(&self.files, self.log.as_deref())
     }

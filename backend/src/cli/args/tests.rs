@@ -1,11 +1,11 @@
-//! The command line as a person meets it: its helps, and how values are read.
+//! The command line as a person sees it: its helps, and how values are read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::values::{WATCH_TIMEOUT_MIN, age, history_size, memory, watch_timeout};
 use super::*;
 
-/// What `--help` writes for every command, `watchscope` alone included, on a terminal of 80 columns.
+/// Returns the text of `--help` for each command, `watchscope` alone included, on a terminal of 80 columns.
 fn helps() -> BTreeMap<String, String> {
     let all = command_line();
     let names = all.get_subcommands().map(clap::Command::get_name);
@@ -34,9 +34,10 @@ fn every_help_fits_80_columns_and_names_no_variable_behind_an_option() {
     }
 }
 
-/// What [`PLACES`] says. What one export is of must not lie about: it would cut the next one.
+/// Checks the statement of [`PLACES`]. Options that belong to one use have no variable, since it would also affect the next
+/// use.
 #[test]
-fn every_option_is_a_variable_by_its_name_but_for_what_must_not_lie_about() {
+fn every_option_has_a_variable_of_its_name_unless_it_belongs_to_one_use() {
     let all = command_line();
     let commands = std::iter::once(&all).chain(all.get_subcommands());
     let mut without = Vec::new();
@@ -50,11 +51,34 @@ fn every_option_is_a_variable_by_its_name_but_for_what_must_not_lie_about() {
             None => without.push(name),
         }
     }
-    assert_eq!(without, ["out", "from", "to", "form", "title", "revoke"]);
+    assert_eq!(
+        without,
+        ["out", "from", "to", "form", "context", "title", "revoke"]
+    );
+}
+
+/// A variable, and a line of the configuration file, reach each command that has an option of that name. So all of them must
+/// be able to read it. `token --listen PORT` reads `ADDRESS:PORT` too.
+#[test]
+fn options_that_share_a_variable_take_values_of_one_form() {
+    let all = command_line();
+    let commands = std::iter::once(&all).chain(all.get_subcommands());
+    let mut forms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for option in commands.flat_map(clap::Command::get_arguments) {
+        if let Some(variable) = option.get_env() {
+            let names = option.get_value_names().unwrap_or_default();
+            let form: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+            let variable = variable.to_string_lossy().into_owned();
+            forms.entry(variable).or_default().insert(form.join(" "));
+        }
+    }
+    forms.retain(|_, forms| forms.len() > 1);
+    let differing: Vec<&String> = forms.keys().collect();
+    assert_eq!(differing, ["WATCHSCOPE_LISTEN"], "{forms:?}");
 }
 
 #[test]
-fn the_demos_help_says_what_it_plays() {
+fn the_demos_help_lists_its_stories_and_faults() {
     assert_eq!(helps()["demo"], include_str!("tests/help.txt"));
 }
 

@@ -1,15 +1,15 @@
-//! Values of the command line that have a form of their own: durations, sizes and ports.
+//! Parsers of values on the command line: durations, sizes and ports.
 
 use std::time::Duration;
 
-/// The shortest time that a watch may ask for. Empty streams that end in good order sooner are barren (F10); ours are not
-/// to be among them.
+/// The shortest timeout that a watch may request. An empty stream that ends in order sooner counts as barren (F10), and ours
+/// must not.
 pub(super) const WATCH_TIMEOUT_MIN: Duration = Duration::from_secs(4);
 
-/// The smallest log. Less does not hold a chapter of a large cluster and the bodies beside it.
+/// The smallest memory of a log, in bytes. Less does not hold one chapter of a large cluster and its bodies.
 const MEMORY_MIN_BYTES: u64 = 16 << 20;
 
-/// The smallest history. Eight files of it are not smaller than a chapter.
+/// The smallest history, in bytes. At this size each of its files, an eighth, still holds a whole chapter.
 const HISTORY_MIN_BYTES: u64 = 16 << 20;
 
 /// The shortest time for which records are kept.
@@ -26,7 +26,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(parsed).map_err(|_| format!("{text:?} is negative; a duration goes forward"))
 }
 
-/// Reads how long a watch is to be kept open.
+/// Reads the timeout that watches request.
 pub(super) fn watch_timeout(text: &str) -> Result<Duration, String> {
     let timeout = duration(text)?;
     if timeout < WATCH_TIMEOUT_MIN {
@@ -50,7 +50,7 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
     Ok(age)
 }
 
-/// Reads how much memory the log may take.
+/// Reads the memory of the log, in bytes.
 pub(super) fn memory(text: &str) -> Result<u64, String> {
     let size = bytes(text)?;
     if size < MEMORY_MIN_BYTES {
@@ -59,7 +59,7 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
     Ok(size)
 }
 
-/// Reads how much disk the history may take.
+/// Reads the size of the history, in bytes.
 pub(super) fn history_size(text: &str) -> Result<u64, String> {
     let size = bytes(text)?;
     if size < HISTORY_MIN_BYTES {
@@ -89,7 +89,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     size.ok_or_else(|| "that is more than any machine has".to_owned())
 }
 
-/// Reads a port, alone or behind an address.
+/// Reads a port, alone or after an address.
 pub(super) fn port(text: &str) -> Result<u16, String> {
     let digits = text.rsplit(':').next().unwrap_or(text);
     digits

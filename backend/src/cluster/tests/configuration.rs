@@ -1,4 +1,4 @@
-//! Kubeconfigs, good and broken.
+//! Kubeconfigs, valid and broken.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,7 +20,7 @@ users:
 - {name: u, user: {token: s3cret}}
 ";
 
-/// Looks up with `kubeconfig` as `~/.kube/config`, and possibly a context.
+/// Loads with `kubeconfig` as `~/.kube/config`, and a context if one is given.
 fn load(kubeconfig: &str, context: Option<&str>) -> Result<ClusterConfig, ConfigError> {
     let home = TempDir::new().unwrap();
     fs::create_dir(home.path().join(".kube")).unwrap();
@@ -29,7 +29,7 @@ fn load(kubeconfig: &str, context: Option<&str>) -> Result<ClusterConfig, Config
         lookup.context = context.map(str::to_owned)
     });
     loaded.map_err(|error| match error {
-        // The folder's name differs in every run.
+        // The name of the folder differs in each run.
         ConfigError::NoCurrentContext { contexts, .. } => ConfigError::NoCurrentContext {
             files: "~/.kube/config".into(),
             contexts,
@@ -110,7 +110,7 @@ fn the_current_context_is_used_unless_another_is_named() {
 }
 
 #[test]
-fn nothing_found_says_where_it_was_looked() {
+fn if_nothing_is_found_the_error_lists_the_searched_places() {
     let home = TempDir::new().unwrap();
     let error = lookup(home.path(), |_| {}).unwrap_err();
     assert_eq!(
@@ -161,7 +161,7 @@ fn a_file_given_by_name_must_be_there_and_be_a_file() {
 }
 
 #[test]
-fn the_files_of_kubeconfig_are_merged_and_missing_ones_passed_over() {
+fn the_files_of_kubeconfig_are_merged_and_missing_ones_ignored() {
     let home = TempDir::new().unwrap();
     let at = |name: &str| {
         home.path()
@@ -186,7 +186,7 @@ fn the_files_of_kubeconfig_are_merged_and_missing_ones_passed_over() {
 }
 
 #[test]
-fn no_usable_context_lists_those_there_are() {
+fn without_a_usable_context_the_error_lists_all_contexts() {
     let without = GOOD.replace("current-context: prod", "current-context: ''");
     let error = load(&without, None).unwrap_err();
     assert_eq!(
@@ -207,7 +207,7 @@ fn no_usable_context_lists_those_there_are() {
 }
 
 #[test]
-fn a_context_that_leads_nowhere_says_why() {
+fn an_unusable_context_is_refused_with_the_reason() {
     for (from, to, why) in [
         ("{cluster: p,", "{cluster: q,", "there is no cluster q"),
         ("{cluster: p,", "{cluster: '',", "it names no cluster"),
@@ -243,7 +243,7 @@ fn a_context_that_leads_nowhere_says_why() {
             error.to_string(),
             format!("the context prod in ~/.kube/config cannot be used: {why}")
         );
-        assert_eq!(error.contexts().len(), 2, "the others may be chosen");
+        assert_eq!(error.contexts().len(), 2, "the page may offer the others");
     }
 }
 
@@ -269,7 +269,7 @@ fn a_file_that_is_no_kubeconfig_is_refused_without_quoting_it() {
 }
 
 #[test]
-fn files_that_would_upset_the_reader_are_refused_before() {
+fn files_that_would_break_the_reader_are_refused_before_it() {
     let folder = TempDir::new().unwrap();
     let torn = folder.path().join("torn");
     fs::write(&torn, [0xff, 0xfe, b'a']).unwrap();
@@ -286,7 +286,7 @@ fn files_that_would_upset_the_reader_are_refused_before() {
 
 #[test]
 fn a_pod_without_a_service_accounts_files_says_so() {
-    // Inside a pod they are there, and this is not the place to test that.
+    // Inside a pod these files exist, and this test cannot cover that.
     if Path::new("/var/run/secrets/kubernetes.io/serviceaccount").exists() {
         return;
     }
@@ -305,7 +305,7 @@ fn a_pod_without_a_service_accounts_files_says_so() {
 }
 
 #[test]
-fn a_kubeconfigs_proxy_goes_before_the_environments() {
+fn a_kubeconfigs_proxy_takes_precedence_over_the_environments() {
     let home = TempDir::new().unwrap();
     let path = home.path().join("config");
     fs::write(&path, GOOD).unwrap();
@@ -323,7 +323,7 @@ fn a_kubeconfigs_proxy_goes_before_the_environments() {
     assert_eq!(
         proxy_of("dev", "example").as_deref(),
         Some("proxy.example"),
-        "NO_PROXY is not for proxy-url"
+        "NO_PROXY does not concern proxy-url"
     );
 }
 

@@ -12,7 +12,7 @@ use crate::transport::tests::authority::Authority;
 const ACCEPT: &str = "application/json";
 const LIMIT: usize = 1024;
 
-/// A TLS server that takes one Authorization value.
+/// Starts a TLS server that accepts one Authorization value.
 async fn server_for(authority: &Authority, accepted: &'static str) -> Server {
     let tls = authority.server_config(authority.loopback(), false);
     Server::start(Some(tls), move |asked| {
@@ -66,7 +66,7 @@ async fn user_and_password_are_sent_as_basic() {
 }
 
 #[tokio::test]
-async fn a_rotated_token_file_is_followed_and_outlived() {
+async fn a_rotated_token_is_used_and_the_last_one_while_the_file_is_gone() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let tls = authority.server_config(authority.loopback(), false);
     let server = Server::start(Some(tls), |_| (200, "{}".into())).await;
@@ -123,7 +123,7 @@ async fn a_token_file_without_a_token_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_401_reads_everything_again_and_tries_once_more() {
+async fn after_a_401_everything_is_read_again_and_one_retry_follows() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let server = server_for(&authority, "Bearer fresh").await;
     let path = write_kubeconfig(folder.path(), server.port, &authority, "token: stale");
@@ -151,7 +151,7 @@ async fn a_401_reads_everything_again_and_tries_once_more() {
 }
 
 #[tokio::test]
-async fn a_401_that_stays_is_told_and_not_hammered() {
+async fn a_lasting_401_is_returned_without_further_renewals() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let server = server_for(&authority, "Bearer other").await;
     let path = write_kubeconfig(folder.path(), server.port, &authority, "token: stale");
@@ -162,7 +162,7 @@ async fn a_401_that_stays_is_told_and_not_hammered() {
             401
         );
     }
-    // One renewal and its retry; within the next two seconds no more.
+    // The first request is renewed and retried once. Further ones within 2 s are not.
     assert_eq!(server.authorizations().len(), 4);
     assert_eq!(client.cluster().session().await.unwrap().generation(), 2);
     let error = client.version().await.unwrap_err();
@@ -173,7 +173,7 @@ async fn a_401_that_stays_is_told_and_not_hammered() {
 }
 
 #[tokio::test]
-async fn a_renewal_serves_all_who_ask_and_a_failed_one_leaves_the_session() {
+async fn one_renewal_serves_all_callers_and_a_failed_one_leaves_the_session() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let path = write_kubeconfig(folder.path(), 1, &authority, "token: one");
     let cluster = cluster(&file_source(&path));
@@ -260,7 +260,7 @@ async fn client_certificates_come_from_files_data_and_plugins() {
 }
 
 #[tokio::test]
-async fn a_client_certificate_that_runs_out_is_read_again() {
+async fn an_expiring_client_certificate_is_read_again() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let tls = authority.server_config(authority.loopback(), true);
     let server = Server::start(Some(tls), |_| (200, "{}".into())).await;
@@ -283,12 +283,12 @@ async fn a_client_certificate_that_runs_out_is_read_again() {
     assert_eq!(
         client.cluster().session().await.unwrap().generation(),
         2,
-        "the new one lasts"
+        "the new certificate is valid for long"
     );
 }
 
 #[tokio::test]
-async fn a_server_that_rejects_the_certificate_makes_us_read_it_again() {
+async fn a_certificate_that_the_server_rejects_is_read_again() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let tls = authority.server_config(authority.loopback(), true);
     let server = Server::start(Some(tls), |_| (200, "{}".into())).await;
@@ -337,7 +337,7 @@ async fn a_rotated_authority_is_read_again() {
 }
 
 #[tokio::test]
-async fn impersonation_is_asked_for() {
+async fn impersonation_headers_are_sent() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let server = server_for(&authority, "Bearer t").await;
     let user = "token: t\nas: someone\nas-groups: [one, two]";
@@ -383,7 +383,7 @@ async fn no_credentials_go_over_plain_http() {
 }
 
 #[tokio::test]
-async fn tls_settings_that_cannot_be_used_are_told() {
+async fn tls_settings_that_cannot_be_used_are_an_error() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     fs::write(folder.path().join("viewer.crt"), "no certificate").unwrap();
     fs::write(folder.path().join("viewer.key"), "no key: s3cret").unwrap();
@@ -404,7 +404,7 @@ async fn tls_settings_that_cannot_be_used_are_told() {
     assert!(!text.contains("s3cret"), "{text}");
 }
 
-/// Issued without extensions; no tool in these tests makes one.
+/// A certificate without extensions. No tool in these tests can issue one.
 const VERSION_1_CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n\
 MIIBGTCBwQIUGgBFevxPa+jeWOi1iSRdvt3s1l4wCgYIKoZIzj0EAwIwDTELMAkG\n\
 A1UEAwwCY2EwIBcNMjYxMTIxMTAyNDE1WhgPMjEyNjEwMjgxMDI0MTVaMBExDzAN\n\

@@ -1,4 +1,4 @@
-//! Discovery in both forms, whole and in part, and the client it uses.
+//! Discovery in both forms, complete and in part, and its client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,7 +90,7 @@ async fn aggregated_discovery_takes_two_requests() {
     assert!(asked[0].head.contains(accept), "{}", asked[0].head);
 }
 
-/// What the cluster says of who serves which group version.
+/// The APIServices of a cluster: group, and whether another apiserver serves it.
 fn api_services(served: &[(&str, bool)]) -> String {
     let item = |&(group, by_another): &(&str, bool)| {
         let service = json!({"namespace": "reports", "name": "server", "port": 443});
@@ -108,7 +108,7 @@ fn aggregated_names(catalog: &Catalog) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_another_apiserver_serves_is_known_from_who_the_cluster_passes_it_on_to() {
+async fn resources_of_another_apiserver_are_known_from_the_apiservices() {
     let round = Arc::new(AtomicUsize::new(0));
     let server = Server::start(None, {
         let round = Arc::clone(&round);
@@ -125,7 +125,7 @@ async fn what_another_apiserver_serves_is_known_from_who_the_cluster_passes_it_o
                 (200, list_of(&groups))
             }
             "/apis/apiregistration.k8s.io/v1/apiservices" => match round.load(Ordering::Relaxed) {
-                // One who may not know, at first and later.
+                // The account may not read APIServices, at first and later.
                 0 | 2 => (403, String::new()),
                 1 => (
                     200,
@@ -136,7 +136,7 @@ async fn what_another_apiserver_serves_is_known_from_who_the_cluster_passes_it_o
                         ("project.openshift.io", true),
                     ]),
                 ),
-                // It is a custom resource by now.
+                // By now it is a custom resource.
                 _ => (200, api_services(&[("reports.example.com", false)])),
             },
             other => panic!("{other}"),
@@ -197,7 +197,7 @@ fn legacy(asked: &Asked) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn legacy_discovery_asks_group_by_group_and_survives_one_that_fails() {
+async fn legacy_discovery_asks_for_each_group_and_tolerates_one_that_fails() {
     let server = Server::start(None, legacy).await;
     let catalog = Discovery::new(Arc::new(server.client()))
         .refresh(NOW)
@@ -224,12 +224,12 @@ async fn legacy_discovery_asks_group_by_group_and_survives_one_that_fails() {
     );
     assert!(
         server.asked().iter().all(|asked| asked.connection == 1),
-        "all on one connection"
+        "all requests use one connection"
     );
 }
 
 #[tokio::test]
-async fn a_stale_group_is_reported_and_what_it_served_is_kept() {
+async fn a_stale_group_is_reported_and_its_resources_are_kept() {
     let round = Arc::new(AtomicUsize::new(0));
     let server = Server::start(None, {
         let round = Arc::clone(&round);
@@ -303,7 +303,7 @@ async fn a_custom_resource_installed_later_is_found_by_a_refresh() {
             .unwrap()
             .resolve("gizmos")
             .is_err(),
-        "the one in hand is young enough"
+        "the kept catalogue is young enough"
     );
     assert_eq!(server.asked().len(), 2);
     assert!(
@@ -317,7 +317,7 @@ async fn a_custom_resource_installed_later_is_found_by_a_refresh() {
 }
 
 #[tokio::test]
-async fn one_round_of_requests_serves_all_who_ask_meanwhile() {
+async fn one_round_of_requests_serves_all_callers_that_arrive_meanwhile() {
     let server = Server::start(None, legacy).await;
     let discovery = Discovery::new(Arc::new(server.client()));
     let minute = Duration::from_secs(60);
@@ -334,7 +334,7 @@ async fn one_round_of_requests_serves_all_who_ask_meanwhile() {
 }
 
 #[tokio::test]
-async fn discovery_that_is_refused_altogether_says_what_was_answered() {
+async fn discovery_that_is_refused_completely_returns_the_servers_answer() {
     let server = Server::start(None, |_| {
         (
             403,
@@ -353,7 +353,7 @@ async fn discovery_that_is_refused_altogether_says_what_was_answered() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_discovery_is_not_understood() {
+async fn an_answer_that_is_no_discovery_is_an_error() {
     for answer in ["", "[]", "{}", "<html>", "{\"items\": 3}"] {
         let server = Server::start(None, move |_| (200, answer.to_owned())).await;
         let error = Discovery::new(Arc::new(server.client()))
@@ -370,11 +370,11 @@ async fn an_answer_that_is_no_discovery_is_not_understood() {
 }
 
 #[tokio::test]
-async fn an_unreachable_server_is_an_error_of_the_network() {
+async fn an_unreachable_server_is_a_network_error() {
     let server = Server::start(None, legacy).await;
     let client = server.client();
     drop(server);
-    // The listener goes when its task is next polled.
+    // The listener is dropped when its task is polled next.
     tokio::task::yield_now().await;
     let error = Discovery::new(Arc::new(client))
         .refresh(NOW)
@@ -387,7 +387,7 @@ async fn an_unreachable_server_is_an_error_of_the_network() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_found_closed_is_replaced() {
+async fn an_idle_connection_that_was_closed_is_replaced() {
     let server = Server::start(None, |asked| {
         if asked.connection == 1 && asked.path == "/2" {
             (0, String::new())

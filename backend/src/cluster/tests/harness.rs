@@ -1,4 +1,4 @@
-//! A small API server that answers by a function, and kubeconfigs that lead to it.
+//! A small API server that answers by a function, and kubeconfigs for it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ pub(super) struct Asked {
     pub(super) path: String,
     pub(super) authorization: String,
     pub(super) head: String,
-    /// Counts connections from 1.
+    /// The number of its connection, from 1.
     pub(super) connection: usize,
     pub(super) has_certificate: bool,
 }
 
-/// An answer: status, then body. A status of 0 closes the connection instead.
+/// An answer: status and body. A status of 0 closes the connection instead.
 pub(super) type Answered = (u16, String);
 
 pub(super) struct Server {
@@ -43,7 +43,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Serves on a free port, over TLS if given settings for it, one connection at a time.
+    /// Serves on a free port, one connection at a time; over TLS if settings are given.
     pub(super) async fn start(
         tls: Option<Arc<ServerConfig>>,
         answer: impl Fn(&Asked) -> Answered + Send + Sync + 'static,
@@ -58,7 +58,7 @@ impl Server {
         self.asked.lock().unwrap().clone()
     }
 
-    /// Every Authorization header seen, in order.
+    /// Returns all Authorization headers that were received, in order.
     pub(super) fn authorizations(&self) -> Vec<String> {
         self.asked()
             .into_iter()
@@ -66,7 +66,7 @@ impl Server {
             .collect()
     }
 
-    /// A client by URL, without a kubeconfig.
+    /// Makes a client by URL, without a kubeconfig.
     pub(super) fn client(&self) -> Client {
         let url = format!("http://127.0.0.1:{}", self.port).parse().unwrap();
         client(&ConfigSource::Url(url))
@@ -84,7 +84,7 @@ async fn serve(
         match &tls {
             None => serve_connection(stream, connection, false, &asked, &answer).await,
             Some(config) => {
-                // A client that does not trust us goes away; the next one may.
+                // A client that does not trust this server closes. The next client may trust it.
                 if let Ok(stream) = TlsAcceptor::from(Arc::clone(config)).accept(stream).await {
                     let has_certificate = stream.get_ref().1.peer_certificates().is_some();
                     serve_connection(stream, connection, has_certificate, &asked, &answer).await;
@@ -132,7 +132,7 @@ async fn serve_connection(
     }
 }
 
-/// A cluster from a source.
+/// Makes a cluster from a source.
 pub(super) fn cluster(source: &ConfigSource) -> Arc<Cluster> {
     Arc::new(Cluster::new(
         source,
@@ -142,12 +142,12 @@ pub(super) fn cluster(source: &ConfigSource) -> Arc<Cluster> {
     ))
 }
 
-/// A client from a source.
+/// Makes a client from a source.
 pub(super) fn client(source: &ConfigSource) -> Client {
     Client::new(cluster(source))
 }
 
-/// A source that is one file.
+/// Makes a source of one file.
 pub(super) fn file_source(path: &Path) -> ConfigSource {
     ConfigSource::Lookup(ConfigLookup {
         kubeconfig: Some(path.to_owned()),
@@ -155,8 +155,8 @@ pub(super) fn file_source(path: &Path) -> ConfigSource {
     })
 }
 
-/// Writes a kubeconfig with one context to a TLS server on loopback, whose user is `user` (lines
-/// of YAML), and gives its path.
+/// Writes a kubeconfig and returns its path. It has one context, for a TLS server on loopback with the user `user` (lines of
+/// YAML).
 pub(super) fn write_kubeconfig(
     folder: &Path,
     port: u16,
@@ -190,9 +190,8 @@ users:
     path
 }
 
-/// A user whose credential plugin is a shell script, run in the folder. The script is given to
-/// `sh` rather than executed: a file just written may still be open in a process that another
-/// test is about to start, and the system then refuses to execute it.
+/// Returns a user whose credential plugin is a shell script that runs in the folder. `sh` gets the script as an argument,
+/// because executing the file could fail. A file just written may still be open in a process that another test starts.
 pub(super) fn plugin_user(folder: &Path, lines: &str) -> String {
     let script = folder.join("plugin");
     std::fs::write(&script, format!("cd \"$(dirname \"$0\")\"\n{lines}\n")).unwrap();

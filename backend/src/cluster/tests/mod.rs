@@ -1,4 +1,4 @@
-//! Clusters made of local servers and kubeconfig files.
+//! Clusters of local servers and kubeconfig files.
 
 mod configuration;
 mod credentials;

@@ -9,8 +9,8 @@ use super::harness::{Server, client, cluster, file_source, plugin_user, write_ku
 use crate::cluster::CredentialError;
 use crate::transport::tests::authority::Authority;
 
-/// Asks a server that takes anything, several times, and gives the Authorization values it saw and
-/// how often the plugin ran.
+/// Sends several requests to a server that accepts any credentials. Returns the Authorization values that it received, and
+/// how many times the plugin ran.
 async fn asked(times: usize, plugin: &str) -> (Vec<String>, usize) {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let tls = authority.server_config(authority.loopback(), false);
@@ -37,7 +37,7 @@ async fn an_expired_plugin_token_is_renewed_by_the_plugin() {
         echo x >>runs; n=$(wc -l <runs)
         printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":'
         printf '{"token":"%s-%s-%s","expirationTimestamp":"2020-01-01T00:00:00Z"}}' "$1" "$WHO" "$n""#;
-    // The first run is the session's own; each request then finds the token expired.
+    // The session itself runs the plugin first. Then each request finds the token expired.
     let expected = [
         "Bearer token-s3cret-2".to_owned(),
         "Bearer token-s3cret-3".to_owned(),
@@ -53,7 +53,7 @@ async fn a_lasting_plugin_token_costs_one_run() {
     assert_eq!(asked(3, plugin).await, (vec!["Bearer t".to_owned(); 3], 1));
 }
 
-/// What is said of a session whose plugin is a script.
+/// Returns the error of a session whose plugin is this script.
 async fn complaint(plugin: &str) -> String {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let user = plugin_user(folder.path(), plugin);
@@ -91,14 +91,14 @@ async fn a_plugin_that_fails_is_quoted_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_is_not_there_is_named() {
+async fn a_missing_plugin_is_named_in_the_error() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let user = "exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}";
     let path = write_kubeconfig(folder.path(), 1, &authority, user);
     let cluster = cluster(&file_source(&path));
     let expected =
         "the credential plugin no-such-plugin failed: No such file or directory (os error 2)";
-    // The second is within two seconds of the first: the same answer without a second run.
+    // The second request is within 2 s of the first. It gets the same answer without a second run.
     for _ in 0..2 {
         assert_eq!(
             cluster.session().await.map(drop).unwrap_err().to_string(),
@@ -108,7 +108,7 @@ async fn a_plugin_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_hangs_is_given_up_and_not_started_twice() {
+async fn a_plugin_that_hangs_times_out_and_is_not_started_twice() {
     let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
     let runs = || fs::read_to_string(folder.path().join("runs")).unwrap_or_default();
     let user = plugin_user(
@@ -127,7 +127,7 @@ async fn a_plugin_that_hangs_is_given_up_and_not_started_twice() {
             assert!(!asking.is_finished(), "the plugin was not started");
             tokio::task::yield_now().await;
         }
-        // The second asker needs a moment to queue up before the time is over.
+        // The second caller needs a moment to queue before the time is over.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -139,7 +139,7 @@ async fn a_plugin_that_hangs_is_given_up_and_not_started_twice() {
         );
     }
     assert_eq!(runs(), "x\n");
-    // Whoever asks next waits for the plugin to end, and only then is it started again.
+    // The next caller waits for the plugin to end. Only then does the plugin start again.
     fs::write(folder.path().join("stop"), "").unwrap();
     tokio::time::advance(Duration::from_secs(3)).await;
     tokio::time::resume();

@@ -1,4 +1,4 @@
-//! Who serves a cluster, by its EndpointSlices.
+//! The servers of a cluster, by its EndpointSlices.
 
 use super::harness::{Answered, Asked, Server, client, file_source, write_kubeconfig};
 use crate::cluster::{ApiserversError, apiservers};
@@ -6,7 +6,7 @@ use crate::transport::tests::authority::Authority;
 
 const PATH: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dkubernetes";
 
-/// What comes of asking a server, over TLS, that answers so.
+/// Asks a server, over TLS, that answers with `answer`, for the apiservers.
 async fn asking(answer: fn(&Asked) -> Answered) -> Result<Vec<String>, ApiserversError> {
     let authority = Authority::new("ours");
     let config = authority.server_config(authority.issue(&["localhost"], 2020, 2120), false);
@@ -29,7 +29,7 @@ async fn the_apiservers_are_those_of_the_service_kubernetes() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_and_so_is_that_there_is_nobody() {
+async fn a_refusal_is_an_error_and_so_is_an_empty_list() {
     let refused = asking(|_| {
         (
             403,
@@ -48,7 +48,7 @@ async fn a_refusal_is_told_and_so_is_that_there_is_nobody() {
 }
 
 #[tokio::test]
-async fn no_address_is_believed_where_nobody_could_be_verified() {
+async fn without_verified_tls_no_address_is_used() {
     let server = Server::start(None, |_| (200, r#"{"items":[]}"#.to_owned())).await;
     let found = apiservers(&server.client()).await;
     assert!(matches!(found, Err(ApiserversError::Unverified)));

@@ -1,4 +1,4 @@
-//! A disk in memory that can be full, not writable, slow, or lose what was not synced.
+//! A disk in memory that can be full, read-only or slow, or lose what was not synced.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,11 +7,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use crate::recordings::{Disk, DiskFile};
 
-/// A disk in memory; clones are the same disk.
+/// A disk in memory; clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TestDisk {
     state: Arc<(Mutex<State>, Condvar)>,
-    /// The process that uses it: what a process that was killed still does has no effect.
+    /// The process that uses it. After a process was killed, its actions have no effect.
     process: u64,
 }
 
@@ -22,43 +22,43 @@ struct State {
     next_file: u64,
     process: u64,
     fault: Fault,
-    /// A write waits here, to be let go.
+    /// A write that is held waits here until it is released.
     is_held: bool,
     waiting: u64,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Default)]
 struct Data {
     bytes: Vec<u8>,
-    /// Where each write begins that was not synced.
+    /// The offset at which each unsynced write begins.
     unsynced: Vec<usize>,
-    /// What was synced.
+    /// The content that was synced.
     synced: usize,
 }
 
-/// What is wrong.
+/// A fault of the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Nothing.
+    /// There is none.
     #[default]
     None,
-    /// All its files together may have this number of bytes.
+    /// All files together may have at most this number of bytes.
     Full(u64),
-    /// Nothing can be written, made or removed.
+    /// Nothing can be written, created or removed.
     ReadOnly,
     /// Syncing fails.
     Sync,
 }
 
-/// What a crash of the machine does to what was not synced.
+/// What a crash of the machine does to bytes that were not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crash {
-    /// It is gone.
+    /// They are gone.
     Dropped,
-    /// Half of it is gone.
+    /// Half of them are gone.
     Shortened,
-    /// The last write is there and those before are zeros.
+    /// The last write is there, and the writes before it are zeros.
     Reordered,
 }
 
@@ -75,7 +75,7 @@ impl TestDisk {
         self.lock().fault
     }
 
-    /// Ends the process: what it still does has no effect. Returns the disk as the next process has it.
+    /// Ends the process, whose later actions have no effect. Returns the disk for the next process.
     pub(super) fn next_process(&self, crash: Option<Crash>) -> Self {
         let mut state = self.lock();
         state.process += 1;
@@ -91,18 +91,18 @@ impl TestDisk {
         }
     }
 
-    /// Has all writes wait.
+    /// Holds all writes.
     pub(super) fn hold(&self) {
         self.lock().is_held = true;
     }
 
-    /// Lets the writes go that wait.
+    /// Releases the writes that are held.
     pub(super) fn let_go(&self) {
         self.lock().is_held = false;
         self.state.1.notify_all();
     }
 
-    /// Whether a write waits.
+    /// Whether a write is held.
     pub(super) fn is_waiting(&self) -> bool {
         self.lock().waiting > 0
     }
@@ -112,17 +112,17 @@ impl TestDisk {
         self.lock().names.keys().cloned().collect()
     }
 
-    /// Bytes of all files that have a name.
+    /// The bytes of all files that have a name.
     pub(super) fn bytes(&self) -> u64 {
         self.lock().bytes()
     }
 
-    /// Removes all files, as somebody does with a folder.
+    /// Removes all files, as if somebody removed the folder.
     pub(super) fn clear(&self) {
         self.lock().names.clear();
     }
 
-    /// Puts a file here.
+    /// Adds a file.
     pub(super) fn put(&self, path: &Path, bytes: &[u8]) {
         let number = self.lock().make(path);
         let mut state = self.lock();
@@ -146,7 +146,7 @@ impl State {
         number
     }
 
-    /// Whether that process may change the disk.
+    /// Returns an error if that process may not change the disk in this way.
     fn judge(&self, process: u64, more_bytes: u64) -> io::Result<()> {
         if process != self.process {
             return Err(io::Error::other("the process was killed"));
@@ -253,7 +253,7 @@ impl DiskFile for TestFile {
         let file = state.files.get_mut(&self.number).unwrap();
         let written = match may {
             Ok(()) => bytes,
-            // As a disk does: what there is room for is written.
+            // A real disk also writes as much as there is room for.
             Err(_) if is_full && is_there => &bytes[..bytes.len() / 2],
             Err(error) => return Err(error),
         };

@@ -1,4 +1,4 @@
-//! A log whose history is kept, and what the files then give.
+//! A log whose history is kept, and the contents of its files.
 
 mod disk;
 mod notes;
@@ -26,7 +26,7 @@ use crate::recordings::{Disk, OpenFile};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A history that is kept, and what it says of itself.
+/// A history that is kept, and its state.
 struct Kept {
     history: History,
     archive: Archive,
@@ -67,7 +67,7 @@ impl Bench {
     }
 
     async fn begin(&self, log: &LogHandle) -> Kept {
-        let (told, state) = watch::channel(None);
+        let (sender, state) = watch::channel(None);
         let begun = async {
             loop {
                 let state = state.clone();
@@ -79,7 +79,7 @@ impl Bench {
                     b"a CA".to_vec(),
                     log,
                     archive.clone(),
-                    told.clone(),
+                    sender.clone(),
                 )
                 .await
                 {
@@ -90,7 +90,7 @@ impl Bench {
                             state,
                         };
                     }
-                    // What a killed process does ends a moment later.
+                    // An action of a killed process may end a moment later.
                     Err(PlaceError::InUse { .. }) => sleep(Duration::from_millis(1)).await,
                     Err(error) => panic!("{error}"),
                 }
@@ -107,7 +107,7 @@ impl Bench {
             .collect()
     }
 
-    /// All entries of all files by epoch and seq; those that two files hold are equal.
+    /// Returns all entries of all files by epoch and seq. It asserts that entries in two files are equal.
     fn entries(&self) -> BTreeMap<String, BTreeMap<Seq, Entry>> {
         let mut all: BTreeMap<String, BTreeMap<Seq, Entry>> = BTreeMap::new();
         for file in self.files() {
@@ -128,7 +128,7 @@ impl Bench {
     }
 }
 
-/// The entries of a file, each with its epoch. Each chapter is read from its own snapshot on.
+/// Returns the entries of a file, each with its epoch. Each chapter is read from its own snapshot on.
 fn entries_of(file: &OpenFile) -> Vec<(String, Entry)> {
     let mut entries = Vec::new();
     for listed in &file.contents().chapters {
@@ -167,12 +167,16 @@ async fn end(log: LogHandle, history: Kept) {
     history.history.finished().await;
 }
 
-/// Waits until the history says what is asked for.
+/// Waits until the history's state satisfies `is_so`.
 async fn until(history: &Kept, is_so: impl Fn(&HistoryState) -> bool) -> HistoryState {
     let mut state = history.state.clone();
     let is_so = |state: &Option<HistoryState>| state.as_ref().is_some_and(&is_so);
     let waited = timeout(Duration::from_secs(3_600), state.wait_for(is_so));
-    let state = waited.await.expect("it comes to that").unwrap().clone();
+    let state = waited
+        .await
+        .expect("the state is reached in time")
+        .unwrap()
+        .clone();
     state.unwrap()
 }
 
@@ -215,7 +219,7 @@ async fn a_history_holds_each_record_of_each_run_in_a_file_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_are_in_the_file_a_second_after_they_were_taken_and_the_state_says_so() {
+async fn records_are_in_the_file_within_a_second_and_the_state_reports_it() {
     let bench = Bench::new();
     let log = open_run("e1", 64 << 20);
     let history = bench.begin(&log).await;
@@ -233,7 +237,7 @@ async fn records_are_in_the_file_a_second_after_they_were_taken_and_the_state_sa
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_disk_stops_the_history_alone_and_it_resumes_with_what_the_ring_still_has() {
+async fn a_full_disk_stops_only_the_history_which_resumes_with_what_the_ring_has() {
     let bench = Bench::new();
     let log = open_run("e1", 64 << 20);
     let history = bench.begin(&log).await;
@@ -244,9 +248,13 @@ async fn a_full_disk_stops_the_history_alone_and_it_resumes_with_what_the_ring_s
     let state = until(&history, |state| state.trouble.is_some()).await;
     let trouble = state.trouble.unwrap();
     assert_eq!(trouble.kind, DiskTrouble::Full);
-    assert_eq!(state.kept_to, Seq(10), "they are in the file that broke");
+    assert_eq!(
+        state.kept_to,
+        Seq(10),
+        "the records are in the file that broke"
+    );
     assert!(state.waits_since.is_some());
-    // The log goes on.
+    // The log continues.
     append(&log, 10, 10).await;
     sleep(Duration::from_secs(120)).await;
     assert_eq!(of_log(&log).len(), 30);
@@ -269,7 +277,7 @@ async fn a_full_disk_stops_the_history_alone_and_it_resumes_with_what_the_ring_s
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_left_the_ring_while_the_disk_was_full_is_counted_as_lost() {
+async fn records_that_left_the_ring_while_the_disk_was_full_are_counted_as_lost() {
     let bench = Bench::new();
     let log = open_run("e1", 1 << 20);
     let history = bench.begin(&log).await;
@@ -289,7 +297,7 @@ async fn what_left_the_ring_while_the_disk_was_full_is_counted_as_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_disk_is_waited_for_by_the_history_alone() {
+async fn only_the_history_waits_for_a_slow_disk() {
     let bench = Bench::new();
     let log = open_run("e1", 64 << 20);
     let history = bench.begin(&log).await;
@@ -299,7 +307,7 @@ async fn a_slow_disk_is_waited_for_by_the_history_alone() {
     append(&log, 10, 10).await;
     let state = until(&history, |state| state.waits_since.is_some()).await;
     assert_eq!(state.kept_to, Seq(1));
-    // While a thread waits for the disk, time goes on only by hand.
+    // While a thread waits for the disk, only the test advances the time.
     while !bench.disk.is_waiting() {
         tokio::time::advance(Duration::from_millis(10)).await;
     }
@@ -311,13 +319,13 @@ async fn a_slow_disk_is_waited_for_by_the_history_alone() {
     let state = until(&history, |state| state.trouble.is_some()).await;
     assert_eq!(state.trouble.unwrap().kind, DiskTrouble::Slow);
     bench.disk.let_go();
-    // That time went on by hand is a record too.
+    // The advance of the time by the test is a record too.
     let state = until(&history, |state| state.kept_to >= Seq(111)).await;
     assert_eq!((state.lost, state.trouble), (0, None));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_folder_that_is_removed_is_made_again_and_gets_all_that_the_ring_has() {
+async fn a_removed_folder_is_created_again_and_gets_all_records_of_the_ring() {
     let bench = Bench::new();
     let log = open_run("e1", 64 << 20);
     let history = bench.begin(&log).await;
@@ -334,7 +342,7 @@ async fn a_folder_that_is_removed_is_made_again_and_gets_all_that_the_ring_has()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_oldest_files_go_over_the_budget_and_what_is_too_old_goes_too() {
+async fn the_oldest_files_are_dropped_over_the_budget_and_so_are_those_too_old() {
     let mut bench = Bench::new();
     bench.config.size_bytes = 8 << 20;
     bench.config.age = Duration::from_secs(1_000);
@@ -342,7 +350,7 @@ async fn the_oldest_files_go_over_the_budget_and_what_is_too_old_goes_too() {
     let history = bench.begin(&log).await;
     let mut random = 1_u64;
     for _ in 0..20 {
-        // What does not deflate.
+        // Random bytes do not deflate.
         for _ in 0..80 {
             let text: String = (0..10_000)
                 .map(|_| {
@@ -363,7 +371,7 @@ async fn the_oldest_files_go_over_the_budget_and_what_is_too_old_goes_too() {
     assert!((400..1_200).contains(&first), "{first}");
     assert_eq!(kept, (first..=1_600).collect::<Vec<_>>());
     assert!(history.state().bytes <= 8 << 20);
-    // The file that is open stays, however old its records are.
+    // The open file stays, however old its records are.
     sleep(Duration::from_secs(1_200)).await;
     assert_eq!(bench.files().len(), 1);
     end(log, history).await;
@@ -387,7 +395,7 @@ async fn a_crash_loop_leaves_few_files_and_keeps_every_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_is_no_recording_stays_and_is_passed_over() {
+async fn a_file_that_is_no_recording_stays_and_is_ignored() {
     let bench = Bench::new();
     let log = open_run("e1", 1 << 20);
     let history = bench.begin(&log).await;
@@ -419,7 +427,7 @@ async fn a_file_that_is_no_recording_stays_and_is_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bodies_are_kept_if_they_are_wanted_and_go_before_records() {
+async fn bodies_are_kept_on_request_and_are_dropped_before_records() {
     let mut bench = Bench::new();
     bench.config.bodies_bytes = Some(1 << 20);
     let mut expected = BTreeMap::new();
@@ -435,7 +443,7 @@ async fn bodies_are_kept_if_they_are_wanted_and_go_before_records() {
             let [(bytes, 20)] = bench.files().iter().map(bodies_of).collect::<Vec<_>>()[..] else {
                 panic!("no file with 20 bodies");
             };
-            // Of two files, and not of three.
+            // The budget holds the bodies of two files, but not of three.
             bench.config.bodies_bytes = Some(bytes * 5 / 2);
         }
         expected.insert(epoch.to_owned(), by_seq(&log));
@@ -446,7 +454,7 @@ async fn bodies_are_kept_if_they_are_wanted_and_go_before_records() {
     assert_eq!(counts, [0, 20, 20], "{of_files:?}");
 }
 
-/// The bytes of a file's bodies on disk, and how many there are; each has the text that it was given.
+/// Returns the bytes and the number of bodies in a file. It asserts that each has the text that it was given.
 fn bodies_of(file: &OpenFile) -> (u64, usize) {
     let (mut bytes, mut count) = (0, 0);
     for entry in &file.contents().chapters {

@@ -1,4 +1,4 @@
-//! Notes of persons outlive the process, the ring and the file that their record was in.
+//! Notes of persons outlive the process, the ring and the file that held their record.
 
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::{Author, NoteRefusal};
@@ -17,7 +17,7 @@ fn texts(log: &LogHandle) -> Vec<String> {
     })
 }
 
-/// Records that do not deflate, as much as a mebibyte or so.
+/// Appends about 1 MiB of records that do not deflate.
 async fn append_random(log: &LogHandle, random: &mut u64) {
     for _ in 0..100 {
         let text: String = (0..10_000)
@@ -34,7 +34,7 @@ async fn append_random(log: &LogHandle, random: &mut u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_note_is_there_after_the_process_was_killed_and_can_be_changed() {
+async fn a_note_survives_a_killed_process_and_can_be_changed() {
     let bench = Bench::new();
     let log = open_run("e1", 64 << 20);
     let history = bench.begin(&log).await;
@@ -65,7 +65,7 @@ async fn a_note_is_there_after_the_process_was_killed_and_can_be_changed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_note_is_carried_on_when_the_file_that_held_its_record_goes() {
+async fn a_note_is_carried_on_when_the_file_with_its_record_is_dropped() {
     let mut bench = Bench::new();
     bench.config.size_bytes = 8 << 20;
     let log = open_run("e1", 1 << 20);
@@ -84,8 +84,8 @@ async fn a_note_is_carried_on_when_the_file_that_held_its_record_goes() {
         let notes = files.iter().flat_map(|file| &file.contents().notes);
         notes.map(|note| note.note.text.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(holding(&bench), ["Kept."], "once, and in one file");
-    // Once more: now the file goes that it was carried into. The ring is long past it.
+    assert_eq!(holding(&bench), ["Kept."], "the note is once in one file");
+    // Now the file is dropped into which the note was carried. The ring dropped its record long ago.
     for _ in 0..20 {
         append_random(&log, &mut random).await;
     }
@@ -120,7 +120,7 @@ async fn notes_that_are_carried_on_take_an_eighth_of_the_budget_the_newest_first
     let head = log.head().await.0.seq;
     until(&history, |state| state.kept_to == head).await;
     let kept = texts(&log);
-    // 131,072 bytes, and about 4,050 a note.
+    // The eighth is 131,072 bytes, and a note takes about 4,050.
     assert_eq!(kept.len(), 32);
     assert_eq!((&kept[0][..2], &kept[31][..2]), ("28", "59"));
     end(log, history).await;

@@ -1,4 +1,4 @@
-//! What viewers get of the history's files.
+//! What viewers get from the history's files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,25 +22,25 @@ use crate::hub::{HubViewer, LogHub};
 
 fn hub(log: &LogHandle, history: &Kept) -> LogHub {
     let (hub, _) = LogHub::new(log.clone(), "0.1.0");
-    let told = watch::channel(None).1;
-    hub.with_history(told, Arc::new(history.archive.clone()))
+    let state = watch::channel(None).1;
+    hub.with_history(state, Arc::new(history.archive.clone()))
 }
 
-/// A page, as far as the past goes.
+/// The part of a page that reads the past.
 pub(super) struct Visitor {
     viewer: HubViewer,
     log: LogHandle,
     joiner: Joiner,
     bytes: u64,
     pub(super) catalogue: BTreeMap<(u64, EpochId), BTreeMap<Seq, CatalogueEntry>>,
-    /// Chapters that came, and what could not be read.
+    /// The chapters that came, and those that could not be read.
     chapters: Vec<Vec<u8>>,
     not_read: Vec<String>,
     expired: usize,
 }
 
 impl Visitor {
-    /// Connects, and hears all there is to hear.
+    /// Connects, and reads until nothing more comes.
     pub(super) async fn of(log: &LogHandle, history: &Kept) -> Self {
         let hub = hub(log, history);
         let mut visitor = Self {
@@ -68,7 +68,7 @@ impl Visitor {
         self.viewer.receive(message.into()).unwrap();
     }
 
-    /// Hears until nothing comes for a while.
+    /// Reads messages until none comes for a while.
     pub(super) async fn hear(&mut self) {
         while let Ok(outgoing) = timeout(Duration::from_millis(50), self.viewer.next()).await {
             let Outgoing::Message(message) = outgoing else {
@@ -103,7 +103,7 @@ impl Visitor {
         }
     }
 
-    /// Asks for a chapter, by its last record.
+    /// Requests a chapter by its last record.
     pub(super) async fn ask(&mut self, epoch: &EpochId, last: Seq) {
         let before = (self.chapters.len(), self.not_read.len(), self.expired);
         self.say(Backfill {
@@ -113,12 +113,12 @@ impl Visitor {
         });
         while (self.chapters.len(), self.not_read.len(), self.expired) == before {
             self.hear().await;
-            // The file is read on another thread.
+            // Another thread reads the file.
             std::thread::yield_now();
         }
     }
 
-    /// All entries of the chapters that are said to be kept, by epoch and seq.
+    /// Requests all chapters that are listed as kept. Returns their entries by epoch and seq.
     pub(super) async fn kept(&mut self) -> BTreeMap<String, BTreeMap<Seq, Entry>> {
         let listed = self.catalogue.clone();
         for ((_, epoch), entries) in &listed {
@@ -143,13 +143,13 @@ impl Visitor {
         all
     }
 
-    /// Reasons why chapters could not be read.
+    /// The reasons why chapters could not be read.
     pub(super) fn not_read(&self) -> &[String] {
         &self.not_read
     }
 
-    /// `e1: 1-30 kept`, run by run.
-    pub(super) fn told(&self) -> String {
+    /// The listed stretches of each run, as `e1: 1-30 kept`.
+    pub(super) fn stretches(&self) -> String {
         let run = |((_, epoch), entries): (&(u64, EpochId), &BTreeMap<Seq, CatalogueEntry>)| {
             let entries = entries.values().map(|entry| {
                 let (first, last) = (entry.summary.first, entry.summary.last);
@@ -162,7 +162,7 @@ impl Visitor {
     }
 }
 
-/// Appends 900 records of 10 kB, and has each hundred kept: the ring is small.
+/// Appends 900 records of 10 kB, and waits until each hundred is kept, since the ring is small.
 async fn append_slowly(log: &LogHandle, history: &Kept) {
     for hundred in 1..=9 {
         append(log, 100, 10_000).await;
@@ -179,13 +179,13 @@ async fn a_viewer_gets_each_chapter_of_each_run_from_the_files() {
         append(&log, 300, 10_000).await;
         end(log, history).await;
     }
-    // A ring that holds hardly more than a chapter.
+    // The ring holds hardly more than one chapter.
     let log = open_run("e3", 2 << 20);
     let history = bench.begin(&log).await;
     let mut early = Visitor::of(&log, &history).await;
     append_slowly(&log, &history).await;
     let mut visitor = Visitor::of(&log, &history).await;
-    assert!(!visitor.told().contains("Lost") && !visitor.told().contains("Expired"));
+    assert!(!visitor.stretches().contains("Lost") && !visitor.stretches().contains("Expired"));
     let kept = visitor.kept().await;
     assert_eq!(visitor.not_read(), &[] as &[String]);
     assert_eq!(kept["e1"].len() + kept["e2"].len(), 600);
@@ -194,38 +194,38 @@ async fn a_viewer_gets_each_chapter_of_each_run_from_the_files() {
         assert_eq!(kept[epoch], files[epoch]);
     }
     assert_eq!(kept["e3"].len(), 900);
-    // One who came early has heard each change.
+    // A viewer that connected early got each change.
     early.hear().await;
-    assert_eq!(early.told(), visitor.told());
+    assert_eq!(early.stretches(), visitor.stretches());
     end(log, history).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_dropped_over_the_budget_is_expired_and_what_no_file_took_is_lost() {
+async fn records_dropped_over_the_budget_are_expired_and_records_in_no_file_are_lost() {
     let mut bench = Bench::new();
     bench.config.size_bytes = 8_000;
     let log = open_run("e1", 2 << 20);
     let history = bench.begin(&log).await;
     append_slowly(&log, &history).await;
-    // Nothing more can be written, while the ring goes on.
+    // No more can be written while the ring continues.
     bench.disk.set(Fault::ReadOnly);
     append(&log, 900, 10_000).await;
     sleep(Duration::from_secs(3)).await;
     let mut visitor = Visitor::of(&log, &history).await;
-    let told = visitor.told();
-    let order = ["Expired", "Kept", "Lost"].map(|what| told.find(what));
+    let lines = visitor.stretches();
+    let order = ["Expired", "Kept", "Lost"].map(|what| lines.find(what));
     assert!(
         order.iter().all(Option::is_some) && order.is_sorted(),
-        "{told}"
+        "{lines}"
     );
     visitor.kept().await;
-    assert_eq!(visitor.expired, 0, "{told}");
+    assert_eq!(visitor.expired, 0, "{lines}");
     bench.disk.set(Fault::None);
     end(log, history).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_somebody_removed_is_told_as_expired_once_it_is_asked_for() {
+async fn a_file_that_somebody_removed_is_listed_as_expired_once_it_is_requested() {
     let bench = Bench::new();
     let log = open_run("e1", 64 << 20);
     let history = bench.begin(&log).await;
@@ -237,9 +237,9 @@ async fn a_file_that_somebody_removed_is_told_as_expired_once_it_is_asked_for() 
     until(&history, |state| state.kept_to == Seq(1)).await;
     let mut visitor = Visitor::of(&log, &history).await;
     assert!(
-        visitor.told().starts_with("e1: 1-10 Kept"),
+        visitor.stretches().starts_with("e1: 1-10 Kept"),
         "{}",
-        visitor.told()
+        visitor.stretches()
     );
     bench.disk.clear();
     visitor.ask(&"e1".into(), Seq(10)).await;
@@ -269,25 +269,25 @@ async fn bodies_of_earlier_runs_are_read_from_the_files_too() {
     end(log, history).await;
 }
 
-/// The lines of records from a position on, until none comes for 1 s: `e1` where a run begins, and the seqs.
+/// Returns the lines of records from a position on, until none comes for 1 s: `e1` where a run begins, and the seqs.
 async fn lines_since(log: &LogHandle, history: &Kept, since: &str) -> Vec<String> {
     let mut stream = hub(log, history).records(Some(since)).unwrap();
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     while let Ok(Some(chunk)) = timeout(Duration::from_secs(1), stream.next()).await {
         for line in std::str::from_utf8(&chunk).unwrap().lines() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
-            told.push(match line["type"].as_str().unwrap() {
+            lines.push(match line["type"].as_str().unwrap() {
                 "log" => line["epoch"].as_str().unwrap().to_owned(),
                 "loss" => format!("lost {}-{}", line["fromSeq"], line["toSeq"]),
                 _ => line["seq"].to_string(),
             });
         }
     }
-    told
+    lines
 }
 
 #[tokio::test(start_paused = true)]
-async fn lines_since_a_position_of_an_earlier_run_go_on_through_all_runs_to_now() {
+async fn lines_since_a_position_of_an_earlier_run_continue_through_all_runs() {
     let bench = Bench::new();
     for epoch in ["e1", "e2"] {
         let log = open_run(epoch, 64 << 20);
@@ -299,10 +299,10 @@ async fn lines_since_a_position_of_an_earlier_run_go_on_through_all_runs_to_now(
     let history = bench.begin(&log).await;
     append(&log, 2, 10).await;
     until(&history, |state| state.kept_to == Seq(2)).await;
-    let told = lines_since(&log, &history, "e1.1").await;
-    assert_eq!(told, ["e1", "2", "3", "e2", "1", "2", "3", "e3", "1", "2"]);
-    let told = lines_since(&log, &history, "e2.3").await;
-    assert_eq!(told, ["e3", "1", "2"]);
+    let lines = lines_since(&log, &history, "e1.1").await;
+    assert_eq!(lines, ["e1", "2", "3", "e2", "1", "2", "3", "e3", "1", "2"]);
+    let lines = lines_since(&log, &history, "e2.3").await;
+    assert_eq!(lines, ["e3", "1", "2"]);
     end(log, history).await;
 }
 
@@ -312,9 +312,9 @@ async fn lines_since_a_position_that_left_memory_come_from_the_files() {
     let log = open_run("e1", 2 << 20);
     let history = bench.begin(&log).await;
     append_slowly(&log, &history).await;
-    let told = lines_since(&log, &history, "e1.4").await;
+    let lines = lines_since(&log, &history, "e1.4").await;
     let seqs: Vec<String> = (5..=900).map(|seq| seq.to_string()).collect();
-    assert_eq!(told[0], "e1");
-    assert_eq!(told[1..], seqs);
+    assert_eq!(lines[0], "e1");
+    assert_eq!(lines[1..], seqs);
     end(log, history).await;
 }

@@ -1,4 +1,4 @@
-//! Any order of writing, failing, killing and starting again: what the files give is whole runs of the log's records.
+//! Random orders of writes, failures, kills and starts. The files always give whole runs of the log's records.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::{Bench, Kept, append, by_seq, end, until};
 use crate::log::LogHandle;
 use crate::log::tests::open_run;
 
-/// What happens.
+/// One step.
 #[derive(Clone, Debug)]
 enum Step {
     Append {
@@ -29,7 +29,7 @@ enum Step {
     Mend,
     /// Somebody removes all files.
     Clear,
-    /// The process ends at once; with it the machine, if something is said.
+    /// The process ends at once; with a crash, the machine ends too.
     Kill(Option<Crash>),
     /// The process ends in order.
     End,
@@ -59,7 +59,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A run of the log, and what the files owe of it.
+/// A run of the log, and what the files must hold of it.
 struct Run {
     epoch: String,
     log: LogHandle,
@@ -68,11 +68,11 @@ struct Run {
     is_troubled: bool,
 }
 
-/// What was in the log of a run, and the last record that must be in a file.
+/// The log of a run, and the last record that must be in a file.
 struct Owed {
     entries: BTreeMap<Seq, Entry>,
     to: Seq,
-    /// When its records were taken, if it was killed: a crash soon behind that takes what is not synced.
+    /// If the run was killed, the times at which its records were taken. A crash soon after that takes what is not synced.
     killed: Option<Vec<(Instant, Seq)>>,
 }
 
@@ -88,7 +88,7 @@ async fn run(bench: &Bench, number: usize) -> Run {
     }
 }
 
-/// The last record of those taken until `before`.
+/// Returns the last record that was taken more than `before` ago.
 fn last_before(taken: &[(Instant, Seq)], before: Duration) -> Seq {
     let old = taken.iter().rev().find(|(at, _)| at.elapsed() > before);
     old.map_or(Seq(0), |(_, seq)| *seq)
@@ -169,7 +169,7 @@ async fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 } else {
                     last
                 };
-                // A disk that fails at the end keeps what it kept.
+                // A disk that fails at the end still has what it had.
                 let is_kept = !is_troubled || bench.disk.fault() == Fault::None;
                 owed.insert(
                     epoch,
@@ -206,7 +206,7 @@ async fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
             "{} {:?}: {}",
             epoch,
             missing,
-            visitor.told()
+            visitor.stretches()
         );
     }
     end(current.log, current.history).await;
@@ -260,9 +260,9 @@ async fn each_of_several_runs_that_were_merged_into_one_file_is_listed() {
     play(steps.to_vec()).await.unwrap();
 }
 
-/// What a killed process wrote was in no file that was synced, and the next process had no time to.
+/// The process was killed before it synced, and a crash comes before the next process could.
 #[tokio::test(start_paused = true)]
-async fn a_crash_right_behind_a_kill_takes_at_most_the_last_5_s() {
+async fn a_crash_right_after_a_kill_loses_at_most_the_last_5_s() {
     let old = Step::Append {
         count: 1,
         bytes: 10,
@@ -281,7 +281,7 @@ async fn a_crash_right_behind_a_kill_takes_at_most_the_last_5_s() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_happens_files_hold_whole_runs_of_the_logs_records(
+    fn in_any_order_of_steps_files_hold_whole_runs_of_the_logs_records(
         steps in prop::collection::vec(step(), 1..30),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! Certificates for tests: an authority, what it issues, and TLS settings of both sides.
+//! Certificates for tests: an authority, its certificates, and TLS settings of both sides.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Authority {
         &self.pem
     }
 
-    /// A certificate for names, valid between two years.
+    /// Issues a certificate for these names, valid between two years.
     pub(crate) fn issue(&self, names: &[&str], from_year: i32, to_year: i32) -> Identity {
         let mut parameters = CertificateParams::new(Vec::new()).unwrap();
         for name in names {
@@ -86,7 +86,7 @@ impl Authority {
         }
     }
 
-    /// A certificate for the names of loopback.
+    /// Issues a certificate for the names of loopback.
     pub(crate) fn loopback(&self) -> Identity {
         self.issue(&["localhost", "127.0.0.1"], 2020, 2120)
     }
@@ -97,7 +97,7 @@ impl Authority {
         roots
     }
 
-    /// Trusts this authority only.
+    /// Returns client settings that trust only this authority.
     pub(crate) fn client_config(&self) -> Arc<ClientConfig> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = ClientConfig::builder()
@@ -106,7 +106,7 @@ impl Authority {
         Arc::new(config)
     }
 
-    /// Serves an identity over HTTP/1.1; asks clients for certificates of this authority if told to.
+    /// Returns settings that serve an identity over HTTP/1.1. They can also demand client certificates of this authority.
     pub(crate) fn server_config(
         &self,
         identity: Identity,

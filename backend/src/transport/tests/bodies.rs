@@ -1,4 +1,4 @@
-//! How a body ends, told apart.
+//! The different ends of a body.
 
 use std::io;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ async fn read_to_end(body: &mut Body) -> (String, Result<(), BodyEnd>) {
     }
 }
 
-/// Serves one answer as text, then closes; gives what the client made of the body.
+/// Serves one answer as text, then closes. Returns the body and end that the client sees.
 async fn answered(answer: String) -> (String, Result<(), BodyEnd>, Framing) {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
@@ -34,14 +34,14 @@ async fn answered(answer: String) -> (String, Result<(), BodyEnd>, Framing) {
     assert_eq!(
         response.body.chunk().await,
         end.clone().map(|()| None),
-        "an end is said again"
+        "each further call returns the end again"
     );
     server.await.unwrap();
     (text, end, response.framing)
 }
 
 #[tokio::test]
-async fn a_chunked_body_that_is_ended_ends_orderly() {
+async fn a_chunked_body_with_its_last_chunk_ends_orderly() {
     let answer = format!("{CHUNKED}{}{}0\r\n\r\n", chunk("one\n"), chunk("two\n"));
     assert_eq!(
         answered(answer).await,
@@ -49,7 +49,7 @@ async fn a_chunked_body_that_is_ended_ends_orderly() {
     );
 }
 
-/// What can only be read from, and fails in this way.
+/// A stream whose reads fail with this error.
 struct Failing(io::ErrorKind);
 
 impl AsyncRead for Failing {
@@ -63,7 +63,7 @@ impl AsyncRead for Failing {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_system_gives_up_was_dead_and_not_reset() {
+async fn a_connection_that_the_system_gives_up_is_not_reset() {
     let kinds = [
         (io::ErrorKind::TimedOut, "idle-timeout"),
         (io::ErrorKind::HostUnreachable, "idle-timeout"),
@@ -92,7 +92,7 @@ async fn a_close_between_chunks_is_an_eof() {
 }
 
 #[tokio::test]
-async fn a_torn_chunk_is_an_eof_after_what_came_of_it() {
+async fn a_torn_chunk_is_an_eof_after_its_received_part() {
     let (text, end, _) = answered(format!("{CHUNKED}{}20\r\n{{\"type\":", chunk("one\n"))).await;
     assert_eq!(
         (text.as_str(), end),
@@ -106,7 +106,7 @@ async fn a_torn_chunk_is_an_eof_after_what_came_of_it() {
 }
 
 #[tokio::test]
-async fn a_lying_content_length_is_an_eof() {
+async fn a_body_shorter_than_its_content_length_is_an_eof() {
     let (text, end, framing) =
         answered("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort".into()).await;
     assert_eq!((text.as_str(), framing), ("short", Framing::Length(10)));
@@ -119,7 +119,7 @@ async fn a_lying_content_length_is_an_eof() {
 }
 
 #[tokio::test]
-async fn what_follows_a_body_that_was_said_to_be_over_is_not_http() {
+async fn bytes_after_the_stated_length_of_a_body_are_not_http() {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
         let (mut stream, _) = accept(&listener).await;
@@ -141,7 +141,7 @@ async fn what_follows_a_body_that_was_said_to_be_over_is_not_http() {
 }
 
 #[tokio::test]
-async fn a_body_without_length_ends_with_its_connection_and_says_so_beforehand() {
+async fn a_body_without_length_ends_with_its_connection_as_its_framing_states() {
     let (text, end, framing) = answered("HTTP/1.0 200 OK\r\n\r\nall of it".into()).await;
     assert_eq!(
         (text.as_str(), end, framing),
@@ -163,7 +163,7 @@ async fn an_endless_chunk_size_is_not_http() {
 }
 
 #[tokio::test]
-async fn a_tcp_reset_is_told_from_a_close() {
+async fn a_tcp_reset_differs_from_a_close() {
     let (listener, port) = listen().await;
     let (was_read, has_read) = oneshot::channel();
     let server = tokio::spawn(async move {
@@ -226,12 +226,12 @@ async fn a_connection_is_used_again_after_an_orderly_end() {
 }
 
 #[tokio::test]
-async fn a_body_that_has_not_ended_gives_no_connection_back() {
+async fn a_body_that_has_not_ended_returns_no_connection() {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
         let (mut stream, _) = accept(&listener).await;
         write(&mut stream, &format!("{CHUNKED}{}", chunk("one\n"))).await;
-        // The cancel reaches the server as the end of the connection.
+        // The server sees the cancel as the end of the connection.
         read_head(&mut stream).await
     });
     let mut response = get(open(port).await, "/").await.unwrap();

@@ -1,4 +1,4 @@
-//! Connections that open, and those that do not.
+//! Connections that can be opened, and those that cannot.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn a_closed_port_refuses() {
 
 #[tokio::test]
 async fn the_next_address_is_tried_when_one_refuses() {
-    // Most systems give localhost an IPv6 address too; the listener is on IPv4 only.
+    // Most systems also give localhost an IPv6 address. The listener is on IPv4 only.
     let (listener, port) = listen().await;
     let connection = at(&format!("http://localhost:{port}"))
         .open()
@@ -59,7 +59,7 @@ async fn the_next_address_is_tried_when_one_refuses() {
 
 #[tokio::test]
 async fn a_name_without_address_is_not_resolved() {
-    // RFC 6761 section 6.4: no name below .invalid exists. An empty label fails without asking.
+    // RFC 6761 section 6.4: no name below .invalid exists. An empty label fails without a query.
     for host in ["no-such-host.invalid", "a..b"] {
         let error = at(&format!("http://{host}:6443")).open().await.unwrap_err();
         assert_eq!(error.code(), "dns", "{error}");
@@ -72,8 +72,7 @@ async fn a_name_without_address_is_not_resolved() {
     }
 }
 
-/// Linux drops further SYNs to a listener whose queue of connections not yet accepted is full,
-/// which is what a firewall that swallows packets looks like.
+/// Linux drops further SYNs to a listener whose accept queue is full. A firewall that drops packets looks the same.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_address_that_does_not_answer_times_out() {

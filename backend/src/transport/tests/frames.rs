@@ -1,4 +1,4 @@
-//! The frame reader against the library: of recorded streams and of mutations of them, both read the same frames.
+//! The frame reader compared with the library: both read the same frames from recorded streams and from mutations of them.
 
 use std::io;
 use std::path::Path;
@@ -21,17 +21,17 @@ const PING: u8 = 6;
 const ACK: u8 = 1;
 /// Requests on each connection.
 const REQUESTS: usize = 3;
-/// What the reader may hold, whatever comes.
+/// The most bytes that the reader may hold for any input.
 const READER_BYTES: usize = 64;
 const FOLDER: &str = "src/transport/tests/corpus";
-/// What [`serve`] said, whole and cut off.
+/// The bytes that [`serve`] sent, complete and cut off.
 const RECORDED: [&[u8]; 2] = [
     include_bytes!("corpus/leaving.bin"),
     include_bytes!("corpus/breaking.bin"),
 ];
 
-/// A server's side of a connection: it answers, resets a stream, asks whether the client lives, and then leaves when
-/// all is said, or breaks off.
+/// A server's side of a connection. It answers, resets a stream and pings the client. Then it leaves in order, or breaks
+/// off.
 async fn serve(io: DuplexStream, leaves: bool) {
     let mut connection = server::handshake(io).await.unwrap();
     let mut open = Vec::new();
@@ -47,22 +47,22 @@ async fn serve(io: DuplexStream, leaves: bool) {
     }
     let mut pings = connection.ping_pong().unwrap();
     pings.send_ping(Ping::opaque()).unwrap();
-    turns(&mut connection).await;
+    run_idle(&mut connection).await;
     open[0].send_data("the end".into(), true).unwrap();
     open[1].send_reset(Reason::INTERNAL_ERROR);
-    turns(&mut connection).await;
+    run_idle(&mut connection).await;
     if leaves {
         connection.graceful_shutdown();
-        turns(&mut connection).await;
+        run_idle(&mut connection).await;
         open[2].send_data("the end".into(), true).unwrap();
     } else {
         connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
     }
-    turns(&mut connection).await;
+    run_idle(&mut connection).await;
 }
 
-/// Lets both sides go on until neither has anything to say.
-async fn turns(connection: &mut server::Connection<DuplexStream, Bytes>) {
+/// Runs both sides until neither has anything more to send.
+async fn run_idle(connection: &mut server::Connection<DuplexStream, Bytes>) {
     for _ in 0..50 {
         poll_fn(|cx| {
             let _ = connection.poll_closed(cx);
@@ -73,19 +73,19 @@ async fn turns(connection: &mut server::Connection<DuplexStream, Bytes>) {
     }
 }
 
-/// What a client has of a connection.
+/// The client's view of a connection.
 struct Outcome {
-    /// How it ended.
+    /// How the connection ended.
     end: Result<(), h2::Error>,
-    /// How its streams did.
+    /// How its streams ended.
     streams: Vec<Result<(), h2::Error>>,
-    /// Pings that it answered.
+    /// The pings that it answered.
     answered: usize,
-    /// All that the server said.
+    /// All bytes that the server sent.
     read: Vec<u8>,
 }
 
-/// The library as a client, reading from there.
+/// Reads from `io` with the library as the client.
 async fn read_by_library<T: AsyncRead + AsyncWrite + Unpin>(io: T) -> Outcome {
     let traffic = Arc::new(Mutex::new(Traffic::default()));
     let io = Wire {
@@ -93,7 +93,7 @@ async fn read_by_library<T: AsyncRead + AsyncWrite + Unpin>(io: T) -> Outcome {
         traffic: Arc::clone(&traffic),
     };
     let (mut sender, mut driver) = client::handshake(io).await.unwrap();
-    // Asked at once, so that what comes is an answer.
+    // The requests are sent at once, so that incoming frames are answers.
     let mut answers = Vec::new();
     for _ in 0..REQUESTS {
         let request = Request::get("http://server/").body(()).unwrap();
@@ -109,7 +109,7 @@ async fn read_by_library<T: AsyncRead + AsyncWrite + Unpin>(io: T) -> Outcome {
         Ok(())
     }));
     let (end, streams) = tokio::join!(&mut driver, streams);
-    // Without it the library would close once all is answered.
+    // Without this the library would close once all requests are answered.
     drop(sender);
     let mut traffic = traffic.lock().unwrap();
     Outcome {
@@ -120,7 +120,7 @@ async fn read_by_library<T: AsyncRead + AsyncWrite + Unpin>(io: T) -> Outcome {
     }
 }
 
-/// Answers to pings among whole frames.
+/// Counts the answers to pings among complete frames.
 fn answers_to_pings(mut bytes: &[u8]) -> usize {
     let mut count = 0;
     while let [a, b, c, kind, flags, _, _, _, _, rest @ ..] = bytes {
@@ -131,7 +131,7 @@ fn answers_to_pings(mut bytes: &[u8]) -> usize {
     count
 }
 
-/// Keeps what is read from it and what is written to it.
+/// Keeps the bytes that are read from it and written to it.
 struct Wire<T> {
     io: T,
     traffic: Arc<Mutex<Traffic>>,
@@ -180,7 +180,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Wire<T> {
     }
 }
 
-/// A server that says these bytes, a piece at a time, and then ends in good order.
+/// A server that sends these bytes, one piece at a time, and then ends in order.
 struct Played<'a> {
     bytes: &'a [u8],
     cuts: &'a [usize],
@@ -220,7 +220,7 @@ fn read(bytes: &[u8], cuts: &[usize]) -> (Vec<Fact>, FrameReader) {
     (facts, reader)
 }
 
-/// Holds what the reader says against what the library makes of the same bytes.
+/// Compares the reader's facts with the library's results for the same bytes.
 fn check(bytes: &[u8], cuts: &[usize]) -> Result<(), TestCaseError> {
     let (facts, reader) = read(bytes, cuts);
     prop_assert_eq!(&(facts.clone(), reader), &read(bytes, &[]));
@@ -234,7 +234,7 @@ fn check(bytes: &[u8], cuts: &[usize]) -> Result<(), TestCaseError> {
         is_waiting: false,
     };
     let outcome = runtime.block_on(read_by_library(join(played, sink())));
-    // A server that leaves may be left before all it says is read.
+    // The library may leave a server that sent GOAWAY before it has read everything.
     let leaves = |fact: &Fact| matches!(fact, Fact::GoAway { .. });
     let is_all_read = outcome.read.len() == bytes.len() && !facts.iter().any(leaves);
 
@@ -246,24 +246,24 @@ fn check(bytes: &[u8], cuts: &[usize]) -> Result<(), TestCaseError> {
     for error in outcome.streams.iter().filter_map(|end| end.as_ref().err()) {
         if error.is_remote() && error.is_reset() {
             let code = error.reason().map_or(0, u32::from);
-            let is_told =
-                |fact: &Fact| matches!(fact, Fact::Reset { code: told, .. } if *told == code);
-            prop_assert!(facts.iter().any(is_told), "{error}: {facts:?}");
+            let is_known =
+                |fact: &Fact| matches!(fact, Fact::Reset { code: sent, .. } if *sent == code);
+            prop_assert!(facts.iter().any(is_known), "{error}: {facts:?}");
         }
     }
     match &outcome.end {
         Err(error) if error.is_remote() && error.is_go_away() => {
             let code = error.reason().map_or(0, u32::from);
-            let is_told =
-                |fact: &Fact| matches!(fact, Fact::GoAway { code: told, .. } if *told == code);
-            prop_assert!(facts.iter().any(is_told), "{error}: {facts:?}");
+            let is_known =
+                |fact: &Fact| matches!(fact, Fact::GoAway { code: sent, .. } if *sent == code);
+            prop_assert!(facts.iter().any(is_known), "{error}: {facts:?}");
         }
         Ok(()) if is_all_read => {
-            // It took every frame for what it is.
+            // The library accepted every frame.
             prop_assert_eq!(reader.torn(), None);
             prop_assert_eq!(outcome.answered, asked);
         }
-        // It wanted more of a frame.
+        // The library needed more bytes of a frame.
         Err(error) if is_all_read && error.is_io() => {
             prop_assert!(reader.torn().is_some(), "{error}")
         }
@@ -279,7 +279,7 @@ enum Mutation {
     Flip(prop::sample::Index, u8),
     Insert(prop::sample::Index, Vec<u8>),
     Remove(prop::sample::Index, usize),
-    /// A piece of the stream comes a second time, somewhere.
+    /// A piece of the stream is repeated somewhere.
     Repeat(prop::sample::Index, usize, prop::sample::Index),
     End(prop::sample::Index),
 }
@@ -359,13 +359,13 @@ fn a_hundred_thousand_mutations_of_recorded_frames_are_read_as_the_library_reads
 }
 
 #[test]
-fn the_reader_holds_no_more_than_a_header_and_a_look() {
+fn the_reader_holds_at_most_a_header_and_eight_bytes() {
     assert!(size_of::<FrameReader>() <= READER_BYTES);
 }
 
-/// The corpus: written by `WATCHSCOPE_WRITE_DOCS=1`, else held against what a connection of now says.
+/// The corpus. `WATCHSCOPE_WRITE_DOCS=1` writes it; otherwise it is compared with the bytes of a new connection.
 #[tokio::test]
-async fn what_is_recorded_is_what_servers_say() {
+async fn the_corpus_equals_the_bytes_of_a_new_connection() {
     for (name, leaves, recorded) in [
         ("leaving.bin", true, RECORDED[0]),
         ("breaking.bin", false, RECORDED[1]),

@@ -12,17 +12,17 @@ use crate::transport::{
     Connection, Connector, DialLimits, Endpoint, Protocols, Response, SendError, Target,
 };
 
-/// Enough for anything on loopback, little enough for a failing test.
+/// A timeout: long enough for anything on loopback, short enough for a failing test.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
-/// A listener on a free port, and that port.
+/// Opens a listener on a free port. Returns it with the port.
 pub(crate) async fn listen() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     (listener, port)
 }
 
-/// A plain target on loopback.
+/// Makes a target without TLS on loopback.
 pub(crate) fn plain_target(port: u16) -> Target {
     let endpoint =
         Endpoint::from_uri(&format!("http://127.0.0.1:{port}").parse().unwrap()).unwrap();
@@ -36,12 +36,12 @@ pub(crate) fn plain_target(port: u16) -> Target {
     }
 }
 
-/// A connector with default limits.
+/// Makes a connector with default limits.
 pub(crate) fn connector(target: Target) -> Connector {
     Connector::new(target, DialLimits::default())
 }
 
-/// Opens a plain connection to a port.
+/// Opens a connection without TLS to a port.
 pub(crate) async fn open(port: u16) -> Connection {
     connector(plain_target(port)).open().await.unwrap()
 }
@@ -52,7 +52,7 @@ pub(crate) async fn get(connection: Connection, path: &str) -> Result<Response, 
     connection.send(request, LIMIT).await
 }
 
-/// Reads one request head; empty if the client closed instead.
+/// Reads the head of one request; it is empty if the client closed instead.
 pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -64,7 +64,7 @@ pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// Accepts a connection and reads a request's head.
+/// Accepts a connection and reads the head of a request.
 pub(crate) async fn accept(listener: &TcpListener) -> (TcpStream, String) {
     let (mut stream, _) = listener.accept().await.unwrap();
     let head = read_head(&mut stream).await;
@@ -81,7 +81,7 @@ pub(crate) async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &str) {
 pub(crate) const CHUNKED: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// One HTTP chunk.
+/// Makes one HTTP chunk.
 pub(crate) fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }

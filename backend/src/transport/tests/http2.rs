@@ -1,5 +1,4 @@
-//! HTTP/2: many requests on one connection, and how each end is told from the others. The server's frames are written
-//! byte by byte.
+//! HTTP/2: many requests on one connection, and the different ends. The tests write the server's frames byte by byte.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +25,7 @@ const GOAWAY: u8 = 7;
 const END_STREAM: u8 = 1;
 const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// `:status: 200` by its place in HPACK's table.
+/// `:status: 200`, by its index in HPACK's table.
 const OK: &[u8] = &[0x88];
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -56,7 +55,7 @@ impl Server<TcpStream> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Server<S> {
-    /// Takes the client's preface and says its own.
+    /// Reads the client's preface and sends the server's own.
     async fn greet(mut stream: S) -> Self {
         let mut preface = [0; 24];
         stream.read_exact(&mut preface).await.unwrap();
@@ -67,7 +66,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Server<S> {
         server
     }
 
-    /// Closes in order: what the client still says is read, since closing with something unread is a reset.
+    /// Closes in order: it first reads what the client still sends, since closing with unread bytes is a reset.
     async fn close(mut self) {
         self.stream.shutdown().await.unwrap();
         let _ = tokio::io::copy(&mut self.stream, &mut tokio::io::sink()).await;
@@ -78,7 +77,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Server<S> {
         self.stream.flush().await.unwrap();
     }
 
-    /// Reads frames up to one of a kind, and gives its stream and payload.
+    /// Reads frames up to one of this kind. Returns its stream and payload.
     async fn until(&mut self, kind: u8) -> (u32, Vec<u8>) {
         loop {
             let mut header = [0; 9];
@@ -92,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Server<S> {
         }
     }
 
-    /// Waits for a request, and answers with a head and the beginning of a body.
+    /// Waits for a request. Answers with a head and the beginning of a body.
     async fn answer(&mut self, text: &str) -> u32 {
         let (stream, _) = self.until(HEADERS).await;
         self.write(&frame(HEADERS, END_HEADERS, stream, OK)).await;
@@ -115,10 +114,10 @@ async fn open(port: u16) -> Connection {
 async fn next(response: &mut Response) -> Result<Option<Bytes>, BodyEnd> {
     tokio::time::timeout(LIMIT, response.body.chunk())
         .await
-        .expect("something comes of the body")
+        .expect("the body continues or ends in time")
 }
 
-/// Opens a connection and a body of which "one" is read; then the server does something, and the body ends.
+/// Opens a connection and reads "one" of a body. Then runs `act` on the server, and returns how the body ended.
 async fn end_after<F, Fut>(act: F) -> BodyEnd
 where
     F: FnOnce(Server<TcpStream>, u32) -> Fut + Send + 'static,
@@ -138,14 +137,14 @@ where
     let end = loop {
         match next(&mut response).await {
             Ok(Some(_)) => {}
-            Ok(None) => panic!("an orderly end"),
+            Ok(None) => panic!("the body ended in order"),
             Err(end) => break end,
         }
     };
     assert_eq!(
         next(&mut response).await,
         Err(end.clone()),
-        "an end is said again"
+        "each further call returns the end again"
     );
     server.await.unwrap();
     end
@@ -226,7 +225,7 @@ async fn a_close_between_frames_is_an_eof() {
 }
 
 #[tokio::test]
-async fn a_close_inside_a_frame_is_told_to_the_stream_it_was_of() {
+async fn a_close_inside_a_frame_concerns_only_the_stream_of_that_frame() {
     let end = end_after(async |mut server, stream| {
         let torn = frame(DATA, 0, stream, b"half of this");
         server.write(&torn[..15]).await;
@@ -244,13 +243,13 @@ async fn a_close_inside_a_frame_is_told_to_the_stream_it_was_of() {
 }
 
 #[tokio::test]
-async fn a_tcp_reset_is_told_from_a_close() {
+async fn a_tcp_reset_differs_from_a_close() {
     let end = end_after(async |server, _| reset(server.stream)).await;
     assert_eq!(end.cause(), "tcp-reset", "{end}");
 }
 
 #[tokio::test]
-async fn a_stream_that_is_reset_says_why_and_its_connection_goes_on() {
+async fn a_reset_stream_has_its_code_and_the_connection_continues() {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
         let mut server = Server::accept(&listener).await;
@@ -283,14 +282,14 @@ async fn a_stream_that_is_reset_says_why_and_its_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn after_a_goaway_open_streams_go_on_and_no_new_ones_begin() {
+async fn after_a_goaway_open_streams_continue_and_no_new_ones_begin() {
     let (listener, port) = listen().await;
     let (was_read, has_read) = oneshot::channel();
     let server = tokio::spawn(async move {
         let mut server = Server::accept(&listener).await;
         let stream = server.answer("one").await;
         server.write(&goaway((1 << 31) - 1, 0)).await;
-        // The second of a graceful end is no news.
+        // The second GOAWAY of a graceful end is no event.
         server.write(&goaway(stream, 0)).await;
         has_read.await.unwrap();
         server.write(&frame(DATA, END_STREAM, stream, b"two")).await;
@@ -338,7 +337,7 @@ async fn a_goaway_with_an_error_or_past_a_stream_ends_it() {
 }
 
 #[tokio::test]
-async fn a_goaway_that_then_says_why_is_told_again() {
+async fn a_second_goaway_with_an_error_is_a_second_event() {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
         let mut server = Server::accept(&listener).await;
@@ -360,7 +359,7 @@ async fn a_goaway_that_then_says_why_is_told_again() {
 }
 
 #[tokio::test]
-async fn a_cut_behind_a_goaway_is_a_cut() {
+async fn a_cut_after_a_goaway_is_an_eof() {
     let end = end_after(async |mut server, stream| {
         server.write(&goaway(stream, 0)).await;
         server.close().await;
@@ -370,9 +369,9 @@ async fn a_cut_behind_a_goaway_is_a_cut() {
 }
 
 #[tokio::test]
-async fn what_is_not_http2_is_told_as_such() {
+async fn bytes_that_are_not_http2_are_a_decode_error() {
     let end = end_after(async |mut server, stream| {
-        // A window cannot be raised by nothing.
+        // A window update of zero is a protocol error.
         server.write(&frame(8, 0, stream, &[0; 4])).await;
         server.write(&frame(DATA, 0, 0, b"of no stream")).await;
         server.until(GOAWAY).await;
@@ -382,7 +381,7 @@ async fn what_is_not_http2_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn giving_up_a_body_resets_its_stream_and_leaves_the_connection() {
+async fn dropping_a_body_resets_its_stream_and_keeps_the_connection() {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
         let mut server = Server::accept(&listener).await;
@@ -396,7 +395,7 @@ async fn giving_up_a_body_resets_its_stream_and_leaves_the_connection() {
     let share = connection.share().unwrap();
     let response = get(connection, "/").await.unwrap();
     drop(response);
-    assert!(share.share().is_some(), "the connection lives on");
+    assert!(share.share().is_some(), "the connection is still open");
     drop(share);
     assert_eq!(listener.next().await, Happening::Over(None));
     listener.all_left().await;
@@ -409,7 +408,7 @@ async fn a_connection_has_room_for_as_many_streams_as_the_server_allows() {
     let server = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.unwrap();
         let mut server = Server { stream };
-        // Two streams at a time.
+        // The server allows two streams at a time.
         server
             .write(&frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 2]))
             .await;
@@ -425,7 +424,7 @@ async fn a_connection_has_room_for_as_many_streams_as_the_server_allows() {
     let keeper = kept.unwrap();
     let first = keeper.share().unwrap();
     let second = keeper.share().unwrap();
-    assert!(keeper.share().is_none(), "both are taken");
+    assert!(keeper.share().is_none(), "both streams are taken");
     drop((first, second));
     assert!(keeper.share().is_some());
     drop(server.await.unwrap());
@@ -442,7 +441,7 @@ async fn silence_that_outlasts_a_ping_ends_the_connection() {
     });
     let mut response = get(open(port).await, "/").await.unwrap();
     assert_eq!(next(&mut response).await.unwrap().unwrap(), "one");
-    // Time that passes whenever nothing else happens.
+    // Paused time advances while nothing else happens.
     tokio::time::pause();
     let end = response.body.chunk().await.unwrap_err();
     assert_eq!(
@@ -454,7 +453,7 @@ async fn silence_that_outlasts_a_ping_ends_the_connection() {
     drop(server.await.unwrap());
 }
 
-/// Who listens to a connection that is over, and whose server took 200 ms to answer a ping, then 50 ms.
+/// Returns the listener of a connection that has ended. Its server took 200 ms to answer a ping, then 50 ms.
 pub(crate) async fn of_a_server_slow_to_answer_pings() -> Listener {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
@@ -472,9 +471,9 @@ pub(crate) async fn of_a_server_slow_to_answer_pings() -> Listener {
     let mut response = get(connection, "/").await.unwrap();
     assert_eq!(next(&mut response).await.unwrap().unwrap(), "one");
     assert_eq!(listener.slowest_ping(), None);
-    // Time that passes whenever nothing else happens.
+    // Paused time advances while nothing else happens.
     tokio::time::pause();
-    assert!(response.body.chunk().await.is_err(), "it goes in the end");
+    assert!(response.body.chunk().await.is_err(), "the connection ends");
     server.await.unwrap();
     listener
 }
@@ -493,7 +492,7 @@ async fn a_head_of_too_many_lines_or_bytes_is_refused() {
         let server = tokio::spawn(async move {
             let mut server = Server::accept(&listener).await;
             let (stream, _) = server.until(HEADERS).await;
-            // `x: y`, written out, without a place in the table.
+            // `x: y` as literals, without an index in the table.
             let line = [0, 1, b'x', 1, b'y'];
             let head = [OK, &line.repeat(lines)].concat();
             let mut pieces = head.chunks(16_000).peekable();
@@ -504,7 +503,7 @@ async fn a_head_of_too_many_lines_or_bytes_is_refused() {
                 } else {
                     0
                 };
-                // An error means that the client has refused what came before.
+                // An error means that the client refused the bytes before.
                 if server
                     .stream
                     .write_all(&frame(kind, flags, stream, piece))
@@ -527,18 +526,18 @@ async fn a_head_of_too_many_lines_or_bytes_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_read_makes_the_server_wait_and_others_go_on() {
+async fn an_unread_body_makes_the_server_wait_and_other_streams_continue() {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
         let mut server = Server::accept(&listener).await;
         let first = server.answer("one").await;
-        // As much as the window of a stream holds; more would be the server's fault.
+        // As many bytes as the stream's window allows. More would be the server's fault.
         for _ in 0..(1 << 20) / 16_384 - 1 {
             server.write(&frame(DATA, 0, first, &[b'x'; 16_384])).await;
         }
         let second = server.answer("two").await;
         server.write(&frame(DATA, END_STREAM, second, b"")).await;
-        // Room is made once the first is read.
+        // Reading the first piece makes room.
         loop {
             let (stream, _) = server.until(8).await;
             if stream == first {

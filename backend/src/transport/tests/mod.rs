@@ -1,4 +1,4 @@
-//! Connections against local listeners that do exactly what a test says.
+//! Connections to local listeners that do exactly what a test says.
 
 pub(crate) mod authority;
 mod bodies;

@@ -1,4 +1,4 @@
-//! The way through proxies.
+//! Connections through proxies.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ fn through(target: Target, proxy: &str) -> Target {
     }
 }
 
-/// Answers one request with its own path's line.
+/// Answers one request with the request line.
 async fn serve_once(listener: TcpListener) {
     let (mut stream, head) = accept(&listener).await;
     let line = head.lines().next().unwrap();
@@ -119,7 +119,7 @@ async fn tls_to_the_server_goes_through_tls_to_the_proxy() {
     proxying.await.unwrap();
 }
 
-/// Why nothing could be opened through that proxy.
+/// Returns why no connection through that proxy was opened.
 async fn refused_through(proxy: &str) -> DialError {
     let target = through(plain_target(6443), proxy);
     connector(target).open().await.unwrap_err()
@@ -132,7 +132,7 @@ fn is_no_proxy(error: &DialError) -> bool {
     matches!(failure, ProxyFailure::Protocol)
 }
 
-/// What becomes of one answer of an HTTP proxy.
+/// Returns the error for this answer of an HTTP proxy.
 async fn refusal(answer: &'static str) -> DialError {
     let (proxy, proxy_port) = listen().await;
     let proxying = tokio::spawn(async move {
@@ -146,7 +146,7 @@ async fn refusal(answer: &'static str) -> DialError {
 }
 
 #[tokio::test]
-async fn what_a_proxy_answers_instead_is_told() {
+async fn a_proxys_other_answer_is_in_the_error() {
     let text = refusal("HTTP/1.1 403 Forbidden by policy\r\nContent-Length: 0\r\n\r\n")
         .await
         .to_string();
@@ -215,7 +215,7 @@ async fn a_silent_proxy_times_out() {
     proxying.await.unwrap();
 }
 
-/// A SOCKS5 proxy (RFC 1928, 1929) that asks for a password, answers `reply` and tunnels on 0.
+/// A SOCKS5 proxy (RFC 1928, 1929) that demands a password, answers `reply`, and makes a tunnel if that is 0.
 async fn serve_socks5(listener: TcpListener, reply: u8, port: u16) -> String {
     let (mut stream, _) = listener.accept().await.unwrap();
     let mut greeting = [0; 2];
@@ -272,7 +272,7 @@ async fn a_socks5_proxy_resolves_the_name_itself() {
 }
 
 #[tokio::test]
-async fn a_socks5_proxys_refusal_is_told() {
+async fn a_socks5_proxys_refusal_is_in_the_error() {
     let (proxy, proxy_port) = listen().await;
     let proxying = tokio::spawn(serve_socks5(proxy, 5, 6443));
     let mut target = through(
@@ -291,7 +291,7 @@ async fn a_socks5_proxys_refusal_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_no_socks5_proxy_is_recognised() {
+async fn a_server_that_is_no_socks5_proxy_is_recognised() {
     let (proxy, proxy_port) = listen().await;
     let proxying = tokio::spawn(async move {
         let (mut stream, _) = proxy.accept().await.unwrap();
@@ -305,7 +305,7 @@ async fn what_is_no_socks5_proxy_is_recognised() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_not_there_refuses() {
+async fn a_proxy_port_without_a_listener_refuses() {
     let (proxy, proxy_port) = listen().await;
     drop(proxy);
     let error = refused_through(&format!("http://127.0.0.1:{proxy_port}")).await;

@@ -64,7 +64,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
     assert_eq!(response.status, StatusCode::FOUND);
     assert_eq!(response.headers[LOCATION], "http://127.0.0.1:1/");
     drop(response);
-    assert_eq!(server.await.unwrap(), "", "nothing more was asked");
+    assert_eq!(server.await.unwrap(), "", "no further request came");
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn a_body_is_sent_with_its_length() {
     assert_eq!(&body, b"{}");
 }
 
-/// Sends one request to a server that does `answer` with the connection after reading the head.
+/// Sends one request to a server that runs `answer` on the connection after it has read the head.
 async fn refused(answer: impl FnOnce(tokio::net::TcpStream) + Send + 'static) -> SendError {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
@@ -128,7 +128,7 @@ async fn a_reset_before_the_head_is_a_reset() {
     );
 }
 
-/// What becomes of one answer's head.
+/// Returns the error for the head of this answer.
 async fn head_error(head: String) -> SendError {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
@@ -181,7 +181,7 @@ async fn a_head_within_the_limits_passes() {
 }
 
 #[tokio::test]
-async fn headers_that_do_not_come_time_out() {
+async fn missing_headers_time_out() {
     let (listener, port) = listen().await;
     let (seen, was_seen) = tokio::sync::oneshot::channel();
     let server = tokio::spawn(async move {
@@ -202,7 +202,7 @@ async fn headers_that_do_not_come_time_out() {
 }
 
 #[tokio::test]
-async fn a_connection_closed_while_idle_is_stale_and_says_how_it_ended() {
+async fn a_connection_closed_while_idle_is_stale_and_has_its_cause() {
     async fn answer_then_close(listener: &TcpListener) {
         let (mut stream, _) = accept(listener).await;
         write(&mut stream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;

@@ -1,4 +1,4 @@
-//! TLS: what is known of it, how it fails, how it ends.
+//! TLS: its facts, its failures and its ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) async fn accept_tls(
     TlsAcceptor::from(config).accept(stream).await.unwrap()
 }
 
-/// Opens a connection to a server that shows `identity`, and gives the failure.
+/// Opens a connection to a server that shows `identity`. Returns the failure.
 async fn failure(authority: &Authority, identity: Identity) -> TlsFailure {
     let (listener, port) = listen().await;
     let config = authority.server_config(identity, false);
@@ -80,7 +80,7 @@ async fn the_handshakes_outcome_is_known() {
         assert_eq!(facts.alpn.as_deref(), Some("http/1.1"));
         assert!(facts.times.tls.is_some());
     }
-    // The second may not go without a certificate because there was a first.
+    // The first connection must not let the second one go without a certificate.
     let full = Some(HandshakeKind::Full);
     assert_eq!(server.await.unwrap(), [full, full]);
 }
@@ -94,7 +94,7 @@ async fn an_unknown_authority_is_named_as_such() {
 }
 
 #[tokio::test]
-async fn certificates_out_of_their_time_are_told_apart() {
+async fn expired_and_not_yet_valid_certificates_differ() {
     let authority = Authority::new("ours");
     let expired = authority.issue(&["localhost"], 2001, 2002);
     assert_eq!(failure(&authority, expired).await, TlsFailure::Expired);
@@ -273,7 +273,7 @@ enum Close {
     Garbage,
 }
 
-/// How a chunked body over TLS ends when its connection is closed in some way.
+/// Returns how a chunked body over TLS ends when its connection is closed in this way.
 async fn end_after(close: Close) -> BodyEnd {
     let authority = Authority::new("ours");
     let (listener, port) = listen().await;
@@ -310,7 +310,7 @@ async fn end_after(close: Close) -> BodyEnd {
 }
 
 #[tokio::test]
-async fn ends_of_a_body_over_tls_are_told_apart() {
+async fn the_ends_of_a_body_over_tls_differ() {
     assert_eq!(
         end_after(Close::Notified).await,
         BodyEnd::Eof {

@@ -1,4 +1,4 @@
-//! Requests from elsewhere: other origins, other names, other methods than ours.
+//! Requests from elsewhere: other origins, other names, and other methods.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::*;
 
-/// All routes there are, and some there are not.
+/// All routes, and some that do not exist.
 const ROUTES: [&str; 11] = [
     "/",
     "/index.html",
@@ -23,7 +23,7 @@ const ROUTES: [&str; 11] = [
 
 /// Row 1.
 #[tokio::test]
-async fn an_upgrade_from_a_foreign_origin_is_refused_counted_and_logged_in_spite_of_its_cookie() {
+async fn an_upgrade_from_a_foreign_origin_is_refused_counted_and_logged_despite_its_cookie() {
     let world = World::start().await;
     let (log, _guard) = captured_log();
     let cookie = world.cookie();
@@ -53,7 +53,7 @@ async fn an_upgrade_from_a_foreign_origin_is_refused_counted_and_logged_in_spite
 
 /// Rows 2 and 3.
 #[tokio::test]
-async fn only_the_very_origin_of_the_page_upgrades() {
+async fn only_the_exact_origin_of_the_page_upgrades() {
     let world = World::start().await;
     let (cookie, port) = (world.cookie(), world.address.port());
     let foreign = [
@@ -170,7 +170,7 @@ async fn a_rebound_name_gets_nothing_on_any_route() {
 
 /// Row 6.
 #[tokio::test]
-async fn host_is_judged_by_its_exact_name_and_absolute_targets_by_their_own() {
+async fn host_is_judged_by_its_exact_name_and_an_absolute_target_by_its_own() {
     let world = World::start().await;
     let port = world.address.port();
     for (host, status) in [
@@ -242,7 +242,7 @@ async fn host_is_judged_by_its_exact_name_and_absolute_targets_by_their_own() {
 
 /// Row 7.
 #[tokio::test]
-async fn posts_from_elsewhere_are_refused_and_no_answer_ever_shares_across_origins() {
+async fn posts_from_elsewhere_are_refused_and_no_answer_allows_cross_origin_sharing() {
     let world = World::start().await;
     let (cookie, secret) = (world.cookie(), format!("Bearer {}", world.secret()));
     for content_type in [
@@ -311,11 +311,11 @@ async fn posts_from_elsewhere_are_refused_and_no_answer_ever_shares_across_origi
     assert_eq!(
         world.ask("POST", "/session", &exchange).await.status,
         204,
-        "the secret was not spent by any of it"
+        "none of these requests spent the secret"
     );
 }
 
-/// Row 10: cookies ignore ports, so another local program's page can send ours along; and set one of our name.
+/// Row 10: cookies ignore ports. So a page of another local program can send our cookie, and can set one of our name.
 #[tokio::test]
 async fn a_page_on_another_port_cannot_read_with_our_cookie() {
     let world = World::start().await;
@@ -374,17 +374,17 @@ async fn a_page_on_another_port_cannot_read_with_our_cookie() {
     assert_eq!(
         world.ask("GET", "/api/state", &own).await.status,
         401,
-        "a browser sends few"
+        "a browser sends few cookies"
     );
 }
 
-/// A world that also answers to `scope.test`.
+/// A world that also accepts the name `scope.test`.
 async fn named_world() -> World {
     let hosts = AllowedHosts::new(["scope.test"]).unwrap();
     World::named(hosts, usual_limits()).await
 }
 
-/// The cookie that an exchange from a page of that host and origin sets, whole.
+/// Returns the whole cookie that an exchange from a page of that host and origin sets.
 async fn entered(world: &World, host: &str, origin: &str) -> String {
     let bearer = format!("Bearer {}", world.secret());
     let headers = [("Origin", origin), ("Authorization", &bearer)];
@@ -400,7 +400,7 @@ async fn upgraded(world: &World, host: &str, origin: &str, cookie: &str) -> u16 
     world.ask_as(host, "GET", "/ws", &headers).await.status
 }
 
-/// Rows 3 and 10, behind a proxy that terminates TLS and passes Host on.
+/// Rows 3 and 10, behind a proxy that does TLS and passes Host on.
 #[tokio::test]
 async fn behind_tls_the_origin_is_https_under_an_allowed_name_and_no_plain_page_uses_that_session()
 {
@@ -416,7 +416,7 @@ async fn behind_tls_the_origin_is_https_under_an_allowed_name_and_no_plain_page_
         ("scope.test:8443", "https://scope.test", 403),
         ("scope.test", "https://scope.test.evil.test", 403),
         ("scope.test", "https://evil.test", 403),
-        // Whoever is on the way can write this page.
+        // Anybody on the way can write this page.
         ("scope.test", "http://scope.test", 401),
     ] {
         assert_eq!(
@@ -425,7 +425,7 @@ async fn behind_tls_the_origin_is_https_under_an_allowed_name_and_no_plain_page_
             "{host} {origin}"
         );
     }
-    // A proxy that puts another Host says nothing about which page this is.
+    // If a proxy replaces the Host, the request does not show which page this is.
     let inner = format!("127.0.0.1:{port}");
     assert_eq!(
         upgraded(&world, &inner, "https://scope.test", &secure).await,
@@ -452,9 +452,9 @@ async fn behind_tls_the_origin_is_https_under_an_allowed_name_and_no_plain_page_
     );
 }
 
-/// Browsers tell the site of a fetch only to loopback and behind TLS.
+/// Browsers send the site of a fetch to loopback and over TLS only.
 #[tokio::test]
-async fn where_a_browser_tells_no_site_the_page_tells_that_it_is_the_page() {
+async fn without_a_site_from_the_browser_the_header_of_the_page_counts() {
     let world = named_world().await;
     let cookie = world.cookie();
     let (named, own) = ("scope.test:8080".to_owned(), world.host());
@@ -477,7 +477,7 @@ async fn where_a_browser_tells_no_site_the_page_tells_that_it_is_the_page() {
             assert_eq!(answer.status, status, "{host} {path} {more:?}");
         }
     }
-    // Another origin must ask before it sends the header, and is not let; a rebound name is not even looked at.
+    // Another origin needs a preflight before it sends the header, and gets none. A rebound name fails at the check of Host.
     let asking = [
         ("Origin", "http://scope.test:3000"),
         ("Access-Control-Request-Method", "GET"),
@@ -496,7 +496,7 @@ async fn where_a_browser_tells_no_site_the_page_tells_that_it_is_the_page() {
     );
 }
 
-/// How a policy calls the script and the style in a document.
+/// Returns the hashes by which a policy allows the script and the style in a document.
 fn hashes_of_what_is_inside(document: &str) -> Vec<String> {
     let of = |element: &str| {
         let (_, rest) = document.split_once(&format!("<{element}"))?;
@@ -510,7 +510,7 @@ fn hashes_of_what_is_inside(document: &str) -> Vec<String> {
     ["script", "style"].into_iter().filter_map(of).collect()
 }
 
-/// Rows 12 and 13: every answer forbids framing, sniffing, inline script and caching of data; hostile text is data.
+/// Rows 12 and 13: every answer forbids framing, sniffing, inline script and caching of data. Hostile text stays data.
 #[tokio::test]
 async fn every_answer_carries_the_security_headers_and_data_is_never_a_page() {
     let world = World::start().await;
@@ -604,7 +604,7 @@ async fn every_answer_carries_the_security_headers_and_data_is_never_a_page() {
     }
 }
 
-/// Row 27, the web's half: nothing a client sends names a cluster, and nobody is sent elsewhere.
+/// Row 27, as far as `web` goes: no request can name a cluster, and no answer redirects.
 #[tokio::test]
 async fn no_route_takes_an_address_and_no_answer_redirects() {
     let world = World::start().await;
@@ -667,7 +667,7 @@ async fn no_route_takes_an_address_and_no_answer_redirects() {
     }
 }
 
-/// Rows 8, 20 and 29, the web's half.
+/// Rows 8, 20 and 29, as far as `web` goes.
 #[tokio::test]
 async fn no_secret_and_no_cluster_text_reaches_log_metrics_or_refusals() {
     let world = World::start().await;

@@ -1,4 +1,4 @@
-//! Too many, too slow, too silent: row 18 in one process, and the orderly end.
+//! Too many, too slow and silent connections (row 18) in one process, and the orderly end.
 
 use futures_util::SinkExt as _;
 
@@ -8,7 +8,7 @@ use crate::web::MAX_OPENING_SOCKETS;
 
 /// Row 18: connections that never finish a request.
 #[tokio::test]
-async fn ten_thousand_half_open_connections_cost_a_fixed_number_and_viewers_go_on() {
+async fn ten_thousand_half_open_connections_cost_a_fixed_number_and_viewers_continue() {
     let world = World::with(Limits {
         grace: Duration::from_millis(1),
         ..usual_limits()
@@ -38,9 +38,9 @@ async fn ten_thousand_half_open_connections_cost_a_fixed_number_and_viewers_go_o
         assert_eq!(
             world.ask("GET", "/", &[]).await.status,
             200,
-            "a newcomer who asks at once is served"
+            "a newcomer that sends its request at once is served"
         );
-        // The client's side of those that were closed goes, so that the test itself stays small.
+        // The client's ends of the closed connections are dropped, so that the test itself stays small.
         strangers.drain(..strangers.len().saturating_sub(150));
     }
     assert!(world.traffic.evicted() >= 9_000, "{:?}", world.traffic);
@@ -48,11 +48,14 @@ async fn ten_thousand_half_open_connections_cost_a_fixed_number_and_viewers_go_o
 }
 
 #[tokio::test]
-async fn viewers_that_all_come_back_at_once_are_all_taken_in() {
+async fn viewers_that_reconnect_at_once_are_all_accepted() {
     let world = World::start().await;
     let cookie = world.cookie();
     let viewers = (0..200).map(|_| async {
-        let mut socket = world.socket_as(&cookie).await.expect("taken in");
+        let mut socket = world
+            .socket_as(&cookie)
+            .await
+            .expect("the viewer is accepted");
         echo(&mut socket, "hello").await;
         socket
     });
@@ -62,7 +65,7 @@ async fn viewers_that_all_come_back_at_once_are_all_taken_in() {
 
 /// Row 18: slow headers.
 #[tokio::test]
-async fn a_head_that_trickles_is_cut_off_at_its_deadline() {
+async fn a_slow_head_is_cut_off_at_its_deadline() {
     let world = World::with(Limits {
         header_deadline: Duration::from_millis(400),
         ..usual_limits()
@@ -79,21 +82,23 @@ async fn a_head_that_trickles_is_cut_off_at_its_deadline() {
             }
         }
     };
-    timeout(PATIENCE, trickle).await.expect("it is cut off");
+    timeout(PATIENCE, trickle)
+        .await
+        .expect("the connection is cut off");
     assert!(began.elapsed() >= Duration::from_millis(400));
 
-    // A connection that asked once and then keeps silent ends the same way.
+    // A connection that sent one request and then nothing ends in the same way.
     let mut idle = world.connect().await;
     let once = format!("GET /session HTTP/1.1\r\nHost: {}\r\n\r\n", world.host());
     idle.write_all(once.as_bytes()).await.unwrap();
     assert_eq!(read_answer(&mut idle).await.status, 200);
     let end = timeout(PATIENCE, idle.read(&mut [0; 1]))
         .await
-        .expect("it is cut off");
+        .expect("the connection is cut off");
     assert_eq!(end.unwrap(), 0);
 }
 
-/// Whether the other side has closed; waits a moment for it.
+/// Waits a moment, and returns whether the other side has closed.
 async fn peek_end(stream: &TcpStream) -> Option<bool> {
     timeout(Duration::from_millis(20), stream.peek(&mut [0; 1]))
         .await
@@ -103,7 +108,7 @@ async fn peek_end(stream: &TcpStream) -> Option<bool> {
 
 /// Row 18: sockets that do not read.
 #[tokio::test]
-async fn whoever_reads_nothing_is_given_up_at_the_write_deadline() {
+async fn connections_that_read_nothing_end_at_the_write_deadline() {
     let world = World::with(Limits {
         write_deadline: Duration::from_millis(400),
         ..usual_limits()
@@ -128,7 +133,7 @@ async fn whoever_reads_nothing_is_given_up_at_the_write_deadline() {
             echo(&mut viewer, "still here").await;
         }
     };
-    timeout(PATIENCE, gone).await.expect("both are given up");
+    timeout(PATIENCE, gone).await.expect("both connections end");
     echo(&mut viewer, "still here").await;
 }
 
@@ -157,7 +162,7 @@ async fn upgrades_without_a_hello_are_bounded() {
 }
 
 #[tokio::test]
-async fn connections_with_a_session_are_bounded_and_the_next_is_told_503() {
+async fn connections_with_a_session_are_bounded_and_the_next_gets_503() {
     let world = World::with(Limits {
         admitted: 2,
         ..usual_limits()
@@ -201,7 +206,7 @@ async fn heads_over_their_bounds_are_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_arrives_whole_although_the_request_was_never_read() {
+async fn an_answer_arrives_whole_although_the_request_is_never_read() {
     let world = World::start().await;
     let stream = world.connect().await;
     let head = request(
@@ -213,7 +218,7 @@ async fn an_answer_arrives_whole_although_the_request_was_never_read() {
     let (mut reads, mut writes) = stream.into_split();
     let sending = tokio::spawn(async move {
         writes.write_all(head.as_bytes()).await.unwrap();
-        // A reset, which could overtake the answer, would end this.
+        // A reset, which could overtake the answer, would be an error here.
         writes
             .write_all(&vec![b'x'; 4 << 20])
             .await
@@ -222,8 +227,8 @@ async fn an_answer_arrives_whole_although_the_request_was_never_read() {
     let mut answer = Vec::new();
     timeout(PATIENCE, reads.read_to_end(&mut answer))
         .await
-        .expect("an end")
-        .expect("an orderly one");
+        .expect("the answer ends in time")
+        .expect("the end is orderly");
     assert!(answer.starts_with(b"HTTP/1.1 403"));
     assert!(sending.await.unwrap().is_ok());
 }
@@ -238,14 +243,14 @@ async fn a_shutdown_ends_idle_connections_at_once_and_waits_for_answers_and_sock
     assert_eq!(
         timeout(PATIENCE, idle.read(&mut [0; 1]))
             .await
-            .expect("idle ends")
+            .expect("the idle connection ends")
             .unwrap(),
         0
     );
     echo(&mut viewer, "still here while the hub says goodbye").await;
     assert!(
         TcpStream::connect(world.address).await.is_err(),
-        "nobody new is taken in"
+        "no new connection is accepted"
     );
     viewer
         .send(Message::binary(b"close".to_vec()))
@@ -260,7 +265,7 @@ async fn a_shutdown_ends_idle_connections_at_once_and_waits_for_answers_and_sock
 }
 
 #[tokio::test]
-async fn a_shutdown_does_not_wait_for_ever() {
+async fn a_shutdown_ends_at_the_drain_deadline() {
     let world = World::with(Limits {
         drain_deadline: Duration::from_millis(200),
         ..usual_limits()

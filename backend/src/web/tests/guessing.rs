@@ -1,4 +1,4 @@
-//! Links, cookies and bearers: getting in, being thrown out, and trying.
+//! Links, cookies and bearers: entering, being logged out, and guessing.
 
 use super::*;
 
@@ -7,7 +7,7 @@ async fn status(world: &World, cookie: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_link_becomes_a_cookie_once_and_the_session_is_told_to_anyone_on_the_right_host() {
+async fn a_link_becomes_a_cookie_once_and_every_accepted_host_shows_the_session() {
     let world = World::start().await;
     let (secret, own) = (format!("Bearer {}", world.secret()), world.origin());
     let instance = world.sessions.instance();
@@ -52,7 +52,7 @@ async fn a_link_becomes_a_cookie_once_and_the_session_is_told_to_anyone_on_the_r
 }
 
 #[tokio::test]
-async fn the_document_alone_brings_what_the_session_route_answers() {
+async fn only_the_document_carries_the_answer_of_the_session_route() {
     let world = World::start().await;
     let cookie = world.cookie();
     for headers in [&[][..], &[("Cookie", cookie.as_str())]] {
@@ -96,7 +96,7 @@ async fn the_cookie_is_for_this_host_this_site_and_no_script() {
 }
 
 #[tokio::test]
-async fn cookies_that_restarts_left_behind_are_taken_back_on_entering() {
+async fn cookies_of_earlier_instances_are_removed_on_entering() {
     let world = World::start().await;
     let (secret, own) = (format!("Bearer {}", world.secret()), world.origin());
     let left: Vec<String> = (0..10)
@@ -158,14 +158,14 @@ async fn a_thousand_guesses_see_ten_401_and_then_429() {
     assert_eq!(world.refusals.count(Refusal::WrongCredential), 20);
 }
 
-/// One answer of a connection that goes on, by its Content-Length.
+/// Reads one answer of a connection that stays open, by its Content-Length. Returns its status.
 async fn read_status(stream: &mut TcpStream) -> u16 {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(
             timeout(PATIENCE, stream.read_u8())
                 .await
-                .expect("an answer")
+                .expect("an answer comes")
                 .unwrap(),
         );
     }
@@ -182,7 +182,7 @@ async fn read_status(stream: &mut TcpStream) -> u16 {
 
 /// Row 11: after a restart.
 #[tokio::test]
-async fn a_cookie_of_the_process_before_is_worth_nothing() {
+async fn a_cookie_of_an_earlier_process_opens_nothing() {
     let before = World::start().await;
     let cookie = before.cookie();
     before.stop().await;
@@ -206,7 +206,7 @@ async fn a_cookie_of_the_process_before_is_worth_nothing() {
     }
 }
 
-/// Row 11: revoked while in use.
+/// Row 11: revoked while it is in use.
 #[tokio::test]
 async fn revoking_closes_every_socket_and_stream_within_a_second_and_spends_the_cookies() {
     let world = World::start().await;
@@ -260,7 +260,7 @@ async fn revoking_closes_every_socket_and_stream_within_a_second_and_spends_the_
     );
 }
 
-/// Sends a message and waits for it to come back.
+/// Sends a message and waits for its echo.
 pub(super) async fn echo(socket: &mut WebSocketStream<TcpStream>, text: &str) {
     use futures_util::SinkExt as _;
     socket
@@ -268,7 +268,10 @@ pub(super) async fn echo(socket: &mut WebSocketStream<TcpStream>, text: &str) {
         .await
         .unwrap();
     loop {
-        match timeout(PATIENCE, socket.next()).await.expect("an echo") {
+        match timeout(PATIENCE, socket.next())
+            .await
+            .expect("an echo comes")
+        {
             Some(Ok(Message::Binary(bytes))) if bytes == text.as_bytes() => return,
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
             other => panic!("{other:?}"),

@@ -1,5 +1,5 @@
-//! Attacks on the data port, spoken as raw HTTP over sockets. Row numbers are those of the attack table (security
-//! reference, A2).
+//! Attacks on the data port, sent as raw HTTP over sockets. Row numbers are those of the attack table (security reference,
+//! A2).
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -32,14 +32,15 @@ mod flooding;
 mod guessing;
 mod talking;
 
-/// What the token file of these tests holds.
+/// The content of the token file in these tests.
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
-/// What only somebody with a session may see; hostile besides.
+/// A text that only requests with a session may see. It is also hostile.
 const CANARY: &str = r#"{"name":"<script>alert(1)</script>","note":"canary-7f3a"}"#;
-/// Patience with what should happen at once; shorter than every deadline, so that none stands in for what is tested.
+/// The time for things that should happen at once. It is shorter than every deadline, so that no deadline can hide a
+/// failure.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// A hub that echoes, floods or closes when told so.
+/// A hub that echoes, floods or closes on command.
 #[derive(Clone)]
 struct FakeHub {
     said: broadcast::Sender<Bytes>,
@@ -218,7 +219,7 @@ impl World {
         link.secret.unwrap().expose().to_owned()
     }
 
-    /// The Cookie header of a fresh session.
+    /// Returns the Cookie header of a fresh session.
     fn cookie(&self) -> String {
         let token = self
             .sessions
@@ -231,14 +232,14 @@ impl World {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// Sends these bytes and reads the whole answer; for an upgrade or a live stream, its head and first bytes.
+    /// Sends these bytes and returns the whole answer. For an upgrade or a live stream that is the head and the first bytes.
     async fn raw(&self, request: &str) -> Answer {
         let mut stream = self.connect().await;
         stream.write_all(request.as_bytes()).await.unwrap();
         read_answer(&mut stream).await
     }
 
-    /// Asks with the right Host and these headers.
+    /// Sends a request with the right Host and these headers.
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
         self.ask_as(&self.host(), method, path, headers).await
     }
@@ -253,14 +254,14 @@ impl World {
         self.raw(&request(method, path, host, headers)).await
     }
 
-    /// Asks for an upgrade with the right Host and these headers.
+    /// Sends a request for an upgrade with the right Host and these headers.
     async fn upgrade(&self, headers: &[(&str, &str)]) -> Answer {
         let mut all = UPGRADE.to_vec();
         all.extend_from_slice(headers);
         self.ask("GET", "/ws", &all).await
     }
 
-    /// A viewer's socket, by cookie and Origin.
+    /// Opens a viewer's socket, by cookie and Origin.
     async fn socket(&self) -> WebSocketStream<TcpStream> {
         self.socket_as(&self.cookie()).await.unwrap()
     }
@@ -315,7 +316,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The one value of that header; its name in lower case, as it is sent.
+    /// Returns the only value of that header. The name is in lower case, as it is sent.
     fn header(&self, name: &str) -> Option<&str> {
         let mut values = self
             .head
@@ -326,14 +327,14 @@ impl Answer {
     }
 }
 
-/// Reads one answer; of a live one, its head and first chunk.
+/// Reads one answer; of a live one, the head and the first chunk.
 async fn read_answer(stream: &mut TcpStream) -> Answer {
     let mut text = Vec::new();
     let mut buffer = vec![0; 64 * 1024];
     while !is_whole(&String::from_utf8_lossy(&text)) {
         match timeout(PATIENCE, stream.read(&mut buffer))
             .await
-            .expect("an answer")
+            .expect("an answer comes")
         {
             Ok(0) | Err(_) => break,
             Ok(read) => text.extend_from_slice(&buffer[..read]),
@@ -365,7 +366,7 @@ fn is_whole(text: &str) -> bool {
     is_bare || is_live || length.is_some_and(|length| body.len() >= length.parse().unwrap())
 }
 
-/// The close code the server sends, within the patience.
+/// Waits for the server's close, within [`PATIENCE`]. Returns its code.
 async fn close_code(socket: &mut WebSocketStream<TcpStream>) -> Option<u16> {
     loop {
         match timeout(PATIENCE, socket.next())
@@ -379,7 +380,7 @@ async fn close_code(socket: &mut WebSocketStream<TcpStream>) -> Option<u16> {
     }
 }
 
-/// What is logged on this thread while the guard lives.
+/// Captures the log of this thread while the guard lives.
 fn captured_log() -> (Captured, tracing::subscriber::DefaultGuard) {
     let captured = Captured::default();
     let writer = captured.clone();

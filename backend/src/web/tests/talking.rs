@@ -1,4 +1,4 @@
-//! What a viewer may say on its socket, and how the socket answers.
+//! The messages that a viewer may send on its socket, and the socket's answers.
 
 use futures_util::SinkExt as _;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
@@ -71,7 +71,7 @@ async fn a_message_over_64_kib_is_answered_with_close_1009() {
     }
     assert_eq!(close_code(&mut pieces).await, Some(1009));
 
-    // Only declared: a frame of 2^62 bytes.
+    // The frame only declares its size, 2^62 bytes.
     let mut declared = world.socket().await;
     let stream = declared.get_mut();
     stream
@@ -109,7 +109,7 @@ async fn the_thousandth_message_in_a_second_is_answered_with_close_1008_and_fewe
 }
 
 #[tokio::test]
-async fn a_viewer_that_speaks_otherwise_is_told_so() {
+async fn a_viewer_that_breaks_the_protocol_gets_the_fitting_close() {
     let world = World::start().await;
     let mut text = world.socket().await;
     text.send(Message::text("hello")).await.unwrap();
@@ -166,7 +166,7 @@ async fn compression_is_never_negotiated() {
         (101, None)
     );
     let mut socket = world.socket().await;
-    // The bit that marks a compressed message.
+    // This bit marks a compressed message.
     socket
         .get_mut()
         .write_all(&[0xc2, 0x81, 1, 2, 3, 4, 5])
@@ -206,7 +206,7 @@ async fn a_socket_that_says_no_hello_within_ten_seconds_is_closed() {
     }
 }
 
-/// A stream and a sink as one socket.
+/// Joins a stream and a sink into one socket.
 struct Both<R, W> {
     incoming: R,
     outgoing: W,
@@ -259,7 +259,7 @@ where
 }
 
 #[tokio::test]
-async fn a_handshake_that_is_none_is_told_what_is_missing() {
+async fn a_bad_handshake_is_answered_with_what_is_missing() {
     let world = World::start().await;
     let (cookie, own) = (world.cookie(), world.origin());
     for (name, value, status) in [

@@ -1,4 +1,4 @@
-//! Writes the log's frames into files, one after the other. All of it runs on a thread that may wait for the disk.
+//! Writes the log's frames into files, one file after another. All of it runs on a thread that may block on the disk.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,40 +17,40 @@ use watchscope_recording::FileBlock;
 
 use super::HistoryConfig;
 use super::archive::Archive;
+use super::file_set::{FileSet, holds_record, times};
 use super::place::{Place, PlaceError};
-use super::shelf::{Shelf, holds_record, times};
 use super::state::{HistoryState, trouble_of};
 use crate::log::{FrameRead, LogHandle};
 use crate::recordings::{Disk, RecordError, Recorder, file_block};
 
-/// How long written bytes may wait to be on the disk: with what they waited before, a record is there after 5 s.
+/// The longest time between two syncs. With the wait before a write, a record is safe on the disk after 5 s.
 const SYNC: Duration = Duration::from_secs(4);
-/// How often files are dropped that have become too old.
+/// The interval at which files that are too old are dropped.
 const LOOK: Duration = Duration::from_secs(60);
-/// A file with this number of blocks is ended. With one block a second that is after a day.
+/// The number of blocks at which a file is ended. With one block a second that is after a day.
 const MAX_FILE_BLOCKS: usize = 100_000;
-/// Notes that are carried on from dropped files take at most this part of the budget.
+/// The part of the budget that notes carried on from dropped files may take: one eighth.
 const NOTES_IN_BUDGET: u64 = 8;
 
-/// Why the history cannot go on for now.
+/// Why the history cannot continue for now.
 #[derive(Debug, Error)]
-pub(super) enum DeskError {
-    /// The file cannot be made or written.
+pub(super) enum HistoryError {
+    /// The file cannot be created or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The folder cannot be made again.
+    /// The folder cannot be created again.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The folder cannot be read, or a file not removed.
+    /// The folder cannot be read, or a file in it cannot be removed.
     #[error("cannot use {}: {error}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The disk's error.
         #[source]
         error: io::Error,
     },
-    /// Somebody has removed the file that was being written.
+    /// Somebody removed the file that was being written.
     #[error("{} was removed", path.display())]
     Removed {
         /// The file.
@@ -58,7 +58,7 @@ pub(super) enum DeskError {
     },
 }
 
-impl DeskError {
+impl HistoryError {
     /// Whether records may be lost that were in a file before.
     fn may_have_lost(&self) -> bool {
         matches!(
@@ -67,7 +67,7 @@ impl DeskError {
         )
     }
 
-    /// What it means.
+    /// The kind of trouble that the page and `/metrics` show for this error.
     pub(super) fn trouble(&self) -> DiskTrouble {
         match self {
             Self::Record(error) => error.disk_error().map_or(DiskTrouble::Failing, trouble_of),
@@ -89,36 +89,36 @@ struct OpenFile {
     first: Option<Seq>,
     /// The time of its first record.
     first_at: Option<Time>,
-    /// The notes in it beside its chapters.
+    /// The notes that were written beside its chapters.
     noted: BTreeSet<NoteKey>,
     recorder: Recorder,
 }
 
-/// Writes a run of a log into files.
+/// The writer of a log's run into files.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct FileWriter {
     config: HistoryConfig,
     disk: Arc<dyn Disk>,
     place: Place,
-    shelf: Shelf,
+    files: FileSet,
     log: LogHandle,
     archive: Archive,
-    /// What the log's run is of.
+    /// The description of the log's run.
     of: FileBlock,
     open: Option<OpenFile>,
-    /// The first record that a failure may take: that of the first chapter that is not closed and on the disk.
+    /// The first record that a failure may lose: the first of the oldest chapter that is not both closed and synced.
     unsafe_from: Seq,
     kept_to: Seq,
-    /// From here to `kept_to` the open file has all.
+    /// The open file holds all records from here to `kept_to`.
     whole_from: Seq,
     lost: u64,
     synced_at: Instant,
-    /// Bytes of the open file that are on the disk.
+    /// Bytes of the open file that are safe on the disk.
     synced_bytes: u64,
     looked_at: Instant,
 }
 
-impl Desk {
+impl FileWriter {
     pub(super) fn new(
         config: HistoryConfig,
         disk: Arc<dyn Disk>,
@@ -128,13 +128,13 @@ impl Desk {
         first: Seq,
     ) -> Self {
         let now = Instant::now();
-        let shelf = Shelf::new(disk.clone(), place.folder(), &config);
+        let files = FileSet::new(disk.clone(), place.folder(), &config);
         log.keep_notes();
         Self {
             config,
             disk,
             place,
-            shelf,
+            files,
             of: file_block(log.log(), log.epoch()),
             log,
             archive,
@@ -149,13 +149,13 @@ impl Desk {
         }
     }
 
-    /// Writes what was read; `next` is the record behind it, and `at` the log's time.
+    /// Writes the frames that were read. `next` is the seq after them, and `at` the log's time.
     pub(super) fn write(
         &mut self,
         reads: &[FrameRead],
         next: Seq,
         at: Time,
-    ) -> Result<(), DeskError> {
+    ) -> Result<(), HistoryError> {
         for read in reads {
             match read {
                 FrameRead::Opening(head) => self.open_chapter(head, read, at)?,
@@ -169,9 +169,9 @@ impl Desk {
                         open.recorder.take(read)?;
                     }
                     (self.unsafe_from, self.whole_from) = (to.next(), to.next());
-                    // A failure may have left a part of them in a file.
+                    // A write that failed may have left a part of these records in a file.
                     let epoch = self.of.epoch.as_str().into();
-                    self.lost += self.shelf.missing(&epoch, *from, *to);
+                    self.lost += self.files.missing(&epoch, *from, *to);
                 }
             }
         }
@@ -196,11 +196,16 @@ impl Desk {
         Ok(())
     }
 
-    /// Opens the next chapter, in a new file if there is none or it is large.
-    fn open_chapter(&mut self, head: &Bytes, read: &FrameRead, at: Time) -> Result<(), DeskError> {
+    /// Opens the next chapter. It begins a new file if none is open or the open one is full.
+    fn open_chapter(
+        &mut self,
+        head: &Bytes,
+        read: &FrameRead,
+        at: Time,
+    ) -> Result<(), HistoryError> {
         let is_full = self.open.as_ref().is_some_and(|open| {
             let bytes = open.recorder.bytes();
-            bytes >= self.shelf.file_bytes() || open.recorder.block_count() >= MAX_FILE_BLOCKS
+            bytes >= self.files.file_bytes() || open.recorder.block_count() >= MAX_FILE_BLOCKS
         });
         if is_full {
             self.end_file()?;
@@ -209,7 +214,7 @@ impl Desk {
             Some(open) => open,
             None => {
                 self.place.renew()?;
-                let (number, path) = self.shelf.next_name(at);
+                let (number, path) = self.files.next_name(at);
                 let state = ChapterReader::open(head).map(|(_, opening)| opening.state);
                 let of = self.of.clone().with_state(&state.unwrap_or_default());
                 let mut recorder = Recorder::create(self.disk.clone(), &path, of)?;
@@ -232,21 +237,21 @@ impl Desk {
                 open.first = Some(first);
                 self.whole_from = first;
                 open.recorder.sync()?;
-                self.shelf.set_changed();
+                self.files.set_changed();
             }
         }
         (self.synced_at, self.synced_bytes) = (Instant::now(), open.recorder.bytes());
         self.drop_over_budget(at)
     }
 
-    /// When what was written has to be on the disk; `None` if it is.
+    /// The time by which written bytes must be synced; `None` if all are.
     pub(super) fn sync_due(&self) -> Option<Instant> {
         let open = self.open.as_ref()?;
         (open.recorder.bytes() != self.synced_bytes).then(|| self.synced_at + SYNC)
     }
 
-    /// Ends the file that is open.
-    fn end_file(&mut self) -> Result<(), DeskError> {
+    /// Ends the open file, if there is one.
+    fn end_file(&mut self) -> Result<(), HistoryError> {
         let Some(open) = self.open.take() else {
             return Ok(());
         };
@@ -256,40 +261,40 @@ impl Desk {
         let (path, bytes) = (recorder.path().to_owned(), recorder.bytes());
         match recorder.finish() {
             Ok(finished) => {
-                self.shelf.put(number, path, finished);
+                self.files.put(number, path, finished);
                 Ok(())
             }
             Err(error) => {
-                self.shelf.put_broken(number, path, bytes);
+                self.files.put_broken(number, path, bytes);
                 Err(error.into())
             }
         }
     }
 
-    fn drop_over_budget(&mut self, at: Time) -> Result<(), DeskError> {
+    fn drop_over_budget(&mut self, at: Time) -> Result<(), HistoryError> {
         self.looked_at = Instant::now();
         let bodies = self.open.as_ref();
         let bodies = bodies.map_or(0, |open| open.recorder.bodies_bytes());
         let open_bytes = self.open_bytes() - bodies;
-        let over = self.shelf.over_budget(open_bytes, &self.config, at);
+        let over = self.files.over_budget(open_bytes, &self.config, at);
         let over = self.carry_notes(over)?;
-        let shelf = &mut self.shelf;
+        let files = &mut self.files;
         let dropped = match self.config.bodies_bytes {
-            Some(bodies_bytes) => shelf.drop_bodies(bodies, bodies_bytes),
+            Some(bodies_bytes) => files.drop_bodies(bodies, bodies_bytes),
             None => Ok(()),
         };
-        let dropped = dropped.and_then(|()| shelf.drop_files(&over));
-        if shelf.take_changed() {
+        let dropped = dropped.and_then(|()| files.drop_files(&over));
+        if files.take_changed() {
             self.list_files();
         }
         dropped.map_err(|error| self.folder_error(error))
     }
 
-    /// Writes the notes that would be in no file any more, were the files `leaving` dropped, into the one that is open.
-    /// Returns which files may go: where none is open, those with such notes stay until one is.
+    /// Writes the notes that no file would hold without the files `leaving` into the open file. Returns the files that
+    /// may be dropped. If no file is open, files with such notes stay until one is.
     ///
-    /// What is carried on takes at most an eighth of the budget; notes over that, the oldest first, go for good.
-    fn carry_notes(&mut self, mut leaving: Vec<u64>) -> Result<Vec<u64>, DeskError> {
+    /// The notes carried on take at most an eighth of the budget. Further ones, the oldest first, are gone for good.
+    fn carry_notes(&mut self, mut leaving: Vec<u64>) -> Result<Vec<u64>, HistoryError> {
         let mut keys: Vec<NoteKey> = self.log.with_notes(|notes| {
             let newest_first = notes.records().rev();
             newest_first.map(|note| note.key.clone()).collect()
@@ -303,7 +308,7 @@ impl Desk {
             lost.cloned().collect()
         });
         let Some(open) = &mut self.open else {
-            leaving.retain(|&number| !self.shelf.holds_any(number, &lost));
+            leaving.retain(|&number| !self.files.holds_any(number, &lost));
             return Ok(leaving);
         };
         let most = self.config.size_bytes / NOTES_IN_BUDGET;
@@ -327,9 +332,10 @@ impl Desk {
         Ok(leaving)
     }
 
-    /// Leaves the notes that are in no file which stays, and will be in none: their records are not to be written any more.
+    /// Removes from `keys` the notes that another file holds or will hold, so that the lost ones remain: their records are
+    /// not written again.
     fn only_lost(&self, keys: &mut Vec<NoteKey>, leaving: &[u64]) {
-        // From here on all records of this run are in the open file, or will be.
+        // All records of this run from here on are in the open file, or will be.
         let whole_from = match self.open {
             Some(_) => self.whole_from.min(self.unsafe_from),
             None => self.unsafe_from,
@@ -338,7 +344,7 @@ impl Desk {
             let is_own = self.of.epoch == key.epoch.as_str();
             let open = self.open.as_ref();
             let is_noted = open.is_some_and(|open| open.noted.contains(key));
-            !(is_noted || is_own && key.seq >= whole_from || self.shelf.is_held(key, leaving))
+            !(is_noted || is_own && key.seq >= whole_from || self.files.is_held(key, leaving))
         });
         if let Some(open) = &self.open
             && !keys.is_empty()
@@ -348,7 +354,7 @@ impl Desk {
         }
     }
 
-    fn look_for_the_file(&mut self) -> Result<(), DeskError> {
+    fn look_for_the_file(&mut self) -> Result<(), HistoryError> {
         let Some(open) = &self.open else {
             return Ok(());
         };
@@ -356,21 +362,21 @@ impl Desk {
             return Ok(());
         }
         let path = open.recorder.path().to_owned();
-        // All that was in it is gone.
+        // All records in the file are gone.
         self.unsafe_from = open.first.unwrap_or(self.unsafe_from);
         self.open = None;
-        Err(DeskError::Removed { path })
+        Err(HistoryError::Removed { path })
     }
 
-    /// Puts away what a failure left. Returns the record from which all is to be written again: what was written before a
-    /// write failed is still in the file, and what was not synced may not be.
-    pub(super) fn fail(&mut self, error: &DeskError) -> Seq {
+    /// Puts the open file away after a failure. Returns the record from which writing starts again. What was written before
+    /// a failed write is still in the file; what was not synced may be gone.
+    pub(super) fn fail(&mut self, error: &HistoryError) -> Seq {
         if let Some(OpenFile {
             number, recorder, ..
         }) = self.open.take()
         {
             let (path, bytes) = (recorder.path().to_owned(), recorder.bytes());
-            self.shelf.put_broken(number, path, bytes);
+            self.files.put_broken(number, path, bytes);
         }
         if error.may_have_lost() {
             let before = Seq(self.unsafe_from.0.saturating_sub(1));
@@ -379,23 +385,23 @@ impl Desk {
         self.unsafe_from
     }
 
-    /// At the start and after a failure: looks which files there are, and ends those whose writer is gone.
-    pub(super) fn find_files(&mut self, at: Time) -> Result<(), DeskError> {
+    /// Looks for the files in the folder, at the start and after a failure. Ends those whose writer is gone.
+    pub(super) fn find_files(&mut self, at: Time) -> Result<(), HistoryError> {
         self.place.renew()?;
-        let found = self.shelf.find();
+        let found = self.files.find();
         found.map_err(|error| self.folder_error(error))?;
-        let (notes, watches) = self.shelf.read_notes(self.log.log());
+        let (notes, watches) = self.files.read_notes(self.log.log());
         self.log.learn_notes(notes.records().cloned(), watches);
         self.drop_over_budget(at)
     }
 
-    /// Ends the file at the end of the log.
-    pub(super) fn finish(&mut self, at: Time) -> Result<(), DeskError> {
+    /// Ends the file when the log ends.
+    pub(super) fn finish(&mut self, at: Time) -> Result<(), HistoryError> {
         self.end_file()?;
         self.drop_over_budget(at)
     }
 
-    /// How it fares.
+    /// Returns the present state of the history.
     pub(super) fn state(&mut self) -> HistoryState {
         let of_open = self.open.as_mut().and_then(|open| {
             let contents = || times(&open.recorder.contents()).map(|(first_at, _)| first_at);
@@ -403,9 +409,9 @@ impl Desk {
             open.first_at
         });
         HistoryState {
-            bytes: self.shelf.bytes() + self.open_bytes(),
+            bytes: self.files.bytes() + self.open_bytes(),
             size_bytes: self.config.size_bytes + self.config.bodies_bytes.unwrap_or(0),
-            since: self.shelf.since().into_iter().chain(of_open).min(),
+            since: self.files.since().into_iter().chain(of_open).min(),
             kept_to: self.kept_to,
             waits_since: None,
             trouble: None,
@@ -413,13 +419,13 @@ impl Desk {
         }
     }
 
-    /// Tells the log's readers what the files hold.
+    /// Publishes to the log's readers which records the files hold.
     fn list_files(&self) {
         let contents = self.open.as_ref().map(|open| open.recorder.contents());
         let open = self.open.as_ref().zip(contents.as_ref());
         let open = open.map(|(open, contents)| (open.number, open.recorder.path(), contents));
-        let (runs, mut files) = self.shelf.listed(open);
-        // The file that is open goes on.
+        let (runs, mut files) = self.files.listed(open);
+        // The open file will get further records, so its run has no last one yet.
         if self.open.is_some()
             && let Some(file) = files.last_mut()
         {
@@ -434,7 +440,7 @@ impl Desk {
         });
     }
 
-    /// Tells them how far the file that is open has come.
+    /// Publishes how far the open file reaches.
     fn list_kept(&self) {
         if self.open.is_some() {
             let (first, last) = (self.whole_from, self.kept_to);
@@ -448,8 +454,8 @@ impl Desk {
         open.map_or(0, |open| open.recorder.bytes())
     }
 
-    fn folder_error(&self, error: io::Error) -> DeskError {
-        DeskError::Folder {
+    fn folder_error(&self, error: io::Error) -> HistoryError {
+        HistoryError::Folder {
             path: self.place.folder().to_owned(),
             error,
         }

@@ -1,4 +1,4 @@
-//! The files of a log's folder: found at the start, merged where they are many and small, dropped over the budget.
+//! The set of files in a log's folder. It finds them at the start, merges many small ones, and drops files over the budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,7 +16,7 @@ use crate::recordings::{
     Disk, Finished, OpenFile, UNFINISHED, ended, is_ended, merged, notes_in, without_bodies,
 };
 
-/// What files of the history are named with at their end.
+/// The suffix of the files of a history.
 const SUFFIX: &str = ".wscope";
 
 /// A file that is not written any more.
@@ -24,21 +24,21 @@ const SUFFIX: &str = ".wscope";
 pub(super) struct KeptFile {
     path: PathBuf,
     bytes: u64,
-    /// What it holds; `None` if it cannot be read, or was left behind by a failure and has not been looked at.
+    /// Its contents; `None` if they cannot be read, or if a failure left the file behind and nobody has read it yet.
     contents: Option<Contents>,
-    /// Bytes of its bodies.
+    /// Bytes in the file that belong to bodies.
     bodies_bytes: u64,
     /// The times of its first and last record.
     times: Option<(Time, Time)>,
     /// The notes that it holds beside its chapters.
     noted: BTreeSet<NoteKey>,
-    /// Whether the log knows the notes that it holds.
+    /// Whether the log has the file's notes.
     is_known: bool,
 }
 
 impl KeptFile {
     fn new(path: PathBuf, bytes: u64, mut contents: Option<Contents>) -> Self {
-        // Their texts are the log's to hold.
+        // The log holds the texts of the notes, so they are not held twice.
         let noted = contents
             .as_mut()
             .map(|contents| std::mem::take(&mut contents.notes));
@@ -59,13 +59,13 @@ impl KeptFile {
         Self::new(path, finished.bytes, Some(finished.contents))
     }
 
-    /// Whether it holds a note, in a chapter or beside them.
+    /// Whether the file holds a note, in a chapter or beside the chapters.
     fn holds(&self, key: &NoteKey) -> bool {
         let contents = self.contents.as_ref();
         self.noted.contains(key) || contents.is_some_and(|contents| holds_record(contents, key))
     }
 
-    /// Whether it may hold notes of persons.
+    /// Whether the file may hold notes of persons.
     fn may_have_notes(&self) -> bool {
         let mut chapters = self.contents.iter().flat_map(|contents| &contents.chapters);
         !self.noted.is_empty() || chapters.any(|entry| has_notes(&entry.summary))
@@ -80,22 +80,22 @@ impl KeptFile {
     }
 }
 
-/// The files of a folder, by number: the order in which they were begun.
+/// The files in a folder by number, which is the order in which they were begun.
 ///
-/// Bounded by the budget: it holds what the files list, which is a few hundred bytes a chapter.
+/// Bounded by the budget: it holds the indices of the files, a few hundred bytes for each chapter.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct FileSet {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
     files: BTreeMap<u64, KeptFile>,
     next_number: u64,
     file_bytes: u64,
-    /// Whether other files hold other records than when that was last asked.
+    /// Whether the files have changed since [`FileSet::take_changed`] was last called.
     is_changed: bool,
 }
 
-impl Shelf {
-    /// The files of a folder; [`Shelf::find`] looks for them.
+impl FileSet {
+    /// Makes the empty set of a folder's files; [`FileSet::find`] looks for them.
     pub(super) fn new(disk: Arc<dyn Disk>, folder: &Path, config: &HistoryConfig) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -107,7 +107,7 @@ impl Shelf {
         }
     }
 
-    /// Looks which files there are. What an end without warning left undone is done: files are ended, and many small ones
+    /// Looks for the files in the folder. It completes what a killed process left: files are ended, and many small ones
     /// become one. A file that cannot be read stays, counts, and is named in a warning.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Shelf {
         for (name, bytes) in self.disk.list(&self.folder)? {
             let path = self.folder.join(&name);
             if name.ends_with(UNFINISHED) {
-                // What it was to replace is there.
+                // The file that it was to replace is still there.
                 let _ = self.disk.remove(&path);
                 continue;
             }
@@ -125,7 +125,7 @@ impl Shelf {
                 continue;
             };
             if bytes < FILE_HEADER_BYTES as u64 {
-                // The machine ended before anything of it was on the disk.
+                // The machine stopped before any of its bytes were on the disk.
                 let _ = self.disk.remove(&path);
                 continue;
             }
@@ -143,7 +143,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// A name for the next file, which is begun at `now`.
+    /// Returns the number and path of the next file, which is begun at `now`.
     pub(super) fn next_name(&mut self, now: Time) -> (u64, PathBuf) {
         let number = self.next_number;
         self.next_number += 1;
@@ -155,7 +155,7 @@ impl Shelf {
         (number, self.folder.join(name))
     }
 
-    /// Puts a file here that was ended.
+    /// Adds a file that was ended.
     pub(super) fn put(&mut self, number: u64, path: PathBuf, finished: Finished) {
         let file = KeptFile {
             is_known: true,
@@ -165,22 +165,22 @@ impl Shelf {
         self.is_changed = true;
     }
 
-    /// Whether other files are here than when this was last asked, or the open one is another.
+    /// Returns whether the files, or which one is open, have changed since the last call.
     pub(super) fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.is_changed)
     }
 
-    /// Another file is open.
+    /// Notes that another file is open now.
     pub(super) fn set_changed(&mut self) {
         self.is_changed = true;
     }
 
-    /// Puts a file here that a failure left as it is. [`Shelf::find`] ends it.
+    /// Adds a file as a failure left it. [`FileSet::find`] ends it later.
     pub(super) fn put_broken(&mut self, number: u64, path: PathBuf, bytes: u64) {
         self.files.insert(number, KeptFile::new(path, bytes, None));
     }
 
-    /// Ends the files whose writer is gone, and merges small ones. What fails is tried again the next time.
+    /// Ends files whose writer is gone, and merges small ones. What fails is tried again the next time.
     fn tidy(&mut self) {
         let numbers: Vec<u64> = self.files.keys().copied().collect();
         for number in numbers {
@@ -197,7 +197,7 @@ impl Shelf {
         }
     }
 
-    /// Drops bodies of the oldest files until the rest fits beside `open_bytes` of bodies.
+    /// Drops the bodies of the oldest files until the rest fits beside `open_bytes` of bodies.
     pub(super) fn drop_bodies(&mut self, open_bytes: u64, size_bytes: u64) -> io::Result<()> {
         let mut total = open_bytes;
         let mut over = Vec::new();
@@ -217,7 +217,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// Reads the notes of persons in files that were not read before, and which watches they name.
+    /// Reads the notes of persons in the files that were not read before, and the names of the watches in them.
     pub(super) fn read_notes(&mut self, log: &LogId) -> (Notes, BTreeSet<WatchName>) {
         let (mut notes, mut watches) = (Notes::default(), BTreeSet::new());
         for file in self.files.values_mut().filter(|file| !file.is_known) {
@@ -245,7 +245,7 @@ impl Shelf {
         (notes, watches)
     }
 
-    /// Which files of those that are not in `leaving` hold a note.
+    /// Whether a file that is not in `leaving` holds a note.
     pub(super) fn is_held(&self, key: &NoteKey, leaving: &[u64]) -> bool {
         let mut staying = self.files.iter();
         staying.any(|(number, file)| !leaving.contains(number) && file.holds(key))
@@ -257,8 +257,8 @@ impl Shelf {
         file.is_some_and(|file| notes.iter().any(|note| file.holds(&note.key)))
     }
 
-    /// Which files are too old, or the oldest that do not fit beside `open_bytes`. Bodies do not count where they have a
-    /// budget of their own.
+    /// Returns the files that are too old, and the oldest ones that do not fit beside `open_bytes`. Bodies do not count if
+    /// they have a budget of their own.
     pub(super) fn over_budget(
         &self,
         open_bytes: u64,
@@ -274,7 +274,7 @@ impl Shelf {
         dropped.into_iter().map(|place| numbers[place]).collect()
     }
 
-    /// Drops files.
+    /// Removes files from the disk and from this set.
     pub(super) fn drop_files(&mut self, numbers: &[u64]) -> io::Result<()> {
         for &number in numbers {
             match self.disk.remove(&self.files[&number].path) {
@@ -288,7 +288,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// How many records of a run, from `from` to `to`, are in no file.
+    /// Returns how many records of a run, from `from` to `to`, are in no file.
     pub(super) fn missing(&self, epoch: &EpochId, from: Seq, to: Seq) -> u64 {
         let mut runs: Vec<(Seq, Seq)> = Vec::new();
         for contents in self
@@ -311,7 +311,7 @@ impl Shelf {
         missing + to.next().0.saturating_sub(next.0)
     }
 
-    /// What the files hold, with the one that is open: the chapters of each run, and which file has which.
+    /// Returns what the files hold, including the open one: the chapters of each run, and which file has which.
     pub(super) fn listed(
         &self,
         open: Option<(u64, &Path, &Contents)>,
@@ -334,7 +334,7 @@ impl Shelf {
                 }
                 let place = runs.iter().position(|run: &FileRun| run.epoch == epoch);
                 let place = place.unwrap_or_else(|| {
-                    // A merged file holds several runs.
+                    // A merged file holds several runs, so a number alone does not order them.
                     let behind = runs.last().map_or(0, |last: &FileRun| last.order + 1);
                     runs.push(FileRun {
                         epoch,
@@ -358,12 +358,12 @@ impl Shelf {
         (runs, files)
     }
 
-    /// Bytes of all files.
+    /// The bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         self.files.values().map(|file| file.bytes).sum()
     }
 
-    /// The time of the first record of all files.
+    /// The time of the first record in all files.
     pub(super) fn since(&self) -> Option<Time> {
         let files = self.files.values();
         files
@@ -372,12 +372,12 @@ impl Shelf {
             .min()
     }
 
-    /// At how many bytes a file is ended.
+    /// The size in bytes at which a file is ended.
     pub(super) fn file_bytes(&self) -> u64 {
         self.file_bytes
     }
 
-    /// What a file holds, if it can be read.
+    /// Reads the contents of a file; none, with a warning, if that fails.
     fn read(&self, path: &Path) -> Option<Contents> {
         match OpenFile::open_on(&*self.disk, path) {
             Ok(open) => Some(open.contents().clone()),
@@ -412,7 +412,7 @@ impl Shelf {
         self.files.insert(number, file);
     }
 
-    /// Makes one file of several, in the place of the last.
+    /// Merges several files into one, which replaces the last of them.
     fn merge(&mut self, numbers: &[u64]) {
         let Some((last, others)) = numbers.split_last() else {
             return;
@@ -431,7 +431,7 @@ impl Shelf {
                 return;
             }
         };
-        // Its records are in the merged file: where it stays, they are read once.
+        // The merged file has the records of the others. If the removal of one fails, its records are still read only once.
         for number in others {
             if let Some(file) = self.files.remove(number) {
                 let _ = self.disk.remove(&file.path);
@@ -443,7 +443,7 @@ impl Shelf {
     }
 }
 
-/// Whether a file's chapters hold a record.
+/// Whether a file's chapters hold the record of a note.
 pub(super) fn holds_record(contents: &Contents, key: &NoteKey) -> bool {
     contents.chapters.iter().any(|entry| {
         let of = contents.file_of(entry);
@@ -452,7 +452,7 @@ pub(super) fn holds_record(contents: &Contents, key: &NoteKey) -> bool {
     })
 }
 
-/// The times of the first and the last record of a file.
+/// Returns the times of the first and the last record of a file.
 pub(super) fn times(contents: &Contents) -> Option<(Time, Time)> {
     let chapters = contents.chapters.iter();
     let with_records = chapters.filter(|entry| entry.summary.records() > 0);
@@ -460,7 +460,7 @@ pub(super) fn times(contents: &Contents) -> Option<(Time, Time)> {
     times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-/// The number of a file of the history, by its name.
+/// Returns the number in the name of a history's file.
 fn number_of(name: &str) -> Option<u64> {
     let (number, _) = name.strip_suffix(SUFFIX)?.split_once('-')?;
     let is_number = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
