@@ -454,6 +454,37 @@ async fn a_page_without_its_second_part_paints_says_what_is_missing_and_loads_it
 }
 
 #[tokio::test]
+async fn a_panel_that_cannot_be_loaded_says_so_and_comes_when_it_is_opened_again() -> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let block = async |urls: &[&str]| {
+        let parameters = json!({ "urls": urls });
+        driver
+            .cdp()
+            .send_raw("Network.setBlockedURLs", parameters)
+            .await
+    };
+    driver.cdp().send_raw("Network.enable", json!({})).await?;
+    block(&["*third*"]).await?;
+    tab.press("n").await?;
+    eventually("the page says what is missing", LONG, async || {
+        let text = tab.text("[data-part=trouble]").await?;
+        ensure!(text.contains("could not be loaded"), "{text:?}");
+        Ok(())
+    })
+    .await?;
+    block(&[]).await?;
+    tab.press("n").await?;
+    tab.press("n").await?;
+    eventually("the panel has the focus", LONG, async || {
+        let focused = "return document.activeElement.closest('.notes') !== null";
+        ensure!(tab.script(focused).await? == true);
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test]
 async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());

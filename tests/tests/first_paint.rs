@@ -77,8 +77,8 @@ async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with
     assert!(unnamed.is_empty(), "{unnamed:?} are not in {needed:?}");
     assert_eq!(
         files(&after).len(),
-        6,
-        "the second part, its styles, the icon, three scripts that open files: {after:?}"
+        7,
+        "the second part, what it shares with the third, its styles, the icon, three scripts that open files: {after:?}"
     );
 
     let sheets = tab.script("return window.sheetsOfPanels ?? null").await?;
