@@ -357,7 +357,7 @@ const listenToDrops = () => {
 
 const showOver = (dialog) => (facts, hand) =>
   dialog().then(
-    ({ show }) => show(facts, hand),
+    ({ show }) => show(facts, hand, notify),
     () => notify({ what: "The dialog could not be loaded.", advice: "Reload the page." }),
   );
 

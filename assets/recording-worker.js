@@ -1,6 +1,7 @@
-// The worker of a recording: reads its file, and answers its viewer as a server would. The module decides; this is its host.
-import init, { Reading } from "./{{recording.js}}";
-import { FORMAT, streamed } from "./{{streams.js}}";
+// The worker of a recording: reads its file, answers its viewer as a server would, and saves a range of the records that a
+// page in one file holds. The module decides; this is its host.
+import init, { Reading, Save } from "./{{recording.js}}";
+import { deflated, FORMAT, streamed } from "./{{streams.js}}";
 
 // The most chapters and bodies that are read at once, and the most that wait for their turn.
 const AT_ONCE = 2, WAITING = 64;
@@ -172,18 +173,36 @@ const feed = () => {
 // Reads a body, or the notes of persons.
 const answer = async (id, begin) => {
   if (!opened) {
-    postMessage({ body: id, status: 404 });
+    postMessage({ id, status: 404 });
     return;
   }
   if (waiting.length >= WAITING) {
-    postMessage({ body: id, status: 500, why: "too many objects are asked for at once" });
+    postMessage({ id, status: 500, why: "too many objects are asked for at once" });
     return;
   }
   const reading = begin(opened.recording);
   await readInTurn(reading, opened);
   const { status, why } = reading, bytes = reading.body();
-  if (bytes) postMessage({ body: id, status, bytes }, [bytes.buffer]);
-  else postMessage(why === undefined ? { body: id, status } : { body: id, status, why });
+  if (bytes) postMessage({ id, status, bytes }, [bytes.buffer]);
+  else postMessage(why === undefined ? { id, status } : { id, status, why });
+};
+
+const save = async ({ id, fromUs, toUs, chapters, notes }) => {
+  const made = new Save(fromUs, toUs);
+  // The module has a copy.
+  while (chapters.length) made.add(chapters.shift());
+  try {
+    made.addNotes(notes);
+    let raw = made.next();
+    while (raw) raw = made.next(await deflated(raw));
+  } catch (why) {
+    throwPanic(why);
+    made.free();
+    postMessage({ id, why: why.message ?? String(why) });
+    return;
+  }
+  const bytes = made.file();
+  postMessage({ id, bytes }, [bytes.buffer]);
 };
 
 const hear = {
@@ -200,6 +219,7 @@ const hear = {
     feed();
   },
   body: ({ id, epoch, seq }) => answer(id, (recording) => recording.body(epoch, seq)),
+  save,
   notes: ({ id }) => answer(id, (recording) => recording.notes()),
 };
 

@@ -36,10 +36,10 @@ const hire = (tell) => {
     },
   };
   worker.onmessage = ({ data }) => {
-    const { body } = data;
-    if (body === undefined) return hired.tell(data);
-    answers.get(body)?.(data);
-    answers.delete(body);
+    const { id } = data;
+    if (id === undefined) return hired.tell(data);
+    answers.get(id)?.(data);
+    answers.delete(id);
   };
   // It could not be loaded.
   worker.onerror = () => hired.tell({ failed: "its program could not be loaded" });
@@ -60,3 +60,21 @@ export const read = (file) =>
     });
     worker.say("open", { file });
   });
+
+// Saves what lies between two times, of chapters in the order of their records, and notes, as a file that the browser
+// downloads. Throws why it cannot be saved.
+export const save = async (name, fromUs, toUs, chapters, notes) => {
+  let worker;
+  try {
+    const failed = new Promise((resolve) => {
+      worker = hire(resolve);
+    });
+    const handed = chapters.map(({ buffer }) => buffer);
+    const made = worker.ask("save", { fromUs, toUs, chapters, notes }, handed);
+    const { bytes, why, failed: error } = await Promise.race([made, failed]);
+    if (!bytes) throw new Error(why ?? error);
+    download(bytes, name);
+  } finally {
+    worker?.end();
+  }
+};

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
+use watchscope_recording::MAGIC;
 use watchscope_tests::change_file::write_records;
 use watchscope_tests::{
     BrowserKind, Missing, RemoteBrowser, WatchscopeBinary, eventually, or_skip,
@@ -101,13 +102,41 @@ async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
     let name = format!("single-file-{}", format!("{kind:?}").to_lowercase());
     browser.picture(&name).await?;
 
+    // A marked range is saved as a recording.
+    let ends = records.first().zip(records.last());
+    let (first, last) = ends.context("a story has records")?;
+    browser
+        .script(&format!(
+            "(() => {{
+                const make = URL.createObjectURL;
+                URL.createObjectURL = (blob) => {{
+                    blob.slice(0, {}).text().then((text) => {{ window.begins = text; }});
+                    return make(blob);
+                }};
+                location.hash = '#v=1&mark={}-{}';
+            }})()",
+            MAGIC.len(),
+            first.at.0,
+            last.at.0
+        ))
+        .await?;
+    eventually("the range is saved", LONG, async || {
+        let save = "document.querySelector('[data-part=save-range]').click()";
+        browser.script(save).await?;
+        let begins = browser.script("window.begins").await?;
+        ensure!(begins.as_bytes() == MAGIC, "{begins:?}");
+        Ok(())
+    })
+    .await?;
+
     // What a server would answer is not offered.
     for absent in [
         ".tools [href='#lessons']",
         "[data-part=back]",
         "[data-part=open]",
         "[data-part=export]",
-        "[data-part=charts-button]",
+        "[data-part=export-range]",
+        "[data-part=charts-range]",
     ] {
         let width = format!("document.querySelector(\"{absent}\")?.offsetWidth ?? 0");
         ensure!(browser.script(&width).await? == "0", "{absent}");

@@ -3,9 +3,11 @@
 //! ```text
 //!   name, size ─► Reading ─► Recording ─► Next: a message │ Reading of a chapter │ how long to wait
 //!                                 └─────► Reading of a body
+//!
+//!   frames of chapters ─► Save ─► bytes to deflate ─► … ─► a file
 //! ```
 //!
-//! Nothing is decided here. `assets/recording-worker.js` hosts the machines: it reads the file, inflates and has
+//! Nothing is decided here. `assets/recording-worker.js` hosts the machines: it reads the file, inflates, deflates and has
 //! the clock, whose times are milliseconds here. Errors are texts.
 #![allow(
     unsafe_code,
@@ -15,3 +17,4 @@
 
 mod reading;
 mod recording;
+mod save;

@@ -10,7 +10,7 @@ use watchscope_model::rewrite::Rewrite as _;
 use watchscope_model::{
     Entry, EpochId, Event, KeptNote, LogId, Notes, Record, Seq, State, Time, WatchName,
 };
-use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch, outside};
+use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch, notes_beside};
 use watchscope_timeline::picture;
 
 /// What all forms of an export say of it.
@@ -74,20 +74,9 @@ impl Taken {
     /// The same with the notes of persons of the whole log: those about the range are taken, wherever their records lie.
     #[must_use]
     pub fn with_notes(self, notes: &Notes) -> Self {
-        let about = notes.records_about(self.from, self.to);
-        let kept: Vec<_> = self
-            .runs
-            .iter()
-            .map(|run| {
-                let chapters = run.run.chapters.iter();
-                let kept = chapters.flat_map(|chapter| &chapter.kept);
-                (run.epoch.clone(), kept.copied().collect())
-            })
-            .collect();
-        Self {
-            notes: outside(about.into_iter().cloned().collect(), &kept),
-            ..self
-        }
+        let runs = self.runs.iter().map(|run| &run.run);
+        let notes = notes_beside(notes, (self.from, self.to), runs);
+        Self { notes, ..self }
     }
 
     /// Notes of persons whose records are in none of its runs.

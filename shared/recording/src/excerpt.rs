@@ -4,7 +4,7 @@ use thiserror::Error;
 use watchscope_hiding::{Hide, Parts};
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
-use watchscope_model::{EpochId, LogId};
+use watchscope_model::{EpochId, LogId, Seq};
 
 use crate::chapter::Frames;
 use crate::error::ExtractError;
@@ -40,6 +40,13 @@ pub struct ExcerptRun {
 }
 
 impl ExcerptRun {
+    /// The run, and the records of the log that are in it: the first and the last of each stretch.
+    #[must_use]
+    pub fn kept(&self) -> (EpochId, Vec<(Seq, Seq)>) {
+        let kept = self.chapters.iter().flat_map(|chapter| &chapter.kept);
+        (self.of.epoch.as_str().into(), kept.copied().collect())
+    }
+
     /// How many records of the log are in it. Those that stand for records that were left out do not count.
     #[must_use]
     pub fn records(&self) -> u64 {

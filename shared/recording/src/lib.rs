@@ -56,7 +56,7 @@ pub use format::{
 };
 pub use index::CHAPTERS_BETWEEN_INDEXES;
 pub use machine::{Input, Step};
-pub use notes::{MAX_NOTES_BLOCK_BYTES, has_notes, notes_of, outside};
+pub use notes::{MAX_NOTES_BLOCK_BYTES, has_notes, notes_beside, notes_of};
 pub use read_chapter::{Chapter, ReadChapter};
 pub use scan::Scan;
 pub use summary::FrameSummarizer;

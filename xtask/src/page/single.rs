@@ -23,12 +23,22 @@ use super::dist::deflated;
 use super::names::{INDEX, Source};
 
 /// The scripts of assets/ that are only in this file.
-const OWN: [&str; 3] = ["single.js", "single-worker.js", "single.css"];
+const OWN: [&str; 4] = [
+    "single.js",
+    "single-export.js",
+    "single-worker.js",
+    "single.css",
+];
 /// What boot.js loads that is not in it: lessons.
 const ABSENT: [&str; 1] = ["lessons.js"];
-/// Dialogs whose worker is not in it. assets/single.css hides their buttons; by their keys nothing is shown.
-const DIALOGS: [&str; 2] = ["charts-dialog.js", "export-dialog.js"];
+/// The dialogs, whose worker is not in it, and what stands in for them. assets/single.css hides the buttons of what is
+/// missing; its keys show nothing.
+const DIALOGS: [(&str, &str); 2] = [
+    ("charts-dialog.js", NO_DIALOG),
+    ("export-dialog.js", SAVES_ONLY),
+];
 const NO_DIALOG: &str = "export const show = () => {};\n";
+const SAVES_ONLY: &str = include_str!("../../../assets/single-export.js");
 
 /// The page's module as one, with the glue that fits it.
 pub(super) struct Whole {
@@ -54,8 +64,8 @@ pub(super) fn add(
         })
         .collect();
     scripts.insert("frontend.js".to_owned(), whole.script.clone());
-    for dialog in DIALOGS {
-        scripts.insert(dialog.to_owned(), NO_DIALOG.to_owned());
+    for (dialog, script) in DIALOGS {
+        scripts.insert(dialog.to_owned(), script.to_owned());
     }
     let script = page_script(&scripts)?;
     let worker = worker_script(&scripts)?;

@@ -60,7 +60,12 @@ fn Row(range: RangeShown, x_px: Mirror<i32>) -> impl IntoView {
                     >
                         "Export"
                     </button>
-                    <button class="control" aria-haspopup="dialog" on:click=|_| act(Person::Act(Action::Charts))>
+                    <button
+                        class="control"
+                        data-part="charts-range"
+                        aria-haspopup="dialog"
+                        on:click=|_| act(Person::Act(Action::Charts))
+                    >
                         "Charts"
                     </button>
                 })}

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::codec::{checksum, split_frame};
-use watchscope_model::{EpochId, KeptNote, Record, Seq, State, Time, WatchName};
+use watchscope_model::{EpochId, KeptNote, Notes, Record, Seq, State, Time, WatchName};
 use watchscope_recording::{
     ClusterName, Contents, Excerpt, ExcerptError, ExcerptFile, ExcerptRun, Form, Lanes, Source,
-    Stretch, WriteError, copy, outside,
+    Stretch, WriteError, copy, notes_beside,
 };
 
 /// A range that was written as a file.
@@ -364,17 +364,12 @@ fn notes_about_a_range_whose_records_lie_elsewhere_go_with_it() {
     };
     let all = vec![kept("a", 3), kept("a", 900), kept("b", 3)];
     let runs = excerpt(ALL, Lanes::All, vec![notes("a", 11)]).unwrap();
-    let of_runs: Vec<_> = runs
-        .iter()
-        .map(|run| {
-            let kept = run.chapters.iter().flat_map(|chapter| &chapter.kept);
-            (
-                EpochId::from(run.of.epoch.as_str()),
-                kept.copied().collect(),
-            )
-        })
-        .collect();
-    let saved = written(&runs, &outside(all, &of_runs)).unwrap();
+    let mut written_by_persons = Notes::default();
+    for note in all {
+        written_by_persons.insert(note);
+    }
+    let beside = notes_beside(&written_by_persons, (START, START), runs.iter());
+    let saved = written(&runs, &beside).unwrap();
     let contents = host::open(&saved.bytes).unwrap();
     assert_eq!(contents.damaged, []);
     assert_eq!(contents.notes, [kept("a", 900), kept("b", 3)]);
