@@ -14,15 +14,15 @@ use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{
     AuditMethod, AuditOutcome, Certainty, Divergence, Phase, PhaseReason, Severity, Standing,
 };
-use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, Time, WatchName};
+use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::shared::{Place, Shared};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{count, name, seconds};
+use crate::attribution::StreamFacts;
 use crate::audit::{AHEAD_US, TOO_LARGE_US};
 use crate::awake::Awake;
-use crate::ends::Ends;
 
 /// Changes of each watch, the newest, of which it is known which record told them. Of an object that changed before them,
 /// the record since which it is held stands for its last event.
@@ -249,7 +249,7 @@ impl Audits {
         event: &Audit,
         before: &State,
         record: Moment,
-        (awake, open): (&Awake, &Ends),
+        (awake, facts): (&Awake, &StreamFacts),
         book: &mut Book,
     ) {
         let Some(watch) = before.watches.get(&event.watch) else {
@@ -310,7 +310,7 @@ impl Audits {
             }
             AuditMethod::ListExactTooLarge => self.too_large(event, watch, awake, record, book),
             // A stream that an edit left behind is known by a longer silence.
-            AuditMethod::AheadTwice if open.silent_since_edit(&event.watch, before).is_none() => {
+            AuditMethod::AheadTwice if facts.silent_since_edit(&event.watch, before).is_none() => {
                 let shared = behind_reads(&event.watch, before);
                 self.lags(event, (watch, progress, shared), record, book);
             }
@@ -319,7 +319,7 @@ impl Audits {
                 if event.outcome() == AuditOutcome::CannotTell
                     && number(read) > number(progress) =>
             {
-                let edit = open.silent_since_edit(&event.watch, before);
+                let edit = facts.silent_since_edit(&event.watch, before);
                 let shared = behind_reads(&event.watch, before);
                 self.stands_still(event, (progress, shared), edit, record, book);
             }
@@ -429,7 +429,7 @@ impl Audits {
         &mut self,
         event: &Audit,
         (progress, shared): (&ResourceVersion, Option<Shared>),
-        edit: Option<(Seq, Time)>,
+        edit: Option<Moment>,
         record: Moment,
         book: &mut Book,
     ) {
@@ -440,7 +440,7 @@ impl Audits {
             "A list at {read} differs from what {watch} holds, whose stream stands at {progress}"
         );
         let subject = Subject::Watch(watch.clone());
-        let found = if let Some((seq, at)) = edit {
+        let found = if let Some(Moment { seq, at }) = edit {
             let ago = seconds(record.at.millis_since(at));
             let summary = format!(
                 "{what} and has said nothing for {ago}, since its definition was edited: the server left it behind."

@@ -11,7 +11,9 @@ use super::book::{Book, Found, Lasts, Subject};
 use super::shared::{Fate, Place, Shared};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
-use crate::ends::{AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren};
+use crate::attribution::{
+    AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren,
+};
 use crate::server_words;
 
 /// When no better attribution can come, after the end, in microseconds.
@@ -46,7 +48,7 @@ pub(super) struct Course {
     /// When the gap began that its watch is in: with its end, or before.
     pub(super) gap_at: Time,
     /// The last edit of its resource's definition.
-    pub(super) edit: Option<(Seq, Time)>,
+    pub(super) edit: Option<Moment>,
 }
 
 /// Where a stream that ends was.
@@ -802,8 +804,8 @@ impl Pending {
 
     /// The edit of its definition because of which the server may have no history from before.
     fn edited(&self) -> Option<Seq> {
-        let (edit, at) = self.course.edit?;
-        (at.plus_micros(EDITED_US) >= self.course.gap_at).then_some(edit)
+        let edit = self.course.edit?;
+        (edit.at.plus_micros(EDITED_US) >= self.course.gap_at).then_some(edit.seq)
     }
 
     /// Whether nothing had moved its watch on for so long before the gap began that its version expired by that alone.

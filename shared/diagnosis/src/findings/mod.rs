@@ -45,8 +45,8 @@ use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
 pub(crate) use self::words::{count, minor_and_patch};
+use crate::attribution::StreamFacts;
 use crate::awake::Awake;
-use crate::ends::Ends;
 
 /// What a moment is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,7 +120,7 @@ impl Findings {
         options: &ListOptions<'_>,
         record: Moment,
         awake: &Awake,
-        open: &Ends,
+        facts: &StreamFacts,
     ) {
         let Self {
             book,
@@ -156,7 +156,7 @@ impl Findings {
                 servers.bookmarked(event, record, book, timers);
             }
             Event::StreamOpened(event) => {
-                let is_initial = open.asks_initial(&event.watch);
+                let is_initial = facts.asks_initial(&event.watch);
                 let asks = (requests.asks_bookmarks(&event.watch), is_initial);
                 streams.opened(event, asks, before, record, timers);
                 servers.opened(event, is_initial, before, record, timers);
@@ -172,7 +172,7 @@ impl Findings {
                     from,
                     moved_at: moved_at.max(listed.map(|listed| awake.of(listed.at))),
                     gap_at: gap.map_or(record.at, |gap| awake.of(gap.since.at)),
-                    edit: watch.and_then(|_| open.last_edit(event.stream)),
+                    edit: watch.and_then(|_| facts.last_edit(event.stream)),
                 };
                 requests.ended(event, before, record, book);
                 servers.ended(&event.watch);
@@ -182,7 +182,7 @@ impl Findings {
             Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
             Event::Gap(event) => ends.gap(event, record, book),
             Event::StreamError(event) => {
-                ends.error(event, open.awaits_list(&event.watch));
+                ends.error(event, facts.awaits_list(&event.watch));
                 requests.stream_error(event, record, book);
             }
             Event::RequestSent(event) => {
@@ -219,7 +219,7 @@ impl Findings {
             Event::Verdict(event) => audits.judged(event, before, streams, record, book),
             Event::Audit(event) => {
                 left.audited(event, record, book);
-                audits.audited(event, before, record, (awake, open), book);
+                audits.audited(event, before, record, (awake, facts), book);
             }
             Event::Loss(event) => book.unread.lost(event),
             Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),

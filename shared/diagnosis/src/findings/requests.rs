@@ -20,7 +20,7 @@ use super::book::{BEHIND_LONG_US, Book, Found, Lasts, Subject};
 use super::shared::{Place, Shared};
 use super::words::{count, is_listing, seconds, server_version};
 use super::{Timer, Timers};
-use crate::ends::{REVISED_US, TOGETHER_US, is_barren};
+use crate::attribution::{REVISED_US, TOGETHER_US, is_barren};
 use crate::server_words;
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.

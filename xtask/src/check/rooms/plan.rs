@@ -172,7 +172,7 @@ const DIAGNOSIS: Crate = Crate {
         room("awake", &["awake"], &[]),
         room("server_words", &["server_words"], &[]),
         room("explain", &["explain"], &[]),
-        room("attribution", &["attribution", "ends"], &["server_words"]),
+        room("attribution", &["attribution"], &["server_words"]),
         room("audit", &["audit"], &["text", "versions"]),
         room(
             "findings",
@@ -196,7 +196,6 @@ const DIAGNOSIS: Crate = Crate {
     ],
     machines: &[],
     circles: &[
-        &["attribution.rs", "ends.rs"],
         &[
             "audit/lane.rs",
             "audit/lane/conclude.rs",

@@ -1,12 +1,11 @@
-//! What attribution looks at: the open streams, the ends of the last seconds, and the facts around them.
+//! The facts that attribution looks at: open streams, the ends of the last seconds, and what happened around them.
 
 use std::collections::VecDeque;
 
 use watchscope_model::event::{
-    Change, RequestAnswered, StreamEnded, StreamError, StreamOpened, WatchPhase,
+    Change, RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, WatchPhase,
 };
-use watchscope_model::fold::{Moment, Watch};
-use watchscope_model::id::is_built_in_group;
+use watchscope_model::fold::Moment;
 use watchscope_model::options::ListOptions;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{
@@ -16,162 +15,60 @@ use watchscope_model::{
     ConnectionId, Event, ResourceVersion, Row, Seq, State, StreamId, Text, Time, WatchName,
 };
 
-use crate::attribution::{Answer, is_plain};
+use super::end::{End, Interruption, OwnPause, ServerError, Stream, Unread};
+use super::judgement::{Judgement, is_suspicion};
+use super::own::is_plain;
+use super::runs::Runs;
 use crate::server_words;
 
-/// Ends so close to each other are "together" (docs/semantics/streams.md#together), in microseconds.
+/// Ends this close to each other are "together" (docs/semantics/streams.md#together), in microseconds.
 pub const TOGETHER_US: i64 = 250_000;
-/// An answer is given, and may be replaced, until so long after the end, in microseconds.
+/// A judgement is published, and may be replaced, until this much after the end, in microseconds.
 pub const REVISED_US: i64 = 2_000_000;
-/// A suspicion, and `unknown`, may be replaced until so long after the end, in microseconds: where the watch meets a 410
-/// within [`REVISED_US`], the list that follows may show that the server's cache was built anew.
+/// A suspicion, and `unknown`, may be replaced until this much after the end, in microseconds: where the watch meets a
+/// 410 within [`REVISED_US`], the next list may show that the server's cache was built anew.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
-/// Most ends kept. Past that the oldest is forgotten: its answer stands as given, and later ends are not grouped with it.
+/// The number of ends that are kept. A further end makes attribution forget the oldest one: its published judgement
+/// stands, and later ends are not grouped with it.
 pub const MAX_ENDS: usize = 4_096;
-/// Most facts, and most edited definitions, kept; past that the oldest is forgotten.
+/// The number of facts, and of edited definitions, that are kept. A further one makes attribution forget the oldest.
 pub const MAX_FACTS: usize = 4_096;
-/// How long after its definition was edited the watches of a custom resource may end for it (F17), in microseconds.
+/// The watches of a custom resource may end for an edit of its definition up to this much later (F17), in microseconds.
 const EDIT_US: i64 = 130_000_000;
-/// How long after a server said that it shuts down the streams of others may end for it (F07), in microseconds: it ends
-/// them over its grace period.
+/// A server that said that it shuts down ends its streams over its grace period. Streams may end for it up to this much
+/// later (F07), in microseconds.
 pub(crate) const DRAIN_US: i64 = 60_000_000;
-/// Most servers of which it is remembered that they shut down.
+/// The number of servers of which attribution remembers that they shut down.
 const MAX_DRAINING: usize = 64;
-/// A stream that had events waiting after a pause of ours may still end for it so much later, in microseconds: the
-/// server gives up one that was not read (F36).
-pub(crate) const AFTERMATH_US: i64 = 10_000_000;
-/// So short a stretch in which watchscope did not run, in milliseconds, closes no connection: only what was not read, or
-/// not asked, may end by it.
+/// A pause of watchscope shorter than this closes no connection, in milliseconds. It only explains ends for lack of
+/// reading or asking.
 const SHORT_PAUSE_MS: u64 = 15_000;
-/// Events delivered at once by the stream that resumes a watch: they had waited in a full buffer of the server (F36).
-pub(crate) const REPLAYED: u64 = 10;
-/// Fewest events that a watch cache keeps of its type before it drops the oldest.
-pub(crate) const CACHED_EVENTS: u64 = 100;
-/// How long the list that follows a 410 is waited for, in microseconds: it says whether the cache was built anew.
+/// The fewest events that a watch cache keeps of its type before it drops the oldest.
+const CACHED_EVENTS: u64 = 100;
+/// Attribution waits this long for the list that follows a 410, in microseconds: the list says whether the cache was
+/// built anew.
 const LIST_US: i64 = 10_000_000;
-/// A stream without events that lived less is barren (F10), in milliseconds.
-pub(crate) const BARREN_MS: u64 = 2_000;
 
-/// A stream, from its opening on.
-#[derive(Clone, Debug)]
-pub(crate) struct Stream {
-    pub(crate) watch: WatchName,
-    /// Resource and group, as a definition names them: `widgets.example.com`, `pods`.
-    pub(crate) resource: Text,
-    /// Whether a definition says what it is, not Kubernetes itself.
-    pub(crate) is_custom: bool,
-    pub(crate) connection: Option<ConnectionId>,
-    pub(crate) remote: Option<Text>,
-    pub(crate) since: Time,
-    pub(crate) from: Option<ResourceVersion>,
-    pub(crate) timeout_ms: Option<u64>,
-    pub(crate) error: Option<ServerError>,
-    /// The last of its documents that could not become an event.
-    pub(crate) unread: Option<Unread>,
-    /// The last pause in which watchscope did not read it.
-    pause: Option<Pause>,
-    /// The last edit of its resource's definition since it was opened.
-    edit: Option<Pause>,
-}
-
-/// Something after which a stream may say nothing any more: a stretch in which watchscope did not run, or an edit of the
-/// resource's definition.
-#[derive(Clone, Debug)]
-struct Pause {
-    seq: Seq,
-    /// Its end.
-    at: Time,
-    /// How long it was.
-    lasted_ms: u64,
-    /// The version last told of before it.
-    seen: Option<ResourceVersion>,
-}
-
-/// A pause of ours that may explain an end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Excuse {
-    pub(crate) seq: Seq,
-    /// Whether it was too short to close a connection.
-    pub(crate) is_short: bool,
-}
-
-/// A document that could not become an event.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Unread {
-    pub(crate) seq: Seq,
-    /// It was an object of another kind than was asked for.
-    pub(crate) is_other_kind: bool,
-}
-
-/// The ERROR event of a stream.
-#[derive(Clone, Debug)]
-pub(crate) struct ServerError {
-    pub(crate) seq: Seq,
-    pub(crate) code: u64,
-    pub(crate) reason: Option<Text>,
-    pub(crate) message: Option<String>,
-}
-
-/// A stream's end.
-#[derive(Clone, Debug)]
-pub(crate) struct End {
-    pub(crate) id: StreamId,
-    pub(crate) stream: Stream,
-    pub(crate) seq: Seq,
-    pub(crate) at: Time,
-    pub(crate) cause: Cause,
-    pub(crate) age_ms: u64,
-    pub(crate) events: u64,
-    /// The longest time that watchscope did not read it, if that was noticeable.
-    pub(crate) unread_ms: Option<u64>,
-    /// When the server said it takes no new streams on the connection.
-    pub(crate) goaway: Option<Seq>,
-    /// A pause of ours that may explain it: nothing came after that, or not for long.
-    pub(crate) pause: Option<Excuse>,
-    /// How many streams in a row, this one included, began at this resourceVersion and were barren.
-    pub(crate) barren: u32,
-    /// The edit of the resource's definition not long before.
-    pub(crate) edit: Option<Seq>,
-    /// How many streams in a row, this one included, ended before all of their initial events had come (F37).
-    pub(crate) cut_short: u32,
-    /// The end of the watch's stream before, if that was of slow reading by strong evidence (F36).
-    pub(crate) slow_before: Option<Seq>,
-    /// The highest version that any watch of the cluster had been given by then.
-    highest: Option<u64>,
-    /// The 410 that its watch met when it resumed, and the list that shows that the cache was built anew.
-    pub(crate) rebuilt: Option<[Seq; 2]>,
-    /// What has been said of it.
-    told: Option<Answer>,
-}
-
-impl End {
-    /// Whether something else shows already that its server's cache began anew.
-    fn is_rebuilding(&self) -> bool {
-        let told = self.told.as_ref().and_then(|told| told.why.row());
-        self.edit.is_some() || matches!(told, Some(Row::F16 | Row::F17))
-    }
-}
-
-/// A 410 of a watch cache that met a watch when it resumed after an orderly end, until its next list.
+/// A 410 of a watch cache that met a watch when it resumed after an orderly end. It is kept until the watch's next list.
 ///
 /// The list says what the 410 means. A cache drops events only while it holds at least [`CACHED_EVENTS`] of them, and
-/// each event has a revision of its own. So the cache of a server that stands less than that above the oldest
-/// revision left cannot have dropped any: it was built anew there. Where others write much between the 410 and the list,
-/// the list stands higher and proves nothing.
+/// each event has a revision of its own. So a cache that stands less than that above its oldest revision has dropped
+/// none: it was built anew there. Where others write much between the 410 and the list, the list stands higher and
+/// proves nothing.
 ///
-/// A cache ends its streams before it is built anew. So where some watch had been given a higher version than the oldest
-/// one left before the stream ended, the cache was built earlier, and the end is of something else: behind a balancer
-/// of requests one server may end the stream and another answer.
+/// A cache ends its streams before it is built anew. So if some watch had seen a version above the oldest one before the
+/// stream ended, the cache was built earlier and the end has another reason. Behind a balancer of requests, for example,
+/// one server may end the stream and another one answer.
 #[derive(Clone, Debug)]
 struct Expiry {
     /// The stream that ended before.
     ended: StreamId,
-    /// The 410.
+    /// The record of the 410.
     seq: Seq,
-    /// The oldest version that could be gone on from.
+    /// The oldest version from which the cache can resume a watch.
     oldest: u64,
     remote: Text,
-    /// When the list is no longer waited for.
+    /// When attribution stops waiting for the list.
     until: Time,
 }
 
@@ -185,66 +82,72 @@ pub(crate) struct Fact {
     pub(crate) at: Time,
 }
 
-/// What.
+/// What a fact says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FactKind {
-    /// No connection could be had.
+    /// The watch could not connect.
     Unreachable,
-    /// The next connection went to another address.
+    /// The next connection of the watch leads to another address.
     Moved,
-    /// A request was refused because the server shuts down.
+    /// The server refused a request because it shuts down.
     ShuttingDown,
-    /// A request was refused because the server's cache of the resource is not ready.
+    /// The server refused a request because its cache of the resource is not ready.
     Initializing,
-    /// The watch's next stream delivered at least [`REPLAYED`] events at once.
+    /// The watch's next stream delivered at least 10 events at once.
     Replayed,
-    /// The resource is not served.
+    /// The server does not serve the resource.
     NotServed,
     /// The other side closed the connection.
     Closed,
 }
 
-/// Streams, ends and facts. Streams are as many as watches; ends and facts are bounded by [`MAX_ENDS`] and
-/// [`MAX_FACTS`] and by time.
+/// A server that said that it shuts down.
+#[derive(Clone, Copy, Debug)]
+struct Drain {
+    /// The first record that says so.
+    first: Moment,
+    /// When the last record said so.
+    last_at: Time,
+}
+
+/// Open streams, ends and facts. There are as many streams as watches. [`MAX_ENDS`], [`MAX_FACTS`] and time bound the
+/// ends and facts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct StreamFacts {
     open: BTreeMap<StreamId, Stream>,
     ends: VecDeque<End>,
     facts: VecDeque<Fact>,
-    /// The last edit of each definition of a custom resource.
-    edits: BTreeMap<Text, (Seq, Time)>,
-    /// Servers, by address, that said they shut down: the record of it, when, and when last.
-    draining: BTreeMap<Text, (Seq, Time, Time)>,
-    /// Where each watch's last streams began without bringing anything, and how many they were.
-    barren: BTreeMap<WatchName, (Option<ResourceVersion>, u32)>,
-    /// How many streams in a row of each watch ended before all of their initial events had come.
-    cut_short: BTreeMap<WatchName, u32>,
-    /// Streams that resumed a watch within the last [`TOGETHER_US`]: since when, and how many events each delivered.
-    replays: BTreeMap<StreamId, (Time, u64)>,
-    /// The last end of each watch's stream, if that was of slow reading by strong evidence.
+    /// The last edit of each custom resource's definition.
+    edits: BTreeMap<Text, Moment>,
+    /// Servers that said that they shut down, by address.
+    draining: BTreeMap<Text, Drain>,
+    runs: Runs,
+    /// The last end of each watch's stream, if strong evidence shows that the reader was slow.
     slow: BTreeMap<WatchName, Seq>,
     /// The watches whose last request asked for initial events (watch-list).
     asks_initial: BTreeSet<WatchName>,
-    /// The 410s whose lists are waited for, at most one of each watch and for [`LIST_US`].
+    /// The 410s whose lists are still to come: at most one of each watch, for [`LIST_US`].
     expiries: BTreeMap<WatchName, Expiry>,
+    /// Whether something came since the last judgement that may change one.
     is_news: bool,
 }
 
-impl Ends {
+impl StreamFacts {
+    /// Starts from a fold: its open streams are judged when they end.
     pub(crate) fn since(state: &State) -> Self {
-        let mut ends = Self::default();
+        let mut facts = Self::default();
         for (name, watch) in &state.watches {
             if let Some(open) = &watch.stream {
                 let mut stream = Stream::of(name, watch, state, open.since.at);
                 stream.from = open.resource_version.clone();
                 stream.timeout_ms = open.timeout_ms;
-                ends.open.insert(open.stream, stream);
+                facts.open.insert(open.stream, stream);
             }
         }
-        ends
+        facts
     }
 
-    /// `options`: what a request asks for, if the record is one.
+    /// Takes the next record. `options` are those of the request, if the record is a request.
     pub(crate) fn observe(
         &mut self,
         before: &State,
@@ -275,13 +178,12 @@ impl Ends {
             Event::StreamEnded(event) => self.ended(event, before, record),
             Event::WatchStopped(event) => {
                 self.open.retain(|_, stream| stream.watch != event.watch);
-                self.barren.remove(&event.watch);
-                self.cut_short.remove(&event.watch);
                 self.asks_initial.remove(&event.watch);
                 self.slow.remove(&event.watch);
                 self.expiries.remove(&event.watch);
                 let open = &self.open;
-                self.replays.retain(|stream, _| open.contains_key(stream));
+                self.runs
+                    .forget(&event.watch, |stream| open.contains_key(stream));
             }
             Event::ConnectionClosed(event) if event.cause != Cause::Cancelled => {
                 let whose = self
@@ -294,27 +196,7 @@ impl Ends {
                 }
             }
             Event::WatchPhase(event) => self.phase(event, record),
-            Event::RequestSent(event) => {
-                if options.initial_events {
-                    self.asks_initial.insert(event.watch.clone());
-                } else {
-                    self.asks_initial.remove(&event.watch);
-                }
-                let remote = before
-                    .connections
-                    .get(&event.connection)
-                    .map(|connection| &connection.remote);
-                let last = self
-                    .ends
-                    .iter()
-                    .rev()
-                    .find(|end| end.stream.watch == event.watch);
-                if let (Some(remote), Some(last)) = (remote, last)
-                    && last.stream.remote.as_ref().is_some_and(|old| old != remote)
-                {
-                    self.fact(FactKind::Moved, event.watch.clone(), None, record);
-                }
-            }
+            Event::RequestSent(event) => self.sent(event, options, before, record),
             Event::RequestAnswered(event) => self.answered(event, before, record),
             Event::Clock(event) => {
                 if let Some(lasted_ms) = event.paused_ms {
@@ -329,6 +211,7 @@ impl Ends {
         }
     }
 
+    /// A stream was opened.
     fn opened(&mut self, event: &StreamOpened, before: &State, record: Moment) {
         let Some(watch) = before.watches.get(&event.watch) else {
             return;
@@ -348,7 +231,33 @@ impl Ends {
             end.cause == Cause::End && listed.is_none_or(|listed| listed.seq < end.seq)
         });
         if resumes {
-            self.replays.insert(event.stream, (record.at, 0));
+            self.runs.resumed(event.stream, record.at);
+        }
+    }
+
+    /// A watch made a request.
+    fn sent(
+        &mut self,
+        event: &RequestSent,
+        options: &ListOptions<'_>,
+        before: &State,
+        record: Moment,
+    ) {
+        if options.initial_events {
+            self.asks_initial.insert(event.watch.clone());
+        } else {
+            self.asks_initial.remove(&event.watch);
+        }
+        let remote = before
+            .connections
+            .get(&event.connection)
+            .map(|connection| &connection.remote);
+        let mut ends = self.ends.iter().rev();
+        let last = ends.find(|end| end.stream.watch == event.watch);
+        if let (Some(remote), Some(last)) = (remote, last)
+            && last.stream.remote.as_ref().is_some_and(|old| old != remote)
+        {
+            self.fact(FactKind::Moved, event.watch.clone(), None, record);
         }
     }
 
@@ -391,7 +300,7 @@ impl Ends {
         });
     }
 
-    /// A watch is given a state, which says how far its server's cache is.
+    /// A list, or the end of initial events, gives a watch a state. Its version says how far the server's cache has come.
     fn listed(
         &mut self,
         watch: &WatchName,
@@ -420,65 +329,36 @@ impl Ends {
         }
     }
 
-    /// Until when a list of a watch is waited for, which says what its 410 means.
+    /// Returns when attribution stops waiting for the list that says what a watch's 410 means.
     pub(crate) fn awaits_list(&self, watch: &WatchName) -> Option<Time> {
         self.expiries.get(watch).map(|expiry| expiry.until)
     }
 
-    /// Counts what a stream delivers right after it resumed its watch.
+    /// Counts the events that a stream delivers right after it resumed its watch.
     fn replayed(&mut self, event: &Change, record: Moment) {
-        if self.replays.is_empty() || event.origin != Origin::Live {
+        if self.runs.has_no_replay() || event.origin != Origin::Live {
             return;
         }
-        let Some(stream) = event.stream else {
-            return;
-        };
-        let Some((since, events)) = self.replays.get_mut(&stream) else {
-            return;
-        };
-        *events += 1;
-        let is_at_once = record.at.micros_since(*since) <= TOGETHER_US;
-        let is_enough = is_at_once && *events >= REPLAYED;
-        if is_enough || !is_at_once {
-            self.replays.remove(&stream);
-        }
-        if is_enough {
+        if self.runs.delivered(event.stream, record.at, TOGETHER_US) {
             self.fact(FactKind::Replayed, event.watch.clone(), None, record);
         }
     }
 
+    /// A stream ended.
     fn ended(&mut self, event: &StreamEnded, before: &State, record: Moment) {
         let Some(stream) = self.open.remove(&event.stream) else {
             return;
         };
-        self.replays.remove(&event.stream);
         let slow_before = self.slow.remove(&event.watch);
-        let is_barren = is_barren(event) && event.cause == Cause::End;
-        let barren = if is_barren {
-            let run = self.barren.entry(event.watch.clone()).or_default();
-            if run.0 != stream.from {
-                *run = (stream.from.clone(), 0);
-            }
-            run.1 = run.1.saturating_add(1);
-            run.1
-        } else {
-            self.barren.remove(&event.watch);
-            0
-        };
-        // While initial events come the watch is listing.
+        let barren = self.runs.barren(event, &stream);
+        // A watch is in the phase `listing` while initial events come.
         let phase = before
             .watches
             .get(&event.watch)
             .and_then(|watch| watch.phase.as_ref());
         let is_listing = phase.is_some_and(|open| open.phase == Phase::Listing);
-        let cut_short = if is_listing && self.asks_initial(&event.watch) {
-            let run = self.cut_short.entry(event.watch.clone()).or_default();
-            *run = run.saturating_add(1);
-            *run
-        } else {
-            self.cut_short.remove(&event.watch);
-            0
-        };
+        let is_cut_short = is_listing && self.asks_initial(&event.watch);
+        let cut_short = self.runs.cut_short(&event.watch, is_cut_short);
         let goaway = stream
             .connection
             .and_then(|connection| before.connections.get(&connection)?.goaway)
@@ -486,18 +366,18 @@ impl Ends {
         let watch = before.watches.get(&event.watch);
         let pause = stream.pause.as_ref();
         let pause = pause.filter(|pause| pause.may_matter(watch, record.at));
-        let pause = pause.map(|pause| Excuse {
+        let pause = pause.map(|pause| OwnPause {
             seq: pause.seq,
             is_short: pause.lasted_ms < SHORT_PAUSE_MS,
         });
-        // Events may be kept in an etcd of their own.
+        // A cluster may keep its events in another etcd.
         let watches = before
             .watches
             .values()
             .filter(|watch| &*watch.resource != "events");
         let highest = watches.filter_map(|watch| watch.seen.as_ref()?.number());
         let highest = highest.max();
-        // Now: a later edit takes this one's place.
+        // Read now, since a later edit takes its place.
         let edit = self.edit_before(&stream.resource, record.at);
         if self.ends.len() == MAX_ENDS {
             self.ends.pop_front();
@@ -519,21 +399,21 @@ impl Ends {
             slow_before,
             highest,
             rebuilt: None,
-            told: None,
+            published: None,
         });
         self.is_news = true;
     }
 
-    /// watchscope did not run: whatever it had open may have gone meanwhile.
+    /// watchscope did not run for a while. Any open stream may have died meanwhile.
     fn paused(&mut self, lasted_ms: u64, before: &State, record: Moment) {
         for stream in self.open.values_mut() {
             let watch = before.watches.get(&stream.watch);
             let last = stream.pause.take();
             let last = last.filter(|last| last.may_matter(watch, record.at));
-            stream.pause = Some(Pause {
+            stream.pause = Some(Interruption {
                 seq: record.seq,
                 at: record.at,
-                // One that begins while the last may still matter is one with it.
+                // A pause that begins while the last one may still matter counts as one with it.
                 lasted_ms: lasted_ms.saturating_add(last.map_or(0, |last| last.lasted_ms)),
                 seen: watch.and_then(|watch| watch.seen.clone()),
             });
@@ -566,25 +446,29 @@ impl Ends {
         let Some(connection) = connection.and_then(|it| before.connections.get(&it)) else {
             return;
         };
-        if let Some((_, _, last)) = self.draining.get_mut(&connection.remote) {
-            *last = record.at;
+        if let Some(drain) = self.draining.get_mut(&connection.remote) {
+            drain.last_at = record.at;
         } else if self.draining.len() < MAX_DRAINING {
-            let first = (record.seq, record.at, record.at);
-            self.draining.insert(connection.remote.clone(), first);
+            let drain = Drain {
+                first: record,
+                last_at: record.at,
+            };
+            self.draining.insert(connection.remote.clone(), drain);
         }
         self.is_news = true;
     }
 
-    /// The record in which the server of an ended stream told anybody that it shuts down, about then.
+    /// Returns the first record in which the server of an ended stream said to any watch that it shuts down, if it said so
+    /// around the end.
     pub(crate) fn shut_down(&self, end: &End) -> Option<Seq> {
         let remote = end.stream.remote.as_ref()?;
-        let (seq, first, last) = self.draining.get(remote)?;
-        let is_then =
-            first.plus_micros(-REVISED_US) <= end.at && end.at <= last.plus_micros(DRAIN_US);
-        is_then.then_some(*seq)
+        let drain = self.draining.get(remote)?;
+        let since = drain.first.at.plus_micros(-REVISED_US);
+        let until = drain.last_at.plus_micros(DRAIN_US);
+        (since..=until).contains(&end.at).then_some(drain.first.seq)
     }
 
-    /// Notes the edit of a custom resource's definition: a change that raised its generation.
+    /// Notes an edit of a custom resource's definition: a change that raises its generation.
     fn edited(&mut self, event: &Change, before: &State, record: Moment) {
         if event.change != ChangeType::Modified {
             return;
@@ -602,21 +486,20 @@ impl Ends {
             self.edited_under(&event.object.name, before, record);
             if self.edits.len() == MAX_FACTS {
                 self.edits
-                    .retain(|_, (_, at)| record.at.micros_since(*at) <= EDIT_US);
+                    .retain(|_, edit| record.at.micros_since(edit.at) <= EDIT_US);
             }
             if self.edits.len() < MAX_FACTS {
-                self.edits
-                    .insert(event.object.name.clone(), (record.seq, record.at));
+                self.edits.insert(event.object.name.clone(), record);
             }
         }
     }
 
-    /// The definition of what some streams are of was edited.
+    /// A definition was edited. Marks the open streams of its resource.
     fn edited_under(&mut self, resource: &Text, before: &State, record: Moment) {
         let open = self.open.values_mut();
         for stream in open.filter(|stream| stream.resource == *resource) {
             let watch = before.watches.get(&stream.watch);
-            stream.edit = Some(Pause {
+            stream.edit = Some(Interruption {
                 seq: record.seq,
                 at: record.at,
                 lasted_ms: 0,
@@ -625,24 +508,23 @@ impl Ends {
         }
     }
 
-    /// The edit of its resource's definition since which the open stream of a watch has said nothing, and when that was.
-    pub(crate) fn silent_since_edit(
-        &self,
-        name: &WatchName,
-        before: &State,
-    ) -> Option<(Seq, Time)> {
+    /// Returns the edit of the resource's definition since which the open stream of a watch has delivered nothing.
+    pub(crate) fn silent_since_edit(&self, name: &WatchName, before: &State) -> Option<Moment> {
         let mut open = self.open.values();
         let edit = open.find(|stream| stream.watch == *name)?.edit.as_ref()?;
         let seen = before.watches.get(name)?.seen.as_ref();
-        (edit.seen.as_ref() == seen).then_some((edit.seq, edit.at))
+        (edit.seen.as_ref() == seen).then_some(Moment {
+            seq: edit.seq,
+            at: edit.at,
+        })
     }
 
-    /// Whether the last request of a watch asked for initial events.
+    /// Returns whether the last request of a watch asked for initial events.
     pub(crate) fn asks_initial(&self, watch: &WatchName) -> bool {
         self.asks_initial.contains(watch)
     }
 
-    /// Keeps a fact, if there is an end that it may explain.
+    /// Keeps a fact, if there is any end that it may explain.
     fn fact(
         &mut self,
         kind: FactKind,
@@ -666,6 +548,7 @@ impl Ends {
         self.is_news = true;
     }
 
+    /// Returns when an end can be judged; the past means now.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let first = self.ends.front()?;
         if self.is_news {
@@ -673,46 +556,50 @@ impl Ends {
         }
         self.ends
             .iter()
-            .find(|end| end.told.is_none())
+            .find(|end| end.published.is_none())
             .map(|end| end.at.plus_micros(TOGETHER_US))
     }
 
-    /// The places of the ends about which something can be said at `now`.
-    pub(crate) fn ripe(&mut self, now: Time) -> Vec<usize> {
+    /// Returns the places of the ends that can be judged at `now`.
+    pub(crate) fn judgeable(&mut self, now: Time) -> Vec<usize> {
         self.is_news = false;
-        let can_be_said = |end: &End| {
+        let can_be_judged = |end: &End| {
             let waited_us = now.micros_since(end.at);
             let is_settled = waited_us >= TOGETHER_US || is_plain(end);
-            let is_open = match &end.told {
+            let is_open = match &end.published {
                 None => true,
-                Some(told) => end.rebuilt.is_some() && is_suspicion(told.certainty),
+                Some(published) => end.rebuilt.is_some() && is_suspicion(published.certainty),
             };
             is_settled && (waited_us <= REVISED_US || is_open)
         };
         let places = self.ends.iter().enumerate();
         places
-            .filter(|(_, end)| can_be_said(end))
+            .filter(|(_, end)| can_be_judged(end))
             .map(|(place, _)| place)
             .collect()
     }
 
+    /// Returns the end at a place.
     pub(crate) fn end(&self, place: usize) -> &End {
         &self.ends[place]
     }
 
-    /// Notes an answer; gives the stream it is about, if the answer is new.
-    pub(crate) fn tell(&mut self, place: usize, answer: &Answer) -> Option<(WatchName, StreamId)> {
+    /// Notes a judgement of the end at a place. Returns the watch and stream if the judgement is new.
+    pub(crate) fn publish(
+        &mut self,
+        place: usize,
+        judgement: &Judgement,
+    ) -> Option<(WatchName, StreamId)> {
         let end = &mut self.ends[place];
-        let is_known = end
-            .told
-            .as_ref()
-            .is_some_and(|told| told.why == answer.why && told.certainty == answer.certainty);
+        let is_known = end.published.as_ref().is_some_and(|published| {
+            published.why == judgement.why && published.certainty == judgement.certainty
+        });
         if is_known {
             return None;
         }
-        end.told = Some(answer.clone());
+        end.published = Some(judgement.clone());
         let (watch, seq) = (&end.stream.watch, end.seq);
-        if answer.why == Row::F36.into() && answer.certainty != Certainty::Suspected {
+        if judgement.why == Row::F36.into() && judgement.certainty != Certainty::Suspected {
             self.slow.insert(watch.clone(), seq);
         } else if self.slow.get(watch) == Some(&seq) {
             self.slow.remove(watch);
@@ -731,11 +618,11 @@ impl Ends {
         while self
             .ends
             .front()
-            .is_some_and(|end| is_past(end.at) && end.told.is_some() && !is_awaited(end))
+            .is_some_and(|end| is_past(end.at) && end.published.is_some() && !is_awaited(end))
         {
             self.ends.pop_front();
         }
-        // An end that may still be judged anew is judged by what followed it.
+        // An end that may be judged again needs the facts that followed it.
         let is_needed = |at: Time| self.ends.front().is_some_and(|end| end.at <= at);
         while self
             .facts
@@ -745,13 +632,13 @@ impl Ends {
             self.facts.pop_front();
         }
         self.edits
-            .retain(|_, (_, at)| now.micros_since(*at) <= EDIT_US);
+            .retain(|_, edit| now.micros_since(edit.at) <= EDIT_US);
         self.draining
-            .retain(|_, (.., last)| now.micros_since(*last) <= DRAIN_US);
+            .retain(|_, drain| now.micros_since(drain.last_at) <= DRAIN_US);
     }
 
-    /// The facts of a kind that came after `end`, to its watch or to one whose stream ended with it.
-    pub(crate) fn facts_after<'a>(
+    /// Returns the facts of a kind that came after `end`, to its watch or to a watch whose stream ended together with it.
+    pub(super) fn facts_after<'a>(
         &'a self,
         kind: FactKind,
         end: &'a End,
@@ -770,9 +657,9 @@ impl Ends {
         })
     }
 
-    /// Ends together with `end` for which no plain reason is known, one of each watch, `end` included, and how many
-    /// streams lived on; among the streams that `among` picks.
-    pub(crate) fn together<'a>(
+    /// Returns the ends together with `end` that do not explain themselves, and the number of streams that lived on, among
+    /// the streams that `among` picks. `end` is included, and each watch counts once.
+    pub(super) fn together<'a>(
         &'a self,
         end: &'a End,
         among: impl Fn(&Stream) -> bool,
@@ -801,69 +688,16 @@ impl Ends {
         (ended, alive)
     }
 
-    /// The last edit of the definition of what a stream was of that has ended.
-    pub(crate) fn last_edit(&self, ended: StreamId) -> Option<(Seq, Time)> {
+    /// Returns the last edit of the definition of an ended stream's resource.
+    pub(crate) fn last_edit(&self, ended: StreamId) -> Option<Moment> {
         let end = self.ends.iter().rev().find(|end| end.id == ended)?;
         self.edits.get(&end.stream.resource).copied()
     }
 
-    /// The edit of a resource's definition not long before now.
+    /// Returns the edit of a resource's definition, if it is at most [`EDIT_US`] ago.
     fn edit_before(&self, resource: &Text, now: Time) -> Option<Seq> {
-        let (seq, at) = self.edits.get(resource)?;
-        let ago_us = now.micros_since(*at);
-        (0..=EDIT_US).contains(&ago_us).then_some(*seq)
-    }
-}
-
-/// Whether an answer is no more than that, so that a list that comes late may replace it.
-#[must_use]
-pub fn is_suspicion(certainty: Certainty) -> bool {
-    matches!(certainty, Certainty::Suspected | Certainty::Unknown)
-}
-
-/// Whether a stream was accepted and closed at once, with nothing in it.
-pub(crate) fn is_barren(event: &StreamEnded) -> bool {
-    let is_closed =
-        event.cause == Cause::End || matches!(event.cause, Cause::Eof | Cause::RstStream);
-    is_closed && event.events == 0 && event.age_ms < BARREN_MS
-}
-
-impl Pause {
-    /// Whether an end of its watch's stream may be of it: nothing came since, or it is not long ago.
-    fn may_matter(&self, watch: Option<&Watch>, now: Time) -> bool {
-        let seen = watch.and_then(|watch| watch.seen.as_ref());
-        // A bookmark that says no more than the last shows as well that the stream lives.
-        let bookmark = watch.and_then(|watch| watch.stream.as_ref()?.bookmark);
-        let is_silent =
-            self.seen.as_ref() == seen && bookmark.is_none_or(|bookmark| bookmark.seq < self.seq);
-        is_silent || now.micros_since(self.at) <= AFTERMATH_US
-    }
-}
-
-impl Stream {
-    /// A stream of a watch over the connection of its last request.
-    fn of(name: &WatchName, watch: &Watch, state: &State, since: Time) -> Self {
-        let resource = if watch.group.is_empty() {
-            watch.resource.clone()
-        } else {
-            format!("{}.{}", watch.resource, watch.group).into()
-        };
-        Self {
-            watch: name.clone(),
-            resource,
-            is_custom: !is_built_in_group(&watch.group),
-            connection: watch.connection,
-            remote: watch
-                .connection
-                .and_then(|connection| state.connections.get(&connection))
-                .map(|connection| connection.remote.clone()),
-            since,
-            from: None,
-            timeout_ms: None,
-            error: None,
-            unread: None,
-            pause: None,
-            edit: None,
-        }
+        let edit = self.edits.get(resource)?;
+        let ago_us = now.micros_since(edit.at);
+        (0..=EDIT_US).contains(&ago_us).then_some(edit.seq)
     }
 }
