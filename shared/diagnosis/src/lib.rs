@@ -18,7 +18,10 @@ pub mod audit;
 mod awake;
 pub mod explain;
 mod findings;
+mod limits;
 mod server_words;
+mod text;
+mod versions;
 
 use watchscope_model::event::{Attribution, Clock, Finding};
 use watchscope_model::fold::Moment;

@@ -20,9 +20,10 @@ use self::samples::Samples;
 use super::budget::{Minute, PER_WATCH};
 use super::compare::{Comparison, Difference};
 use super::history::History;
-use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds};
+use super::reads::{PAGE, Scope, exact_lists_are_etcds};
 use super::reasons::Reason;
 use super::{FULL_WATCH, Gone, Level, Read};
+use crate::versions::ServerVersion;
 
 /// How long a watch may stand still short of a list: two periods of bookmarks (docs/semantics/checks.md#behind), in
 /// microseconds.
@@ -30,15 +31,9 @@ pub(super) const BEHIND_US: i64 = 120_000_000;
 /// How long after a read that was ahead of the watch it is looked at again, in microseconds. A cache that is not there
 /// yet waits 3 s at most, so what is still behind after that is behind for another reason.
 const AGAIN_US: i64 = 4_000_000;
-/// How long after a list that the server had not come far enough for it is made again, in microseconds: two that are so far
-/// apart show a watch from the future (F32).
-pub(crate) const TOO_LARGE_US: i64 = 20_000_000;
 /// How long after a stream was opened over another connection than the last one the newest list is read, in microseconds:
 /// where its server was restarted with another etcd, that list shows it.
 const MOVED_US: i64 = 1_000_000;
-/// How long reads have to show newer versions of objects than a stream that delivers nothing has come to, in microseconds,
-/// before that is a lag (F31).
-pub(crate) const AHEAD_US: i64 = 10_000_000;
 /// Most objects of a watch that is listed. A longer list would not be over before etcd compacts its version, within a
 /// watch's share of requests; of such a watch objects are only looked up one by one.
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
@@ -213,7 +208,7 @@ pub(super) struct Turn<'a> {
     pub(super) name: &'a WatchName,
     pub(super) watch: &'a Watch,
     /// The newest version of the server, and whether a list of one name at an exact version says another.
-    pub(super) server: Server,
+    pub(super) server: ServerVersion,
     pub(super) one_name_says_newest: bool,
     /// Whether the server's requests of this minute are nearly spent.
     pub(super) is_scarce: bool,
@@ -292,7 +287,7 @@ impl Lane {
 
     /// How many requests it may make in a minute: what objects of a watch that `full` reads whole need, or those that are
     /// each looked up for a command that waits for it, is the server's own budget to limit and to share.
-    fn share(&self, held: usize, server: Server) -> usize {
+    fn share(&self, held: usize, server: ServerVersion) -> usize {
         let is_read_whole = self.level == Level::Full && held <= FULL_WATCH;
         let is_waited_for = self.each.is_some() && self.looks > AT_ONCE;
         if is_waited_for || (is_read_whole && !exact_lists_are_etcds(server)) {
@@ -693,7 +688,7 @@ impl Lane {
         &mut self,
         name: &WatchName,
         watch: &Watch,
-        server: Server,
+        server: ServerVersion,
         now: Time,
     ) -> Option<(Task, Read)> {
         let scope = self.scope.as_ref()?;
@@ -763,7 +758,7 @@ fn is_long(watch: &Watch) -> bool {
 }
 
 /// Whether lists do not show all that is wrong, so that objects are to be looked up one by one.
-pub(super) fn may_hide(watch: &Watch, server: Server) -> bool {
+pub(super) fn may_hide(watch: &Watch, server: ServerVersion) -> bool {
     is_long(watch) || !exact_lists_are_etcds(server)
 }
 

@@ -22,7 +22,6 @@ mod history;
 mod lane;
 mod reads;
 mod reasons;
-mod versions;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,12 +40,10 @@ use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
 pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
-pub(crate) use self::lane::{AHEAD_US, TOO_LARGE_US};
 pub use self::lane::{AT_ONCE, MOST_LISTED};
 use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
-use self::reads::Server;
-use self::versions::Versions;
+use crate::versions::{ServerVersion, Versions};
 
 /// Objects that are remembered to be gone; with 20 deletions a second, those of the last minute and more.
 const MOST_GONE: usize = 2_048;
@@ -241,7 +238,7 @@ struct Traffic {
     is_pinned: bool,
     /// What the server said of its version over the connection of the read under way, or of the last one; absent before
     /// the first.
-    said: Option<Server>,
+    said: Option<ServerVersion>,
     /// The read under way.
     flight: Option<(WatchName, Task)>,
     /// The watch that a second watch is made of, beside that, and since when it tells.
@@ -262,7 +259,7 @@ impl Traffic {
 
     /// The newest version that may answer: it decides what a read may hide. Where any server may answer, that is the
     /// newest there was: what one of them may do, none can be trusted not to.
-    fn newest(&self, versions: &Versions) -> Server {
+    fn newest(&self, versions: &Versions) -> ServerVersion {
         match self.said {
             Some(said) if self.is_pinned || said.is_none() => said,
             _ => versions.newest(),
@@ -270,7 +267,7 @@ impl Traffic {
     }
 
     /// The oldest version that may answer: it decides what can be asked for.
-    fn oldest(&self, versions: &Versions) -> Server {
+    fn oldest(&self, versions: &Versions) -> ServerVersion {
         match self.said {
             Some(said) if self.is_pinned => said,
             _ => versions.oldest(),

@@ -8,33 +8,32 @@ use watchscope_model::request::percent_encode;
 use watchscope_model::vocabulary::Verb;
 use watchscope_model::{Object, ResourceVersion, Text};
 
+use crate::versions::ServerVersion;
+
 /// `limit` of a page.
 pub const PAGE: usize = 500;
 
-/// Minor and patch of a server's version, 1.x; `None` if it is not known. What is not known is taken for the newest: it
-/// has the most caches.
-pub(super) type Server = Option<(u64, u64)>;
-
 /// Whether a list at an exact version is etcd's: since 1.34 snapshots of the watch cache serve it.
-pub(super) fn exact_lists_are_etcds(server: Server) -> bool {
+pub(super) fn exact_lists_are_etcds(server: ServerVersion) -> bool {
     server.is_some_and(|(minor, _)| minor < 34)
 }
 
 /// Whether a list without a resourceVersion is etcd's: since 1.31 the watch cache serves it, once it is fresh.
-pub(super) fn newest_lists_are_etcds(server: Server) -> bool {
+pub(super) fn newest_lists_are_etcds(server: ServerVersion) -> bool {
     server.is_some_and(|(minor, _)| minor < 31)
 }
 
 /// Whether a list of one name at an exact version is of it though it says the newest, and is refused with 500 where that
 /// version is compacted: so do 1.19 to 1.23, which put the header of etcd's answer into it. That has to be so of all that
 /// may answer: before 1.19 such a list is of the newest version.
-pub(super) fn one_name_says_newest(oldest: Server, newest: Server) -> bool {
-    let is_19_to_23 = |server: Server| server.is_some_and(|(minor, _)| (19..24).contains(&minor));
+pub(super) fn one_name_says_newest(oldest: ServerVersion, newest: ServerVersion) -> bool {
+    let is_19_to_23 =
+        |server: ServerVersion| server.is_some_and(|(minor, _)| (19..24).contains(&minor));
     is_19_to_23(oldest) && is_19_to_23(newest)
 }
 
 /// Whether `resourceVersionMatch` is known (1.19). Before, a limit makes a list be of exactly its version.
-fn knows_match(server: Server) -> bool {
+fn knows_match(server: ServerVersion) -> bool {
     server.is_none_or(|(minor, _)| minor >= 19)
 }
 
@@ -75,7 +74,7 @@ impl Scope {
     /// A list at exactly a version.
     pub(super) fn exact(
         &self,
-        server: Server,
+        server: ServerVersion,
         at: &ResourceVersion,
         token: Option<&str>,
     ) -> (String, String) {
@@ -140,7 +139,7 @@ impl Scope {
     /// versions.
     pub(super) fn one(
         &self,
-        server: Server,
+        server: ServerVersion,
         at: &ResourceVersion,
         object: &Object,
     ) -> (String, String) {
@@ -163,7 +162,7 @@ impl Scope {
     /// The same whether the selectors match it or not: whether it was there at all.
     pub(super) fn named(
         &self,
-        server: Server,
+        server: ServerVersion,
         at: &ResourceVersion,
         object: &Object,
     ) -> (String, String) {
@@ -201,7 +200,7 @@ impl Scope {
 }
 
 /// The options of a list at exactly a version, of one object.
-fn exactly(server: Server, at: &ResourceVersion) -> ListOptions<'static> {
+fn exactly(server: ServerVersion, at: &ResourceVersion) -> ListOptions<'static> {
     let knows_match = knows_match(server);
     ListOptions {
         version: Some(at.to_string().into()),

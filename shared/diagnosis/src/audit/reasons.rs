@@ -6,7 +6,7 @@ use std::fmt;
 use watchscope_model::vocabulary::{AuditReason, Authority};
 use watchscope_model::{ResourceVersion, Text};
 
-use crate::findings::count;
+use crate::text::count;
 
 /// A reason, with what its sentence names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,10 +19,10 @@ use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, WatchName
 use super::book::{Book, Found, Subject};
 use super::shared::{Place, Shared};
 use super::streams::{SILENT_LOSS, Streams};
-use super::words::{count, name, seconds};
 use crate::attribution::StreamFacts;
-use crate::audit::{AHEAD_US, TOO_LARGE_US};
 use crate::awake::Awake;
+use crate::limits::{AHEAD_US, TOO_LARGE_US};
+use crate::text::{count, name, seconds};
 
 /// Changes of each watch, the newest, of which it is known which record told them. Of an object that changed before them,
 /// the record since which it is held stands for its last event.

@@ -10,8 +10,8 @@ use watchscope_model::{ConnectionId, Event, Row, Seq, State, Text, Time, WatchNa
 
 use super::shared::{Fate, Members, Shared, are_of_one_cause};
 use super::unread::Unread;
-use super::words::{clock, count};
 use crate::awake::Awake;
+use crate::text::{clock, count};
 
 /// Most findings that stand. Past that, of the least severe, one that only happened is cleared before one that lasts, and
 /// the one that was quiet for longest first, to make room for the next.

@@ -18,8 +18,9 @@ use watchscope_model::{RequestId, ResourceVersion, Row, Seq, State, Text, Time, 
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::streams::Streams;
-use super::words::{count, seconds, server_version};
-use super::{Timer, Timers};
+use super::timers::{Timer, Timers};
+use crate::text::{count, seconds};
+use crate::versions::server_version;
 
 /// Most clients that are followed; the records of others are passed over.
 pub const MAX_CLIENTS: usize = 1_024;

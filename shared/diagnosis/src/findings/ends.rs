@@ -9,12 +9,12 @@ use watchscope_model::{Row, Seq, State, StreamId, Text, Time, WatchName};
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::shared::{Fate, Place, Shared};
-use super::words::{count, seconds};
-use super::{Timer, Timers};
+use super::timers::{Timer, Timers};
 use crate::attribution::{
     AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren,
 };
 use crate::server_words;
+use crate::text::{count, seconds};
 
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;

@@ -14,7 +14,8 @@ use watchscope_model::vocabulary::{AuditMethod, Certainty, ChangeType, Origin};
 use watchscope_model::{Object, Row, Seq, State, Uid, WatchName};
 
 use super::book::{Book, Found, Subject};
-use super::words::name;
+use super::questions::{has_selector, is_aggregated};
+use crate::text::name;
 
 /// Objects that are remembered because they left a selector, and of each watch because they were deleted; of more the
 /// oldest are forgotten.
@@ -172,9 +173,7 @@ impl Left {
         };
         let gone_by = gone.remove(place).and_then(|(_, version)| version);
         // In an older state of etcd it is there by right; and another apiserver lists what one may see at the time.
-        let watch = before.watches.get(&event.watch);
-        let is_aggregated = watch.is_some_and(|watch| watch.aggregated == Some(true));
-        if is_aggregated || book.stands(Row::F33, Subject::Cluster) {
+        if is_aggregated(before, &event.watch) || book.stands(Row::F33, Subject::Cluster) {
             return;
         }
         let listed_at = self.lists.get(&event.watch).copied();
@@ -287,10 +286,6 @@ impl Left {
 
 fn selects(state: &State, watch: &WatchName) -> Option<bool> {
     state.watches.get(watch).map(has_selector)
-}
-
-fn has_selector(watch: &Watch) -> bool {
-    watch.label_selector.is_some() || watch.field_selector.is_some()
 }
 
 fn raise(left: &Leaving, certainty: Certainty, summary: String, record: Moment, book: &mut Book) {

@@ -20,19 +20,19 @@ mod book;
 mod clients;
 mod ends;
 mod left;
+mod questions;
 mod requests;
 mod servers;
 mod shared;
 mod streams;
+mod timers;
 mod unread;
-mod words;
 
 use watchscope_model::event::WatchStopped;
 use watchscope_model::fold::Moment;
 use watchscope_model::options::ListOptions;
-use watchscope_model::tree::BTreeSet;
 use watchscope_model::vocabulary::Origin;
-use watchscope_model::{Event, State, StreamId, Text, Time, WatchName};
+use watchscope_model::{Event, State, Time};
 
 use self::audits::Audits;
 use self::book::Book;
@@ -44,47 +44,9 @@ use self::left::Left;
 use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
-pub(crate) use self::words::{count, minor_and_patch};
+use self::timers::{Timer, Timers};
 use crate::attribution::StreamFacts;
 use crate::awake::Awake;
-
-/// What a moment is waited for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
-    /// A stream should have had a bookmark.
-    Bookmark(StreamId),
-    /// The initial events of a stream should have gone on, or be over.
-    Initial(StreamId),
-    /// A watch request should have been answered.
-    Answer(WatchName),
-    /// Why a stream ended is settled.
-    Settled(StreamId),
-    /// A client should have asked again, or gone on.
-    Client(Text),
-    /// A client may hold a ghost, proven by now.
-    Ghost(Text),
-    /// One of the servers by which something is watched may have fallen behind the others.
-    Behind(Text),
-}
-
-/// Moments that are waited for; at most one of each kind and thing.
-#[derive(Clone, Debug, Default)]
-struct Timers(BTreeSet<(Time, Timer)>);
-
-impl Timers {
-    fn set(&mut self, at: Time, timer: Timer) {
-        self.0.insert((at, timer));
-    }
-
-    fn unset(&mut self, at: Time, timer: Timer) {
-        self.0.remove(&(at, timer));
-    }
-
-    fn next(&mut self, now: Time) -> Option<(Time, Timer)> {
-        let is_due = self.0.first().is_some_and(|(at, _)| *at <= now);
-        is_due.then(|| self.0.pop_first()).flatten()
-    }
-}
 
 /// The machine. One pass over the records beside attribution's, whose records it reads like any other.
 #[derive(Clone, Debug, Default)]
@@ -238,7 +200,7 @@ impl Findings {
     }
 
     pub(crate) fn wake_at(&self) -> Option<Time> {
-        let timer = self.timers.0.first().map(|(at, _)| *at);
+        let timer = self.timers.first_at();
         [self.book.wake_at(), timer].into_iter().flatten().min()
     }
 

@@ -17,11 +17,13 @@ use watchscope_model::{
 };
 
 use super::book::{BEHIND_LONG_US, Book, Found, Lasts, Subject};
+use super::questions::{is_aggregated, is_listing};
 use super::shared::{Place, Shared};
-use super::words::{count, is_listing, seconds, server_version};
-use super::{Timer, Timers};
+use super::timers::{Timer, Timers};
 use crate::attribution::{REVISED_US, TOGETHER_US, is_barren};
 use crate::server_words;
+use crate::text::{count, seconds};
+use crate::versions::server_version;
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
 const NO_ANSWER_US: i64 = 10_000_000;
@@ -286,10 +288,7 @@ impl Requests {
             at: record.at,
             is_watch,
             connection: event.connection,
-            is_aggregated: before
-                .watches
-                .get(&event.watch)
-                .is_some_and(|watch| watch.aggregated == Some(true)),
+            is_aggregated: is_aggregated(before, &event.watch),
             due,
             is_told: false,
         });

@@ -18,8 +18,8 @@ use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, Time, Wat
 use super::book::{BEHIND_LONG_US, Book, Found, Subject};
 use super::shared::{Place, Shared};
 use super::streams::SILENT_LOSS;
-use super::words::{count, place, seconds};
-use super::{Timer, Timers};
+use super::timers::{Timer, Timers};
+use crate::text::{count, place, seconds};
 
 /// How much later than another a server may tell of events, in microseconds (F31): 19 of 20 have to come sooner.
 const BEHIND_US: i64 = 3_000_000;

@@ -12,8 +12,10 @@ use watchscope_model::vocabulary::{Cause, Certainty, ChangeType, Origin, Severit
 use watchscope_model::{ResourceVersion, Row, Seq, State, StreamId, Time, Uid, WatchName};
 
 use super::book::{Book, Found, Lasts, Subject};
-use super::words::{is_listing, name, seconds, server_version};
-use super::{Timer, Timers};
+use super::questions::{has_selector, is_aggregated, is_listing};
+use super::timers::{Timer, Timers};
+use crate::text::{name, seconds};
+use crate::versions::server_version;
 
 /// Versions of a watch that are remembered, to tell what comes twice (F29) from what comes late (F30).
 const REMEMBERED: usize = 256;
@@ -539,12 +541,8 @@ impl Lane {
 
 /// Whether the stream's versions have an order. Where they have none, nothing tells that there is something to say.
 fn has_order(event: &StreamOpened, state: &State) -> bool {
-    let is_aggregated = || {
-        let watch = state.watches.get(&event.watch);
-        watch.is_some_and(|watch| watch.aggregated == Some(true))
-    };
     let from = event.resource_version.as_ref();
-    from.is_none_or(ResourceVersion::is_ordered) && !is_aggregated()
+    from.is_none_or(ResourceVersion::is_ordered) && !is_aggregated(state, &event.watch)
 }
 
 /// Whether a stream asked for a life in which a bookmark is due; one that asked for no timeout did.
@@ -694,7 +692,7 @@ fn check_life(
     record: Moment,
     book: &mut Book,
 ) {
-    let has_selector = watch.label_selector.is_some() || watch.field_selector.is_some();
+    let has_selector = has_selector(watch);
     let uid = &event.object.uid;
     if uid.is_empty() {
         return;

@@ -12,13 +12,14 @@ use watchscope_model::vocabulary::{AuditMethod, AuditOutcome, Authority, Certain
 use watchscope_model::{Object, ResourceVersion};
 
 use super::{
-    AGAIN_US, AHEAD_US, Ahead, Behind, Future, Lane, Owed, TOO_LARGE_US, Task, Turn, is_long,
-    is_streaming, is_unordered, position, says_nothing,
+    AGAIN_US, Ahead, Behind, Future, Lane, Owed, Task, Turn, is_long, is_streaming, is_unordered,
+    position, says_nothing,
 };
 use crate::audit::compare::{Compared, Comparison, Difference, Outcome, compare};
 use crate::audit::reads::{Scope, exact_lists_are_etcds, newest_lists_are_etcds};
 use crate::audit::reasons::{Elsewhere, Reason, SecondWatch, sentence};
 use crate::audit::{Level, Reply, cleared};
+use crate::limits::{AHEAD_US, TOO_LARGE_US};
 
 /// Most objects looked up because a list that may be a cache's differs in them.
 const FOLLOWED: usize = 8;
