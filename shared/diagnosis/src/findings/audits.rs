@@ -16,8 +16,9 @@ use watchscope_model::vocabulary::{
 };
 use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, WatchName};
 
-use super::book::{Book, Found, Subject};
-use super::shared::{Place, Shared};
+use super::draft::{FindingDraft, Shared, Subject};
+use super::place::Place;
+use super::registry::FindingRegistry;
 use super::streams::{SILENT_LOSS, Streams};
 use crate::attribution::StreamFacts;
 use crate::awake::Awake;
@@ -181,7 +182,7 @@ impl Audits {
         before: &State,
         streams: &Streams,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let place = (event.object.namespace.clone(), event.object.name.clone());
         let subject = Subject::Watch(event.watch.clone());
@@ -198,12 +199,12 @@ impl Audits {
                 if was_wrong && wrong.is_empty() {
                     for row in [Row::F24, Row::F45] {
                         let why = "What the watch holds is so again.";
-                        book.clear(row, subject.clone(), record.seq, why);
+                        registry.clear(row, subject.clone(), record.seq, why);
                     }
                 } else if was_wrong {
                     let (before, now) = (are_wrong(wrong.len() + 1), are_wrong(wrong.len()));
                     for row in [Row::F24, Row::F45] {
-                        book.amend(row, subject.clone(), |found| {
+                        registry.amend(row, subject.clone(), |found| {
                             found.summary = found.summary.replace(&before, &now);
                         });
                     }
@@ -218,7 +219,7 @@ impl Audits {
                 };
                 wrong.insert(place);
                 let watch = before.watches.get(&event.watch);
-                let (certainty, why) = book.unread.unless_why(&event.watch, Certainty::Likely);
+                let (certainty, why) = registry.unread.unless_why(&event.watch, Certainty::Likely);
                 let mut summary = sentence(event, wrong.len());
                 // The event that was missed is that of the version read; of a ghost it is not known.
                 let missed = event.listed.as_ref().and_then(ResourceVersion::number);
@@ -237,8 +238,8 @@ impl Audits {
                 if evidence.is_empty() {
                     evidence.push(record.seq);
                 }
-                let found = Found::of(row, certainty, subject, evidence, record.at, summary);
-                book.raise(found.alike(alike).proven().until_cleared(), record.at);
+                let found = FindingDraft::of(row, certainty, subject, evidence, record.at, summary);
+                registry.raise(found.alike(alike).proven().until_cleared(), record.at);
             }
             _ => {}
         }
@@ -250,7 +251,7 @@ impl Audits {
         before: &State,
         record: Moment,
         (awake, facts): (&Awake, &StreamFacts),
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let Some(watch) = before.watches.get(&event.watch) else {
             return;
@@ -265,22 +266,23 @@ impl Audits {
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
         match event.method() {
             AuditMethod::ListNewestTwice => {
-                self.went_back((&event.watch, read), record.seq, before, record, book);
+                self.went_back((&event.watch, read), record.seq, before, record, registry);
             }
             AuditMethod::ListOneTwice if event.outcome() == AuditOutcome::Differs => {
-                self.never_was(event, (before, watch), awake, record, book);
+                self.never_was(event, (before, watch), awake, record, registry);
             }
             AuditMethod::SecondWatch if event.outcome() == AuditOutcome::Differs => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
                 tree::sort(&mut evidence);
-                let unread = &book.unread;
+                let unread = &registry.unread;
                 let (certainty, why) = unread.unless_why(&event.watch, Certainty::Definite);
                 let told = event.reason.as_deref().unwrap_or("");
                 let summary = format!("Of {}, {told}.{why}", event.watch);
                 let subject = Subject::Watch(event.watch.clone());
-                let found = Found::of(Row::F24, certainty, subject, evidence, record.at, summary);
-                book.raise(found.alike(SILENT_LOSS).proven(), record.at);
+                let found =
+                    FindingDraft::of(Row::F24, certainty, subject, evidence, record.at, summary);
+                registry.raise(found.alike(SILENT_LOSS).proven(), record.at);
             }
             AuditMethod::ListAnyTwice => {
                 let mut evidence = vec![record.seq];
@@ -295,7 +297,7 @@ impl Audits {
                     .stream
                     .as_ref()
                     .map_or(record.at, |stream| awake.of(stream.since.at));
-                let found = Found::of(
+                let found = FindingDraft::of(
                     Row::F32,
                     Certainty::Likely,
                     subject,
@@ -306,13 +308,13 @@ impl Audits {
                 let silent = self.silent.entry(event.watch.clone()).or_default();
                 silent.insert(Row::F32);
                 let found = found.alike(&[Row::F31]).sharing(Some(beyond_servers()));
-                book.raise(found.until_cleared(), record.at);
+                registry.raise(found.until_cleared(), record.at);
             }
-            AuditMethod::ListExactTooLarge => self.too_large(event, watch, awake, record, book),
+            AuditMethod::ListExactTooLarge => self.too_large(event, watch, awake, record, registry),
             // A stream that an edit left behind is known by a longer silence.
             AuditMethod::AheadTwice if facts.silent_since_edit(&event.watch, before).is_none() => {
                 let shared = behind_reads(&event.watch, before);
-                self.lags(event, (watch, progress, shared), record, book);
+                self.lags(event, (watch, progress, shared), record, registry);
             }
             // The watch does not come to where a list differed from what it holds.
             AuditMethod::List
@@ -321,7 +323,7 @@ impl Audits {
             {
                 let edit = facts.silent_since_edit(&event.watch, before);
                 let shared = behind_reads(&event.watch, before);
-                self.stands_still(event, (progress, shared), edit, record, book);
+                self.stands_still(event, (progress, shared), edit, record, registry);
             }
             _ => {}
         }
@@ -333,7 +335,7 @@ impl Audits {
         event: &Audit,
         (watch, progress, shared): (&Watch, &ResourceVersion, Option<Shared>),
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let silent = self.silent.get(&event.watch);
         if silent.is_some_and(|silent| !silent.is_empty()) {
@@ -358,7 +360,7 @@ impl Audits {
         let subject = Subject::Watch(event.watch.clone());
         let since = record.at.plus_micros(-AHEAD_US);
         let evidence = vec![record.seq];
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F31,
             Certainty::Likely,
             subject,
@@ -366,14 +368,14 @@ impl Audits {
             since,
             summary,
         );
-        let found = Found {
+        let found = FindingDraft {
             // It may end by itself; one that lasts for two periods of bookmarks is more than that.
             severity: Severity::Note,
             ..found.alike(alike).sharing(shared)
         };
         let silent = self.silent.entry(event.watch.clone()).or_default();
         silent.insert(found.row);
-        book.raise(found.until_cleared(), record.at);
+        registry.raise(found.until_cleared(), record.at);
     }
 
     /// A list at where a watch is was refused, since the server has not come so far. Twice, a while apart, of one stream
@@ -384,7 +386,7 @@ impl Audits {
         watch: &Watch,
         awake: &Awake,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let (Some(current), Some(stream)) = (&event.resource_version, &watch.stream) else {
             return;
@@ -418,9 +420,9 @@ impl Audits {
         let evidence = vec![opened.seq, first.seq, record.seq];
         let (sure, subject) = (Certainty::Likely, Subject::Watch(event.watch.clone()));
         let since = awake.of(opened.at);
-        let found = Found::of(Row::F32, sure, subject, evidence, since, summary);
+        let found = FindingDraft::of(Row::F32, sure, subject, evidence, since, summary);
         let found = found.alike(&[Row::F31]).sharing(Some(beyond_servers()));
-        book.raise(found.until_cleared(), record.at);
+        registry.raise(found.until_cleared(), record.at);
     }
 
     /// A list differs from what a watch holds, and the watch has not come to its version for long
@@ -431,7 +433,7 @@ impl Audits {
         (progress, shared): (&ResourceVersion, Option<Shared>),
         edit: Option<Moment>,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let (watch, Some(read)) = (&event.watch, &event.resource_version) else {
             return;
@@ -446,8 +448,9 @@ impl Audits {
                 "{what} and has said nothing for {ago}, since its definition was edited: the server left it behind."
             );
             let evidence = vec![seq, record.seq];
-            let found = Found::of(Row::F17, Certainty::Likely, subject, evidence, at, summary);
-            Found {
+            let found =
+                FindingDraft::of(Row::F17, Certainty::Likely, subject, evidence, at, summary);
+            FindingDraft {
                 // Nothing ends it by itself.
                 severity: Severity::Error,
                 ..found.alike(&[Row::F04, Row::F31])
@@ -462,12 +465,12 @@ impl Audits {
                 false => Certainty::Suspected,
             };
             let evidence = vec![record.seq];
-            let found = Found::of(Row::F31, sure, subject, evidence, record.at, summary);
+            let found = FindingDraft::of(Row::F31, sure, subject, evidence, record.at, summary);
             found.alike(&[Row::F04, Row::F32]).sharing(shared)
         };
         let silent = self.silent.entry(watch.clone()).or_default();
         silent.insert(found.row);
-        book.raise(found.until_cleared(), record.at);
+        registry.raise(found.until_cleared(), record.at);
     }
 
     /// A list shows the probe that etcd went back, since it is below what the watch has seen.
@@ -476,7 +479,7 @@ impl Audits {
         event: &WatchPhase,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         if event.reason != PhaseReason::Restored || event.to != Phase::Waiting {
             return;
@@ -487,7 +490,7 @@ impl Audits {
         });
         if let Some(list) = list {
             let told = (&event.watch, &list.resource_version);
-            self.went_back(told, list.since.seq, before, record, book);
+            self.went_back(told, list.since.seq, before, record, registry);
         }
     }
 
@@ -497,7 +500,7 @@ impl Audits {
         event: &ListPage,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let (Some(object), Some(listed)) = (&event.object, &event.listed) else {
             return;
@@ -516,7 +519,7 @@ impl Audits {
             event.watch,
         );
         let (sure, evidence) = (Certainty::Likely, vec![record.seq]);
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F33,
             sure,
             Subject::Cluster,
@@ -525,7 +528,14 @@ impl Audits {
             summary,
         );
         let told = (&event.watch, number(held));
-        self.restored(found.alike(&[Row::F24]), told, None, before, record, book);
+        self.restored(
+            found.alike(&[Row::F24]),
+            told,
+            None,
+            before,
+            record,
+            registry,
+        );
     }
 
     /// A list, or initial events, are complete: after a restore the first of a watch says whether its server went back too.
@@ -534,7 +544,7 @@ impl Audits {
         event: &ListComplete,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let Some(restored) = &self.restored else {
             return;
@@ -543,7 +553,7 @@ impl Audits {
         let is_below = reached.is_some_and(|reached| number(&event.resource_version) < *reached);
         let watch = before.watches.get(&event.watch);
         if let Some(watch) = watch.filter(|watch| is_below && watch.progress.is_none()) {
-            self.says_so(watch, record.seq, before, book);
+            self.says_so(watch, record.seq, before, registry);
         }
     }
 
@@ -555,19 +565,19 @@ impl Audits {
         evidence: Seq,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let Some(watch) = before.watches.get(name) else {
             return;
         };
         if self.is_to_begin_anew(watch) {
-            return self.says_so(watch, evidence, before, book);
+            return self.says_so(watch, evidence, before, registry);
         }
         self.too_large.remove(name);
         let silent = self.silent.get_mut(name);
         if silent.is_some_and(|silent| silent.remove(&Row::F32)) {
             let why = "The newest list is below what the watch has seen: it is not its server's cache that is behind.";
-            book.clear(Row::F32, Subject::Watch(name.clone()), record.seq, why);
+            registry.clear(Row::F32, Subject::Watch(name.clone()), record.seq, why);
         }
         let (read, progress) = (number(read), watch.progress.as_ref().map_or(0, number));
         let below = Below {
@@ -585,16 +595,22 @@ impl Audits {
             None => Certainty::Likely,
         };
         let subject = Subject::Cluster;
-        let found = Found::of(Row::F33, sure, subject, vec![evidence], record.at, summary);
+        let found = FindingDraft::of(Row::F33, sure, subject, vec![evidence], record.at, summary);
         let (found, below) = match all {
             Some(_) => (found, None),
             None => (found.alike(&[Row::F32]), Some(below)),
         };
-        self.restored(found, (name, progress), below, before, record, book);
+        self.restored(found, (name, progress), below, before, record, registry);
     }
 
     /// The newest list of the server that a watch is pinned to is below what it sent before, too.
-    fn says_so(&mut self, watch: &Watch, evidence: Seq, before: &State, book: &mut Book) {
+    fn says_so(
+        &mut self,
+        watch: &Watch,
+        evidence: Seq,
+        before: &State,
+        registry: &mut FindingRegistry,
+    ) {
         let restored = self.restored.as_mut();
         let Some(Restored { below: open, .. }) = restored else {
             return;
@@ -611,7 +627,7 @@ impl Audits {
         }
         let summary = below.summary(all);
         *open = None;
-        book.amend(Row::F33, Subject::Cluster, |found| {
+        registry.amend(Row::F33, Subject::Cluster, |found| {
             found.certainty = Certainty::Definite;
             found.alike = &[];
             found.summary = summary;
@@ -630,25 +646,25 @@ impl Audits {
     /// shows it of a watch that did so, and was given the old state once more, is no other time.
     fn restored(
         &mut self,
-        mut found: Found,
+        mut found: FindingDraft,
         (name, version): (&WatchName, u64),
         below: Option<Below>,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let last = self.restored.as_ref().zip(before.watches.get(name));
         if last.is_some_and(|(last, watch)| last.is_kept(name, watch, version)) {
             found.summary += " What it was given since is from before that still: the server's watch cache did not begin anew, \
                               and may not until the server is restarted.";
-            return book.raise(found, record.at);
+            return registry.raise(found, record.at);
         }
         let restored = Restored::now(before, record, below);
         if self.restored.replace(restored).is_some() {
             let why = "etcd went back another time.";
-            book.clear(Row::F33, Subject::Cluster, record.seq, why);
+            registry.clear(Row::F33, Subject::Cluster, record.seq, why);
         }
-        book.raise(found, record.at);
+        registry.raise(found, record.at);
     }
 
     /// What a watch was told is at its very version not in etcd, which has come further: it has another history than it
@@ -659,7 +675,7 @@ impl Audits {
         (before, watch): (&State, &Watch),
         awake: &Awake,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let (Some(at), Some(object)) = (&event.resource_version, &event.object) else {
             return;
@@ -679,13 +695,18 @@ impl Audits {
         );
         let since = verdict.map_or(record.at, |open| awake.of(open.since.at));
         let (sure, subject) = (Certainty::Likely, Subject::Cluster);
-        let found = Found::of(Row::F33, sure, subject, evidence, since, summary);
+        let found = FindingDraft::of(Row::F33, sure, subject, evidence, since, summary);
         let told = (&event.watch, number(at));
-        self.restored(found, told, None, before, record, book);
+        self.restored(found, told, None, before, record, registry);
     }
 
     /// The stream of a watch brought something, or is over: it says nothing no more.
-    pub(super) fn came(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
+    pub(super) fn came(
+        &mut self,
+        watch: &WatchName,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         if !self.too_large.is_empty() {
             self.too_large.remove(watch);
         }
@@ -694,7 +715,7 @@ impl Audits {
         }
         for row in self.silent.remove(watch).unwrap_or_default() {
             let why = "Its stream goes on, or is over.";
-            book.clear(row, Subject::Watch(watch.clone()), record.seq, why);
+            registry.clear(row, Subject::Watch(watch.clone()), record.seq, why);
         }
     }
 

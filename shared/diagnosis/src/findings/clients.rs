@@ -16,7 +16,8 @@ use watchscope_model::vocabulary::{
 };
 use watchscope_model::{RequestId, ResourceVersion, Row, Seq, State, Text, Time, Uid};
 
-use super::book::{Book, Found, Lasts, Subject};
+use super::draft::{FindingDraft, Lasts, Subject};
+use super::registry::FindingRegistry;
 use super::streams::Streams;
 use super::timers::{Timer, Timers};
 use crate::text::{count, seconds};
@@ -215,7 +216,7 @@ impl Clients {
         event: &ClientRequest,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         let Some(line) = Line::read(&event.request) else {
@@ -226,14 +227,14 @@ impl Clients {
         };
         let subject = Subject::Client(event.client.clone());
         for row in [Row::F01, Row::F02, Row::F03, Row::F48] {
-            book.clear(row, subject.clone(), record.seq, "The client asks again.");
+            registry.clear(row, subject.clone(), record.seq, "The client asks again.");
         }
         let version = line.options.version.as_deref();
         let version = version
             .map(ResourceVersion::parse)
             .and_then(|version| version.number());
-        let raise = |book: &mut Book, row, alike, certainty, evidence, summary| {
-            book.raise(
+        let raise = |registry: &mut FindingRegistry, row, alike, certainty, evidence, summary| {
+            registry.raise(
                 found(
                     row, alike, certainty, &subject, evidence, record.at, summary,
                 ),
@@ -259,7 +260,7 @@ impl Clients {
                     );
                     let evidence = client.unfinished.clone();
                     raise(
-                        book,
+                        registry,
                         Row::F37,
                         &[Row::F35],
                         Certainty::Likely,
@@ -278,7 +279,14 @@ impl Clients {
                     event.client
                 );
                 let evidence = vec![record.seq];
-                raise(book, Row::F19, &[], Certainty::Definite, evidence, summary);
+                raise(
+                    registry,
+                    Row::F19,
+                    &[],
+                    Certainty::Definite,
+                    evidence,
+                    summary,
+                );
                 client.may_hold_ghosts = true;
                 let due = record.at.plus_micros(GHOST_US);
                 timers.set(due, Timer::Ghost(event.client.clone()));
@@ -302,7 +310,7 @@ impl Clients {
                     );
                     let evidence = vec![record.seq];
                     raise(
-                        book,
+                        registry,
                         Row::F21,
                         &[Row::F29, Row::F23],
                         Certainty::Definite,
@@ -312,7 +320,7 @@ impl Clients {
                 }
                 // What it asked before was a list.
                 if client.asked.as_ref().is_some_and(|asked| !asked.is_watch) {
-                    circle(client, version, event, record, book, &subject);
+                    circle(client, version, event, record, registry, &subject);
                 }
             }
         }
@@ -333,15 +341,15 @@ impl Clients {
         let name = event.client.clone();
         client.wait(name, record.at.plus_micros(STUCK_US), timers);
         if line.options.watch && version.is_none() && !line.options.initial_events {
-            self.crowd(before, record, book);
+            self.crowd(before, record, registry);
         } else {
-            self.dissolve(record, book);
+            self.dissolve(record, registry);
         }
     }
 
     /// Many clients that watch without a resourceVersion.
-    fn crowd(&self, before: &State, record: Moment, book: &mut Book) {
-        if book.stands(Row::F20, Subject::Cluster) || !may_ask_etcd(before) {
+    fn crowd(&self, before: &State, record: Moment, registry: &mut FindingRegistry) {
+        if registry.stands(Row::F20, Subject::Cluster) || !may_ask_etcd(before) {
             return;
         }
         let crowd = self.versionless();
@@ -365,18 +373,18 @@ impl Clients {
             ),
         );
         found.lasts = Lasts::UntilCleared;
-        book.raise(found, record.at);
+        registry.raise(found, record.at);
     }
 
     /// The crowd is over, if it is.
-    fn dissolve(&self, record: Moment, book: &mut Book) {
-        if !book.stands(Row::F20, Subject::Cluster) {
+    fn dissolve(&self, record: Moment, registry: &mut FindingRegistry) {
+        if !registry.stands(Row::F20, Subject::Cluster) {
             return;
         }
         let left = self.versionless().len();
         if left < CROWD / 2 {
             let why = format!("{left} clients are left that watch without a resourceVersion.");
-            book.clear(Row::F20, Subject::Cluster, record.seq, &why);
+            registry.clear(Row::F20, Subject::Cluster, record.seq, &why);
         }
     }
 
@@ -406,7 +414,7 @@ impl Clients {
         before: &State,
         streams: &Streams,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         let Some(client) = self.0.get_mut(&event.client) else {
@@ -431,11 +439,11 @@ impl Clients {
                 since_us,
                 &event.client,
                 record,
-                book,
+                registry,
             );
         }
         if event.belief.is_none() && handled > 0 {
-            client.found_differences(handled, &event.client, record, book);
+            client.found_differences(handled, &event.client, record, registry);
         }
         match event.belief.as_deref() {
             Some(text) => {
@@ -449,7 +457,15 @@ impl Clients {
                 let holds: u64 = client.belief.iter().map(|belief| belief.objects).sum();
                 client.most_objects = client.most_objects.max(holds);
                 if let Some(listed) = client.listed {
-                    stale(client, listed, &event.client, before, streams, record, book);
+                    stale(
+                        client,
+                        listed,
+                        &event.client,
+                        before,
+                        streams,
+                        record,
+                        registry,
+                    );
                 }
                 if does != ClientPhase::Listing {
                     client.listed = None;
@@ -464,7 +480,7 @@ impl Clients {
                          resync.",
                         event.client
                     );
-                    book.raise(
+                    registry.raise(
                         found(
                             Row::F46,
                             &[],
@@ -484,12 +500,12 @@ impl Clients {
         client.handled = event.handled;
         client.reported_at = record.at;
         if client.is_informer() && does == ClientPhase::Watching {
-            merged(client, &event.client, record, book);
+            merged(client, &event.client, record, registry);
         }
         if !is_same_phase {
             for row in [Row::F01, Row::F02] {
                 let why = "The client turns no longer.";
-                book.clear(row, subject.clone(), record.seq, why);
+                registry.clear(row, subject.clone(), record.seq, why);
             }
             client.phase = event.phase.clone();
             client.phase_since = record.at;
@@ -500,7 +516,7 @@ impl Clients {
             ClientPhase::Watching => {
                 client.unfinished.clear();
                 for row in [Row::F35, Row::F44, Row::F50] {
-                    book.clear(
+                    registry.clear(
                         row,
                         subject.clone(),
                         record.seq,
@@ -521,9 +537,9 @@ impl Clients {
             _ => {}
         }
         if !is_same_phase {
-            self.dissolve(record, book);
+            self.dissolve(record, registry);
         }
-        self.ghost(&event.client, record.at, book);
+        self.ghost(&event.client, record.at, registry);
     }
 
     /// A watch was sent a DELETED. One with a selector is sent it of what lives on, too.
@@ -583,7 +599,7 @@ impl Clients {
     }
 
     /// F19 beside a ghost: a client that watched again without a resourceVersion holds what is proven to be gone.
-    pub(super) fn ghost(&mut self, name: &Text, now: Time, book: &mut Book) {
+    pub(super) fn ghost(&mut self, name: &Text, now: Time, registry: &mut FindingRegistry) {
         let Self(clients, gone) = self;
         let Some(client) = clients.get_mut(name) else {
             return;
@@ -599,7 +615,7 @@ impl Clients {
             return;
         };
         client.may_hold_ghosts = false;
-        book.amend(Row::F19, Subject::Client(name.clone()), |found| {
+        registry.amend(Row::F19, Subject::Client(name.clone()), |found| {
             found.severity = Severity::Divergence;
             found.summary += &format!(" It holds {key}, which is gone.");
             found.evidence.push(proof);
@@ -607,7 +623,7 @@ impl Clients {
     }
 
     /// A client did nothing for as long as it was waited for.
-    pub(super) fn silent(&mut self, name: &Text, now: Time, book: &mut Book) {
+    pub(super) fn silent(&mut self, name: &Text, now: Time, registry: &mut FindingRegistry) {
         let Some(client) = self.0.get_mut(name) else {
             return;
         };
@@ -682,7 +698,7 @@ impl Clients {
         let mut found = found(row, alike, certainty, &subject, evidence, now, summary);
         found.since = client.phase_since;
         found.lasts = Lasts::UntilCleared;
-        book.raise(found, now);
+        registry.raise(found, now);
     }
 }
 
@@ -734,7 +750,13 @@ impl Client {
     }
 
     /// F42: it took something up though nothing it watches changed, right after it had listed another scope.
-    fn found_differences(&mut self, handled: u64, name: &Text, record: Moment, book: &mut Book) {
+    fn found_differences(
+        &mut self,
+        handled: u64,
+        name: &Text,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let Some(compared) = self.compared.take() else {
             return;
         };
@@ -756,7 +778,7 @@ impl Client {
             record.at,
             summary,
         );
-        book.raise(found, record.at);
+        registry.raise(found, record.at);
     }
 
     /// Waits for a moment, instead of any other.
@@ -776,10 +798,10 @@ fn found(
     mut evidence: Vec<Seq>,
     since: Time,
     summary: String,
-) -> Found {
+) -> FindingDraft {
     tree::sort(&mut evidence);
     evidence.dedup();
-    Found::of(row, certainty, subject.clone(), evidence, since, summary).alike(alike)
+    FindingDraft::of(row, certainty, subject.clone(), evidence, since, summary).alike(alike)
 }
 
 /// F01 and F02: turns of a loop that asks for nothing and is given nothing.
@@ -790,7 +812,7 @@ fn spin(
     since_us: i64,
     name: &Text,
     record: Moment,
-    book: &mut Book,
+    registry: &mut FindingRegistry,
 ) {
     let since_ms = u64::try_from(since_us / 1_000).unwrap_or(1).max(1);
     let per_s = turns.saturating_mul(1_000) / since_ms;
@@ -820,7 +842,7 @@ fn spin(
         ),
     );
     found.lasts = Lasts::UntilCleared;
-    book.raise(found, record.at);
+    registry.raise(found, record.at);
 }
 
 /// F22: a list that is older than what a watch of ours had brought before it was asked for. Who asks for the newest must
@@ -832,7 +854,7 @@ fn stale(
     before: &State,
     streams: &Streams,
     record: Moment,
-    book: &mut Book,
+    registry: &mut FindingRegistry,
 ) {
     for belief in &client.belief {
         let Some(revision) = belief.revision.filter(|revision| *revision > 0) else {
@@ -856,7 +878,7 @@ fn stale(
             } else {
                 (Row::F22, &[Row::F31, Row::F33], Certainty::Definite)
             };
-            book.raise(
+            registry.raise(
                 found(
                     row,
                     alike,
@@ -882,7 +904,7 @@ fn circle(
     version: u64,
     event: &ClientRequest,
     record: Moment,
-    book: &mut Book,
+    registry: &mut FindingRegistry,
     subject: &Subject,
 ) {
     if client.circle.len() == CIRCLE {
@@ -911,11 +933,11 @@ fn circle(
         began,
         summary,
     );
-    book.raise(found, record.at);
+    registry.raise(found, record.at);
 }
 
 /// F49: more events than turns, beyond what may still wait for its turn.
-fn merged(client: &mut Client, name: &Text, record: Moment, book: &mut Book) {
+fn merged(client: &mut Client, name: &Text, record: Moment, registry: &mut FindingRegistry) {
     let open = client.changed.saturating_sub(client.iterations);
     if open <= client.most_objects + MERGED {
         return;
@@ -936,7 +958,7 @@ fn merged(client: &mut Client, name: &Text, record: Moment, book: &mut Book) {
         record.at,
         summary,
     );
-    book.raise(found, record.at);
+    registry.raise(found, record.at);
 }
 
 /// Whether the servers may be of those that ask etcd for each watch without a resourceVersion

@@ -7,8 +7,9 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, Certainty, Severity};
 use watchscope_model::{Row, Seq, State, StreamId, Text, Time, WatchName};
 
-use super::book::{Book, Found, Lasts, Subject};
-use super::shared::{Fate, Place, Shared};
+use super::draft::{Fate, FindingDraft, Lasts, Shared, Subject};
+use super::place::Place;
+use super::registry::FindingRegistry;
 use super::timers::{Timer, Timers};
 use crate::attribution::{
     AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren,
@@ -214,10 +215,10 @@ impl Ended {
         course: Course,
         was: Option<Where>,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
-        self.count_barren(event, course.from, record, book);
+        self.count_barren(event, course.from, record, registry);
         if self.pending.len() >= MAX_ENDS {
             self.pending.pop_first();
         }
@@ -284,7 +285,7 @@ impl Ended {
         event: &StreamEnded,
         from: Option<u64>,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let Some(from) = from.filter(|_| is_barren(event)) else {
             self.barren.remove(&event.watch);
@@ -314,7 +315,7 @@ impl Ended {
         } else {
             (Certainty::Suspected, &[Row::F06, Row::F37])
         };
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F10,
             certainty,
             Subject::Watch(event.watch.clone()),
@@ -326,7 +327,7 @@ impl Ended {
                 event.watch
             ),
         );
-        book.raise(found.alike(alike), record.at);
+        registry.raise(found.alike(alike), record.at);
     }
 
     pub(super) fn attributed(
@@ -334,7 +335,7 @@ impl Ended {
         event: &Attribution,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         // The end that began the gap, if it is not this one.
@@ -393,25 +394,25 @@ impl Ended {
         if event.certainty == Certainty::Definite && row != Some(Row::F08) && !waits {
             let at = pending.at.plus_micros(SETTLED_US);
             timers.unset(at, Timer::Settled(event.stream));
-            self.settled(event.stream, record.at, book);
+            self.settled(event.stream, record.at, registry);
         }
     }
 
     /// Why a stream ended is settled; what waited for that in the same gap is so with it.
-    pub(super) fn settled(&mut self, stream: StreamId, now: Time, book: &mut Book) {
+    pub(super) fn settled(&mut self, stream: StreamId, now: Time, registry: &mut FindingRegistry) {
         let Some(mut end) = self.pending.remove(&stream) else {
             return;
         };
         let watch = end.watch.clone();
         end.is_ordinary |= self.is_followed_by_ordinary(stream, &watch);
-        self.find(stream, end, now, book);
+        self.find(stream, end, now, registry);
         let mut of_watch = self.pending.iter().filter(|(_, end)| end.watch == watch);
         if let Some((&next, waiting)) = of_watch.next()
             && let Some(answer) = &waiting.answer
             && answer.certainty == Certainty::Definite
             && answer.row.is_some_and(is_history_gone)
         {
-            self.settled(next, now, book);
+            self.settled(next, now, registry);
         }
         if !self.pending.values().any(|other| other.watch == watch) {
             self.awaited.remove(&watch);
@@ -459,7 +460,7 @@ impl Ended {
         })
     }
 
-    fn find(&mut self, stream: StreamId, end: Pending, now: Time, book: &mut Book) {
+    fn find(&mut self, stream: StreamId, end: Pending, now: Time, registry: &mut FindingRegistry) {
         let Some(answer) = &end.answer else {
             return;
         };
@@ -485,8 +486,8 @@ impl Ended {
         }
         // One cause, one finding: the list that follows is told of there.
         let watch = || Subject::Watch(end.watch.clone());
-        if let Some(cause) = cause.filter(|cause| book.stands(*cause, watch())) {
-            book.amend(cause, watch(), |found| {
+        if let Some(cause) = cause.filter(|cause| registry.stands(*cause, watch())) {
+            registry.amend(cause, watch(), |found| {
                 found.evidence.extend(&answer.evidence);
                 found.is_expired();
             });
@@ -496,7 +497,7 @@ impl Ended {
             && let Some((found, stake)) = self.of_server(&end, answer)
         {
             self.lists_for_ordinary_cause(&end.watch);
-            self.conclude(found, stake, &end, now, book);
+            self.conclude(found, stake, &end, now, registry);
             return;
         }
         let is_ordinary =
@@ -521,7 +522,7 @@ impl Ended {
             summary += " Its definition had just been edited.";
             evidence.insert(0, edit);
         }
-        let mut found = Found::of(
+        let mut found = FindingDraft::of(
             row,
             answer.certainty,
             Subject::Watch(end.watch.clone()),
@@ -535,17 +536,17 @@ impl Ended {
         if is_history_ordinary {
             found.severity = Severity::Note;
         }
-        self.conclude(found, stake, &end, now, book);
+        self.conclude(found, stake, &end, now, registry);
     }
 
     /// Raises what was found of an end, with what became of its gap, or until that is known.
     fn conclude(
         &mut self,
-        mut found: Found,
+        mut found: FindingDraft,
         stake: Stake,
         end: &Pending,
         now: Time,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         match &end.outcome {
             Some(outcome) => found.close(stake, outcome),
@@ -558,12 +559,12 @@ impl Ended {
                 told.insert(found.row, stake);
             }
         }
-        book.raise(found, now);
+        registry.raise(found, now);
     }
 
     /// A 410 of a watch that was without a stream when its server went away: its history went with that, and the finding of
     /// the server counts it.
-    fn of_server(&self, end: &Pending, answer: &Answer) -> Option<(Found, Stake)> {
+    fn of_server(&self, end: &Pending, answer: &Answer) -> Option<(FindingDraft, Stake)> {
         let place = &end.was.as_ref()?.place;
         let server = place.address()?;
         let &(at, row) = self.left.get(server)?;
@@ -577,7 +578,7 @@ impl Ended {
         );
         let watch = Subject::Watch(end.watch.clone());
         let evidence = answer.evidence.clone();
-        let mut found = Found::of(row, Certainty::Likely, watch, evidence, at, summary);
+        let mut found = FindingDraft::of(row, Certainty::Likely, watch, evidence, at, summary);
         found.severity = Severity::Note;
         found.fate = Some(Fate::Blind);
         found.shared = Some(Shared {
@@ -645,7 +646,7 @@ impl Ended {
     }
 
     /// What became of the watch after the end.
-    pub(super) fn gap(&mut self, event: &Gap, record: Moment, book: &mut Book) {
+    pub(super) fn gap(&mut self, event: &Gap, record: Moment, registry: &mut FindingRegistry) {
         let told = self.told.remove(&event.watch).unwrap_or_default();
         let is_of_gap = |end: &&Pending| end.watch == event.watch && end.outcome.is_none();
         let pending = self.pending.values().filter(is_of_gap);
@@ -673,7 +674,7 @@ impl Ended {
             told_by,
         };
         for (row, stake) in told {
-            book.amend(row, Subject::Watch(event.watch.clone()), |found| {
+            registry.amend(row, Subject::Watch(event.watch.clone()), |found| {
                 found.close(stake, &outcome);
                 found.evidence.push(record.seq);
             });
@@ -696,7 +697,7 @@ impl Ended {
     }
 }
 
-impl Found {
+impl FindingDraft {
     /// The history that the watch was to go on from is gone, because of its cause.
     fn is_expired(&mut self) {
         if matches!(self.fate, Some(Fate::Lost | Fate::Relisted)) {

@@ -13,8 +13,9 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{AuditMethod, Certainty, ChangeType, Origin};
 use watchscope_model::{Object, Row, Seq, State, Uid, WatchName};
 
-use super::book::{Book, Found, Subject};
+use super::draft::{FindingDraft, Subject};
 use super::questions::{has_selector, is_aggregated};
+use super::registry::FindingRegistry;
 use crate::text::name;
 
 /// Objects that are remembered because they left a selector, and of each watch because they were deleted; of more the
@@ -53,7 +54,7 @@ impl Left {
         event: &Change,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let uid = &event.object.uid;
         if uid.is_empty() {
@@ -61,11 +62,11 @@ impl Left {
         }
         match (event.origin, event.change) {
             (Origin::Live, ChangeType::Added | ChangeType::Modified) if self.unsure.is_empty() => {}
-            (Origin::Live, ChangeType::Deleted) => self.deleted(event, before, record, book),
+            (Origin::Live, ChangeType::Deleted) => self.deleted(event, before, record, registry),
             (Origin::Live, _) => {
                 let version = event.resource_version.number().unwrap_or(0);
                 let by = (&event.watch, version, record);
-                self.is_there(uid, by, book);
+                self.is_there(uid, by, registry);
             }
             (Origin::Inferred, ChangeType::Deleted)
                 if selects(before, &event.watch) == Some(false) =>
@@ -73,14 +74,20 @@ impl Left {
                 self.remember(event);
             }
             (Origin::List | Origin::Initial, ChangeType::Added) => {
-                self.is_back(event, before, record, book);
+                self.is_back(event, before, record, registry);
             }
-            (Origin::List, ChangeType::Modified) => self.is_older(event, before, record, book),
+            (Origin::List, ChangeType::Modified) => self.is_older(event, before, record, registry),
             _ => {}
         }
     }
 
-    fn deleted(&mut self, event: &Change, before: &State, record: Moment, book: &mut Book) {
+    fn deleted(
+        &mut self,
+        event: &Change,
+        before: &State,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let uid = &event.object.uid;
         let Some(watch) = before.watches.get(&event.watch) else {
             return;
@@ -117,7 +124,7 @@ impl Left {
             .filter(|(name, _)| **name != event.watch)
             .filter_map(|(name, other)| Some((name, holds(other)?)));
         if let Some((other, at)) = others.find(|(_, at)| *at >= version) {
-            self.is_there(uid, (other, at, record), book);
+            self.is_there(uid, (other, at, record), registry);
         }
     }
 
@@ -144,7 +151,7 @@ impl Left {
         &mut self,
         uid: &Uid,
         (by, version, record): (&WatchName, u64, Moment),
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         self.unsure.retain(|left| {
             let is_it = left.uid == *uid && left.version <= version && left.watch != *by;
@@ -155,7 +162,7 @@ impl Left {
                     left.watch,
                     left.version,
                 );
-                raise(left, Certainty::Definite, summary, record, book);
+                raise(left, Certainty::Definite, summary, record, registry);
             }
             // One that is back needs nobody else to say so.
             let is_back = left.uid == *uid && left.watch == *by;
@@ -164,7 +171,13 @@ impl Left {
     }
 
     /// A list, or initial events, bring an object that the watch was told is gone.
-    fn is_back(&mut self, event: &Change, before: &State, record: Moment, book: &mut Book) {
+    fn is_back(
+        &mut self,
+        event: &Change,
+        before: &State,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let Some(gone) = self.deleted.get_mut(&event.watch) else {
             return;
         };
@@ -173,7 +186,7 @@ impl Left {
         };
         let gone_by = gone.remove(place).and_then(|(_, version)| version);
         // In an older state of etcd it is there by right; and another apiserver lists what one may see at the time.
-        if is_aggregated(before, &event.watch) || book.stands(Row::F33, Subject::Cluster) {
+        if is_aggregated(before, &event.watch) || registry.stands(Row::F33, Subject::Cluster) {
             return;
         }
         let listed_at = self.lists.get(&event.watch).copied();
@@ -188,8 +201,8 @@ impl Left {
             );
             let (watch, evidence) = (Subject::Watch(event.watch.clone()), vec![record.seq]);
             let sure = Certainty::Likely;
-            let found = Found::of(Row::F24, sure, watch, evidence, record.at, summary);
-            book.raise(found.alike(LIKE_A_GHOST).proven(), record.at);
+            let found = FindingDraft::of(Row::F24, sure, watch, evidence, record.at, summary);
+            registry.raise(found.alike(LIKE_A_GHOST).proven(), record.at);
             return;
         }
         let summary = format!(
@@ -199,7 +212,7 @@ impl Left {
             event.watch,
             event.resource_version,
         );
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F22,
             Certainty::Definite,
             Subject::Watch(event.watch.clone()),
@@ -207,11 +220,17 @@ impl Left {
             record.at,
             summary,
         );
-        book.raise(found.alike(&[Row::F33]), record.at);
+        registry.raise(found.alike(&[Row::F33]), record.at);
     }
 
     /// A list may have an older version of what is held though its state is a later one: what is held stays.
-    fn is_older(&self, event: &Change, before: &State, record: Moment, book: &mut Book) {
+    fn is_older(
+        &self,
+        event: &Change,
+        before: &State,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let watch = before.watches.get(&event.watch);
         let held = watch.and_then(|watch| watch.held(&event.object)?.resource_version.number());
         let listed_at = self.lists.get(&event.watch).copied();
@@ -220,7 +239,7 @@ impl Left {
         else {
             return;
         };
-        if version >= held || held > listed_at || book.stands(Row::F33, Subject::Cluster) {
+        if version >= held || held > listed_at || registry.stands(Row::F33, Subject::Cluster) {
             return;
         }
         let summary = format!(
@@ -229,7 +248,7 @@ impl Left {
             event.watch,
         );
         let (watch, evidence) = (Subject::Watch(event.watch.clone()), vec![record.seq]);
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F24,
             Certainty::Likely,
             watch,
@@ -237,7 +256,7 @@ impl Left {
             record.at,
             summary,
         );
-        book.raise(found.alike(LIKE_A_LOSS).proven(), record.at);
+        registry.raise(found.alike(LIKE_A_LOSS).proven(), record.at);
     }
 
     /// A list begins to come, or goes on.
@@ -253,7 +272,12 @@ impl Left {
     }
 
     /// The audit looked an object up that left a view, and etcd has it with the uid it had.
-    pub(super) fn audited(&mut self, event: &Audit, record: Moment, book: &mut Book) {
+    pub(super) fn audited(
+        &mut self,
+        event: &Audit,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let Some(object) = event
             .object
             .as_ref()
@@ -271,7 +295,7 @@ impl Left {
                     left.watch,
                     left.version,
                 );
-                raise(left, Certainty::Definite, summary, record, book);
+                raise(left, Certainty::Definite, summary, record, registry);
             }
             !is_it(left)
         });
@@ -288,10 +312,16 @@ fn selects(state: &State, watch: &WatchName) -> Option<bool> {
     state.watches.get(watch).map(has_selector)
 }
 
-fn raise(left: &Leaving, certainty: Certainty, summary: String, record: Moment, book: &mut Book) {
+fn raise(
+    left: &Leaving,
+    certainty: Certainty,
+    summary: String,
+    record: Moment,
+    registry: &mut FindingRegistry,
+) {
     let mut evidence = vec![left.seq, record.seq];
     evidence.dedup();
     let subject = Subject::Watch(left.watch.clone());
-    let found = Found::of(Row::F43, certainty, subject, evidence, record.at, summary);
-    book.raise(found, record.at);
+    let found = FindingDraft::of(Row::F43, certainty, subject, evidence, record.at, summary);
+    registry.raise(found, record.at);
 }

@@ -9,21 +9,24 @@
 //!                                   ├─► audits    what the audit's reads show
 //!                                   ├─► left      objects that left a view, and come back
 //!                                   └─► servers   several servers against each other
-//!                                          └─► book: raised, counted, cleared
+//!                                          └─► registry: raised, counted, cleared
 //! ```
 //!
 //! What needs a read of ours (ghosts, missing and stale objects) is the [audit](crate::audit)'s, whose records are read
 //! like any other.
 
 mod audits;
-mod book;
 mod clients;
+mod draft;
 mod ends;
+mod entry;
 mod left;
+mod members;
+mod place;
 mod questions;
+mod registry;
 mod requests;
 mod servers;
-mod shared;
 mod streams;
 mod timers;
 mod unread;
@@ -35,12 +38,14 @@ use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Event, State, Time};
 
 use self::audits::Audits;
-use self::book::Book;
-pub use self::book::{MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
 use self::clients::Clients;
 pub use self::clients::MAX_CLIENTS;
+pub use self::draft::MAX_EVIDENCE;
 use self::ends::{Course, Ended, Where};
+pub use self::entry::{QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
 use self::left::Left;
+use self::registry::FindingRegistry;
+pub use self::registry::MAX_FINDINGS;
 use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
@@ -51,7 +56,7 @@ use crate::awake::Awake;
 /// The machine. One pass over the records beside attribution's, whose records it reads like any other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
-    book: Book,
+    registry: FindingRegistry,
     timers: Timers,
     ends: Ended,
     streams: Streams,
@@ -69,7 +74,7 @@ impl Findings {
             streams: Streams::since(state),
             requests: Requests::since(state),
             servers: Servers::since(state),
-            book: Book::since(state),
+            registry: FindingRegistry::since(state),
             ..Self::default()
         }
     }
@@ -85,7 +90,7 @@ impl Findings {
         facts: &StreamFacts,
     ) {
         let Self {
-            book,
+            registry,
             timers,
             ends,
             streams,
@@ -97,25 +102,25 @@ impl Findings {
         } = self;
         match event {
             Event::Change(event) => {
-                streams.changed(event, before, record, book);
+                streams.changed(event, before, record, registry);
                 clients.deleted(event, before, record, timers);
                 requests.changed(event, before, record);
-                left.changed(event, before, record, book);
+                left.changed(event, before, record, registry);
                 audits.changed(event, record);
                 if event.origin == Origin::Live {
-                    requests.delivered(&event.watch, record, book);
-                    audits.came(&event.watch, record, book);
+                    requests.delivered(&event.watch, record, registry);
+                    audits.came(&event.watch, record, registry);
                 }
-                servers.changed(event, record, book, timers);
+                servers.changed(event, record, registry, timers);
             }
             Event::Bookmark(event) => {
                 if event.initial_events_end == Some(true) {
                     ends.waits_no_more(&event.watch, record, timers);
                 }
-                streams.bookmarked(event, record, book, timers);
-                requests.delivered(&event.watch, record, book);
-                audits.came(&event.watch, record, book);
-                servers.bookmarked(event, record, book, timers);
+                streams.bookmarked(event, record, registry, timers);
+                requests.delivered(&event.watch, record, registry);
+                audits.came(&event.watch, record, registry);
+                servers.bookmarked(event, record, registry, timers);
             }
             Event::StreamOpened(event) => {
                 let is_initial = facts.asks_initial(&event.watch);
@@ -125,8 +130,8 @@ impl Findings {
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {
-                audits.came(&event.watch, record, book);
-                let (from, moved_at) = streams.ended(event, record, book, timers);
+                audits.came(&event.watch, record, registry);
+                let (from, moved_at) = streams.ended(event, record, registry, timers);
                 let watch = before.watches.get(&event.watch);
                 let listed = watch.and_then(|watch| watch.list.as_ref()?.complete);
                 let gap = watch.and_then(|watch| watch.gap.as_ref());
@@ -136,64 +141,64 @@ impl Findings {
                     gap_at: gap.map_or(record.at, |gap| awake.of(gap.since.at)),
                     edit: watch.and_then(|_| facts.last_edit(event.stream)),
                 };
-                requests.ended(event, before, record, book);
+                requests.ended(event, before, record, registry);
                 servers.ended(&event.watch);
                 let was = Where::of(&event.watch, before);
-                ends.ended(event, course, was, record, book, timers);
+                ends.ended(event, course, was, record, registry, timers);
             }
-            Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
-            Event::Gap(event) => ends.gap(event, record, book),
+            Event::Attribution(event) => ends.attributed(event, before, record, registry, timers),
+            Event::Gap(event) => ends.gap(event, record, registry),
             Event::StreamError(event) => {
                 ends.error(event, facts.awaits_list(&event.watch));
-                requests.stream_error(event, record, book);
+                requests.stream_error(event, record, registry);
             }
             Event::RequestSent(event) => {
                 clients.reads(event);
-                book.unread.asked(event, options);
+                registry.unread.asked(event, options);
                 requests.sent(event, options, before, record, timers);
             }
             Event::RequestAnswered(event) => {
                 clients.read(event, record, timers);
-                requests.answered(event, before, record, book, timers);
+                requests.answered(event, before, record, registry, timers);
             }
             Event::ListComplete(event) => {
-                requests.listed(event, before, record, book);
+                requests.listed(event, before, record, registry);
                 servers.listed(event, record, timers);
                 left.listed(event);
-                audits.listed(event, before, record, book);
-                book.unread.listed(event, before);
+                audits.listed(event, before, record, registry);
+                registry.unread.listed(event, before);
             }
             Event::ListPage(event) => {
                 left.page(event);
-                audits.page(event, before, record, book);
+                audits.page(event, before, record, registry);
                 ends.waits_no_more(&event.watch, record, timers);
             }
             Event::WatchPhase(event) => {
-                requests.entered(event, record, book);
-                audits.entered(event, before, record, book);
+                requests.entered(event, record, registry);
+                audits.entered(event, before, record, registry);
             }
             Event::WatchStarted(event) => servers.started(event, before, record.at),
             Event::ClientStarted(event) => clients.started(event, record),
-            Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
+            Event::ClientRequest(event) => clients.asked(event, before, record, registry, timers),
             Event::ClientReport(event) => {
-                clients.reported(event, before, streams, record, book, timers);
+                clients.reported(event, before, streams, record, registry, timers);
             }
-            Event::Verdict(event) => audits.judged(event, before, streams, record, book),
+            Event::Verdict(event) => audits.judged(event, before, streams, record, registry),
             Event::Audit(event) => {
-                left.audited(event, record, book);
-                audits.audited(event, before, record, (awake, facts), book);
+                left.audited(event, record, registry);
+                audits.audited(event, before, record, (awake, facts), registry);
             }
-            Event::Loss(event) => book.unread.lost(event),
+            Event::Loss(event) => registry.unread.lost(event),
             Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
                 left.forget(watch);
-                book.unread.forget(watch);
+                registry.unread.forget(watch);
                 streams.forget(watch, timers);
                 servers.forget(watch, timers);
                 requests.forget(watch, timers);
                 ends.forget(watch);
-                book.forget_watch(watch, record.seq);
+                registry.forget_watch(watch, record.seq);
             }
             _ => {}
         }
@@ -201,31 +206,32 @@ impl Findings {
 
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let timer = self.timers.first_at();
-        [self.book.wake_at(), timer].into_iter().flatten().min()
+        [self.registry.wake_at(), timer].into_iter().flatten().min()
     }
 
     pub(crate) fn conclude(&mut self, now: Time, awake: &Awake, out: &mut Vec<Event>) {
         while let Some((at, timer)) = self.timers.next(now) {
-            let book = &mut self.book;
+            let registry = &mut self.registry;
             match timer {
                 Timer::Bookmark(stream) => {
-                    self.streams.no_bookmark(stream, at, book, &mut self.timers);
+                    self.streams
+                        .no_bookmark(stream, at, registry, &mut self.timers);
                 }
                 Timer::Initial(stream) => {
-                    self.streams.no_end(stream, at, book, &mut self.timers);
+                    self.streams.no_end(stream, at, registry, &mut self.timers);
                 }
-                Timer::Answer(watch) => self.requests.no_answer(&watch, at, book),
+                Timer::Answer(watch) => self.requests.no_answer(&watch, at, registry),
                 Timer::Settled(stream) => match self.ends.waits_for_list(stream, at) {
                     Some(until) => self.timers.set(until, Timer::Settled(stream)),
-                    None => self.ends.settled(stream, at, book),
+                    None => self.ends.settled(stream, at, registry),
                 },
                 Timer::Behind(what) => {
-                    self.servers.behind(&what, at, book, &mut self.timers);
+                    self.servers.behind(&what, at, registry, &mut self.timers);
                 }
-                Timer::Ghost(client) => self.clients.ghost(&client, at, book),
-                Timer::Client(client) => self.clients.silent(&client, at, book),
+                Timer::Ghost(client) => self.clients.ghost(&client, at, registry),
+                Timer::Client(client) => self.clients.silent(&client, at, registry),
             }
         }
-        self.book.take(now, awake, out);
+        self.registry.take(now, awake, out);
     }
 }

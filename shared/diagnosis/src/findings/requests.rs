@@ -16,9 +16,10 @@ use watchscope_model::{
     ConnectionId, RequestId, ResourceVersion, Row, Seq, State, Text, Time, WatchName,
 };
 
-use super::book::{BEHIND_LONG_US, Book, Found, Lasts, Subject};
+use super::draft::{BEHIND_LONG_US, FindingDraft, Lasts, Shared, Subject};
+use super::place::Place;
 use super::questions::{is_aggregated, is_listing};
-use super::shared::{Place, Shared};
+use super::registry::FindingRegistry;
 use super::timers::{Timer, Timers};
 use crate::attribution::{REVISED_US, TOGETHER_US, is_barren};
 use crate::server_words;
@@ -313,12 +314,12 @@ impl Requests {
         event: &StreamEnded,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let watch = &event.watch;
         // A stream that was cut off, or that we ended, shows nothing of what it could deliver.
         if event.cause == Cause::End && !is_barren(event) {
-            self.delivered(watch, record, book);
+            self.delivered(watch, record, registry);
         }
         if let Some(lane) = self.lanes.get_mut(watch) {
             let over = lane.streams_over.take();
@@ -344,19 +345,29 @@ impl Requests {
     }
 
     /// A stream delivered something: what it is about can be read.
-    pub(super) fn delivered(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
+    pub(super) fn delivered(
+        &mut self,
+        watch: &WatchName,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
         let broken = std::mem::take(&mut lane.broken);
         if broken.times >= BROKEN_STREAMS {
             let why = "The watch's stream delivers the type again.";
-            book.clear(Row::F38, Subject::Watch(watch.clone()), record.seq, why);
+            registry.clear(Row::F38, Subject::Watch(watch.clone()), record.seq, why);
         }
     }
 
     /// A request was not answered in time.
-    pub(super) fn no_answer(&mut self, watch: &WatchName, now: Time, book: &mut Book) {
+    pub(super) fn no_answer(
+        &mut self,
+        watch: &WatchName,
+        now: Time,
+        registry: &mut FindingRegistry,
+    ) {
         let Some(open) = self
             .lanes
             .get_mut(watch)
@@ -398,7 +409,7 @@ impl Requests {
             );
         }
         let subject = Subject::Watch(watch.clone());
-        let mut found = Found::of(row, certainty, subject, evidence, since, summary);
+        let mut found = FindingDraft::of(row, certainty, subject, evidence, since, summary);
         if row == Row::F44 {
             found = found.note_until(since.plus_micros(BEHIND_LONG_US));
         }
@@ -407,7 +418,7 @@ impl Requests {
             found.worsens = None;
         }
         found.shared = self.shared(row, watch, now);
-        book.raise(found.alike(alike), now);
+        registry.raise(found.alike(alike), now);
     }
 
     /// What a watch shares with others that may have the same of one cause; where there are such, it waits for them.
@@ -444,7 +455,13 @@ impl Requests {
     /// A watch was answered, long after that was due. Where a connection is full, the next stream is let in when one of
     /// its own, that was open when it was asked for, has ended (F50); else the answer was held back (F44), or had to wait
     /// for its turn (F15). What holds back answers lets go of several at once, with the ends of streams among them.
-    fn came_late(&self, watch: &WatchName, open: &Open, record: Moment, book: &mut Book) {
+    fn came_late(
+        &self,
+        watch: &WatchName,
+        open: &Open,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let lets_in = |freed: Freed| {
             let was_full = freed.since <= open.at && freed.at >= open.at;
             let is_why = record.at.micros_since(freed.at) <= LET_IN_US;
@@ -465,15 +482,16 @@ impl Requests {
             headers_come(open.is_aggregated)
         );
         let subject = Subject::Watch(watch.clone());
-        if book.stands(other, subject.clone()) {
-            book.clear(other, subject.clone(), record.seq, why);
+        if registry.stands(other, subject.clone()) {
+            registry.clear(other, subject.clone(), record.seq, why);
             let evidence = vec![open.seq, record.seq];
-            let mut found = Found::of(row, Certainty::Likely, subject, evidence, open.at, summary);
+            let mut found =
+                FindingDraft::of(row, Certainty::Likely, subject, evidence, open.at, summary);
             found.shared = self.shared(row, watch, record.at);
-            book.raise(found.alike(alike), record.at);
+            registry.raise(found.alike(alike), record.at);
             return;
         }
-        book.amend(row, subject, |found| {
+        registry.amend(row, subject, |found| {
             found.alike = alike;
             found.certainty = Certainty::Likely;
             found.evidence.push(record.seq);
@@ -487,11 +505,11 @@ impl Requests {
         event: &RequestAnswered,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         if let Some(watch) = event.watch.about() {
-            self.audited(&watch, event, before, record, book);
+            self.audited(&watch, event, before, record, registry);
             return;
         }
         let Some(lane) = self.lanes.get_mut(&event.watch) else {
@@ -526,7 +544,7 @@ impl Requests {
             }
             if lane.unready.take().is_some() {
                 let why = "The server's cache is ready.";
-                book.clear(Row::F15, subject.clone(), record.seq, why);
+                registry.clear(Row::F15, subject.clone(), record.seq, why);
             }
             let refusals = [Row::F18, Row::F40, Row::F41].into_iter();
             for row in refusals {
@@ -534,7 +552,7 @@ impl Requests {
                 if row == Row::F41 && lane.lacks_right() {
                     continue;
                 }
-                book.clear(
+                registry.clear(
                     row,
                     subject.clone(),
                     record.seq,
@@ -542,10 +560,10 @@ impl Requests {
                 );
             }
             if let Some(server) = server {
-                self.calm(&server, record, book);
+                self.calm(&server, record, registry);
             }
             if let Some(open) = open.filter(|open| open.is_told) {
-                self.came_late(&event.watch, &open, record, book);
+                self.came_late(&event.watch, &open, record, registry);
             }
             return;
         }
@@ -588,7 +606,7 @@ impl Requests {
             }
             404 if lane.had_success() => {
                 match lane.not_found {
-                    Some(first) => self.not_found(&event.watch, first, record, book),
+                    Some(first) => self.not_found(&event.watch, first, record, registry),
                     None => lane.not_found = Some(record),
                 }
                 return;
@@ -606,14 +624,14 @@ impl Requests {
                 )
             }
             429 => {
-                self.throttled(event, before, server, words, record, book);
+                self.throttled(event, before, server, words, record, registry);
                 return;
             }
             500 => {
                 if !is_watch && is_unsaid(event) && is_secrets(before, &event.watch) {
-                    self.fails_unsaid(&event.watch, record, book);
+                    self.fails_unsaid(&event.watch, record, registry);
                 }
-                self.poisoned(&event.watch, words, record, book);
+                self.poisoned(&event.watch, words, record, registry);
                 return;
             }
             _ => return,
@@ -624,11 +642,11 @@ impl Requests {
             Lasts::UntilCleared
         };
         let shared = self.shared(row, &event.watch, record.at);
-        book.raise(
-            Found {
+        registry.raise(
+            FindingDraft {
                 lasts,
                 shared,
-                ..Found::of(
+                ..FindingDraft::of(
                     row,
                     certainty,
                     subject,
@@ -642,24 +660,35 @@ impl Requests {
     }
 
     /// A watch has another phase: discovery may have said that its resource is not served.
-    pub(super) fn entered(&self, event: &WatchPhase, record: Moment, book: &mut Book) {
+    pub(super) fn entered(
+        &self,
+        event: &WatchPhase,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let first = self.lanes.get(&event.watch).and_then(|lane| lane.not_found);
         if let Some(first) = first.filter(|_| event.reason == PhaseReason::NotDiscovered)
-            && !book.stands(Row::F18, Subject::Watch(event.watch.clone()))
+            && !registry.stands(Row::F18, Subject::Watch(event.watch.clone()))
         {
-            self.not_found(&event.watch, first, record, book);
+            self.not_found(&event.watch, first, record, registry);
         }
     }
 
     /// F18: a resource was not found, and that again, or by discovery.
-    fn not_found(&self, watch: &WatchName, first: Moment, record: Moment, book: &mut Book) {
+    fn not_found(
+        &self,
+        watch: &WatchName,
+        first: Moment,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let summary =
             format!("The resource of {watch} was served before, and is not found now (404).");
         let (subject, evidence) = (Subject::Watch(watch.clone()), vec![first.seq, record.seq]);
         let (sure, since) = (Certainty::Likely, first.at);
-        let mut found = Found::of(Row::F18, sure, subject, evidence, since, summary);
+        let mut found = FindingDraft::of(Row::F18, sure, subject, evidence, since, summary);
         found.shared = self.shared(Row::F18, watch, record.at);
-        book.raise(found.until_cleared(), record.at);
+        registry.raise(found.until_cleared(), record.at);
     }
 
     /// A list of the audit was answered: what it may not list any more still comes by the stream, while that lasts.
@@ -669,7 +698,7 @@ impl Requests {
         event: &RequestAnswered,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
@@ -699,13 +728,13 @@ impl Requests {
                 );
                 let evidence = vec![leak.since.seq, record.seq];
                 let (sure, since) = (Certainty::Definite, leak.since.at);
-                let found = Found::of(Row::F41, sure, subject, evidence, since, summary);
-                book.raise(found.until_cleared(), record.at);
+                let found = FindingDraft::of(Row::F41, sure, subject, evidence, since, summary);
+                registry.raise(found.until_cleared(), record.at);
             }
             Some(200) => {
                 lane.list.was_had = true;
                 if lane.leak.take().is_some_and(|leak| leak.is_told) {
-                    book.clear(Row::F41, subject, record.seq, "It may be listed again.");
+                    registry.clear(Row::F41, subject, record.seq, "It may be listed again.");
                 }
             }
             _ => {}
@@ -721,10 +750,10 @@ impl Requests {
         server: Option<Text>,
         words: &str,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         if server_words::is_initializing(words) {
-            self.unready(event, server, record, book);
+            self.unready(event, server, record, registry);
             return;
         }
         let is_other = server_words::is_shutting_down(words);
@@ -762,8 +791,8 @@ impl Requests {
             );
             (in_a_row.since, in_a_row.evidence.clone(), what)
         };
-        book.raise(
-            Found::of(
+        registry.raise(
+            FindingDraft::of(
                 Row::F15,
                 Certainty::Definite,
                 Subject::Server(server.clone()),
@@ -781,7 +810,7 @@ impl Requests {
         event: &RequestAnswered,
         server: Option<Text>,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
             return;
@@ -800,7 +829,7 @@ impl Requests {
             event.watch,
             seconds(record.at.millis_since(*since))
         );
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F15,
             Certainty::Definite,
             Subject::Watch(event.watch.clone()),
@@ -817,11 +846,11 @@ impl Requests {
             waits_until: None,
         };
         let found = found.alike(&[Row::F16]).sharing(Some(shared));
-        book.raise(found.until_cleared(), record.at);
+        registry.raise(found.until_cleared(), record.at);
     }
 
     /// A server answered: its storm is over, if that was long ago.
-    fn calm(&mut self, server: &Text, record: Moment, book: &mut Book) {
+    fn calm(&mut self, server: &Text, record: Moment, registry: &mut FindingRegistry) {
         // A storm and caches that are not ready are one finding of a server: it lasts until both are over.
         let mut unready = self.lanes.values().filter_map(|lane| lane.unready.as_ref());
         if unready.any(|(by, ..)| by == server) {
@@ -831,11 +860,16 @@ impl Requests {
         if last.is_some_and(|(at, _)| record.at.micros_since(*at) >= CALM_US) {
             self.throttles.remove(server);
             let subject = Subject::Server(server.clone());
-            book.clear(Row::F15, subject, record.seq, "The server answers again.");
+            registry.clear(Row::F15, subject, record.seq, "The server answers again.");
         }
     }
 
-    pub(super) fn stream_error(&mut self, event: &StreamError, record: Moment, book: &mut Book) {
+    pub(super) fn stream_error(
+        &mut self,
+        event: &StreamError,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         match event.code {
             410 => {
                 if let Some(lane) = self.lanes.get_mut(&event.watch) {
@@ -844,7 +878,7 @@ impl Requests {
             }
             500 => {
                 let words = event.message.as_deref().unwrap_or("");
-                self.broken(&event.watch, words, record, book);
+                self.broken(&event.watch, words, record, registry);
             }
             _ => {}
         }
@@ -852,8 +886,14 @@ impl Requests {
 
     /// A stream ended with an ERROR 500. Where lists between such streams fail too, or there are none, the lists' row of
     /// failures says so first.
-    fn broken(&mut self, watch: &WatchName, words: &str, record: Moment, book: &mut Book) {
-        self.poisoned(watch, words, record, book);
+    fn broken(
+        &mut self,
+        watch: &WatchName,
+        words: &str,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
+        self.poisoned(watch, words, record, registry);
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
@@ -870,7 +910,7 @@ impl Requests {
              between them succeeded.",
             count(lane.broken.times, "stream")
         );
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F38,
             Certainty::Likely,
             Subject::Watch(watch.clone()),
@@ -879,12 +919,18 @@ impl Requests {
             summary,
         );
         let shared = self.shared(Row::F38, watch, record.at);
-        let found = Found { shared, ..found };
-        book.raise(found.until_cleared(), record.at);
+        let found = FindingDraft { shared, ..found };
+        registry.raise(found.until_cleared(), record.at);
     }
 
     /// A 500 that is about an object which cannot be read or converted.
-    fn poisoned(&mut self, watch: &WatchName, words: &str, record: Moment, book: &mut Book) {
+    fn poisoned(
+        &mut self,
+        watch: &WatchName,
+        words: &str,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
@@ -900,7 +946,7 @@ impl Requests {
              so {}.",
             count(lane.poison.times, "time")
         );
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F38,
             Certainty::Likely,
             Subject::Watch(watch.clone()),
@@ -909,12 +955,12 @@ impl Requests {
             summary,
         );
         let shared = self.shared(Row::F38, watch, record.at);
-        let found = Found { shared, ..found }.until_cleared();
-        book.raise(found, record.at);
+        let found = FindingDraft { shared, ..found }.until_cleared();
+        registry.raise(found, record.at);
     }
 
     /// A list of Secrets fails with 500, and why is not kept.
-    fn fails_unsaid(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
+    fn fails_unsaid(&mut self, watch: &WatchName, record: Moment, registry: &mut FindingRegistry) {
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
@@ -929,7 +975,7 @@ impl Requests {
             count(streak.times, "time")
         );
         let (subject, sure) = (Subject::Watch(watch.clone()), Certainty::Suspected);
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F38,
             sure,
             subject,
@@ -937,7 +983,7 @@ impl Requests {
             streak.since,
             summary,
         );
-        book.raise(found.until_cleared(), record.at);
+        registry.raise(found.until_cleared(), record.at);
     }
 
     pub(super) fn changed(&mut self, event: &Change, before: &State, record: Moment) {
@@ -957,7 +1003,7 @@ impl Requests {
         event: &ListComplete,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let watch = &event.watch;
         let Some(lane) = self.lanes.get_mut(watch) else {
@@ -969,11 +1015,11 @@ impl Requests {
         lane.unsaid = Streak::default();
         if lane.broken.times < BROKEN_STREAMS {
             let why = "The server lists the type again.";
-            book.clear(Row::F38, subject.clone(), record.seq, why);
+            registry.clear(Row::F38, subject.clone(), record.seq, why);
         }
         let mut raise = |row, alike, certainty, evidence, summary| {
-            book.raise(
-                Found::of(
+            registry.raise(
+                FindingDraft::of(
                     row,
                     certainty,
                     subject.clone(),
@@ -1035,7 +1081,7 @@ impl Requests {
                 "{watch} was told {CIRCLE} times in {} that its history is gone, and each list came no further than {version}.",
                 seconds(record.at.millis_since(*began))
             );
-            let found = Found::of(
+            let found = FindingDraft::of(
                 Row::F14,
                 Certainty::Likely,
                 subject,
@@ -1044,7 +1090,7 @@ impl Requests {
                 summary,
             );
             let shared = self.shared(Row::F14, watch, record.at);
-            book.raise(Found { shared, ..found }, record.at);
+            registry.raise(FindingDraft { shared, ..found }, record.at);
         }
     }
 }

@@ -15,8 +15,9 @@ use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
 use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, Time, WatchName};
 
-use super::book::{BEHIND_LONG_US, Book, Found, Subject};
-use super::shared::{Place, Shared};
+use super::draft::{BEHIND_LONG_US, FindingDraft, Shared, Subject};
+use super::place::Place;
+use super::registry::FindingRegistry;
 use super::streams::SILENT_LOSS;
 use super::timers::{Timer, Timers};
 use crate::text::{count, place, seconds};
@@ -142,7 +143,7 @@ impl Member {
         events: &BTreeMap<Told, Event>,
         watch: &WatchName,
         now: Time,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         let is_late = late(events, watch, self, now).next().is_some();
         let p95 = self.p95(std::iter::empty(), now);
@@ -159,7 +160,7 @@ impl Member {
             ),
             None => "It has caught up.".to_owned(),
         };
-        book.clear(row, Subject::Watch(watch.clone()), self.told, &why);
+        registry.clear(row, Subject::Watch(watch.clone()), self.told, &why);
     }
 
     /// What it shares with others that are behind for the same reason.
@@ -377,7 +378,7 @@ impl Servers {
         &mut self,
         event: &Change,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         if event.origin != Origin::Live {
@@ -436,22 +437,22 @@ impl Servers {
                 });
                 let others: Vec<WatchName> = others.map(|(watch, _)| watch.clone()).collect();
                 for watch in others {
-                    group.kept(&told, &watch, record, book);
+                    group.kept(&told, &watch, record, registry);
                 }
             }
             // The shortest of what may be waited for.
             group.wait_until(what, record.at.plus_micros(HELD_UP_US), timers);
             group.settle(&told);
         }
-        group.passed(&event.watch, version, record, book);
-        group.look_again(&event.watch, record, book, timers);
+        group.passed(&event.watch, version, record, registry);
+        group.look_again(&event.watch, record, registry, timers);
     }
 
     pub(super) fn bookmarked(
         &mut self,
         event: &Bookmark,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         let Some(group) = self.group(&event.watch) else {
@@ -464,21 +465,28 @@ impl Servers {
             member.comes_to(version);
         }
         // All up to it has been told, says the server.
-        group.passed(&event.watch, version.saturating_add(1), record, book);
-        group.look_again(&event.watch, record, book, timers);
+        group.passed(&event.watch, version.saturating_add(1), record, registry);
+        group.look_again(&event.watch, record, registry, timers);
     }
 
     /// Somebody may have fallen behind, or caught up.
-    pub(super) fn behind(&mut self, what: &Text, now: Time, book: &mut Book, timers: &mut Timers) {
+    pub(super) fn behind(
+        &mut self,
+        what: &Text,
+        now: Time,
+        registry: &mut FindingRegistry,
+        timers: &mut Timers,
+    ) {
         let Some(group) = self.groups.get_mut(what) else {
             return;
         };
         group.due = None;
         for (watch, member) in &mut group.members {
             if member.is_behind {
-                member.caught_up(&group.events, watch, now, book);
+                member.caught_up(&group.events, watch, now, registry);
                 // Its stream may have been taken for a silent one, and that told to be over when it said something.
-                if !member.is_behind || book.stands(member.row(), Subject::Watch(watch.clone())) {
+                if !member.is_behind || registry.stands(member.row(), Subject::Watch(watch.clone()))
+                {
                     continue;
                 }
             }
@@ -522,7 +530,7 @@ impl Servers {
                 );
                 (Row::F44, summary)
             };
-            let found = Found::of(
+            let found = FindingDraft::of(
                 row,
                 Certainty::Likely,
                 Subject::Watch(watch.clone()),
@@ -539,7 +547,7 @@ impl Servers {
             };
             let mut found = found.note_until(begins_at.plus_micros(BEHIND_LONG_US));
             found.shared = member.shared();
-            book.raise(found.alike(alike).until_cleared(), now);
+            registry.raise(found.alike(alike).until_cleared(), now);
         }
         group.wait(what, now, timers);
     }
@@ -563,7 +571,13 @@ fn late<'a>(
 
 impl Group {
     /// A watch has told all that it has to tell below `version`.
-    fn passed(&mut self, watch: &WatchName, version: u64, record: Moment, book: &mut Book) {
+    fn passed(
+        &mut self,
+        watch: &WatchName,
+        version: u64,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let stream = self.members.get(watch).and_then(|member| member.stream);
         let (Some(stream), Some(bit)) = (stream, bit(watch)) else {
             return;
@@ -577,12 +591,18 @@ impl Group {
             .map(|(told, _)| told.clone())
             .collect();
         for told in kept {
-            self.kept(&told, watch, record, book);
+            self.kept(&told, watch, record, registry);
         }
     }
 
     /// A server has gone beyond an event without telling of it, which is told once.
-    fn kept(&mut self, told: &Told, watch: &WatchName, record: Moment, book: &mut Book) {
+    fn kept(
+        &mut self,
+        told: &Told,
+        watch: &WatchName,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
         let (Some(event), Some(member)) = (self.events.get_mut(told), self.members.get(watch))
         else {
             return;
@@ -592,7 +612,7 @@ impl Group {
             return;
         };
         event.had_by |= bit(watch).unwrap_or(0);
-        let (certainty, why) = book.unread.unless_why(watch, Certainty::Definite);
+        let (certainty, why) = registry.unread.unless_why(watch, Certainty::Definite);
         let summary = format!(
             "{} told of {} {} at {version}; {} came to {} without it.{why}",
             event.first,
@@ -603,7 +623,7 @@ impl Group {
         );
         let mut evidence = vec![event.seq, record.seq];
         evidence.dedup();
-        let found = Found::of(
+        let found = FindingDraft::of(
             Row::F24,
             certainty,
             Subject::Watch(watch.clone()),
@@ -611,7 +631,7 @@ impl Group {
             event.at,
             summary,
         );
-        book.raise(found.alike(SILENT_LOSS).proven(), record.at);
+        registry.raise(found.alike(SILENT_LOSS).proven(), record.at);
         self.settle(told);
     }
 
@@ -631,11 +651,16 @@ impl Group {
     }
 
     /// A watch told of something: whether it is behind still, if it was.
-    fn caught_up(&mut self, watch: &WatchName, record: Moment, book: &mut Book) -> bool {
+    fn caught_up(
+        &mut self,
+        watch: &WatchName,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) -> bool {
         let behind = self.members.get_mut(watch);
         behind.is_some_and(|member| {
             if member.is_behind {
-                member.caught_up(&self.events, watch, record.at, book);
+                member.caught_up(&self.events, watch, record.at, registry);
             }
             member.is_behind
         })
@@ -646,14 +671,14 @@ impl Group {
         &mut self,
         watch: &WatchName,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
-        if !self.caught_up(watch, record, book) {
+        if !self.caught_up(watch, record, registry) {
             return;
         }
         let row = self.members.get(watch).map(Member::row);
-        let stands = |row| book.stands(row, Subject::Watch(watch.clone()));
+        let stands = |row| registry.stands(row, Subject::Watch(watch.clone()));
         let wait_us = if row.is_some_and(stands) {
             WINDOW_US
         } else {

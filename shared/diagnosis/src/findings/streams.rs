@@ -11,8 +11,9 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, Certainty, ChangeType, Origin, Severity};
 use watchscope_model::{ResourceVersion, Row, Seq, State, StreamId, Time, Uid, WatchName};
 
-use super::book::{Book, Found, Lasts, Subject};
+use super::draft::{FindingDraft, Lasts, Subject};
 use super::questions::{has_selector, is_aggregated, is_listing};
+use super::registry::FindingRegistry;
 use super::timers::{Timer, Timers};
 use crate::text::{name, seconds};
 use crate::versions::server_version;
@@ -183,7 +184,7 @@ impl Streams {
         &mut self,
         event: &StreamEnded,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) -> (Option<u64>, Option<Time>) {
         let Some(mut lane) = self.lanes.remove(&event.stream) else {
@@ -193,18 +194,18 @@ impl Streams {
         if lane.may_be_dead && event.cause == Cause::IdleTimeout {
             let subject = Subject::Watch(lane.watch.clone());
             let why = "Its stream was dead (F04): nothing could come.";
-            book.clear(NO_BOOKMARK, subject, record.seq, why);
+            registry.clear(NO_BOOKMARK, subject, record.seq, why);
         }
         if let Some((last, _)) = lane.initial {
             let subject = Subject::Watch(lane.watch.clone());
             // The probe waits as long as diagnosis does, and then asks for a list instead.
             let has_waited = record.at.micros_since(last) >= NO_END_US;
             if event.cause != Cause::Cancelled || !has_waited {
-                book.clear(NO_END, subject, record.seq, "The stream is over.");
-            } else if book.stands(NO_END, subject.clone()) {
-                book.amend(NO_END, subject, |found| found.lasts = Lasts::Happened);
+                registry.clear(NO_END, subject, record.seq, "The stream is over.");
+            } else if registry.stands(NO_END, subject.clone()) {
+                registry.amend(NO_END, subject, |found| found.lasts = Lasts::Happened);
             } else {
-                book.raise(lane.lacks_end(last, record.at), record.at);
+                registry.raise(lane.lacks_end(last, record.at), record.at);
             }
         }
         let memory = self.memories.get(&event.watch);
@@ -247,11 +248,11 @@ impl Streams {
         event: &Change,
         before: &State,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
     ) {
         if event.stray == Some(true) {
             let why = "whose selectors do not ask for it";
-            return unasked(event, why, vec![record.seq], record, book);
+            return unasked(event, why, vec![record.seq], record, registry);
         }
         let Some(stream) = event.stream else {
             return;
@@ -264,7 +265,7 @@ impl Streams {
         };
         if std::mem::take(&mut lane.may_be_dead) {
             let subject = Subject::Watch(lane.watch.clone());
-            book.amend(NO_BOOKMARK, subject, |found| {
+            registry.amend(NO_BOOKMARK, subject, |found| {
                 found.alike = &[];
                 found.evidence.push(record.seq);
             });
@@ -278,7 +279,7 @@ impl Streams {
             Origin::Inferred if is_listing(before, &event.watch) => return,
             Origin::Inferred => {
                 // The name came back with another uid (docs/semantics/checks.md#life).
-                lost(LostEvent::Deleted, event, lane, record, book);
+                lost(LostEvent::Deleted, event, lane, record, registry);
                 return;
             }
             Origin::Initial => {
@@ -292,7 +293,7 @@ impl Streams {
         let is_elsewhere = |namespace| event.object.namespace.as_ref() != Some(namespace);
         if watch.namespace.as_ref().is_some_and(is_elsewhere) {
             let why = "which did not ask for its namespace";
-            return unasked(event, why, vec![record.seq, lane.opened], record, book);
+            return unasked(event, why, vec![record.seq, lane.opened], record, registry);
         }
         let Some(version) = event.resource_version.number() else {
             return;
@@ -301,10 +302,10 @@ impl Streams {
         let held = watch.held(&event.object);
         let order = order(event, version, held, lane, memory);
         if !matches!(order, Order::Later) {
-            disorder(&order, event, version, lane, memory, record, book);
+            disorder(&order, event, version, lane, memory, record, registry);
             return;
         }
-        check_life(event, held, watch, lane, memory, record, book);
+        check_life(event, held, watch, lane, memory, record, registry);
         if let Some(from) = lane.start() {
             remember(&mut memory.starts, (from, version), STARTS);
         }
@@ -320,7 +321,7 @@ impl Streams {
         &mut self,
         event: &Bookmark,
         record: Moment,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         let Some(lane) = self.lanes.get_mut(&event.stream) else {
@@ -333,7 +334,7 @@ impl Streams {
             if let Some(due) = lane.bookmark_due.take() {
                 timers.unset(due, Timer::Bookmark(event.stream));
             }
-            book.clear(NO_BOOKMARK, subject.clone(), record.seq, "A bookmark came.");
+            registry.clear(NO_BOOKMARK, subject.clone(), record.seq, "A bookmark came.");
         }
         let Some(version) = event.resource_version.number() else {
             return;
@@ -343,8 +344,8 @@ impl Streams {
             let last = lane.highest.max(undercut.map_or(0, |(last, ..)| last));
             let mut evidence = vec![record.seq];
             evidence.extend(undercut.map(|(_, seq, _)| seq));
-            book.raise(
-                Found::of(
+            registry.raise(
+                FindingDraft::of(
                     Row::F35,
                     Certainty::Definite,
                     subject,
@@ -369,7 +370,7 @@ impl Streams {
             timers.unset(due, Timer::Initial(event.stream));
             let subject = Subject::Watch(event.watch.clone());
             let why = "The bookmark came that ends the initial events.";
-            book.clear(NO_END, subject, record.seq, why);
+            registry.clear(NO_END, subject, record.seq, why);
             lane.is_initial = true;
         } else if let Some(from) = lane.start() {
             let memory = memory(&mut self.memories, &event.watch);
@@ -384,7 +385,7 @@ impl Streams {
         &mut self,
         stream: StreamId,
         now: Time,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         let Some(lane) = self.lanes.get(&stream) else {
@@ -401,7 +402,7 @@ impl Streams {
             && let Some(found) = lane.lacks_bookmarks(now)
         {
             lane.bookmark_due = None;
-            book.raise(found, now);
+            registry.raise(found, now);
             return;
         }
         let Some((reached, by)) = beyond else {
@@ -424,7 +425,7 @@ impl Streams {
         } else {
             Certainty::Likely
         };
-        let found = Found::of(
+        let found = FindingDraft::of(
             NO_BOOKMARK,
             certainty,
             Subject::Watch(watch.clone()),
@@ -433,7 +434,7 @@ impl Streams {
             summary,
         )
         .alike(&[Row::F04]);
-        book.raise(found, now);
+        registry.raise(found, now);
     }
 
     /// The initial events of a stream may have stopped without the bookmark that ends them.
@@ -441,7 +442,7 @@ impl Streams {
         &mut self,
         stream: StreamId,
         now: Time,
-        book: &mut Book,
+        registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
         let Some(lane) = self.lanes.get_mut(&stream) else {
@@ -457,7 +458,7 @@ impl Streams {
         }
         let last = *last;
         let found = lane.lacks_end(last, now);
-        book.raise(found.until_cleared(), now);
+        registry.raise(found.until_cleared(), now);
     }
 
     /// A version beyond that of a watch which some watch had brought before a moment, and which; of the same resource, if
@@ -492,7 +493,7 @@ impl Lane {
     }
 
     /// F34, if its own events prove it: they came over a span in which a bookmark was due, and none did.
-    fn lacks_bookmarks(&self, now: Time) -> Option<Found> {
+    fn lacks_bookmarks(&self, now: Time) -> Option<FindingDraft> {
         let (first, last) = self.moved.filter(|_| self.can_prove)?;
         if last.micros_since(first) < OWN_EVENTS_US {
             return None;
@@ -505,7 +506,7 @@ impl Lane {
         );
         let (subject, evidence) = (Subject::Watch(self.watch.clone()), vec![self.opened]);
         let sure = Certainty::Definite;
-        Some(Found::of(
+        Some(FindingDraft::of(
             NO_BOOKMARK,
             sure,
             subject,
@@ -516,7 +517,7 @@ impl Lane {
     }
 
     /// F35: its initial events stopped, and the bookmark that ends them did not come.
-    fn lacks_end(&self, last: Time, now: Time) -> Found {
+    fn lacks_end(&self, last: Time, now: Time) -> FindingDraft {
         let summary = format!(
             "{} asked for initial events. None came for {}, and no bookmark says that they are over.",
             self.watch,
@@ -524,7 +525,7 @@ impl Lane {
         );
         let (subject, evidence) = (Subject::Watch(self.watch.clone()), vec![self.opened]);
         let sure = Certainty::Suspected;
-        let found = Found::of(NO_END, sure, subject, evidence, last, summary);
+        let found = FindingDraft::of(NO_END, sure, subject, evidence, last, summary);
         found.alike(&[Row::F37, Row::F04])
     }
 
@@ -625,7 +626,7 @@ fn disorder(
     lane: &Lane,
     memory: &mut Memory,
     record: Moment,
-    book: &mut Book,
+    registry: &mut FindingRegistry,
 ) {
     let (watch, what) = (&event.watch, event.change);
     let object = name(&event.object);
@@ -667,8 +668,8 @@ fn disorder(
             (Row::F30, &[], summary)
         }
     };
-    book.raise(
-        Found::of(
+    registry.raise(
+        FindingDraft::of(
             row,
             Certainty::Definite,
             Subject::Watch(watch.clone()),
@@ -690,7 +691,7 @@ fn check_life(
     lane: &Lane,
     memory: &mut Memory,
     record: Moment,
-    book: &mut Book,
+    registry: &mut FindingRegistry,
 ) {
     let has_selector = has_selector(watch);
     let uid = &event.object.uid;
@@ -699,16 +700,16 @@ fn check_life(
     }
     match (event.change, held) {
         (ChangeType::Added, Some(held)) if held.object.uid == *uid => {
-            lost(LostEvent::Deleted, event, lane, record, book);
+            lost(LostEvent::Deleted, event, lane, record, registry);
         }
-        (ChangeType::Modified, None) => lost(LostEvent::Added, event, lane, record, book),
+        (ChangeType::Modified, None) => lost(LostEvent::Added, event, lane, record, registry),
         (ChangeType::Modified, Some(held)) => {
             let step = match (held.generation, event.generation) {
                 (Some(from), Some(to)) => to.saturating_sub(from),
                 _ => 0,
             };
             if step > 1 && COUNTING_GROUPS.contains(&&*watch.group) {
-                lost(LostEvent::Modified { step }, event, lane, record, book);
+                lost(LostEvent::Modified { step }, event, lane, record, registry);
             }
         }
         (ChangeType::Deleted, _) if has_selector => {
@@ -722,7 +723,7 @@ fn check_life(
                 event.watch,
                 event.resource_version
             );
-            let found = Found::of(
+            let found = FindingDraft::of(
                 Row::F43,
                 Certainty::Definite,
                 Subject::Watch(event.watch.clone()),
@@ -730,7 +731,7 @@ fn check_life(
                 record.at,
                 summary,
             );
-            book.raise(found, record.at);
+            registry.raise(found, record.at);
         }
         _ => {}
     }
@@ -744,7 +745,13 @@ enum LostEvent {
     Deleted,
 }
 
-fn lost(what: LostEvent, event: &Change, lane: &Lane, record: Moment, book: &mut Book) {
+fn lost(
+    what: LostEvent,
+    event: &Change,
+    lane: &Lane,
+    record: Moment,
+    registry: &mut FindingRegistry,
+) {
     let object = name(&event.object);
     let (watch, change, version) = (&event.watch, event.change, &event.resource_version);
     let (severity, certainty, summary) = match what {
@@ -772,10 +779,10 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: Moment, book: &mut
             ),
         ),
     };
-    book.raise(
-        Found {
+    registry.raise(
+        FindingDraft {
             severity,
-            ..Found::of(
+            ..FindingDraft::of(
                 Row::F24,
                 certainty,
                 Subject::Watch(watch.clone()),
@@ -790,7 +797,13 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: Moment, book: &mut
 }
 
 /// An object that was not asked for (docs/semantics/checks.md#scope).
-fn unasked(event: &Change, why: &str, evidence: Vec<Seq>, record: Moment, book: &mut Book) {
+fn unasked(
+    event: &Change,
+    why: &str,
+    evidence: Vec<Seq>,
+    record: Moment,
+    registry: &mut FindingRegistry,
+) {
     let summary = format!(
         "{} came to {} at {}, {why}.",
         name(&event.object),
@@ -798,6 +811,6 @@ fn unasked(event: &Change, why: &str, evidence: Vec<Seq>, record: Moment, book: 
         event.resource_version
     );
     let (sure, subject) = (Certainty::Definite, Subject::Watch(event.watch.clone()));
-    let found = Found::of(Row::F42, sure, subject, evidence, record.at, summary);
-    book.raise(found, record.at);
+    let found = FindingDraft::of(Row::F42, sure, subject, evidence, record.at, summary);
+    registry.raise(found, record.at);
 }
