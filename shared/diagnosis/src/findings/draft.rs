@@ -1,6 +1,7 @@
 //! A draft of a finding: what a detector found, before the registry has counted it and joined it with others.
 
 use std::cmp::Reverse;
+
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{ConnectionId, Row, Seq, Text, Time, WatchName};
 

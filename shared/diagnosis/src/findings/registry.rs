@@ -1,6 +1,7 @@
 //! The registry of findings: raised once, counted when they recur, cleared when they are over.
 
 use std::collections::VecDeque;
+
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::Standing;
 use watchscope_model::{Event, Row, Seq, State, Time, WatchName};
