@@ -51,7 +51,7 @@ const ALLOWED: &[(&str, usize, &str)] = &[
         "reads field selectors and paths of the API",
     ),
     (
-        "shared/diagnosis/src/findings/clients.rs",
+        "shared/diagnosis/src/findings/clients/line.rs",
         2,
         "reads paths of the API",
     ),
@@ -61,7 +61,7 @@ const ALLOWED: &[(&str, usize, &str)] = &[
         "names a resource: secrets",
     ),
     (
-        "shared/diagnosis/src/findings/streams.rs",
+        "shared/diagnosis/src/findings/streams/bookmarks.rs",
         2,
         "names resources: events of both groups",
     ),

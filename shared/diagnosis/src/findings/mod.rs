@@ -2,30 +2,30 @@
 //! docs/semantics/checks.md#stream-checks).
 //!
 //! ```text
-//!   record, and the fold before it ─┬─► ends      why streams ended, once it is settled
-//!                                   ├─► streams   order, bookmarks, lives of objects
-//!                                   ├─► requests  refusals, silence before an answer, lists
-//!                                   ├─► clients   what client programs do and believe
-//!                                   ├─► audits    what the audit's reads show
-//!                                   ├─► left      objects that left a view, and come back
-//!                                   └─► servers   several servers against each other
+//!   record, and the fold before it ─┬─► ends            why streams ended, once it is settled
+//!                                   ├─► streams         order, bookmarks, lives of objects
+//!                                   ├─► requests        refusals, silence before an answer, lists
+//!                                   ├─► clients         what client programs do and believe
+//!                                   ├─► audits          what the audit's reads show
+//!                                   ├─► selector_exits  objects that left a view, and come back
+//!                                   └─► servers         several servers against each other
 //!                                          └─► registry: raised, counted, cleared
 //! ```
 //!
-//! What needs a read of ours (ghosts, missing and stale objects) is the [audit](crate::audit)'s, whose records are read
-//! like any other.
+//! Findings that need reads (ghosts, missing and stale objects) rest on the records of the [audit](crate::audit), which
+//! are read like any other records.
 
 mod audits;
 mod clients;
 mod draft;
 mod ends;
 mod entry;
-mod left;
 mod members;
 mod place;
 mod questions;
 mod registry;
 mod requests;
+mod selector_exits;
 mod servers;
 mod streams;
 mod timers;
@@ -43,10 +43,10 @@ pub use self::clients::MAX_CLIENTS;
 pub use self::draft::MAX_EVIDENCE;
 use self::ends::{Course, Ended, Where};
 pub use self::entry::{QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
-use self::left::Left;
 use self::registry::FindingRegistry;
 pub use self::registry::MAX_FINDINGS;
 use self::requests::Requests;
+use self::selector_exits::SelectorExits;
 use self::servers::Servers;
 use self::streams::Streams;
 use self::timers::{Timer, Timers};
@@ -63,7 +63,7 @@ pub(crate) struct Findings {
     requests: Requests,
     clients: Clients,
     audits: Audits,
-    left: Left,
+    selector_exits: SelectorExits,
     servers: Servers,
 }
 
@@ -97,7 +97,7 @@ impl Findings {
             requests,
             clients,
             audits,
-            left,
+            selector_exits,
             servers,
         } = self;
         match event {
@@ -105,7 +105,7 @@ impl Findings {
                 streams.changed(event, before, record, registry);
                 clients.deleted(event, before, record, timers);
                 requests.changed(event, before, record);
-                left.changed(event, before, record, registry);
+                selector_exits.changed(event, before, record, registry);
                 audits.changed(event, record);
                 if event.origin == Origin::Live {
                     requests.delivered(&event.watch, record, registry);
@@ -164,12 +164,12 @@ impl Findings {
             Event::ListComplete(event) => {
                 requests.listed(event, before, record, registry);
                 servers.listed(event, record, timers);
-                left.listed(event);
+                selector_exits.listed(event);
                 audits.listed(event, before, record, registry);
                 registry.unread.listed(event, before);
             }
             Event::ListPage(event) => {
-                left.page(event);
+                selector_exits.page(event);
                 audits.page(event, before, record, registry);
                 ends.waits_no_more(&event.watch, record, timers);
             }
@@ -185,14 +185,14 @@ impl Findings {
             }
             Event::Verdict(event) => audits.judged(event, before, streams, record, registry),
             Event::Audit(event) => {
-                left.audited(event, record, registry);
+                selector_exits.audited(event, record, registry);
                 audits.audited(event, before, record, (awake, facts), registry);
             }
             Event::Loss(event) => registry.unread.lost(event),
             Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
-                left.forget(watch);
+                selector_exits.forget(watch);
                 registry.unread.forget(watch);
                 streams.forget(watch, timers);
                 servers.forget(watch, timers);

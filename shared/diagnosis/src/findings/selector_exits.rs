@@ -18,18 +18,18 @@ use super::questions::{has_selector, is_aggregated};
 use super::registry::FindingRegistry;
 use crate::text::name;
 
-/// Objects that are remembered because they left a selector, and of each watch because they were deleted; of more the
-/// oldest are forgotten.
+/// The number of objects that are remembered because they left a selector, and of each watch because they were deleted.
+/// A further one replaces the oldest.
 const LEFT: usize = 64;
-/// Rows that make a server list what is gone.
+/// Rows that make a server list an object that is gone.
 const LIKE_A_GHOST: &[Row] = &[Row::F22, Row::F25, Row::F26, Row::F27, Row::F33];
-/// Rows that make a server list what has changed since as it was.
+/// Rows that make a server list an old version of an object.
 const LIKE_A_LOSS: &[Row] = &[Row::F22, Row::F25, Row::F33];
 
-/// DELETED, as a watch with a selector was told.
+/// A DELETED that a watch with a selector delivered.
 #[derive(Clone, Debug)]
 struct Leaving {
-    /// The object's, beside it: each event of another watch is compared with it.
+    /// The object's uid, kept apart because each event of another watch is compared with it.
     uid: Uid,
     watch: WatchName,
     object: Arc<Object>,
@@ -37,18 +37,18 @@ struct Leaving {
     seq: Seq,
 }
 
-/// Objects that left a view. Bounded by [`LEFT`], for each watch and over all.
+/// Objects that left a view. [`LEFT`] bounds them, for each watch and over all.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Left {
-    /// It is not known whether they are still there.
+pub(super) struct SelectorExits {
+    /// Objects that may still be there.
     unsure: VecDeque<Leaving>,
-    /// Deleted, as watches without a selector were told, and by which version.
+    /// Objects that watches without a selector reported as deleted.
     deleted: BTreeMap<WatchName, VecDeque<(Uid, Option<u64>)>>,
-    /// The versions of lists that have begun to come.
+    /// The versions of lists that are not complete.
     lists: BTreeMap<WatchName, u64>,
 }
 
-impl Left {
+impl SelectorExits {
     pub(super) fn changed(
         &mut self,
         event: &Change,
@@ -96,7 +96,7 @@ impl Left {
             return;
         };
         if !has_selector(watch) {
-            // It is really gone, whoever else was told of it.
+            // The object is really gone.
             self.unsure.retain(|left| left.uid != *uid);
             self.remember(event);
             return;
@@ -128,11 +128,11 @@ impl Left {
         }
     }
 
-    /// A watch was told that an object is gone, and shall not be told of it again.
+    /// A watch delivered that an object is gone, so it must not come again.
     fn remember(&mut self, event: &Change) {
         let gone_by = match event.origin {
             Origin::Live => event.resource_version.number(),
-            // What a list shows to be gone went at some time before it.
+            // An object that a list lacks went at some time before the list.
             _ => self.lists.get(&event.watch).copied(),
         };
         if !self.deleted.contains_key(&event.watch) {
@@ -146,7 +146,8 @@ impl Left {
         }
     }
 
-    /// Another watch has an object at a version: who was told that it is gone before that has lost it from sight only.
+    /// Another watch has an object at a version. So a watch that reported it as deleted before that has only lost sight
+    /// of it.
     fn is_there(
         &mut self,
         uid: &Uid,
@@ -164,13 +165,13 @@ impl Left {
                 );
                 raise(left, Certainty::Definite, summary, record, registry);
             }
-            // One that is back needs nobody else to say so.
+            // An object that is back in its own watch needs no other witness.
             let is_back = left.uid == *uid && left.watch == *by;
             !is_it && !is_back
         });
     }
 
-    /// A list, or initial events, bring an object that the watch was told is gone.
+    /// F22 or F24: a list, or initial events, return an object that the watch reported as deleted.
     fn is_back(
         &mut self,
         event: &Change,
@@ -185,7 +186,7 @@ impl Left {
             return;
         };
         let gone_by = gone.remove(place).and_then(|(_, version)| version);
-        // In an older state of etcd it is there by right; and another apiserver lists what one may see at the time.
+        // An older state of etcd has the object by right. Another apiserver lists what a user may see at the time.
         if is_aggregated(before, &event.watch) || registry.stands(Row::F33, Subject::Cluster) {
             return;
         }
@@ -223,7 +224,7 @@ impl Left {
         registry.raise(found.alike(&[Row::F33]), record.at);
     }
 
-    /// A list may have an older version of what is held though its state is a later one: what is held stays.
+    /// F24: a list has an older version of an object than the watch holds, though the list is newer.
     fn is_older(
         &self,
         event: &Change,
@@ -259,19 +260,19 @@ impl Left {
         registry.raise(found.alike(LIKE_A_LOSS).proven(), record.at);
     }
 
-    /// A list begins to come, or goes on.
+    /// A page of a list came.
     pub(super) fn page(&mut self, event: &ListPage) {
         if let Some(version) = event.resource_version.number() {
             self.lists.insert(event.watch.clone(), version);
         }
     }
 
-    /// A list, or initial events, are whole.
+    /// A list, or initial events, are complete.
     pub(super) fn listed(&mut self, event: &ListComplete) {
         self.lists.remove(&event.watch);
     }
 
-    /// The audit looked an object up that left a view, and etcd has it with the uid it had.
+    /// The audit read an object that left a view, and etcd has it with the uid it had.
     pub(super) fn audited(
         &mut self,
         event: &Audit,
