@@ -9,7 +9,7 @@ use watchscope_model::read::Seen;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::{Object, Text, Time, Uid};
 
-use crate::audit::{FULL_WATCH, Level, SMALL_WATCH};
+use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 
 /// The least time from one object to the next, in microseconds: 16 a minute, which leave two lists and two reads to
 /// confirm of a watch's requests.
