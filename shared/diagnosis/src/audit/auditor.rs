@@ -19,17 +19,20 @@ use super::watch::{is_below, is_unordered, may_hide};
 use crate::audit::budget::{Budget, PER_MINUTE};
 use crate::versions::Versions;
 
-/// The machine. Bounded by the watches there are: each has its per-key log ([`MAX_STEPS`] steps) and one comparison of
-/// at most [`MAX_DIFFERENCES`] differences and 8 bytes a key at a time, and while somebody asks as many objects as
-/// [`Auditor::looking_at`] says.
+/// The machine. It is bounded by the number of watches. Each watch has a per-key log of [`MAX_STEPS`] steps, one
+/// comparison of at most [`MAX_DIFFERENCES`] differences and 8 bytes a key at a time, and during a sweep as many
+/// objects as [`Auditor::looking_at`] says.
+///
+/// [`MAX_STEPS`]: super::MAX_STEPS
+/// [`MAX_DIFFERENCES`]: super::MAX_DIFFERENCES
 #[derive(Clone, Debug)]
 pub struct Auditor {
     pub(super) level: Level,
     pub(super) watches: BTreeMap<WatchName, WatchAudit>,
-    /// Most objects of a watch that are each looked up for one who asks.
-    pub(super) looks: usize,
+    /// The number of objects up to which a viewer's request makes a sweep.
+    pub(super) lookup_limit: usize,
     pub(super) per_minute: usize,
-    /// What is asked of each server, by the address that watches are pinned to; of any, if they are not.
+    /// The requests to each server, by the address that watches are pinned to; `None` for watches that are not pinned.
     pub(super) servers: BTreeMap<Option<Text>, Traffic>,
     pub(super) versions: Versions,
     pub(super) gone: DeletedObjects,
@@ -43,19 +46,19 @@ impl Default for Auditor {
 }
 
 impl Auditor {
-    /// An auditor of a level, with the default budget.
+    /// Returns an auditor of a level, with the default budget.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self::with_budget(level, PER_MINUTE)
     }
 
-    /// An auditor that makes at most so many requests a minute to each server.
+    /// Returns an auditor that makes at most `per_minute` requests a minute to each server.
     #[must_use]
     pub fn with_budget(level: Level, per_minute: usize) -> Self {
         Self {
             level,
             watches: BTreeMap::new(),
-            looks: AT_ONCE,
+            lookup_limit: AT_ONCE,
             per_minute: per_minute.max(1),
             servers: BTreeMap::new(),
             versions: Versions::default(),
@@ -64,12 +67,11 @@ impl Auditor {
         }
     }
 
-    /// The same, but for one who asks of a watch of at most so many objects, each is looked up where lists may hide that it
-    /// is wrong; of a larger one [`AT_ONCE`] are. For more than that a watch may go beyond its share of requests, within the
-    /// server's budget.
+    /// Like `new`, but sweeps watches of at most `most` objects completely; larger ones get [`AT_ONCE`] lookups. During
+    /// a sweep a watch may exceed its share of requests, within the server's budget.
     #[must_use]
     pub fn looking_at(mut self, most: usize) -> Self {
-        self.looks = most;
+        self.lookup_limit = most;
         self
     }
 
@@ -108,13 +110,14 @@ impl Auditor {
                     }
                     let last = &mut traffic.connections[usize::from(is_witness)];
                     if last.replace(sent.connection) != Some(sent.connection) {
-                        // Its server was asked for its version first.
+                        // The driver asked its server for its version first.
                         traffic.budget.spend(now);
                     }
                 }
             }
             Event::WatchStarted(started) => {
-                let audit = WatchAudit::new(started.server.clone(), self.level, self.looks, now);
+                let audit =
+                    WatchAudit::new(started.server.clone(), self.level, self.lookup_limit, now);
                 self.serve(&audit);
                 self.watches.insert(name.clone(), audit);
             }
@@ -149,7 +152,7 @@ impl Auditor {
                     .as_ref()
                     .is_some_and(|phase| phase.phase == Phase::Stopped);
                 if !self.watches.contains_key(name) && !is_stopped {
-                    let audit = WatchAudit::since(watch, self.level, self.looks, now);
+                    let audit = WatchAudit::since(watch, self.level, self.lookup_limit, now);
                     self.serve(&audit);
                     self.watches.insert(name.clone(), audit);
                 }
@@ -168,7 +171,7 @@ impl Auditor {
         }
     }
 
-    /// A lane's server may be asked from now on.
+    /// Lets the server of a watch be asked from now on.
     pub(super) fn serve(&mut self, audit: &WatchAudit) {
         let per_minute = self.per_minute;
         let traffic = || Traffic {
@@ -184,13 +187,13 @@ impl Auditor {
             .or_insert_with(traffic);
     }
 
-    /// When a lane's server may be asked; `None`: not before it has answered.
+    /// Returns when the server of a watch may be asked; `None` while it has yet to answer.
     pub(super) fn free_at(&self, audit: &WatchAudit) -> Option<Time> {
         self.servers.get(audit.server())?.free_at()
     }
 
-    /// When [`Auditor::next`] has something to ask, if nothing else happens; `None` if never, or once a read under way
-    /// is answered. The past means now.
+    /// Returns when [`Auditor::next`] has something to ask, if nothing else happens; `None` if never, or not before a
+    /// read under way is answered. The past means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let due = |audit: &WatchAudit| Some(audit.due()?.max(self.free_at(audit)?));
@@ -208,8 +211,8 @@ impl Auditor {
         reads.chain(self.watches.values().filter_map(witness)).min()
     }
 
-    /// The next read, if one is due and may be made; there may be another one, at another server. `state` is the fold of
-    /// all records so far.
+    /// Returns the next read, if one is due and may be made. There may be another one, at another server. `state` is
+    /// the fold of all records so far.
     pub fn next(&mut self, now: Time, state: &State) -> Option<Read> {
         if self.wake_at().is_none_or(|at| at > now) {
             return None;
@@ -251,7 +254,7 @@ impl Auditor {
             let traffic = servers.get(audit.server());
             traffic.is_some_and(|traffic| traffic.is_free(now))
         };
-        // Who had the least of late is next.
+        // The watch with the fewest requests of late is next.
         let (name, audit) = self
             .watches
             .iter_mut()
@@ -280,7 +283,7 @@ impl Auditor {
         };
         match (busy, &reply) {
             (Some(retry_after_ms), _) => traffic.budget.refused(retry_after_ms, now),
-            // It is no more eager to be dialled, nor who gives credentials to be asked.
+            // A server that cannot be reached, or credentials that cannot be had, must not be tried at once again.
             (None, Reply::Unreached) => traffic.budget.refused(None, now),
             (None, _) => traffic.budget.answered(),
         }
@@ -341,7 +344,7 @@ impl Auditor {
             out: &mut self.out,
         };
         let listed = listed_whole(&task, &reply).filter(|_| read.server.is_some());
-        // A newest list below what its own watch has seen is of another history, or of a server that is behind.
+        // A newest list below the version of its own watch is of another history, or of a server that is behind.
         let is_back = |page: &Page| is_below(watch, &page.version);
         let listed = listed.filter(|page| !(matches!(task, Task::Newest) && is_back(page)));
         let listed = listed.and_then(|page| Some((audit.scope()?.clone(), page.clone())));
@@ -368,7 +371,7 @@ impl Auditor {
             let mut suspects = Vec::new();
             others.each(|audit, step| {
                 let is_anothers = audit.server().as_ref().is_some_and(|s| s != from);
-                // Where both servers' lists are etcd's, each watch is held against those of its own.
+                // Where both servers' lists are etcd's, each watch is compared with its own server's.
                 let may_tell = may_hide(watch, server) || may_hide(watch, step.server);
                 if audit.scope() == Some(&scope) && is_anothers && may_tell {
                     suspects.extend(audit.listed_elsewhere(&page, from, watch, step));
@@ -380,12 +383,12 @@ impl Auditor {
         }
     }
 
-    /// What is to be appended: audits, and verdicts raised, confirmed, cleared.
+    /// Returns the events to append: audits, and verdicts that are raised, confirmed or cleared.
     pub fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.out)
     }
 
-    /// Whether nothing more comes of what a person asked to be compared: a watch, or all; of one watch, an object of it.
+    /// Returns whether nothing more comes of a viewer's request: for one watch or all, or for an object of one watch.
     #[must_use]
     pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
         let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
@@ -398,8 +401,8 @@ impl Auditor {
         })
     }
 
-    /// A watch, or all, is to be compared now; of one watch, an object of it. Whether there is such a watch: if so, an
-    /// audit of it follows, if only to say that it cannot tell.
+    /// Compares a watch, or all, or an object of one watch now. Returns whether there is such a watch. If so, an audit
+    /// of it follows, if only to say that it cannot decide.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,
@@ -416,14 +419,14 @@ impl Auditor {
         is_there
     }
 
-    /// Steps in all per-key logs.
+    /// Returns the number of steps in all per-key logs.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.watches.values().map(WatchAudit::steps).sum()
     }
 }
 
-/// The lanes besides one.
+/// All watches except one.
 pub(super) struct Others<'a> {
     pub(super) of: &'a WatchName,
     pub(super) watches: &'a mut BTreeMap<WatchName, WatchAudit>,
@@ -458,7 +461,7 @@ impl Others<'_> {
     }
 }
 
-/// The list, if it came in one page and is of one version.
+/// Returns the list, if it came in one page and is of one version.
 pub(super) fn listed_whole<'a>(task: &Task, reply: &'a Reply) -> Option<&'a Page> {
     let Reply::Page(page) = reply else {
         return None;

@@ -194,7 +194,7 @@ impl History {
 
     /// What the stream told of beyond a version and up to another, if that is known and came in order: places, and the
     /// versions of their events.
-    pub(super) fn told<'a>(
+    pub(super) fn delivered<'a>(
         &'a self,
         watch: &Watch,
         from: &ResourceVersion,

@@ -1,12 +1,19 @@
-//! How much is audited without being asked.
+//! How much is audited without a viewer's request.
 
-/// Most objects of a small watch where lists may hide a ghost: each is looked up every 56 s, which with two lists a
-/// minute and two reads to confirm is what [`PER_WATCH`] allows. Where lists are etcd's it is a page of them ([`PAGE`]).
+/// The number of objects up to which a watch is small, where lists may hide a ghost. Each is looked up every 56 s: with
+/// two lists a minute and two reads to confirm, [`PER_WATCH`] allows that. Where lists are etcd's a watch is small up
+/// to a page of objects ([`PAGE`]).
+///
+/// [`PER_WATCH`]: super::PER_WATCH
+/// [`PAGE`]: super::PAGE
 pub const SMALL_WATCH: usize = 15;
-/// Most objects of a watch that [`Level::Full`] reads whole within two minutes: what a server's [`PER_MINUTE`] allow.
+/// The number of objects up to which [`Level::Full`] reads a watch whole within two minutes, by a server's
+/// [`PER_MINUTE`].
+///
+/// [`PER_MINUTE`]: super::PER_MINUTE
 pub const FULL_WATCH: usize = 200;
 
-/// How much is audited without being asked.
+/// How much is audited without a viewer's request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// Nothing.

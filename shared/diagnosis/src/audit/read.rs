@@ -9,13 +9,13 @@ use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Text, WatchName
 /// A request to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// Which watch it is for.
+    /// The watch that it is for.
     pub watch: WatchName,
-    /// The name it goes by in the log: the watch's, with `#a`.
+    /// Its name in the log: the watch's, with `#a`.
     pub lane: WatchName,
     /// The address of the apiserver that the watch is pinned to, and so the read; absent: any.
     pub server: Option<Text>,
-    /// What it does.
+    /// Its verb.
     pub verb: Verb,
     /// URL path.
     pub path: String,
@@ -24,7 +24,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// Path and query.
+    /// Returns path and query.
     #[must_use]
     pub fn target(&self) -> String {
         match &self.query {
@@ -33,7 +33,7 @@ impl Read {
         }
     }
 
-    /// What to accept: no more than metadata is compared.
+    /// Returns what to accept: only metadata is compared.
     #[must_use]
     pub fn accept(&self) -> &'static str {
         if self.verb == Verb::List {
@@ -43,7 +43,7 @@ impl Read {
         }
     }
 
-    /// What the log has of it.
+    /// Returns the record of its request.
     #[must_use]
     pub fn sent(&self, request: RequestId, connection: ConnectionId) -> RequestSent {
         RequestSent {
@@ -56,7 +56,8 @@ impl Read {
         }
     }
 
-    /// What an answer of this status says, if it came whole; `current`, `one`, `page` and `told` read its body.
+    /// Returns the reply that an answer of this status is, if it came whole. `current`, `one`, `page` and `told` read
+    /// its body.
     pub fn reply(
         &self,
         status: Option<u16>,
@@ -88,15 +89,15 @@ pub enum Reply {
     Page(Page),
     /// An object.
     One(Seen),
-    /// A watch, from begin to end.
+    /// The events of a watch, from its begin to its end.
     Told(Told),
     /// An HTTP status other than 200.
     Refused {
         /// The status.
         status: u16,
-        /// What the server asks us to wait.
+        /// The wait that the server asks for.
         retry_after_ms: Option<u64>,
-        /// The version that the server has come to, where it says that it has not come to the one asked for.
+        /// The version that the server has reached, if it says that it has not reached the one asked for.
         current: Option<ResourceVersion>,
     },
     /// No answer that could be read.
@@ -106,7 +107,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The same, of an apiserver whose versions have no order.
+    /// Returns the reply with versions that have no order, as another apiserver's.
     pub(super) fn unordered(mut self) -> Self {
         let seen = |seen: &mut Seen| seen.version = seen.version.unordered();
         match &mut self {

@@ -39,7 +39,7 @@ pub(super) enum Reason {
     RefusesGet,
     /// The server has no metadata of lists.
     ListsWhole,
-    /// The watch has more than [`super::MOST_LISTED`] objects.
+    /// The watch has more than [`MOST_LISTED`](super::MOST_LISTED) objects.
     TooLong,
     /// The history of the watch is unknown at its version.
     NoPast,

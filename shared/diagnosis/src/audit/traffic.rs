@@ -10,13 +10,12 @@ use crate::audit::budget::Budget;
 use crate::audit::reads::one_name_says_newest;
 use crate::versions::{ServerVersion, Versions};
 
-/// Objects that are remembered to be gone; with 20 deletions a second, those of the last minute and more.
+/// The number of objects that are remembered as gone. At 20 deletions a second these are those of the last minute.
 pub(super) const MOST_GONE: usize = 2_048;
-/// How long the garbage collector may take to delete what belongs to an object that is gone, in microseconds.
+/// The garbage collector may take this long to delete what an object owned, in microseconds.
 pub(super) const COLLECTED_US: i64 = 30_000_000;
 
-/// Objects that watches were told are gone, of late: the last [`MOST_GONE`]. What belongs to one of them should be gone
-/// too.
+/// The last [`MOST_GONE`] objects that watches reported as deleted. What one of them owned should be gone too.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeletedObjects {
     pub(super) since: BTreeMap<Uid, Time>,
@@ -35,32 +34,31 @@ impl DeletedObjects {
         }
     }
 
-    /// Whether it has been gone for longer than the garbage collector needs to follow.
+    /// Returns whether an object has been gone for longer than the garbage collector takes.
     pub(super) fn is_gone(&self, uid: &Uid, now: Time) -> bool {
         let since = self.since.get(uid);
         since.is_some_and(|since| now.micros_since(*since) >= COLLECTED_US)
     }
 }
 
-/// What is asked of one server.
+/// The requests to one server.
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
     pub(super) budget: Budget,
-    /// Whether it is one server, and not any that the cluster's address leads to.
+    /// Whether it is one server. The cluster's address may lead to any server.
     pub(super) is_pinned: bool,
-    /// What the server said of its version over the connection of the read under way, or of the last one; absent before
-    /// the first.
+    /// The version that the server reported over the connection of the last read; absent before the first read.
     pub(super) said: Option<ServerVersion>,
     /// The read under way.
     pub(super) flight: Option<(WatchName, Task)>,
-    /// The watch that a second watch is made of, beside that, and since when it tells.
+    /// The watch of which a second watch is being made, and the version at which that began.
     pub(super) witness: Option<(WatchName, ResourceVersion)>,
     /// The connections of the last read and of the last second watch.
     pub(super) connections: [Option<ConnectionId>; 2],
 }
 
 impl Traffic {
-    /// When it may be asked something; `None`: not before it has answered.
+    /// Returns when it may be asked; `None` while it has yet to answer.
     pub(super) fn free_at(&self) -> Option<Time> {
         self.flight.is_none().then(|| self.budget.free_at())
     }
@@ -69,8 +67,8 @@ impl Traffic {
         self.free_at().is_some_and(|at| at <= now)
     }
 
-    /// The newest version that may answer: it decides what a read may hide. Where any server may answer, that is the
-    /// newest there was: what one of them may do, none can be trusted not to.
+    /// Returns the newest version that may answer: it decides what a read may hide. Where any server may answer, that
+    /// is the newest version seen: any of them may hide what the newest may hide.
     pub(super) fn newest(&self, versions: &Versions) -> ServerVersion {
         match self.said {
             Some(said) if self.is_pinned || said.is_none() => said,
@@ -78,7 +76,7 @@ impl Traffic {
         }
     }
 
-    /// The oldest version that may answer: it decides what can be asked for.
+    /// Returns the oldest version that may answer: it decides what can be asked for.
     pub(super) fn oldest(&self, versions: &Versions) -> ServerVersion {
         match self.said {
             Some(said) if self.is_pinned => said,
@@ -90,7 +88,7 @@ impl Traffic {
         one_name_says_newest(self.oldest(versions), self.newest(versions))
     }
 
-    /// Whether an answer is to come.
+    /// Returns whether an answer is still to come.
     pub(super) fn is_asked(&self) -> bool {
         self.flight.is_some() || self.witness.is_some()
     }

@@ -15,20 +15,21 @@ impl WatchAudit {
     pub(crate) fn answered(&mut self, task: Task, reply: Reply, step: &mut StepContext<'_>) {
         match (&task, &reply) {
             (_, Reply::Page(page)) => {
-                self.forbidden = 0;
-                self.lists_whole = page.is_whole;
-                self.samples
+                self.limits.forbidden = 0;
+                self.limits.lists_whole = page.is_whole;
+                self.sampling
+                    .samples
                     .listed(&page.items, |owner| step.gone.is_gone(owner, step.now));
             }
-            (_, Reply::One(_)) => self.forbidden = 0,
+            (_, Reply::One(_)) => self.limits.forbidden = 0,
             (
                 Task::Get(_) | Task::SelectorExit { .. },
                 Reply::Refused {
                     status: 403 | 405, ..
                 },
             ) => {
-                self.refuses_get = true;
-                self.left_at = None;
+                self.limits.refuses_get = true;
+                self.exits.next_at = None;
             }
             (
                 _,
@@ -42,7 +43,7 @@ impl WatchAudit {
                     status: 400 | 422, ..
                 },
             ) => {
-                self.refuses_exact = true;
+                self.limits.refuses_exact = true;
             }
             _ => {}
         }
@@ -61,7 +62,7 @@ impl WatchAudit {
             (Task::Newest, Reply::Page(page)) => self.newest(&page, step),
             (Task::Any, Reply::Page(page)) => self.any(page.version, step),
             (Task::SelectorExit { object, version }, Reply::One(seen)) => {
-                self.is_left(&object, &version, &seen, step);
+                self.is_exit(&object, &version, &seen, step);
             }
             // The object is gone, or may not be read.
             (
@@ -71,7 +72,7 @@ impl WatchAudit {
                 },
             ) => {}
             (Task::Get(object), Reply::One(seen)) => {
-                self.is_among_left(&object, &seen, step);
+                self.is_among_exits(&object, &seen, step);
                 self.got(&object, Some(&seen), step);
             }
             (Task::Get(object), Reply::Refused { status: 404, .. }) => {
@@ -121,26 +122,28 @@ impl WatchAudit {
                 let progress = step.watch.progress.as_ref();
                 match progress.filter(|progress| progress.is_after(&at)) {
                     Some(progress) => self.look_up(&object, progress.clone()),
-                    None => self.cannot_tell(step, AuditMethod::Get, Some(at), Reason::Compacted),
+                    None => {
+                        self.publish_undecided(step, AuditMethod::Get, Some(at), Reason::Compacted)
+                    }
                 }
             }
             (task, Reply::Refused { status, .. }) => {
-                self.cannot_tell(step, task.method(), None, Reason::Refused(status));
+                self.publish_undecided(step, task.method(), None, Reason::Refused(status));
             }
             (task, Reply::Unreached) => {
-                self.cannot_tell(step, task.method(), None, Reason::Unreached);
+                self.publish_undecided(step, task.method(), None, Reason::Unreached);
             }
             (task, _) => {
-                self.cannot_tell(step, task.method(), None, Reason::NoAnswer);
+                self.publish_undecided(step, task.method(), None, Reason::NoAnswer);
             }
         }
         // Lookups for a viewer are published when all are back, others in the next round.
-        let is_asked = self.owed.is_some() || self.due.is_none();
-        if is_asked && self.tasks.is_empty() {
-            self.tell_sampled(step);
+        let is_asked = self.pending.is_some() || self.round.next_at.is_none();
+        if is_asked && self.round.tasks.is_empty() {
+            self.publish_samples(step);
         }
-        if self.tasks.is_empty() {
-            self.looked(step);
+        if self.round.tasks.is_empty() {
+            self.lookup_ended(step);
         }
         self.settle(step);
     }

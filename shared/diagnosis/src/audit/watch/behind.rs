@@ -6,7 +6,7 @@ use watchscope_model::vocabulary::{AuditMethod, AuditOutcome};
 
 use super::context::StepContext;
 use super::questions::{is_streaming, position, says_nothing};
-use super::state::{Ahead, Future, WatchAudit};
+use super::state::{Ahead, Future, TooLarge, WatchAudit};
 use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
 use crate::limits::{AHEAD_US, TOO_LARGE_US};
@@ -29,9 +29,11 @@ impl WatchAudit {
             stream,
             since: now,
             due: Some(now.plus_micros(AHEAD_US)),
-            is_told: false,
+            is_published: false,
         }));
-        if now.micros_since(ahead.since) < AHEAD_US || std::mem::replace(&mut ahead.is_told, true) {
+        if now.micros_since(ahead.since) < AHEAD_US
+            || std::mem::replace(&mut ahead.is_published, true)
+        {
             return;
         }
         ahead.due = None;
@@ -42,16 +44,16 @@ impl WatchAudit {
             read: version.clone(),
         };
         let (method, outcome) = (AuditMethod::AheadTwice, AuditOutcome::CannotTell);
-        let told = Audit {
+        let record = Audit {
             resource_version: Some(version.clone()),
             ..self.audit(step, method, outcome, &[why])
         };
-        self.tell(step, told);
+        self.publish(step, record);
     }
 
     /// Takes the version of the server's cache, for a watch that is behind and whose stream has delivered nothing.
     pub(super) fn any(&mut self, version: ResourceVersion, step: &mut StepContext<'_>) {
-        let (Some(progress), Some(behind)) = (&step.watch.progress, &mut self.behind) else {
+        let (Some(progress), Some(behind)) = (&step.watch.progress, &mut self.round.behind) else {
             return;
         };
         if !says_nothing(step.watch) || !progress.is_after(&version) {
@@ -72,7 +74,7 @@ impl WatchAudit {
             opened: progress.clone(),
             listed: behind.version.clone(),
         };
-        self.cannot_tell(step, AuditMethod::ListAnyTwice, Some(version), why);
+        self.publish_undecided(step, AuditMethod::ListAnyTwice, Some(version), why);
     }
 
     /// The server refused a list at `at`, because its cache has only come to `current`. Makes the list again soon,
@@ -86,21 +88,26 @@ impl WatchAudit {
         let now = step.now;
         if let Some(stream) = &step.watch.stream {
             let stream = stream.since.seq;
-            let first = self.too_large.filter(|(of, _)| *of == stream);
-            let (_, first) = *self.too_large.insert(first.unwrap_or((stream, now)));
-            let again = [first, now].map(|at| at.plus_micros(TOO_LARGE_US));
+            let known = self.too_large.filter(|first| first.stream == stream);
+            let first = known.unwrap_or(TooLarge { stream, at: now });
+            self.too_large = Some(first);
+            let again = [first.at, now].map(|at| at.plus_micros(TOO_LARGE_US));
             let again = again.into_iter().find(|again| *again > now);
-            self.due = self.due.zip(again).map(|(due, again)| due.min(again));
+            self.round.next_at = self
+                .round
+                .next_at
+                .zip(again)
+                .map(|(due, again)| due.min(again));
         }
         let (method, outcome) = (AuditMethod::ListExactTooLarge, AuditOutcome::CannotTell);
         let why = Reason::CacheBehind {
             asked: at.clone(),
             current: current.clone(),
         };
-        let told = Audit {
+        let record = Audit {
             resource_version: Some(current),
             ..self.audit(step, method, outcome, &[why])
         };
-        self.tell(step, told);
+        self.publish(step, record);
     }
 }

@@ -29,7 +29,7 @@ impl WatchAudit {
             Some(_) => AuditMethod::ListExactAgain,
             None => AuditMethod::ListExact,
         };
-        let is_one = self.scope.as_ref().is_some_and(Scope::is_one_name);
+        let is_one = self.subject.scope.as_ref().is_some_and(Scope::is_one_name);
         let is_of_it =
             page.version == comparison.at || (is_one && step.is_one_at(&page, &comparison.at));
         if !is_of_it || page.unreadable > 0 {
@@ -43,15 +43,15 @@ impl WatchAudit {
                     listed: page.version,
                 }
             };
-            return self.cannot_tell(step, method, Some(comparison.at), why);
+            return self.publish_undecided(step, method, Some(comparison.at), why);
         }
-        let Some(past) = self.history.at(step.watch, &comparison.at) else {
+        let Some(past) = self.subject.history.at(step.watch, &comparison.at) else {
             return self.restart(comparison.at, step);
         };
         comparison.take(&page.items, &past);
         if let Some(token) = page.token {
             comparison.token = Some(token);
-            self.tasks.push_front(Task::Exact(comparison));
+            self.round.tasks.push_front(Task::Exact(comparison));
             return;
         }
         let (at, first, unclear) = (
@@ -61,7 +61,7 @@ impl WatchAudit {
         );
         let outcome = comparison.finish(&past);
         if unclear > 0 {
-            return self.cannot_tell(step, method, Some(at), Reason::NotComparable(unclear));
+            return self.publish_undecided(step, method, Some(at), Reason::NotComparable(unclear));
         }
         if exact_lists_are_etcds(step.server) {
             self.conclude(method, at, outcome, first, step);
@@ -92,12 +92,12 @@ impl WatchAudit {
         };
         let is_newest = method == AuditMethod::ListNewest;
         let why = is_newest.then_some(Reason::RefusesExact);
-        let told = Audit {
+        let record = Audit {
             resource_version: Some(at.clone()),
             compared,
             ..self.audit(step, method, outcome, why.as_slice())
         };
-        self.tell(step, told);
+        self.publish(step, record);
         // Only a limited number of differences is kept. Others may be among the rest.
         for open in step.watch.verdicts.values().filter(|_| is_all) {
             let standing = &open.verdict;
@@ -109,10 +109,10 @@ impl WatchAudit {
             }
         }
         if differences.is_empty() {
-            self.agreed = Some(at);
+            self.concluded.agreed = Some(at);
             return;
         }
-        self.agreed = None;
+        self.concluded.agreed = None;
         let (mut raised, mut news) = (Vec::new(), Vec::new());
         for found in &differences {
             let is_second = first.as_ref().is_some_and(|first| first.contains(found));
@@ -129,14 +129,15 @@ impl WatchAudit {
         if raised.len() < pages {
             // Single lookups take fewer reads than all pages, whose version may be compacted before the last page.
             for found in raised.into_iter().rev() {
-                self.tasks.push_front(Task::One {
+                self.round.tasks.push_front(Task::One {
                     object: found.object.clone(),
                     at: at.clone(),
                     first: Some(found.clone()),
                 });
             }
         } else {
-            self.tasks
+            self.round
+                .tasks
                 .push_front(Task::Exact(Comparison::new(at, Some(differences))));
         }
     }
@@ -150,20 +151,20 @@ impl WatchAudit {
         step: &mut StepContext<'_>,
     ) {
         let differences = &outcome.differences;
-        self.agreed = differences.is_empty().then(|| at.clone());
+        self.concluded.agreed = differences.is_empty().then(|| at.clone());
         let is_news = |found: &&Difference| !is_confirmed(found, step.watch);
         let news: Vec<&Difference> = differences.iter().filter(is_news).take(FOLLOWED).collect();
-        let (told, why) = match (differences.is_empty(), news.is_empty()) {
+        let (result, why) = match (differences.is_empty(), news.is_empty()) {
             (true, _) => (AuditOutcome::Agrees, Reason::MayBeACaches),
             (false, true) => (AuditOutcome::Differs, Reason::KnownDifference),
             (false, false) => (AuditOutcome::CannotTell, Reason::LookedUp),
         };
-        let told = Audit {
+        let record = Audit {
             resource_version: Some(at.clone()),
             compared: outcome.compared,
-            ..self.audit(step, method, told, &[why])
+            ..self.audit(step, method, result, &[why])
         };
-        self.tell(step, told);
+        self.publish(step, record);
         for found in news.iter().rev() {
             self.look_up(&found.object, at.clone());
         }
@@ -188,28 +189,28 @@ impl WatchAudit {
                 _ => self.restart(comparison.at, step),
             },
             // The server has not come so far (504, or 500 where etcd says so). The newest list shows how far it is.
-            500.. => self.tasks.push_front(Task::Newest),
+            500.. => self.round.tasks.push_front(Task::Newest),
             400 | 422 => {
-                self.refuses_exact = true;
-                self.tasks.push_front(Task::Newest);
+                self.limits.refuses_exact = true;
+                self.round.tasks.push_front(Task::Newest);
             }
             status => {
                 let (at, why) = (Some(comparison.at), Reason::Refused(status));
-                self.cannot_tell(step, AuditMethod::ListExact, at, why);
+                self.publish_undecided(step, AuditMethod::ListExact, at, why);
             }
         }
     }
 
     /// A comparison cannot be finished at its version. Begins again at the watch's progress, or makes the newest list.
     fn restart(&mut self, at: ResourceVersion, step: &mut StepContext<'_>) {
-        self.restarts += 1;
+        self.round.restarts += 1;
         match &step.watch.progress {
-            Some(progress) if self.restarts <= MAX_RESTARTS && progress.is_after(&at) => {
+            Some(progress) if self.round.restarts <= MAX_RESTARTS && progress.is_after(&at) => {
                 let comparison = Comparison::new(progress.clone(), None);
-                self.tasks.push_front(Task::Exact(comparison));
+                self.round.tasks.push_front(Task::Exact(comparison));
             }
-            _ if self.restarts <= MAX_RESTARTS => self.tasks.push_front(Task::Newest),
-            _ => self.cannot_tell(step, AuditMethod::ListExact, Some(at), Reason::Compacted),
+            _ if self.round.restarts <= MAX_RESTARTS => self.round.tasks.push_front(Task::Newest),
+            _ => self.publish_undecided(step, AuditMethod::ListExact, Some(at), Reason::Compacted),
         }
     }
 }

@@ -19,58 +19,63 @@ pub(super) const LEFT_US: i64 = 1_000_000;
 
 impl WatchAudit {
     /// Remembers an object of a DELETED under a selector, and forgets one that an ADDED brings back.
-    pub(super) fn remember_left(&mut self, before: &Watch, change: &Change, now: Time) {
+    pub(super) fn remember_exit(&mut self, before: &Watch, change: &Change, now: Time) {
         let is_selecting = before.label_selector.is_some() || before.field_selector.is_some();
         let uid = &change.object.uid;
         if !is_selecting || uid.is_empty() {
             return;
         }
-        self.left.retain(|(object, _)| object.uid != *uid);
+        self.exits.objects.retain(|(object, _)| object.uid != *uid);
         if change.change == ChangeType::Deleted && change.origin == Origin::Live {
-            if self.left.len() == LOOKED_AFTER {
-                self.left.pop_front();
+            if self.exits.objects.len() == LOOKED_AFTER {
+                self.exits.objects.pop_front();
             }
             let version = change.resource_version.clone();
-            self.left.push_back((change.object.clone(), version));
-            if self.level != Level::Off && !self.refuses_get {
-                self.left_at.get_or_insert(now.plus_micros(LEFT_US));
+            self.exits
+                .objects
+                .push_back((change.object.clone(), version));
+            if self.level != Level::Off && !self.limits.refuses_get {
+                self.exits.next_at.get_or_insert(now.plus_micros(LEFT_US));
             }
         }
     }
 
     /// Looks up the newest of those objects, at most [`LOOKED_AFTER`] in a minute.
-    pub(super) fn look_after_left(&mut self, now: Time) {
-        self.left_at = None;
-        while let Some((object, version)) = self.left.pop_back() {
-            if self.left_minute.free_at() > now {
-                self.left_at = Some(self.left_minute.free_at());
-                self.left.push_back((object, version));
+    pub(super) fn look_up_exits(&mut self, now: Time) {
+        self.exits.next_at = None;
+        while let Some((object, version)) = self.exits.objects.pop_back() {
+            if self.exits.minute.free_at() > now {
+                self.exits.next_at = Some(self.exits.minute.free_at());
+                self.exits.objects.push_back((object, version));
                 return;
             }
-            self.left_minute.spend(now);
-            self.tasks.push_back(Task::SelectorExit { object, version });
+            self.exits.minute.spend(now);
+            self.round
+                .tasks
+                .push_back(Task::SelectorExit { object, version });
         }
     }
 
     /// An object was looked up for another reason. It may be one that left the selector.
-    pub(super) fn is_among_left(
+    pub(super) fn is_among_exits(
         &mut self,
         object: &Object,
         seen: &Seen,
         step: &mut StepContext<'_>,
     ) {
         let place = self
-            .left
+            .exits
+            .objects
             .iter()
             .position(|(left, _)| same_place(left, object));
-        if let Some((left, version)) = place.and_then(|place| self.left.remove(place)) {
-            self.is_left(&left, &version, seen, step);
+        if let Some((left, version)) = place.and_then(|place| self.exits.objects.remove(place)) {
+            self.is_exit(&left, &version, seen, step);
         }
     }
 
     /// etcd has an object that was reported as deleted under a selector. With the same uid it only left the selector.
     /// Another uid belongs to a new object of the same name, and an older version to an older state.
-    pub(super) fn is_left(
+    pub(super) fn is_exit(
         &mut self,
         object: &Arc<Object>,
         version: &ResourceVersion,
@@ -81,12 +86,12 @@ impl WatchAudit {
             return;
         }
         let (method, outcome) = (AuditMethod::GetLeft, AuditOutcome::Agrees);
-        let told = Audit {
+        let record = Audit {
             resource_version: Some(seen.version.clone()),
             compared: 1,
             object: Some(object.clone()),
             ..self.audit(step, method, outcome, &[Reason::OnlyLeft])
         };
-        self.tell(step, told);
+        self.publish(step, record);
     }
 }

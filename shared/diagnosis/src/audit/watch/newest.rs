@@ -28,7 +28,7 @@ impl WatchAudit {
         if progress.is_after(&page.version) {
             return self.is_back(page, progress, step);
         }
-        self.went_back = None;
+        self.concluded.went_back = None;
         let versions = page.items.iter().map(|seen| &seen.version);
         match versions.max_by_key(|version| version.number()) {
             Some(newest) if newest.is_after(progress) => self.is_ahead(newest, step),
@@ -36,7 +36,7 @@ impl WatchAudit {
             _ if page.token.is_none() => self.ahead = None,
             _ => {}
         }
-        let Some(past) = self.history.at(watch, progress) else {
+        let Some(past) = self.subject.history.at(watch, progress) else {
             return self.no_past(step);
         };
         let mut comparison = Comparison::new(page.version.clone(), None);
@@ -47,19 +47,19 @@ impl WatchAudit {
         let outcome = comparison.finish(&past);
         let is_equal = outcome.differences.is_empty();
         let differs = if is_whole { !is_equal } else { has_found };
-        if page.version == *progress && self.refuses_exact && is_whole {
+        if page.version == *progress && self.limits.refuses_exact && is_whole {
             // The next best to a list at an exact version: the newest list happens to be at the watch's progress. It
             // cannot be made again at that version.
             if newest_lists_are_etcds(server) {
                 let at = page.version.clone();
                 self.conclude(AuditMethod::ListNewest, at, outcome, Some(Vec::new()), step);
             } else {
-                self.tell_both_refused(page, outcome.compared, is_equal, step);
+                self.publish_both_refused(page, outcome.compared, is_equal, step);
             }
             return;
         }
         if differs {
-            self.agreed = None;
+            self.concluded.agreed = None;
             self.follow_where_refused(&outcome.differences, progress, watch);
             let behind = Behind {
                 version: page.version.clone(),
@@ -67,17 +67,17 @@ impl WatchAudit {
                 future: Future::Unasked,
                 is_last: false,
             };
-            self.behind.get_or_insert(behind);
+            self.round.behind.get_or_insert(behind);
             self.look_again(step.now);
             return;
         }
-        self.behind = None;
+        self.round.behind = None;
         if is_whole {
             let why = (!newest_lists_are_etcds(server)).then_some(Reason::MayBeACaches);
             self.newest_agrees(page, outcome.compared, why, step);
         } else if let Some(why) = self.why_not_whole(page, unclear, watch) {
             let at = Some(page.version.clone());
-            self.cannot_tell(step, AuditMethod::ListNewest, at, why);
+            self.publish_undecided(step, AuditMethod::ListNewest, at, why);
         }
     }
 
@@ -90,7 +90,9 @@ impl WatchAudit {
         watch: &Watch,
     ) {
         let stream = watch.stream.as_ref().map(|stream| stream.since.seq);
-        let is_refused = self.too_large.is_some_and(|(of, _)| Some(of) == stream);
+        let is_refused = self
+            .too_large
+            .is_some_and(|first| Some(first.stream) == stream);
         let is_of_then = |found: &&Difference| {
             let listed = found.listed.as_ref();
             listed.is_none_or(|listed| !listed.is_after(progress)) && !is_confirmed(found, watch)
@@ -104,7 +106,7 @@ impl WatchAudit {
     /// Returns why the newest list does not cover the whole watch, though nothing differs so far and nothing else says
     /// so.
     fn why_not_whole(&self, page: &Page, unclear: u64, watch: &Watch) -> Option<Reason> {
-        let is_asked = matches!(self.owed, Some(PendingReply::All { .. }));
+        let is_asked = matches!(self.pending, Some(PendingReply::All { .. }));
         if page.unreadable > 0 {
             Some(Reason::Unreadable(page.unreadable))
         } else if unclear > 0 {
@@ -112,7 +114,7 @@ impl WatchAudit {
         } else if is_long(watch) {
             // Each round publishes the single lookups.
             is_asked.then_some(Reason::TooLong)
-        } else if self.refuses_exact {
+        } else if self.limits.refuses_exact {
             Some(Reason::FirstPageOnly)
         } else {
             is_asked.then_some(Reason::Compacted)
@@ -121,9 +123,9 @@ impl WatchAudit {
 
     /// The watch's state at its progress is unknown; a pending request gets this answer.
     fn no_past(&mut self, step: &mut StepContext<'_>) {
-        if matches!(self.owed, Some(PendingReply::All { .. })) {
+        if matches!(self.pending, Some(PendingReply::All { .. })) {
             let at = step.watch.progress.clone();
-            self.cannot_tell(step, AuditMethod::ListNewest, at, Reason::NoPast);
+            self.publish_undecided(step, AuditMethod::ListNewest, at, Reason::NoPast);
         }
     }
 
@@ -135,7 +137,7 @@ impl WatchAudit {
         why: Option<Reason>,
         step: &mut StepContext<'_>,
     ) {
-        let told = Audit {
+        let record = Audit {
             resource_version: Some(page.version.clone()),
             compared,
             ..self.audit(
@@ -145,7 +147,7 @@ impl WatchAudit {
                 why.as_slice(),
             )
         };
-        self.tell(step, told);
+        self.publish(step, record);
     }
 
     /// Takes the newest list of another apiserver. Its versions have no order, so it can only prove that all is equal.
@@ -155,7 +157,7 @@ impl WatchAudit {
         progress: &ResourceVersion,
         step: &mut StepContext<'_>,
     ) {
-        let Some(past) = self.history.at(step.watch, progress) else {
+        let Some(past) = self.subject.history.at(step.watch, progress) else {
             return self.no_past(step);
         };
         let mut comparison = Comparison::new(page.version.clone(), None);
@@ -173,27 +175,27 @@ impl WatchAudit {
                 Some(page.version.clone()),
                 Reason::Unreadable(page.unreadable),
             );
-            return self.cannot_tell(step, AuditMethod::ListNewest, at, why);
+            return self.publish_undecided(step, AuditMethod::ListNewest, at, why);
         }
         if unclear > 0 || differs {
             // Newer events may still be on their way to the watch.
-            self.has_differed = !self.has_differed;
-            if self.has_differed {
+            self.concluded.has_differed = !self.concluded.has_differed;
+            if self.concluded.has_differed {
                 return self.look_again(step.now);
             }
             let at = Some(page.version.clone());
-            return self.cannot_tell(step, AuditMethod::ListNewest, at, Reason::NotEqual);
+            return self.publish_undecided(step, AuditMethod::ListNewest, at, Reason::NotEqual);
         }
-        self.has_differed = false;
+        self.concluded.has_differed = false;
         if is_first_of_several {
             let (at, why) = (Some(page.version.clone()), Reason::PagesUnordered);
-            return self.cannot_tell(step, AuditMethod::ListNewest, at, why);
+            return self.publish_undecided(step, AuditMethod::ListNewest, at, why);
         }
         self.newest_agrees(page, outcome.compared, Some(Reason::OnlyEqual), step);
     }
 
     /// Publishes a comparison with what may be a cache, where the server refuses anything better.
-    fn tell_both_refused(
+    fn publish_both_refused(
         &mut self,
         page: &Page,
         compared: u64,
@@ -204,7 +206,7 @@ impl WatchAudit {
             self.newest_agrees(page, compared, Some(Reason::RefusesBoth), step);
         } else {
             let at = Some(page.version.clone());
-            self.cannot_tell(step, AuditMethod::ListNewest, at, Reason::RefusesBoth);
+            self.publish_undecided(step, AuditMethod::ListNewest, at, Reason::RefusesBoth);
         }
     }
 }

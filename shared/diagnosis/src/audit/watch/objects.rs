@@ -31,11 +31,11 @@ impl WatchAudit {
             .map(|held| (&held.object, &held.resource_version));
         let found = match compare(held, seen) {
             Compared::Equal => {
-                if self.owes(object) {
+                if self.is_awaited(object) {
                     let at = watch.progress.clone();
-                    self.tell_of(object, step, AuditMethod::Get, at, AuditOutcome::Agrees);
+                    self.publish_object(object, step, AuditMethod::Get, at, AuditOutcome::Agrees);
                 } else {
-                    self.is_so(object);
+                    self.count_equal(object);
                 }
                 return clear(object, step);
             }
@@ -49,9 +49,9 @@ impl WatchAudit {
         match &watch.progress {
             // The watch has delivered nothing since.
             progress if is_known => {
-                self.is_wrong(object);
-                if self.owes(object) {
-                    self.tell_of(
+                self.count_wrong(object);
+                if self.is_awaited(object) {
+                    self.publish_object(
                         object,
                         step,
                         AuditMethod::Get,
@@ -61,14 +61,14 @@ impl WatchAudit {
                 }
             }
             _ if is_unordered(watch) => {
-                self.cannot_tell(step, AuditMethod::Get, None, Reason::NotEqual);
+                self.publish_undecided(step, AuditMethod::Get, None, Reason::NotEqual);
             }
-            Some(_) if found.is_some() && self.refuses_exact => {
-                self.cannot_tell(step, AuditMethod::Get, None, Reason::CannotConfirm);
+            Some(_) if found.is_some() && self.limits.refuses_exact => {
+                self.publish_undecided(step, AuditMethod::Get, None, Reason::CannotConfirm);
             }
             Some(progress) if found.is_some() => self.look_up(object, progress.clone()),
             _ => {
-                self.cannot_tell(step, AuditMethod::Get, None, Reason::Unordered);
+                self.publish_undecided(step, AuditMethod::Get, None, Reason::Unordered);
             }
         }
     }
@@ -82,9 +82,9 @@ impl WatchAudit {
         items: &[Seen],
         step: &mut StepContext<'_>,
     ) {
-        let past = self.history.at(step.watch, &at);
-        if past.is_none() && self.owes(object) && step.watch.progress.as_ref() == Some(&at) {
-            return self.cannot_tell(step, AuditMethod::ListOne, Some(at), Reason::NoPast);
+        let past = self.subject.history.at(step.watch, &at);
+        if past.is_none() && self.is_awaited(object) && step.watch.progress.as_ref() == Some(&at) {
+            return self.publish_undecided(step, AuditMethod::ListOne, Some(at), Reason::NoPast);
         }
         let Some(past) = past.filter(|past| past.still_holds(object)) else {
             return;
@@ -92,13 +92,14 @@ impl WatchAudit {
         let seen = items.iter().find(|seen| same_place(&seen.object, object));
         match compare(past.get(object), seen) {
             Compared::Equal
-                if (self.refuses_get || self.is_looking_at(object)) && !self.owes(object) =>
+                if (self.limits.refuses_get || self.is_sweeping(object))
+                    && !self.is_awaited(object) =>
             {
-                self.is_so(object);
+                self.count_equal(object);
                 clear(object, step);
             }
             Compared::Equal => {
-                self.tell_of(
+                self.publish_object(
                     object,
                     step,
                     AuditMethod::ListOne,
@@ -107,8 +108,8 @@ impl WatchAudit {
                 );
                 clear(object, step);
             }
-            Compared::Unclear if self.owes(object) => {
-                self.cannot_tell(
+            Compared::Unclear if self.is_awaited(object) => {
+                self.publish_undecided(
                     step,
                     AuditMethod::ListOne,
                     Some(at),
@@ -117,7 +118,7 @@ impl WatchAudit {
             }
             Compared::Unclear => {}
             Compared::Differs(found) => {
-                self.tell_of(
+                self.publish_object(
                     object,
                     step,
                     AuditMethod::ListOne,
@@ -127,13 +128,13 @@ impl WatchAudit {
                 let is_second = first.as_ref() == Some(&found);
                 let judged = judge(&found, is_second, step);
                 if judged != Judged::Raised {
-                    self.is_wrong(object);
+                    self.count_wrong(object);
                 }
                 if judged == Judged::Confirmed {
                     self.ask_whether_it_was([&found]);
                 }
                 if first.is_none() && judged == Judged::Raised {
-                    self.tasks.push_front(Task::One {
+                    self.round.tasks.push_front(Task::One {
                         object: object.clone(),
                         at,
                         first: Some(found),

@@ -28,9 +28,9 @@ impl WatchAudit {
         };
         // A newer version will come. A missing object counts only if the watch must hold it.
         let is_to_come = seen.is_some_and(|seen| seen.version.is_after(progress));
-        let is_expected = self.scope.as_ref().is_some_and(Scope::is_all);
+        let is_expected = self.subject.scope.as_ref().is_some_and(Scope::is_all);
         let is_its = watch.held(object).is_some() || (seen.is_some() && is_expected);
-        if is_streaming(watch) && self.behind.is_none() && is_its && !is_to_come {
+        if is_streaming(watch) && self.round.behind.is_none() && is_its && !is_to_come {
             self.spare(object, step);
             self.got(object, seen, step);
         }
@@ -46,8 +46,10 @@ impl WatchAudit {
         step: &mut StepContext<'_>,
     ) -> Vec<Arc<Object>> {
         let watch = step.watch;
-        let is_comparable = is_streaming(watch) && self.behind.is_none() && !is_unordered(watch);
+        let is_comparable =
+            is_streaming(watch) && self.round.behind.is_none() && !is_unordered(watch);
         let Some(past) = self
+            .subject
             .history
             .at(watch, &page.version)
             .filter(|_| is_comparable)
@@ -83,12 +85,12 @@ impl WatchAudit {
         };
         let server = from.into();
         let why = [Reason::OtherServer { holds, server }];
-        let told = Audit {
+        let record = Audit {
             resource_version: Some(page.version.clone()),
             compared,
             ..self.audit(step, AuditMethod::ListElsewhere, outcome, &why)
         };
-        self.tell(step, told);
+        self.publish(step, record);
         for object in news.iter().rev() {
             self.look_up(object, page.version.clone());
         }

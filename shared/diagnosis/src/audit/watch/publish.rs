@@ -14,45 +14,45 @@ use crate::audit::reasons::{Reason, sentence};
 
 impl WatchAudit {
     /// Publishes how many samples were equal since the last time.
-    pub(crate) fn tell_sampled(&mut self, step: &mut StepContext<'_>) {
-        if self.sampled > 0 {
-            let sampled = std::mem::take(&mut self.sampled);
-            let method = if self.refuses_get {
+    pub(crate) fn publish_samples(&mut self, step: &mut StepContext<'_>) {
+        if self.sampling.unpublished > 0 {
+            let sampled = std::mem::take(&mut self.sampling.unpublished);
+            let method = if self.limits.refuses_get {
                 AuditMethod::ListOne
             } else {
                 AuditMethod::Get
             };
-            let why = self.refuses_get.then_some(Reason::RefusesGet);
-            let told = Audit {
+            let why = self.limits.refuses_get.then_some(Reason::RefusesGet);
+            let record = Audit {
                 resource_version: step.watch.progress.clone(),
                 compared: sampled,
                 ..self.audit(step, method, AuditOutcome::Agrees, why.as_slice())
             };
-            self.tell(step, told);
+            self.publish(step, record);
         }
     }
 
-    pub(crate) fn cannot_tell(
+    pub(crate) fn publish_undecided(
         &mut self,
         step: &mut StepContext<'_>,
         method: AuditMethod,
         at: Option<ResourceVersion>,
         why: Reason,
     ) {
-        let untold = (method, why);
-        if self.untold.as_ref() != Some(&untold) {
+        let undecided = (method, why);
+        if self.concluded.undecided.as_ref() != Some(&undecided) {
             let outcome = AuditOutcome::CannotTell;
-            let told = Audit {
+            let record = Audit {
                 resource_version: at,
-                ..self.audit(step, method, outcome, std::slice::from_ref(&untold.1))
+                ..self.audit(step, method, outcome, std::slice::from_ref(&undecided.1))
             };
-            self.tell(step, told);
-            self.untold = Some(untold);
+            self.publish(step, record);
+            self.concluded.undecided = Some(undecided);
         }
     }
 
     /// Publishes the comparison of one object, by name.
-    pub(super) fn tell_of(
+    pub(super) fn publish_object(
         &mut self,
         object: &Arc<Object>,
         step: &mut StepContext<'_>,
@@ -60,13 +60,13 @@ impl WatchAudit {
         at: Option<ResourceVersion>,
         outcome: AuditOutcome,
     ) {
-        let told = Audit {
+        let record = Audit {
             resource_version: at,
             compared: 1,
             object: Some(object.clone()),
             ..self.audit(step, method, outcome, &[])
         };
-        self.tell(step, told);
+        self.publish(step, record);
     }
 
     /// Returns an audit of the watch for these reasons, with nothing compared yet.
@@ -77,7 +77,8 @@ impl WatchAudit {
         outcome: AuditOutcome,
         reasons: &[Reason],
     ) -> Audit {
-        let lists_whole = (self.lists_whole && is_list(method)).then_some(Reason::ListsWhole);
+        let lists_whole =
+            (self.limits.lists_whole && is_list(method)).then_some(Reason::ListsWhole);
         let reasons = reasons.iter().chain(&lists_whole);
         let first = reasons.clone().next();
         Audit {
@@ -94,45 +95,45 @@ impl WatchAudit {
         }
     }
 
-    pub(crate) fn tell(&mut self, step: &mut StepContext<'_>, mut told: Audit) {
-        self.untold = None;
-        if is_whole(&told) {
-            told.whole = Some(true);
-            told.authority.get_or_insert(Authority::Etcd);
+    pub(crate) fn publish(&mut self, step: &mut StepContext<'_>, mut record: Audit) {
+        self.concluded.undecided = None;
+        if is_whole(&record) {
+            record.whole = Some(true);
+            record.authority.get_or_insert(Authority::Etcd);
         }
-        let is_answer = match (&self.owed, &told.object) {
+        let is_answer = match (&self.pending, &record.object) {
             (Some(PendingReply::One(owed)), Some(object)) => same_place(owed, object),
-            (Some(PendingReply::One(_)), None) => told.outcome() == AuditOutcome::CannotTell,
+            (Some(PendingReply::One(_)), None) => record.outcome() == AuditOutcome::CannotTell,
             // A sweep and a selector exit do not reply: the list is still to come, or nothing came of it.
             (Some(PendingReply::All { .. }), _) => {
-                !matches!(told.method(), AuditMethod::GetEach | AuditMethod::GetLeft)
+                !matches!(record.method(), AuditMethod::GetEach | AuditMethod::GetLeft)
             }
             _ => true,
         };
         if is_answer {
-            self.owed = None;
+            self.pending = None;
         }
-        step.out.push(told.into());
+        step.out.push(record.into());
     }
 
     /// Returns whether a viewer waits for a reply about this object.
-    pub(crate) fn owes(&self, object: &Object) -> bool {
-        matches!(&self.owed, Some(PendingReply::One(owed)) if same_place(owed, object))
+    pub(crate) fn is_awaited(&self, object: &Object) -> bool {
+        matches!(&self.pending, Some(PendingReply::One(owed)) if same_place(owed, object))
     }
 
     /// Replies that nothing came of a viewer's request, if nothing more is read for it.
     pub(crate) fn settle(&mut self, step: &mut StepContext<'_>) {
-        let is_seen_to = match &self.owed {
+        let is_seen_to = match &self.pending {
             None => true,
             Some(PendingReply::All { .. }) => {
-                let is_due = self.due.is_some_and(|due| due <= step.now);
-                let is_read = !self.tasks.is_empty() || self.each.is_some();
-                is_due || self.behind.is_some() || self.has_differed || is_read
+                let is_due = self.round.next_at.is_some_and(|due| due <= step.now);
+                let is_read = !self.round.tasks.is_empty() || self.sweep.is_some();
+                is_due || self.round.behind.is_some() || self.concluded.has_differed || is_read
             }
-            Some(PendingReply::One(owed)) => self.tasks.iter().any(|task| task.is_of(owed)),
+            Some(PendingReply::One(owed)) => self.round.tasks.iter().any(|task| task.is_of(owed)),
         };
         if !is_seen_to {
-            self.cannot_tell(step, AuditMethod::Get, None, Reason::MovedOn);
+            self.publish_undecided(step, AuditMethod::Get, None, Reason::MovedOn);
         }
     }
 }
@@ -151,15 +152,15 @@ fn is_list(method: AuditMethod) -> bool {
 }
 
 /// Returns whether an audit compared all that the watch held at its version.
-pub(super) fn is_whole(told: &Audit) -> bool {
-    let is_of_all = match told.method() {
+pub(super) fn is_whole(record: &Audit) -> bool {
+    let is_of_all = match record.method() {
         AuditMethod::ListExact
         | AuditMethod::ListExactAgain
         | AuditMethod::ListNewest
         | AuditMethod::ListElsewhere => true,
         // A sweep may have a reason: some objects changed before they were looked up.
-        AuditMethod::GetEach => told.why.is_none(),
+        AuditMethod::GetEach => record.why.is_none(),
         _ => false,
     };
-    told.object.is_none() && is_of_all && told.outcome() != AuditOutcome::CannotTell
+    record.object.is_none() && is_of_all && record.outcome() != AuditOutcome::CannotTell
 }

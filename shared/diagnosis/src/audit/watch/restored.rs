@@ -21,14 +21,14 @@ impl WatchAudit {
         &mut self,
         confirmed: impl IntoIterator<Item = &'a Difference>,
     ) {
-        let told = confirmed.into_iter().filter_map(|found| {
+        let held = confirmed.into_iter().filter_map(|found| {
             let held = found.held.as_ref()?;
             Some((held.number()?, held, &found.object))
         });
-        if let Some((_, at, object)) = told.max_by_key(|(number, ..)| *number)
-            && !self.refuses_exact
+        if let Some((_, at, object)) = held.max_by_key(|(number, ..)| *number)
+            && !self.limits.refuses_exact
         {
-            self.tasks.push_back(Task::HistoryCheck {
+            self.round.tasks.push_back(Task::HistoryCheck {
                 object: object.clone(),
                 at: at.clone(),
                 is_second: false,
@@ -54,7 +54,7 @@ impl WatchAudit {
             return;
         }
         if is_second {
-            self.tell_of(
+            self.publish_object(
                 &object,
                 step,
                 AuditMethod::ListOneTwice,
@@ -62,7 +62,7 @@ impl WatchAudit {
                 AuditOutcome::Differs,
             );
         } else {
-            self.tasks.push_front(Task::HistoryCheck {
+            self.round.tasks.push_front(Task::HistoryCheck {
                 object,
                 at,
                 is_second: true,
@@ -78,16 +78,16 @@ impl WatchAudit {
         progress: &ResourceVersion,
         step: &mut StepContext<'_>,
     ) {
-        let since = *self.went_back.get_or_insert(step.now);
+        let since = *self.concluded.went_back.get_or_insert(step.now);
         if step.now.micros_since(since) < AGAIN_US {
-            self.agreed = Some(progress.clone());
+            self.concluded.agreed = Some(progress.clone());
             return self.look_again(step.now);
         }
         let why = Reason::WentBack {
             listed: page.version.clone(),
             seen: progress.clone(),
         };
-        self.cannot_tell(
+        self.publish_undecided(
             step,
             AuditMethod::ListNewestTwice,
             Some(page.version.clone()),

@@ -50,7 +50,7 @@ impl WatchAudit {
     /// watch needs that `full` reads whole, or a sweep that a command waits for.
     fn share(&self, held: usize, server: ServerVersion) -> usize {
         let is_read_whole = self.level == Level::Full && held <= FULL_WATCH;
-        let is_waited_for = self.each.is_some() && self.looks > AT_ONCE;
+        let is_waited_for = self.sweep.is_some() && self.lookup_limit > AT_ONCE;
         if is_waited_for || (is_read_whole && !exact_lists_are_etcds(server)) {
             usize::MAX
         } else {
@@ -62,29 +62,29 @@ impl WatchAudit {
         let reached = match event {
             Event::RequestSent(sent) => {
                 if let Some(scope) = Scope::of(sent) {
-                    self.scope = Some(scope);
+                    self.subject.scope = Some(scope);
                 }
                 if sent.verb() == Verb::Watch {
-                    let last = self.connection.replace(sent.connection);
-                    self.is_moved |= last.is_some_and(|last| last != sent.connection);
+                    let last = self.connection.last.replace(sent.connection);
+                    self.connection.is_moved |= last.is_some_and(|last| last != sent.connection);
                 }
                 return;
             }
             Event::StreamOpened(opened) => {
-                let is_moved = std::mem::take(&mut self.is_moved);
+                let is_moved = std::mem::take(&mut self.connection.is_moved);
                 let is_read = self.level != Level::Off && opened.resource_version.is_some();
-                self.moved_at = (is_moved && is_read).then(|| now.plus_micros(MOVED_US));
+                self.connection.list_at = (is_moved && is_read).then(|| now.plus_micros(MOVED_US));
                 return;
             }
             Event::Change(change) => {
-                self.history.changed(before, change, now);
-                self.remember_left(before, change, now);
+                self.subject.history.changed(before, change, now);
+                self.remember_exit(before, change, now);
                 &change.resource_version
             }
             Event::ListComplete(list) => {
-                self.history.listed(before, &list.resource_version);
-                if let Some(each) = &mut self.each {
-                    each.is_listed_anew = true;
+                self.subject.history.listed(before, &list.resource_version);
+                if let Some(sweep) = &mut self.sweep {
+                    sweep.is_listed_anew = true;
                 }
                 &list.resource_version
             }
@@ -98,19 +98,19 @@ impl WatchAudit {
         if has_moved {
             self.ahead = None;
         }
-        if let Some(behind) = self.behind.as_mut().filter(|_| has_moved) {
+        if let Some(behind) = self.round.behind.as_mut().filter(|_| has_moved) {
             behind.since = now;
             behind.is_last = false;
         }
         let is_reached = |behind: &Behind| !behind.version.is_after(reached);
-        if self.behind.as_ref().is_some_and(is_reached) && self.due.is_some() {
-            self.due = Some(now);
+        if self.round.behind.as_ref().is_some_and(is_reached) && self.round.next_at.is_some() {
+            self.round.next_at = Some(now);
         }
     }
 
     /// watchscope paused: what the audit waits for had no chance to come.
     pub(crate) fn paused(&mut self, lasted_ms: u64) {
-        if let Some(behind) = &mut self.behind {
+        if let Some(behind) = &mut self.round.behind {
             behind.since = behind.since.plus_millis(lasted_ms);
         }
         if let Some(ahead) = &mut self.ahead {
@@ -122,56 +122,56 @@ impl WatchAudit {
     /// The server refused the request (401, 403). Ends the round. Each refusal in a row doubles the wait before the
     /// next round, up to 64 times. A viewer's request does not wait.
     pub(super) fn rest(&mut self, step: &StepContext<'_>) {
-        self.tasks.clear();
-        if let Some(each) = &mut self.each {
-            each.give_up();
+        self.round.tasks.clear();
+        if let Some(sweep) = &mut self.sweep {
+            sweep.give_up();
         }
-        self.forbidden = (self.forbidden + 1).min(MOST_DOUBLED);
-        let period_ms = self.period_ms(step) << self.forbidden;
-        self.due = self.due.map(|_| step.now.plus_millis(period_ms));
-        self.sample_at = self.due;
+        self.limits.forbidden = (self.limits.forbidden + 1).min(MOST_DOUBLED);
+        let period_ms = self.period_ms(step) << self.limits.forbidden;
+        self.round.next_at = self.round.next_at.map(|_| step.now.plus_millis(period_ms));
+        self.sampling.next_at = self.round.next_at;
     }
 
     /// Returns when there is something to do.
     pub(crate) fn due(&self) -> Option<Time> {
-        if self.tasks.is_empty() {
-            let each = self.each.as_ref().map(|each| each.due);
+        if self.round.tasks.is_empty() {
+            let sweep = self.sweep.as_ref().map(|sweep| sweep.next_at);
             let ahead = self.ahead.and_then(|ahead| ahead.due);
-            let due = self.due.into_iter().chain(self.sample_at);
-            let due = due.chain(self.moved_at).chain(self.left_at);
-            due.chain(each).chain(ahead).min()
+            let due = self.round.next_at.into_iter().chain(self.sampling.next_at);
+            let due = due.chain(self.connection.list_at).chain(self.exits.next_at);
+            due.chain(sweep).chain(ahead).min()
         } else {
             Some(self.minute.free_at())
         }
     }
 
     pub(crate) fn can_ask(&self, now: Time) -> bool {
-        !self.tasks.is_empty() && self.minute.free_at() <= now
+        !self.round.tasks.is_empty() && self.minute.free_at() <= now
     }
 
     /// Returns the order among watches: the smallest one reads next.
     pub(crate) fn asked_of_late(&self, now: Time) -> (usize, Time) {
-        (self.minute.spent(now), self.asked_at)
+        (self.minute.spent(now), self.round.asked_at)
     }
 
     /// A viewer asks to compare the watch, or an object of it, now.
     pub(crate) fn ask_for(&mut self, object: Option<&Arc<Object>>, now: Time) {
-        self.untold = None;
-        self.refuses_get = false;
-        self.refuses_exact = false;
+        self.concluded.undecided = None;
+        self.limits.refuses_get = false;
+        self.limits.refuses_exact = false;
         let all = PendingReply::All {
             is_looked_into: false,
         };
-        self.owed = Some(object.map_or(all, |object| PendingReply::One(object.clone())));
+        self.pending = Some(object.map_or(all, |object| PendingReply::One(object.clone())));
         match object {
-            Some(object) if self.tasks.len() < MAX_TASKS => {
-                self.tasks.push_front(Task::Get(object.clone()));
+            Some(object) if self.round.tasks.len() < MAX_TASKS => {
+                self.round.tasks.push_front(Task::Get(object.clone()));
             }
             Some(_) => {}
             None => {
-                self.agreed = None;
-                self.due = Some(now);
-                self.each = None;
+                self.concluded.agreed = None;
+                self.round.next_at = Some(now);
+                self.sweep = None;
             }
         }
     }
@@ -183,16 +183,16 @@ impl WatchAudit {
         under_way: Option<&Task>,
         now: Time,
     ) -> bool {
-        let mut tasks = self.tasks.iter().chain(under_way);
-        match (object, &self.owed) {
-            (Some(object), _) => !self.owes(object) && !tasks.any(|task| task.is_of(object)),
+        let mut tasks = self.round.tasks.iter().chain(under_way);
+        match (object, &self.pending) {
+            (Some(object), _) => !self.is_awaited(object) && !tasks.any(|task| task.is_of(object)),
             (None, Some(PendingReply::All { .. })) => false,
             // A later round is not part of the request, unless the watch is behind.
             (None, _) => {
-                let is_due = self.due.is_some_and(|due| {
-                    due <= now || self.level == Level::Off || self.behind.is_some()
+                let is_due = self.round.next_at.is_some_and(|due| {
+                    due <= now || self.level == Level::Off || self.round.behind.is_some()
                 });
-                !is_due && self.each.is_none() && tasks.next().is_none()
+                !is_due && self.sweep.is_none() && tasks.next().is_none()
             }
         }
     }
@@ -203,17 +203,17 @@ impl WatchAudit {
         let (watch, now) = (step.watch, step.now);
         let is_streaming = is_streaming(watch);
         if !is_streaming {
-            self.tasks.clear();
+            self.round.tasks.clear();
             self.ahead = None;
-            self.sampled = 0;
-            if let Some(each) = &mut self.each {
-                each.put_back();
+            self.sampling.unpublished = 0;
+            if let Some(sweep) = &mut self.sweep {
+                sweep.put_back();
             }
-            if self.owed.is_some() {
-                self.cannot_tell(step, AuditMethod::List, None, Reason::NotStreaming);
+            if self.pending.is_some() {
+                self.publish_undecided(step, AuditMethod::List, None, Reason::NotStreaming);
             }
         }
-        if !self.tasks.is_empty() {
+        if !self.round.tasks.is_empty() {
             return;
         }
         self.minute
@@ -221,30 +221,30 @@ impl WatchAudit {
         let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
         // Among many watches a round may be due again before this one's turn. The earlier of lookup and round goes
         // first.
-        if is_due(self.sample_at) && self.sample_at < self.due {
+        if is_due(self.sampling.next_at) && self.sampling.next_at < self.round.next_at {
             self.sample(is_streaming, step);
         }
-        if is_due(self.left_at) && is_streaming {
-            self.look_after_left(now);
-        } else if is_due(self.left_at) {
-            self.left_at = Some(now.plus_micros(LEFT_US));
+        if is_due(self.exits.next_at) && is_streaming {
+            self.look_up_exits(now);
+        } else if is_due(self.exits.next_at) {
+            self.exits.next_at = Some(now.plus_micros(LEFT_US));
         }
-        if self.moved_at.take_if(|at| *at <= now).is_some() && is_streaming {
-            self.tasks.push_back(Task::Newest);
+        if self.connection.list_at.take_if(|at| *at <= now).is_some() && is_streaming {
+            self.round.tasks.push_back(Task::Newest);
         }
         if let Some(ahead) = self.ahead.as_mut().filter(|ahead| is_due(ahead.due))
-            && self.tasks.is_empty()
+            && self.round.tasks.is_empty()
         {
             ahead.due = None;
-            self.tasks.push_back(Task::Newest);
+            self.round.tasks.push_back(Task::Newest);
         }
-        if self.tasks.is_empty() && is_due(self.due) {
+        if self.round.tasks.is_empty() && is_due(self.round.next_at) {
             self.begin_round(is_streaming, step);
         }
-        if self.tasks.is_empty() {
-            self.next_of_each(is_streaming, step);
+        if self.round.tasks.is_empty() {
+            self.next_of_sweep(is_streaming, step);
         }
-        if self.tasks.is_empty() && is_due(self.sample_at) {
+        if self.round.tasks.is_empty() && is_due(self.sampling.next_at) {
             self.sample(is_streaming, step);
         }
     }
@@ -259,23 +259,24 @@ impl WatchAudit {
             1 + watch.objects.len() as u64 / PAGE as u64
         };
         let period_ms = self.period_ms(step) * pages;
-        self.due = (self.level != Level::Off).then(|| now.plus_millis(period_ms));
-        self.tell_sampled(step);
-        let (Some(progress), true, Some(_)) = (position(watch), is_streaming, &self.scope) else {
-            if is_unordered(watch) && is_streaming && self.scope.is_some() {
-                self.tasks.push_back(Task::Newest);
-            } else if self.owed.is_some() {
-                self.cannot_tell(step, AuditMethod::List, None, Reason::NoPosition);
+        self.round.next_at = (self.level != Level::Off).then(|| now.plus_millis(period_ms));
+        self.publish_samples(step);
+        let (Some(progress), true, Some(_)) = (position(watch), is_streaming, &self.subject.scope)
+        else {
+            if is_unordered(watch) && is_streaming && self.subject.scope.is_some() {
+                self.round.tasks.push_back(Task::Newest);
+            } else if self.pending.is_some() {
+                self.publish_undecided(step, AuditMethod::List, None, Reason::NoPosition);
             }
             return;
         };
-        self.restarts = 0;
-        if let Some(behind) = &mut self.behind {
+        self.round.restarts = 0;
+        if let Some(behind) = &mut self.round.behind {
             if !behind.version.is_after(progress) {
-                self.behind = None;
+                self.round.behind = None;
             } else if now.micros_since(behind.since) >= BEHIND_US && !behind.is_last {
                 behind.is_last = true;
-                self.tasks.push_back(Task::Newest);
+                self.round.tasks.push_back(Task::Newest);
                 self.look_again(now);
                 return;
             } else if now.micros_since(behind.since) >= BEHIND_US {
@@ -285,14 +286,14 @@ impl WatchAudit {
                     listed: at.clone(),
                     for_s: BEHIND_US / 1_000_000,
                 };
-                self.behind = None;
-                self.cannot_tell(step, AuditMethod::List, Some(at), why);
+                self.round.behind = None;
+                self.publish_undecided(step, AuditMethod::List, Some(at), why);
             } else {
                 let is_new = now.micros_since(behind.since) < AGAIN_US;
                 let is_open = matches!(behind.future, Future::Unasked | Future::Once);
                 let may_be_from_the_future = says_nothing(watch) && is_open;
                 if may_be_from_the_future && !is_new {
-                    self.tasks.push_back(Task::Any);
+                    self.round.tasks.push_back(Task::Any);
                 }
                 if may_be_from_the_future || self.level == Level::Off {
                     self.look_again(now);
@@ -300,20 +301,23 @@ impl WatchAudit {
                 return;
             }
         }
-        if self.agreed.as_ref() == Some(progress) || self.refuses_exact || is_long {
-            self.tasks.push_back(Task::Newest);
+        if self.concluded.agreed.as_ref() == Some(progress) || self.limits.refuses_exact || is_long
+        {
+            self.round.tasks.push_back(Task::Newest);
         } else {
-            self.tasks
+            self.round
+                .tasks
                 .push_back(Task::Exact(Comparison::new(progress.clone(), None)));
         }
-        if let Some(PendingReply::All { is_looked_into }) = &mut self.owed
+        if let Some(PendingReply::All { is_looked_into }) = &mut self.pending
             && !std::mem::replace(is_looked_into, true)
             && may_hide(watch, step.server)
-            && !self.look_at_each(progress, step)
+            && !self.begin_sweep(progress, step)
         {
             for _ in 0..AT_ONCE.min(watch.objects.len()) {
-                let next = self.samples.next(watch, self.level, now);
-                self.tasks
+                let next = self.sampling.samples.next(watch, self.level, now);
+                self.round
+                    .tasks
                     .extend(next.map(|object| self.look(object, progress)));
             }
         }
@@ -323,22 +327,23 @@ impl WatchAudit {
     fn sample(&mut self, is_streaming: bool, step: &StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         // The next round may have an object to look up.
-        self.sample_at = self.due;
-        let is_comparable = is_streaming && self.scope.is_some() && self.behind.is_none();
+        self.sampling.next_at = self.round.next_at;
+        let is_comparable =
+            is_streaming && self.subject.scope.is_some() && self.round.behind.is_none();
         if let Some(progress) = position(watch)
             && is_comparable
             && may_hide(watch, step.server)
-            && let Some(object) = self.samples.next(watch, self.level, now)
+            && let Some(object) = self.sampling.samples.next(watch, self.level, now)
         {
             let period_us = Samples::period_us(self.level, watch);
-            self.sample_at = Some(now.plus_micros(period_us));
-            self.tasks.push_back(self.look(object, progress));
+            self.sampling.next_at = Some(now.plus_micros(period_us));
+            self.round.tasks.push_back(self.look(object, progress));
         }
     }
 
     /// Returns the lookup of an object: as it is now, or at the watch's progress if only lists are allowed.
     pub(super) fn look(&self, object: Arc<Object>, progress: &ResourceVersion) -> Task {
-        if self.refuses_get {
+        if self.limits.refuses_get {
             let (at, first) = (progress.clone(), None);
             Task::One { object, at, first }
         } else {
@@ -350,28 +355,28 @@ impl WatchAudit {
     pub(super) fn spare(&mut self, object: &Arc<Object>, step: &StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         let place = Place(object.clone());
-        let waiting = self
-            .tasks
-            .iter()
-            .position(|task| matches!(task, Task::Get(object) if Place(object.clone()) == place));
+        let waiting =
+            self.round.tasks.iter().position(
+                |task| matches!(task, Task::Get(object) if Place(object.clone()) == place),
+            );
         if let Some(waiting) = waiting {
-            self.tasks.remove(waiting);
+            self.round.tasks.remove(waiting);
         }
-        if self.samples.overheard(watch, object, now) && self.sample_at.is_some() {
+        if self.sampling.samples.overheard(watch, object, now) && self.sampling.next_at.is_some() {
             let period_us = Samples::period_us(self.level, watch);
-            self.sample_at = Some(now.plus_micros(period_us));
+            self.sampling.next_at = Some(now.plus_micros(period_us));
         }
     }
 
     /// Returns whether a lookup at this path, by a watch of the same server, reads an object of this watch too.
     pub(crate) fn looks_there(&self, object: &Object, path: &str) -> bool {
         let is_there = |scope: &Scope| scope.get(object) == path;
-        self.scope.as_ref().is_some_and(is_there)
+        self.subject.scope.as_ref().is_some_and(is_there)
     }
 
     pub(super) fn look_again(&mut self, now: Time) {
         let soon = now.plus_micros(AGAIN_US);
-        self.due = Some(self.due.map_or(soon, |due| due.min(soon)));
+        self.round.next_at = Some(self.round.next_at.map_or(soon, |due| due.min(soon)));
     }
 
     /// Returns the next request and its task.
@@ -382,8 +387,8 @@ impl WatchAudit {
         server: ServerVersion,
         now: Time,
     ) -> Option<(Task, Read)> {
-        let scope = self.scope.as_ref()?;
-        let mut task = self.tasks.pop_front()?;
+        let scope = self.subject.scope.as_ref()?;
+        let mut task = self.round.tasks.pop_front()?;
         if let (Task::Exact(comparison), Some(progress)) = (&mut task, position(watch))
             && comparison.is_new()
         {
@@ -405,11 +410,11 @@ impl WatchAudit {
             Task::HistoryCheck { object, at, .. } => list(scope.named(server, at, object)),
         };
         self.minute.spend(now);
-        self.asked_at = now;
+        self.round.asked_at = now;
         let read = Read {
             watch: name.clone(),
             lane: name.aside(Aside::Audit),
-            server: self.server.clone(),
+            server: self.subject.server.clone(),
             verb,
             path,
             query,
@@ -419,14 +424,14 @@ impl WatchAudit {
 
     /// Puts a task back, because the server is busy.
     pub(crate) fn put_back(&mut self, task: Task) {
-        self.tasks.push_front(task);
+        self.round.tasks.push_front(task);
     }
 
     pub(super) fn look_up(&mut self, object: &Arc<Object>, at: ResourceVersion) {
         let is_asked =
             |task: &Task| matches!(task, Task::One { object: of, .. } if same_place(of, object));
-        if !self.tasks.iter().any(is_asked) {
-            self.tasks.push_front(Task::One {
+        if !self.round.tasks.iter().any(is_asked) {
+            self.round.tasks.push_front(Task::One {
                 object: object.clone(),
                 at,
                 first: None,

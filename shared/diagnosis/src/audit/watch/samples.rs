@@ -1,5 +1,5 @@
-//! Which object is looked up in etcd next, where lists may hide what is wrong, and when: evenly over time, so that no
-//! server is sent bursts.
+//! Which object is looked up in etcd next, and when, where lists may hide a wrong object. The lookups are spread evenly
+//! over time, so that no server gets bursts.
 
 use std::sync::Arc;
 
@@ -11,42 +11,43 @@ use watchscope_model::{Object, Text, Time, Uid};
 
 use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 
-/// The least time from one object to the next, in microseconds: 16 a minute, which leave two lists and two reads to
-/// confirm of a watch's requests.
+/// The shortest time from one lookup to the next, in microseconds: 16 a minute leave two lists and two reads to confirm
+/// of a watch's requests.
 const LEAST_US: i64 = 3_750_000;
-/// The least time until an object is looked up again, in microseconds, by `light` and by `full`.
+/// The shortest time until an object is looked up again, in microseconds, by `light` and by `full`.
 const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
-/// The longest, of a watch that `full` reads whole: within two minutes, and one of [`FULL_WATCH`] objects with its lists
-/// and those of five others needs 116 requests a minute.
+/// The longest such time for a watch that `full` reads whole, in microseconds: within two minutes. A watch of
+/// [`FULL_WATCH`] objects, with its lists and those of five others, needs 116 requests a minute.
 const WHOLE_US: i64 = 115_000_000;
-/// Most objects of a watch of which it is remembered when each was looked up; of more they are looked up in turn.
+/// The number of objects of a watch whose last lookups are remembered. A larger watch is looked up in the order of its
+/// objects.
 const MOST_REMEMBERED: usize = 1_024;
 
-/// Most objects that are remembered as suspect; of more those whose deletion was asked for first.
+/// The number of suspect objects that are remembered: those whose deletion was asked for first.
 const MOST_SUSPECTS: usize = 64;
 
-/// Why an object may be a ghost, the gravest first.
+/// Why an object may be a ghost. The gravest reason comes first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Suspicion {
-    /// Its deletion was asked for then, and it is still there.
+    /// Its deletion was asked for at this time, and it is still there.
     DeletedAt(Text),
     /// Its owner is gone.
     WithoutOwner,
 }
 
-/// When which object was looked up, at most twice [`MOST_REMEMBERED`], about 60 bytes each; and which are suspect.
+/// When each object was last looked up (at most twice [`MOST_REMEMBERED`], about 60 bytes each), and the suspects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
     looked_up: BTreeMap<Place, Time>,
     suspects: BTreeMap<Place, Suspicion>,
-    /// Whether the last object was looked up because it is suspect.
+    /// Whether the last lookup was of a suspect.
     was_suspect: bool,
-    /// Where they are looked up in turn: which was the last.
+    /// The place of the last lookup, where objects are looked up in their order.
     cursor: usize,
 }
 
 impl Samples {
-    /// How long after one object the next is looked up, in microseconds.
+    /// Returns the time from one lookup to the next, in microseconds.
     pub(super) fn period_us(level: Level, watch: &Watch) -> i64 {
         let held = watch.objects.len();
         let in_turn = held + missing(watch).count();
@@ -59,7 +60,7 @@ impl Samples {
         }
     }
 
-    /// What a list says of objects: which may be ghosts. `gone` are the owners that are.
+    /// Takes a list: which objects may be ghosts. `gone` says whether an owner is gone.
     pub(super) fn listed(&mut self, items: &[Seen], gone: impl Fn(&Uid) -> bool) {
         for Seen {
             object,
@@ -87,8 +88,9 @@ impl Samples {
         }
     }
 
-    /// The object to be looked up next: of what is held and what is said to be missing the one whose last look is longest
-    /// ago, what is missing or suspect first. Where not all have their turn in time, every other look is at a suspect.
+    /// Returns the next object: of those held and those said to be missing, the one whose last lookup is the longest
+    /// ago. Missing and suspect objects come first. Where not all get their turn in time, every other lookup is of a
+    /// suspect.
     pub(super) fn next(&mut self, watch: &Watch, level: Level, now: Time) -> Option<Arc<Object>> {
         let held = watch.objects.len();
         self.suspects
@@ -104,7 +106,7 @@ impl Samples {
         let may_be_suspect = held > all_in_time && !self.was_suspect;
         let suspects = self.suspects.iter();
         let suspects = suspects.map(|(place, why)| (&place.0, Some(why)));
-        // Of a watch that is looked up in turn it would be too long before it is theirs.
+        // In a watch that is looked up in order they would wait too long for their turn.
         let accused = accused(watch).filter(|_| held > MOST_REMEMBERED);
         let suspect = accused
             .map(|object| (object, None))
@@ -128,7 +130,7 @@ impl Samples {
         next
     }
 
-    /// An object was looked up for another watch. Whether that is as good as the look that was to come next.
+    /// Another watch looked an object up. Returns whether that replaces the next lookup.
     pub(super) fn overheard(&mut self, watch: &Watch, object: &Arc<Object>, now: Time) -> bool {
         let is_next = watch.objects.len() <= MOST_REMEMBERED
             && self
@@ -138,7 +140,8 @@ impl Samples {
         is_next
     }
 
-    /// All that is held or said to be missing, in the order in which it is their turn, if there are at most so many.
+    /// Returns all objects that are held or said to be missing, in the order of their turns; `None` if there are more
+    /// than `most`.
     pub(super) fn all(&self, watch: &Watch, most: usize) -> Option<Vec<Arc<Object>>> {
         let all = missing(watch).chain(held(watch));
         let mut all: Vec<_> = all.take(most.saturating_add(1)).cloned().collect();
@@ -154,7 +157,7 @@ impl Samples {
         all.min_by_key(|object| self.turn_of(object))
     }
 
-    /// The smaller, the sooner it is an object's turn.
+    /// Returns the order of an object: the smallest is looked up first.
     fn turn_of(&self, object: &Arc<Object>) -> (Option<Time>, bool, Option<Suspicion>) {
         let place = Place(object.clone());
         let suspicion = self.suspects.get(&place);
@@ -169,7 +172,7 @@ impl Samples {
     pub(super) fn looked_up(&mut self, object: &Arc<Object>, now: Time) {
         self.looked_up.insert(Place(object.clone()), now);
         if self.looked_up.len() > 2 * MOST_REMEMBERED {
-            // Those that are gone, or were looked up in turn.
+            // Those are gone, or were looked up in order.
             let newest = now.plus_micros(-AGAIN_US[0]);
             self.looked_up.retain(|_, at| *at > newest);
         }
@@ -180,13 +183,13 @@ fn held(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
     watch.objects.iter().map(|held| &held.object)
 }
 
-/// Objects that are said to be wrong.
+/// Returns the objects on which verdicts stand.
 fn accused(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
     let open = watch.verdicts.values();
     open.map(|open| &open.verdict.object)
 }
 
-/// Objects that are said to be missing.
+/// Returns the objects that are said to be missing.
 fn missing(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
     accused(watch).filter(|object| watch.held(object).is_none())
 }

@@ -50,7 +50,7 @@ pub(super) struct Ahead {
     /// When the newest list is made to see whether it is still so; absent once it was.
     pub(super) due: Option<Time>,
     /// Whether the lag is published.
-    pub(super) is_told: bool,
+    pub(super) is_published: bool,
 }
 
 /// Whether a stream was opened beyond the version of its server's cache (F32).
@@ -66,126 +66,194 @@ pub(super) enum Future {
     No,
 }
 
-/// The audit of one watch.
+/// What is audited.
 #[derive(Clone, Debug)]
-pub(crate) struct WatchAudit {
+pub(super) struct Subject {
     /// The address of the apiserver that the watch is pinned to.
     pub(super) server: Option<Text>,
-    pub(super) history: History,
+    /// What the watch reads, once that is known.
     pub(super) scope: Option<Scope>,
-    pub(super) minute: Minute,
-    pub(super) level: Level,
-    /// The number of objects up to which a viewer's request makes a sweep.
-    pub(super) looks: usize,
-    /// When the next round begins; absent if no round is due.
-    pub(super) due: Option<Time>,
+    /// What the watch held at versions that it has passed.
+    pub(super) history: History,
+}
+
+/// The current round: lists, and the lookups that follow from them.
+#[derive(Clone, Debug)]
+pub(super) struct Round {
+    /// When the next round begins; absent if none is due.
+    pub(super) next_at: Option<Time>,
+    /// When the last request was made.
     pub(super) asked_at: Time,
+    /// What is still to be read. The first task is next.
     pub(super) tasks: VecDeque<Task>,
+    /// The number of lists that were begun again in this round.
     pub(super) restarts: u32,
+    /// The list that the watch has yet to come to.
+    pub(super) behind: Option<Behind>,
+}
+
+/// Single lookups that are spread evenly over time.
+#[derive(Clone, Debug)]
+pub(super) struct Sampling {
     pub(super) samples: Samples,
-    /// The connection of its last watch request.
-    pub(super) connection: Option<ConnectionId>,
+    /// When the next object is looked up.
+    pub(super) next_at: Option<Time>,
+    /// The number of equal samples that are not published yet.
+    pub(super) unpublished: u64,
+}
+
+/// The connections of the watch. A stream over another connection may come from a server with another etcd.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Connections {
+    /// The connection of the last watch request.
+    pub(super) last: Option<ConnectionId>,
     /// Whether that is another connection than that of the stream before.
     pub(super) is_moved: bool,
     /// When the newest list is made because the watch has moved to another connection.
-    pub(super) moved_at: Option<Time>,
-    /// When the next object is looked up.
-    pub(super) sample_at: Option<Time>,
-    /// When a second watch is made.
-    pub(super) witness_at: Option<Time>,
-    /// The version up to which a second watch was compared.
-    pub(super) witnessed: Option<ResourceVersion>,
-    /// The number of equal samples that are not published yet.
-    pub(super) sampled: u64,
+    pub(super) list_at: Option<Time>,
+}
+
+/// Second watches of the same.
+#[derive(Clone, Debug)]
+pub(super) struct Witness {
+    /// When the next second watch is made.
+    pub(super) next_at: Option<Time>,
+    /// The version up to which the last one was compared.
+    pub(super) compared_to: Option<ResourceVersion>,
+}
+
+/// Objects that were reported as deleted under a selector.
+#[derive(Clone, Debug)]
+pub(super) struct Exits {
+    /// The newest [`LOOKED_AFTER`] objects, each with the version of its DELETED.
+    pub(super) objects: VecDeque<(Arc<Object>, ResourceVersion)>,
+    /// When they are looked up.
+    pub(super) next_at: Option<Time>,
+    /// The lookups of such objects in the last minute.
+    pub(super) minute: Minute,
+}
+
+/// What the server refuses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Limits {
+    /// Whether it refuses lists at exactly a version.
+    pub(super) refuses_exact: bool,
+    /// Whether it refuses a GET of an object. A list of its name may be allowed.
+    pub(super) refuses_get: bool,
+    /// Whether it cannot list metadata alone.
+    pub(super) lists_whole: bool,
+    /// The number of refusals in a row (401, 403). Each one doubles the wait before the next round.
+    pub(super) forbidden: u32,
+}
+
+/// What was concluded last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Concluded {
     /// The version at which all was found equal.
     pub(super) agreed: Option<ResourceVersion>,
-    pub(super) behind: Option<Behind>,
-    pub(super) ahead: Option<Ahead>,
-    /// Objects that were reported as deleted under a selector, with the version: the newest [`LOOKED_AFTER`].
-    pub(super) left: VecDeque<(Arc<Object>, ResourceVersion)>,
-    /// When they are looked up.
-    pub(super) left_at: Option<Time>,
-    /// The lookups of such objects in the last minute.
-    pub(super) left_minute: Minute,
-    /// The first refusal of a list because the server had not come so far: the stream's first record, and when.
-    pub(super) too_large: Option<(Seq, Time)>,
     /// Since when consistent lists are below progress, because the revision went back.
     pub(super) went_back: Option<Time>,
     /// Whether the last list differed, where versions have no order. It is made once more before anything is published.
     pub(super) has_differed: bool,
-    pub(super) refuses_exact: bool,
-    /// Whether the server refuses a GET of an object. A list of its name may be allowed.
-    pub(super) refuses_get: bool,
-    /// Whether the server cannot list metadata alone.
-    pub(super) lists_whole: bool,
-    /// The number of refusals in a row (401, 403). Each one doubles the wait before the next round.
-    pub(super) forbidden: u32,
     /// The last reason why nothing could be decided. It is not published twice.
-    pub(super) untold: Option<(AuditMethod, Reason)>,
+    pub(super) undecided: Option<(AuditMethod, Reason)>,
+}
+
+/// The first refusal of a list because the server's cache had not come so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TooLarge {
+    /// The first record of the stream.
+    pub(super) stream: Seq,
+    pub(super) at: Time,
+}
+
+/// The audit of one watch.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchAudit {
+    pub(super) subject: Subject,
+    pub(super) level: Level,
+    /// The number of objects up to which a viewer's request makes a sweep.
+    pub(super) lookup_limit: usize,
+    /// The requests of the last minute.
+    pub(super) minute: Minute,
+    pub(super) round: Round,
+    pub(super) sampling: Sampling,
+    pub(super) connection: Connections,
+    pub(super) witness: Witness,
+    pub(super) exits: Exits,
+    pub(super) ahead: Option<Ahead>,
+    pub(super) too_large: Option<TooLarge>,
+    pub(super) limits: Limits,
+    pub(super) concluded: Concluded,
     /// The reply that a viewer waits for.
-    pub(super) owed: Option<PendingReply>,
+    pub(super) pending: Option<PendingReply>,
     /// The sweep that a viewer asked for.
-    pub(super) each: Option<Sweep>,
+    pub(super) sweep: Option<Sweep>,
 }
 
 impl WatchAudit {
-    pub(crate) fn new(server: Option<Text>, level: Level, looks: usize, now: Time) -> Self {
+    /// Begins the audit of a watch that has just started.
+    pub(crate) fn new(server: Option<Text>, level: Level, lookup_limit: usize, now: Time) -> Self {
+        let at_once = (level != Level::Off).then_some(now);
         Self {
-            server,
-            history: History::default(),
-            scope: None,
-            minute: Minute::new(PER_WATCH),
+            subject: Subject {
+                server,
+                scope: None,
+                history: History::default(),
+            },
             level,
-            looks,
-            due: (level != Level::Off).then_some(now),
-            sample_at: (level != Level::Off).then_some(now),
-            asked_at: Time(i64::MIN),
-            tasks: VecDeque::new(),
-            restarts: 0,
-            connection: None,
-            is_moved: false,
-            moved_at: None,
-            witness_at: (level == Level::Full).then_some(now),
-            witnessed: None,
-            samples: Samples::default(),
-            sampled: 0,
-            agreed: None,
-            behind: None,
+            lookup_limit,
+            minute: Minute::new(PER_WATCH),
+            round: Round {
+                next_at: at_once,
+                asked_at: Time(i64::MIN),
+                tasks: VecDeque::new(),
+                restarts: 0,
+                behind: None,
+            },
+            sampling: Sampling {
+                samples: Samples::default(),
+                next_at: at_once,
+                unpublished: 0,
+            },
+            connection: Connections::default(),
+            witness: Witness {
+                next_at: (level == Level::Full).then_some(now),
+                compared_to: None,
+            },
+            exits: Exits {
+                objects: VecDeque::new(),
+                next_at: None,
+                minute: Minute::new(LOOKED_AFTER),
+            },
             ahead: None,
-            left: VecDeque::new(),
-            left_at: None,
-            left_minute: Minute::new(LOOKED_AFTER),
             too_large: None,
-            went_back: None,
-            has_differed: false,
-            refuses_exact: false,
-            refuses_get: false,
-            lists_whole: false,
-            forbidden: 0,
-            untold: None,
-            owed: None,
-            each: None,
+            limits: Limits::default(),
+            concluded: Concluded::default(),
+            pending: None,
+            sweep: None,
         }
     }
 
-    pub(crate) fn since(watch: &Watch, level: Level, looks: usize, now: Time) -> Self {
-        Self {
-            history: History::since(watch),
-            ..Self::new(watch.server.clone(), level, looks, now)
-        }
+    /// Begins the audit of a watch that has been there before.
+    pub(crate) fn since(watch: &Watch, level: Level, lookup_limit: usize, now: Time) -> Self {
+        let mut audit = Self::new(watch.server.clone(), level, lookup_limit, now);
+        audit.subject.history = History::since(watch);
+        audit
     }
 
-    /// The address of the apiserver that the watch is pinned to.
+    /// Returns the address of the apiserver that the watch is pinned to.
     pub(crate) fn server(&self) -> &Option<Text> {
-        &self.server
+        &self.subject.server
     }
 
-    /// What it is of, once that is known.
+    /// Returns what the watch reads, once that is known.
     pub(crate) fn scope(&self) -> Option<&Scope> {
-        self.scope.as_ref()
+        self.subject.scope.as_ref()
     }
 
+    /// Returns the number of steps in the per-key log.
     pub(crate) fn steps(&self) -> usize {
-        self.history.len()
+        self.subject.history.len()
     }
 }

@@ -24,18 +24,18 @@ type Asked = (Arc<Object>, Option<ResourceVersion>);
 pub(crate) struct Sweep {
     /// The watch's progress when the sweep began.
     pub(super) at: ResourceVersion,
-    pub(super) all: u64,
-    pub(super) left: VecDeque<Asked>,
+    pub(super) total: u64,
+    pub(super) remaining: VecDeque<Asked>,
     /// The object that is being looked up.
-    pub(super) looking: Option<Asked>,
+    pub(super) current: Option<Asked>,
     /// When the next object is looked up.
-    pub(crate) due: Time,
+    pub(crate) next_at: Time,
     /// Whether the watch did not stream at the last attempt.
     pub(super) is_waiting: bool,
     /// Whether the watch has listed since. A list need not be etcd's.
     pub(crate) is_listed_anew: bool,
     /// The number of objects that are held as etcd has them.
-    pub(super) so: u64,
+    pub(super) equal: u64,
     pub(super) wrong: u64,
     /// The number of objects that changed or went before a lookup could be compared.
     pub(super) changed: u64,
@@ -45,23 +45,25 @@ pub(crate) struct Sweep {
 impl Sweep {
     /// Takes the current lookup back, because nothing came of it.
     pub(crate) fn put_back(&mut self) {
-        self.left.extend(self.looking.take());
+        self.remaining.extend(self.current.take());
     }
 
     /// Gives up: the remaining objects count as failed.
     pub(crate) fn give_up(&mut self) {
-        self.failed += self.left.len() as u64;
-        self.left.clear();
+        self.failed += self.remaining.len() as u64;
+        self.remaining.clear();
     }
 
     /// Removes an object from those to be looked up. Returns whether it was one.
     pub(super) fn take(&mut self, object: &Object) -> bool {
         let is_it = |(of, _): &Asked| same_place(of, object);
-        if self.looking.take_if(|asked| is_it(asked)).is_some() {
+        if self.current.take_if(|asked| is_it(asked)).is_some() {
             return true;
         }
-        let place = self.left.iter().position(is_it);
-        place.and_then(|place| self.left.remove(place)).is_some()
+        let place = self.remaining.iter().position(is_it);
+        place
+            .and_then(|place| self.remaining.remove(place))
+            .is_some()
     }
 
     /// Returns the outcome, and the reasons for what it leaves open.
@@ -73,7 +75,7 @@ impl Sweep {
         } else {
             AuditOutcome::Agrees
         };
-        let (all, so, failed) = (self.all, self.so, self.failed);
+        let (all, so, failed) = (self.total, self.equal, self.failed);
         let cut = cut.map(|by| Reason::Cut { by, so, all });
         let failed = (failed > 0).then_some(Reason::NotLookedUp { failed, all });
         let changed = (self.changed > 0).then_some(Reason::Changed(self.changed));

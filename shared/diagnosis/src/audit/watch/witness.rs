@@ -21,7 +21,7 @@ const WITNESS_MS: u64 = 60_000;
 
 impl WatchAudit {
     pub(crate) fn witness_at(&self) -> Option<Time> {
-        self.witness_at
+        self.witness.next_at
     }
 
     /// Returns the next second watch and its start, if it is due and the watch has moved since the last one.
@@ -31,21 +31,25 @@ impl WatchAudit {
         watch: &Watch,
         now: Time,
     ) -> Option<(ResourceVersion, Read)> {
-        if self.witness_at.is_none_or(|at| at > now) {
+        if self.witness.next_at.is_none_or(|at| at > now) {
             return None;
         }
-        self.witness_at = Some(now.plus_millis(WITNESS_MS));
+        self.witness.next_at = Some(now.plus_millis(WITNESS_MS));
         let progress = position(watch).filter(|_| is_streaming(watch))?;
-        let from = self.witnessed.replace(progress.clone())?;
-        let is_known = self.history.told(watch, &from, progress).is_some();
+        let from = self.witness.compared_to.replace(progress.clone())?;
+        let is_known = self
+            .subject
+            .history
+            .delivered(watch, &from, progress)
+            .is_some();
         if !is_known || !progress.is_after(&from) {
             return None;
         }
-        let (path, query) = self.scope.as_ref()?.since(&from);
+        let (path, query) = self.subject.scope.as_ref()?.since(&from);
         let read = Read {
             watch: name.clone(),
             lane: name.aside(Aside::Witness),
-            server: self.server.clone(),
+            server: self.subject.server.clone(),
             verb: Verb::Watch,
             path,
             query: Some(query),
@@ -58,10 +62,10 @@ impl WatchAudit {
     pub(crate) fn witnessed(
         &mut self,
         from: &ResourceVersion,
-        told: &Told,
+        second: &Told,
         step: &mut StepContext<'_>,
     ) {
-        let (Some(progress), Some(reached)) = (position(step.watch), &told.reached) else {
+        let (Some(progress), Some(reached)) = (position(step.watch), &second.reached) else {
             return;
         };
         let to = if reached.is_after(progress) {
@@ -69,24 +73,24 @@ impl WatchAudit {
         } else {
             reached
         };
-        let Some(ours) = self.history.told(step.watch, from, to) else {
+        let Some(ours) = self.subject.history.delivered(step.watch, from, to) else {
             return;
         };
         let mut ours: BTreeSet<(Place, Option<u64>)> = ours
             .map(|(place, version)| (place.clone(), version.number()))
             .collect();
         let compared = ours.len() as u64;
-        let is_told = |seen: &&Seen| seen.version.is_after(from) && !seen.version.is_after(to);
+        let is_between = |seen: &&Seen| seen.version.is_after(from) && !seen.version.is_after(to);
         // A server may deliver one event twice.
         let mut theirs = BTreeSet::new();
-        let lost: Vec<Arc<Object>> = told
+        let lost: Vec<Arc<Object>> = second
             .events
             .iter()
-            .filter(is_told)
+            .filter(is_between)
             .filter(|seen| {
                 let event = (Place(seen.object.clone()), seen.version.number());
-                let was_told = ours.remove(&event);
-                theirs.insert(event) && !was_told
+                let was_delivered = ours.remove(&event);
+                theirs.insert(event) && !was_delivered
             })
             .map(|seen| seen.object.clone())
             .collect();
@@ -100,12 +104,12 @@ impl WatchAudit {
             from: from.clone(),
             to: to.clone(),
         }];
-        let told = Audit {
+        let record = Audit {
             resource_version: Some(to.clone()),
             compared,
             ..self.audit(step, AuditMethod::SecondWatch, outcome, &why)
         };
-        self.tell(step, told);
+        self.publish(step, record);
         let is_known = |object: &Arc<Object>| {
             let open = step.watch.verdict_on(object);
             open.is_some_and(|open| open.verdict.state == Standing::Confirmed)
