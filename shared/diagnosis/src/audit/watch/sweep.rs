@@ -20,6 +20,8 @@ pub(super) const MOST_FAILED: u64 = 8;
 type Asked = (Arc<Object>, Option<ResourceVersion>);
 
 /// The objects of a sweep, and its results so far. [`Auditor::looking_at`] bounds it.
+///
+/// [`Auditor::looking_at`]: crate::audit::Auditor::looking_at
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep {
     /// The watch's progress when the sweep began.
