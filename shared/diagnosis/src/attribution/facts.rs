@@ -38,7 +38,7 @@ const EDIT_US: i64 = 130_000_000;
 /// A server that said that it shuts down ends its streams over its grace period. Streams may end for it up to this much
 /// later (F07), in microseconds.
 pub(crate) const DRAIN_US: i64 = 60_000_000;
-/// The number of servers of which attribution remembers that they shut down.
+/// The number of servers that attribution remembers because they shut down.
 const MAX_DRAINING: usize = 64;
 /// A pause of watchscope shorter than this closes no connection, in milliseconds. It only explains ends for lack of
 /// reading or asking.

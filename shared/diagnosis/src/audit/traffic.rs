@@ -51,7 +51,7 @@ pub(super) struct Traffic {
     pub(super) said: Option<ServerVersion>,
     /// The read under way.
     pub(super) flight: Option<(WatchName, Task)>,
-    /// The watch of which a second watch is being made, and the version at which that began.
+    /// The watch that a second watch checks now, and the version at which that began.
     pub(super) witness: Option<(WatchName, ResourceVersion)>,
     /// The connections of the last read and of the last second watch.
     pub(super) connections: [Option<ConnectionId>; 2],

@@ -51,9 +51,9 @@ impl Entry {
 
     /// Adds an occurrence.
     ///
-    /// Of what happens again and again, the next record reports the worst occurrence that no record has reported, and
-    /// of equals the last one. Of what lasts, an occurrence is one more sign: its sentence counts if it weighs at least
-    /// as much.
+    /// If the finding happens again and again, the next record reports the worst occurrence that no record has
+    /// reported, and of equals the last one. If the finding lasts, an occurrence is one more sign: its sentence counts
+    /// if it weighs at least as much.
     pub(super) fn occur(&mut self, found: FindingDraft, members: Members, now: Time) {
         let (weight, was) = (found.weight(), self.found.weight());
         let is_lasting = self.found.lasts == Lasts::UntilCleared;

@@ -1,8 +1,8 @@
-//! Objects that left a watch's view: whether they only left its selector (F43), and whether a list brings back what was
-//! deleted or changed since, from before that (F22) or though it is not (F24).
+//! Objects that left a watch's view. Did they only leave its selector (F43)? Does a list return what was deleted or
+//! changed since, from an older state (F22) or though it is a newer one (F24)?
 //!
-//! To a watch with a selector the server says DELETED of what matches no more. That it is still there is shown by
-//! another watch of its type, or by a read of ours.
+//! A server sends DELETED to a watch with a selector when an object no longer matches. Another watch of the type, or a
+//! read of the audit, shows that the object is still there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use watchscope_model::vocabulary::{AuditMethod, AuditOutcome};
 
 use super::context::StepContext;
 use super::questions::{is_streaming, position, says_nothing};
-use super::state::{Ahead, Future, TooLarge, WatchAudit};
+use super::state::{Ahead, CachePosition, TooLarge, WatchAudit};
 use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
 use crate::limits::{AHEAD_US, TOO_LARGE_US};
@@ -58,16 +58,18 @@ impl WatchAudit {
         };
         if !says_nothing(step.watch) || !progress.is_after(&version) {
             // The event will come, or the watch is behind for another reason.
-            behind.future = Future::No;
+            behind.cache = CachePosition::NotBehind;
             return;
         }
-        match behind.future {
-            Future::Unasked => {
-                behind.future = Future::Once;
+        match behind.cache {
+            CachePosition::Unasked => {
+                behind.cache = CachePosition::BehindOnce;
                 return self.look_again(step.now);
             }
-            Future::No => return,
-            Future::Once | Future::Sure => behind.future = Future::Sure,
+            CachePosition::NotBehind => return,
+            CachePosition::BehindOnce | CachePosition::BehindTwice => {
+                behind.cache = CachePosition::BehindTwice
+            }
         }
         let why = Reason::FromTheFuture {
             known: version.clone(),

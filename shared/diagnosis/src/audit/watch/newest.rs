@@ -9,7 +9,7 @@ use watchscope_model::vocabulary::{AuditMethod, AuditOutcome};
 use super::context::StepContext;
 use super::questions::{is_long, is_unordered};
 use super::reply::PendingReply;
-use super::state::{Behind, FOLLOWED, Future, WatchAudit};
+use super::state::{Behind, CachePosition, FOLLOWED, WatchAudit};
 use super::verdicts::is_confirmed;
 use crate::audit::compare::{Comparison, Difference};
 use crate::audit::reads::newest_lists_are_etcds;
@@ -64,7 +64,7 @@ impl WatchAudit {
             let behind = Behind {
                 version: page.version.clone(),
                 since: step.now,
-                future: Future::Unasked,
+                cache: CachePosition::Unasked,
                 is_last: false,
             };
             self.round.behind.get_or_insert(behind);

@@ -97,7 +97,7 @@ impl WatchAudit {
         news
     }
 
-    /// Looks up objects of which a watch of another server holds another version.
+    /// Looks up objects that a watch of another server holds at other versions.
     pub(crate) fn doubt(&mut self, objects: Vec<Arc<Object>>, watch: &Watch) {
         if let Some(progress) = position(watch) {
             for object in objects.iter().take(FOLLOWED) {

@@ -12,7 +12,7 @@ use super::exits::LEFT_US;
 use super::questions::{is_long, is_streaming, is_unordered, may_hide, position, says_nothing};
 use super::reply::PendingReply;
 use super::samples::Samples;
-use super::state::{AGAIN_US, AT_ONCE, Behind, Future, WatchAudit};
+use super::state::{AGAIN_US, AT_ONCE, Behind, CachePosition, WatchAudit};
 use super::task::{Task, same_place};
 use crate::audit::budget::PER_WATCH;
 use crate::audit::compare::Comparison;
@@ -290,7 +290,10 @@ impl WatchAudit {
                 self.publish_undecided(step, AuditMethod::List, Some(at), why);
             } else {
                 let is_new = now.micros_since(behind.since) < AGAIN_US;
-                let is_open = matches!(behind.future, Future::Unasked | Future::Once);
+                let is_open = matches!(
+                    behind.cache,
+                    CachePosition::Unasked | CachePosition::BehindOnce
+                );
                 let may_be_from_the_future = says_nothing(watch) && is_open;
                 if may_be_from_the_future && !is_new {
                     self.round.tasks.push_back(Task::Any);

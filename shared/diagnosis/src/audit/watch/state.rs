@@ -20,7 +20,7 @@ use crate::audit::reasons::Reason;
 /// The audit reads again this much after a read that was ahead of the watch, in microseconds. A cache that is behind
 /// waits 3 s at most, so a watch that is still behind then is so for another reason.
 pub(super) const AGAIN_US: i64 = 4_000_000;
-/// The number of objects that are looked up for a viewer who asks to compare a watch, where no sweep is made.
+/// The number of objects that are looked up when a viewer has a watch compared, where no sweep is made.
 pub const AT_ONCE: usize = 16;
 /// The number of objects that are looked up after a burst of DELETED under a selector, the newest ones, and the number
 /// of such lookups in a minute. The watch's other requests are for lists and samples.
@@ -34,7 +34,7 @@ pub(super) struct Behind {
     pub(super) version: ResourceVersion,
     /// Since when the watch has stood still.
     pub(super) since: Time,
-    pub(super) future: Future,
+    pub(super) cache: CachePosition,
     /// Whether the last list was made: the first one may have been ahead of an event that has come by now.
     pub(super) is_last: bool,
 }
@@ -55,15 +55,15 @@ pub(super) struct Ahead {
 
 /// Whether a stream was opened beyond the version of its server's cache (F32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Future {
+pub(super) enum CachePosition {
     /// The cache was not asked yet.
     Unasked,
     /// The cache was behind once.
-    Once,
+    BehindOnce,
     /// The cache was behind twice, [`AGAIN_US`] apart.
-    Sure,
+    BehindTwice,
     /// The cache was not behind: the watch is behind for another reason.
-    No,
+    NotBehind,
 }
 
 /// What is audited.

@@ -1,4 +1,4 @@
-//! What is remembered of what the audit read of each watch.
+//! The audit's findings so far, and the records they rest on.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use watchscope_model::event::ClientRequest;
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::{Certainty, ClientPhase};
-use watchscope_model::{Row, Seq, State, Text, Time};
+use watchscope_model::{Row, State, Text};
 
-use super::state::{CIRCLE, CROWD, Client, Clients, found};
+use super::state::{CIRCLE, CROWD, Client, Clients, Listed, WatchedFrom, found};
 use crate::findings::draft::{Lasts, Subject};
 use crate::findings::registry::FindingRegistry;
 use crate::findings::streams::Streams;
@@ -86,7 +86,7 @@ impl Clients {
 /// the newest state must not get an older one from any server, unless etcd itself went back (F33).
 pub(super) fn stale(
     client: &Client,
-    (at, seq, asked_for_newest): (Time, Seq, bool),
+    listed: Listed,
     name: &Text,
     before: &State,
     streams: &Streams,
@@ -106,11 +106,11 @@ pub(super) fn stale(
         };
         let mut watches = before.watches.iter().filter(|(_, watch)| is_of(watch));
         let beyond = watches.find_map(|(watch, _)| {
-            let version = streams.was_beyond(watch, revision, at.plus_micros(-OLDER_US))?;
+            let version = streams.was_beyond(watch, revision, listed.at.plus_micros(-OLDER_US))?;
             Some((watch, version))
         });
         if let Some((watch, version)) = beyond {
-            let (row, alike, certainty): (_, &'static [Row], _) = if asked_for_newest {
+            let (row, alike, certainty): (_, &'static [Row], _) = if listed.is_of_newest {
                 (Row::F33, &[Row::F22, Row::F32], Certainty::Suspected)
             } else {
                 (Row::F22, &[Row::F31, Row::F33], Certainty::Definite)
@@ -121,8 +121,8 @@ pub(super) fn stale(
                     alike,
                     certainty,
                     &Subject::Client(name.clone()),
-                    vec![seq, record.seq],
-                    at,
+                    vec![listed.seq, record.seq],
+                    listed.at,
                     format!(
                         "{name} listed {} and got the state of {revision}, though {watch} had brought {version} before it \
                          asked.",
@@ -147,15 +147,20 @@ pub(super) fn circle(
     if client.circle.len() == CIRCLE {
         client.circle.pop_front();
     }
-    client.circle.push_back((record.at, record.seq, version));
-    let Some((began, _, first)) = client.circle.front().copied() else {
+    client.circle.push_back(WatchedFrom {
+        seq: record.seq,
+        at: record.at,
+        version,
+    });
+    let Some(first) = client.circle.front().copied() else {
         return;
     };
+    let began = first.at;
     let is_quick = record.at.micros_since(began) <= CIRCLE_US;
-    if client.circle.len() < CIRCLE || !is_quick || version > first {
+    if client.circle.len() < CIRCLE || !is_quick || version > first.version {
         return;
     }
-    let evidence = client.circle.iter().map(|(_, seq, _)| *seq).collect();
+    let evidence = client.circle.iter().map(|watched| watched.seq).collect();
     let summary = format!(
         "{} listed {CIRCLE} times in {}, came no further than {version}, and its watch from there never lasted.",
         event.client,

@@ -10,7 +10,7 @@ use super::beliefs::read_named;
 use super::line::Line;
 use super::lists::{OLDER_US, circle, stale};
 use super::spins::{SILENT_US, SPIN_US, merged, spin};
-use super::state::{Asked, CIRCLE, CROWD, Clients, GHOST_US, STUCK_US, found};
+use super::state::{Asked, CIRCLE, CROWD, Clients, GHOST_US, Listed, STUCK_US, found};
 use crate::findings::draft::Subject;
 use crate::findings::registry::FindingRegistry;
 use crate::findings::streams::Streams;
@@ -51,7 +51,11 @@ impl Clients {
             // All pages of a list show the state of its first page.
             let goes_on = line.options.continues.is_some();
             if !goes_on || client.listed.is_none() {
-                client.listed = Some((record.at, record.seq, line.options.version.is_none()));
+                client.listed = Some(Listed {
+                    seq: record.seq,
+                    at: record.at,
+                    is_of_newest: line.options.version.is_none(),
+                });
             }
         } else if line.options.initial_events {
             if client.is_syncing {

@@ -51,9 +51,9 @@ pub(super) struct Client {
     /// Whether it has begun to read initial events since its last request.
     pub(super) is_syncing: bool,
     /// Its list since its last report.
-    pub(super) listed: Option<(Time, Seq, bool)>,
+    pub(super) listed: Option<Listed>,
     /// The versions from which it watched after its last lists.
-    pub(super) circle: VecDeque<(Time, Seq, u64)>,
+    pub(super) circle: VecDeque<WatchedFrom>,
     pub(super) belief: Vec<Belief>,
     /// The first [`NAMED`] objects that its belief names.
     pub(super) named: Vec<Named>,
@@ -84,6 +84,23 @@ pub(super) struct Compared {
     pub(super) seq: Seq,
     pub(super) watched: String,
     pub(super) listed: String,
+}
+
+/// A list that a client made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed {
+    pub(super) seq: Seq,
+    pub(super) at: Time,
+    /// Whether it asked for the newest state.
+    pub(super) is_of_newest: bool,
+}
+
+/// A watch that a client began after a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WatchedFrom {
+    pub(super) seq: Seq,
+    pub(super) at: Time,
+    pub(super) version: u64,
 }
 
 /// An object that a client's belief names.

@@ -8,7 +8,8 @@ use watchscope_model::vocabulary::{Cause, Certainty, Severity};
 use watchscope_model::{Row, Seq, State, StreamId, Text, Time, WatchName};
 
 use super::pending::{
-    Answer, BLIND_US, Course, History, Outcome, Pending, Said, Stake, Where, is_in_gap,
+    BLIND_US, Course, ErrorSays, History, LatestJudgement, Outcome, Pending, Stake, Where,
+    is_in_gap,
 };
 use super::rows::{alike, is_history_gone, is_rebuilding, leaves_no_history, reach, together_us};
 use super::words::{sentence, shared_sentence};
@@ -24,32 +25,56 @@ const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
 /// its last byte.
 const IDLE_US: i64 = 90_000_000;
 /// The number of servers that are remembered as gone. A further one is not remembered.
-const MAX_LEFT: usize = 64;
+const MAX_GONE: usize = 64;
 /// This many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
+
+/// A stream that ended for a cause that leaves the server without history.
+#[derive(Clone, Copy, Debug)]
+struct Emptied {
+    stream: StreamId,
+    /// The row of the cause.
+    row: Row,
+}
+
+/// A server that went away.
+#[derive(Clone, Copy, Debug)]
+struct GoneServer {
+    at: Time,
+    row: Row,
+}
+
+/// Barren streams of one watch in a row.
+#[derive(Clone, Debug, Default)]
+struct BarrenRun {
+    /// The version at which all of them began.
+    from: u64,
+    /// Whether all of them ended in order.
+    is_orderly: bool,
+    ends: Vec<Seq>,
+}
 
 /// The ends of the last seconds, at most [`MAX_ENDS`]: a further one drops the oldest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ended {
     pub(super) pending: BTreeMap<StreamId, Pending>,
     rebuilt: BTreeMap<WatchName, StreamId>,
-    /// The last stream of each watch that ended for a cause that leaves the server without history, and the row of that
-    /// cause.
-    emptied: BTreeMap<WatchName, (StreamId, Row)>,
-    /// When each server last went away, by address, with the row; at most [`MAX_LEFT`].
-    pub(super) left: BTreeMap<Text, (Time, Row)>,
+    /// The last stream of each watch that ended for a cause that leaves the server without history.
+    emptied: BTreeMap<WatchName, Emptied>,
+    /// When each server last went away, by address; at most [`MAX_GONE`].
+    gone: BTreeMap<Text, GoneServer>,
     /// The last stream of each watch that ended because watchscope paused.
-    slept: BTreeMap<WatchName, StreamId>,
+    paused: BTreeMap<WatchName, StreamId>,
     /// The findings of each watch in its open gap, by row.
-    pub(super) told: BTreeMap<WatchName, BTreeMap<Row, Stake>>,
+    in_gap: BTreeMap<WatchName, BTreeMap<Row, Stake>>,
     /// What the ERROR event of each watch's open stream says.
-    pub(super) said: BTreeMap<WatchName, Said>,
+    pub(super) said: BTreeMap<WatchName, ErrorSays>,
     /// The watches whose next list says what their 410 means, and when the wait for it ends.
     awaited: BTreeMap<WatchName, Time>,
     /// The last pause of watchscope.
     pub(super) pause: Option<Moment>,
     /// The barren streams in a row of each watch.
-    barren: BTreeMap<WatchName, (u64, bool, Vec<Seq>)>,
+    barren: BTreeMap<WatchName, BarrenRun>,
 }
 
 impl Ended {
@@ -77,7 +102,7 @@ impl Ended {
                 course,
                 was,
                 said: self.said.remove(&event.watch).unwrap_or_default(),
-                answer: None,
+                judgement: None,
                 outcome: None,
                 is_ordinary: false,
             },
@@ -93,7 +118,7 @@ impl Ended {
             self.awaited.insert(event.watch.clone(), until);
         }
         let message = event.message.as_deref().unwrap_or("");
-        let said = Said {
+        let said = ErrorSays {
             oldest: server_words::oldest_left(message),
             is_leaderless: server_words::is_leaderless(message),
         };
@@ -135,18 +160,18 @@ impl Ended {
             self.barren.remove(&event.watch);
             return;
         };
-        let (place, is_orderly, run) = self.barren.entry(event.watch.clone()).or_default();
-        if *place != from {
-            *place = from;
-            run.clear();
+        let run = self.barren.entry(event.watch.clone()).or_default();
+        if run.from != from {
+            run.from = from;
+            run.ends.clear();
         }
-        *is_orderly = event.cause == Cause::End && (*is_orderly || run.is_empty());
-        run.push(record.seq);
-        if run.len() < BARREN_STREAMS {
+        run.is_orderly = event.cause == Cause::End && (run.is_orderly || run.ends.is_empty());
+        run.ends.push(record.seq);
+        if run.ends.len() < BARREN_STREAMS {
             return;
         }
-        if run.len() > BARREN_STREAMS {
-            run.remove(0);
+        if run.ends.len() > BARREN_STREAMS {
+            run.ends.remove(0);
         }
         let place = if from == 0 {
             String::new()
@@ -155,7 +180,7 @@ impl Ended {
         };
         // A stream that is closed without its orderly end may be cut on its way, or its server may go away again and
         // again.
-        let (certainty, alike): (_, &[Row]) = if *is_orderly {
+        let (certainty, alike): (_, &[Row]) = if run.is_orderly {
             (Certainty::Likely, &[])
         } else {
             (Certainty::Suspected, &[Row::F06, Row::F37])
@@ -164,7 +189,7 @@ impl Ended {
             Row::F10,
             certainty,
             Subject::Watch(event.watch.clone()),
-            run.clone(),
+            run.ends.clone(),
             record.at,
             format!(
                 "{BARREN_STREAMS} streams of {} in a row{place} were accepted and ended at once, with nothing in them and \
@@ -198,27 +223,31 @@ impl Ended {
         let found = row.filter(|row| alike(*row, event.certainty).is_some());
         match found.filter(|row| leaves_no_history(*row)) {
             Some(row) => {
-                let emptied = (event.stream, row);
+                let emptied = Emptied {
+                    stream: event.stream,
+                    row,
+                };
                 self.emptied.insert(event.watch.clone(), emptied);
                 if matches!(row, Row::F06 | Row::F07)
                     && let Some(end) = self.pending.get(&event.stream)
                     && let Some(server) = end.was.as_ref().and_then(|was| was.place.address())
-                    && (self.left.len() < MAX_LEFT || self.left.contains_key(server))
+                    && (self.gone.len() < MAX_GONE || self.gone.contains_key(server))
                 {
-                    self.left.insert(server.clone(), (end.at, row));
+                    let gone = GoneServer { at: end.at, row };
+                    self.gone.insert(server.clone(), gone);
                 }
             }
             // A better attribution of the same end.
             None => {
                 let known = self.emptied.get(&event.watch);
-                if known.is_some_and(|(stream, _)| *stream == event.stream) {
+                if known.is_some_and(|known| known.stream == event.stream) {
                     self.emptied.remove(&event.watch);
                 }
             }
         }
         let is_of = |pause: Moment| event.evidence.contains(&pause.seq);
         if self.pause.is_some_and(is_of) {
-            self.slept.insert(event.watch.clone(), event.stream);
+            self.paused.insert(event.watch.clone(), event.stream);
         }
         // An earlier end in the same gap may still turn out to be the cause.
         let waits = row.is_some_and(is_history_gone)
@@ -229,7 +258,7 @@ impl Ended {
         let Some(pending) = self.pending.get_mut(&event.stream) else {
             return;
         };
-        pending.answer = Some(Answer {
+        pending.judgement = Some(LatestJudgement {
             row,
             certainty: event.certainty,
             evidence: event.evidence.clone(),
@@ -253,9 +282,9 @@ impl Ended {
         self.find(stream, end, now, registry);
         let mut of_watch = self.pending.iter().filter(|(_, end)| end.watch == watch);
         if let Some((&next, waiting)) = of_watch.next()
-            && let Some(answer) = &waiting.answer
-            && answer.certainty == Certainty::Definite
-            && answer.row.is_some_and(is_history_gone)
+            && let Some(judgement) = &waiting.judgement
+            && judgement.certainty == Certainty::Definite
+            && judgement.row.is_some_and(is_history_gone)
         {
             self.settled(next, now, registry);
         }
@@ -269,13 +298,13 @@ impl Ended {
         &self,
         stream: StreamId,
         end: &Pending,
-        answer: &Answer,
+        judgement: &LatestJudgement,
         row: Row,
     ) -> History {
         // A server whose cache began anew has no history: that is a consequence.
-        let is_consequence = is_in_gap(answer, row, self.rebuilt.get(&end.watch), stream);
+        let is_consequence = is_in_gap(judgement, row, self.rebuilt.get(&end.watch), stream);
         // watchscope missed the history that passed during its own pause, however long the resume then took.
-        let is_asleep = is_in_gap(answer, row, self.slept.get(&end.watch), stream);
+        let is_asleep = is_in_gap(judgement, row, self.paused.get(&end.watch), stream);
         let pause = self.pause.filter(|pause| {
             let Course {
                 moved_at, gap_at, ..
@@ -302,29 +331,29 @@ impl Ended {
         let mut later = self.pending.range(stream..);
         later.any(|(&later, end)| {
             end.watch == *watch
-                && end.answer.as_ref().is_some_and(|answer| {
-                    answer.found().is_some_and(|(row, _)| {
-                        is_in_gap(answer, row, Some(&stream), later)
-                            && self.history(later, end, answer, row).is_ordinary()
+                && end.judgement.as_ref().is_some_and(|judgement| {
+                    judgement.found().is_some_and(|(row, _)| {
+                        is_in_gap(judgement, row, Some(&stream), later)
+                            && self.history(later, end, judgement, row).is_ordinary()
                     })
                 })
         })
     }
 
     fn find(&mut self, stream: StreamId, end: Pending, now: Time, registry: &mut FindingRegistry) {
-        let Some(answer) = &end.answer else {
+        let Some(judgement) = &end.judgement else {
             return;
         };
-        let Some((row, alike)) = answer.found() else {
+        let Some((row, alike)) = judgement.found() else {
             return;
         };
         let emptied = self.emptied.get(&end.watch);
-        let cause = emptied.filter(|(stream_of_cause, cause)| {
-            let may_be = row == Row::F11 || matches!(*cause, Row::F16 | Row::F17);
-            may_be && is_in_gap(answer, row, Some(stream_of_cause), stream)
+        let cause = emptied.filter(|emptied| {
+            let may_be = row == Row::F11 || matches!(emptied.row, Row::F16 | Row::F17);
+            may_be && is_in_gap(judgement, row, Some(&emptied.stream), stream)
         });
-        let cause = cause.map(|(_, cause)| *cause);
-        let history = self.history(stream, &end, answer, row);
+        let cause = cause.map(|emptied| emptied.row);
+        let history = self.history(stream, &end, judgement, row);
         let is_history_ordinary = history.is_ordinary();
         let History {
             is_consequence,
@@ -339,13 +368,13 @@ impl Ended {
         let watch = || Subject::Watch(end.watch.clone());
         if let Some(cause) = cause.filter(|cause| registry.stands(*cause, watch())) {
             registry.amend(cause, watch(), |found| {
-                found.evidence.extend(&answer.evidence);
+                found.evidence.extend(&judgement.evidence);
                 found.is_expired();
             });
             return;
         }
         if row == Row::F11
-            && let Some((found, stake)) = self.of_server(&end, answer)
+            && let Some((found, stake)) = self.of_server(&end, judgement)
         {
             self.lists_for_ordinary_cause(&end.watch);
             self.conclude(found, stake, &end, now, registry);
@@ -362,9 +391,9 @@ impl Ended {
             blind_from: heard_at.unwrap_or(end.course.gap_at).min(end.at),
             is_ordinary,
         };
-        let is_suspected = answer.certainty == Certainty::Suspected;
+        let is_suspected = judgement.certainty == Certainty::Suspected;
         let mut summary = sentence(row, is_suspected, &end);
-        let mut evidence = answer.evidence.clone();
+        let mut evidence = judgement.evidence.clone();
         if let Some(pause) = pause {
             summary += " watchscope itself had not run before that.";
             evidence.insert(0, pause.seq);
@@ -375,7 +404,7 @@ impl Ended {
         }
         let mut found = FindingDraft::of(
             row,
-            answer.certainty,
+            judgement.certainty,
             Subject::Watch(end.watch.clone()),
             evidence,
             end.at,
@@ -406,7 +435,7 @@ impl Ended {
                     let at = stake.blind_from.plus_micros(BLIND_US);
                     found.worsens = Some((at, Severity::Warning));
                 }
-                let told = self.told.entry(end.watch.clone()).or_default();
+                let told = self.in_gap.entry(end.watch.clone()).or_default();
                 told.insert(found.row, stake);
             }
         }
@@ -415,10 +444,14 @@ impl Ended {
 
     /// Counts the 410 of a watch that had no stream when its server went away. Its history went with the server, so the
     /// server's finding covers it.
-    fn of_server(&self, end: &Pending, answer: &Answer) -> Option<(FindingDraft, Stake)> {
+    fn of_server(
+        &self,
+        end: &Pending,
+        judgement: &LatestJudgement,
+    ) -> Option<(FindingDraft, Stake)> {
         let place = &end.was.as_ref()?.place;
         let server = place.address()?;
-        let &(at, row) = self.left.get(server)?;
+        let &GoneServer { at, row } = self.gone.get(server)?;
         let gap_at = end.course.gap_at;
         if at < gap_at || at > end.at {
             return None;
@@ -428,7 +461,7 @@ impl Ended {
             end.watch
         );
         let watch = Subject::Watch(end.watch.clone());
-        let evidence = answer.evidence.clone();
+        let evidence = judgement.evidence.clone();
         let mut found = FindingDraft::of(row, Certainty::Likely, watch, evidence, at, summary);
         found.severity = Severity::Note;
         found.fate = Some(Fate::Blind);
@@ -483,7 +516,7 @@ impl Ended {
     /// The history is gone for an ordinary cause. So the list that follows makes nothing in the same gap worse.
     fn lists_for_ordinary_cause(&mut self, watch: &WatchName) {
         for stake in self
-            .told
+            .in_gap
             .get_mut(watch)
             .into_iter()
             .flat_map(BTreeMap::values_mut)
@@ -497,14 +530,14 @@ impl Ended {
 
     /// The gap of a watch closed.
     pub(crate) fn gap(&mut self, event: &Gap, record: Moment, registry: &mut FindingRegistry) {
-        let told = self.told.remove(&event.watch).unwrap_or_default();
+        let told = self.in_gap.remove(&event.watch).unwrap_or_default();
         let is_of_gap = |end: &&Pending| end.watch == event.watch && end.outcome.is_none();
         let pending = self.pending.values().filter(is_of_gap);
         let pending = pending.filter_map(|end| {
-            let answer = end.answer.as_ref()?;
-            Some(answer.found()?.0)
+            let judgement = end.judgement.as_ref()?;
+            Some(judgement.found()?.0)
         });
-        let told_by = told
+        let explained_by = told
             .keys()
             .copied()
             .chain(pending)
@@ -521,7 +554,7 @@ impl Ended {
                 (false, _) => Fate::Relisted,
             },
             at: record.at,
-            told_by,
+            explained_by,
         };
         for (row, stake) in told {
             registry.amend(row, Subject::Watch(event.watch.clone()), |found| {
@@ -540,9 +573,9 @@ impl Ended {
         self.rebuilt.remove(watch);
         self.emptied.remove(watch);
         self.awaited.remove(watch);
-        self.slept.remove(watch);
+        self.paused.remove(watch);
         self.said.remove(watch);
-        self.told.remove(watch);
+        self.in_gap.remove(watch);
         self.barren.remove(watch);
     }
 }
@@ -562,7 +595,7 @@ mod tests {
                 from: resumed.then(|| "7".to_owned()),
                 fate: Fate::Resumed,
                 at: Time(blind_s * 1_000_000),
-                told_by: None,
+                explained_by: None,
             };
             stake.severity(&outcome)
         };

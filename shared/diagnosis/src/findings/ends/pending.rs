@@ -61,8 +61,8 @@ pub(super) struct Pending {
     pub(super) course: Course,
     /// `None` for a stream of the audit.
     pub(super) was: Option<Where>,
-    pub(super) said: Said,
-    pub(super) answer: Option<Answer>,
+    pub(super) said: ErrorSays,
+    pub(super) judgement: Option<LatestJudgement>,
     /// How its gap closed, once it has.
     pub(super) outcome: Option<Outcome>,
     /// Whether the list that closes its gap has an ordinary cause.
@@ -77,13 +77,13 @@ pub(super) struct Outcome {
     pub(super) fate: Fate,
     pub(super) at: Time,
     /// The row of an end in the same gap that says that the history is gone, and so why the watch listed.
-    pub(super) told_by: Option<Row>,
+    pub(super) explained_by: Option<Row>,
 }
 
 impl Outcome {
     /// Returns the sentence for an end of this row.
     pub(super) fn sentence(&self, row: Row) -> String {
-        match (&self.from, self.told_by) {
+        match (&self.from, self.explained_by) {
             (Some(from), _) => format!(" It went on from {from}, and nothing was lost."),
             (None, Some(by)) if by != row && !leaves_no_history(row) => {
                 format!(" It could not go on from where it was ({by}).")
@@ -138,19 +138,20 @@ impl History {
 /// Returns whether the history is gone in the gap of a stream. The stream began the gap, or ended in it before the last
 /// one.
 pub(super) fn is_in_gap(
-    answer: &Answer,
+    judgement: &LatestJudgement,
     row: Row,
     stream: Option<&StreamId>,
     last: StreamId,
 ) -> bool {
-    let (Some(began), Some(stream)) = (answer.began, stream) else {
+    let (Some(began), Some(stream)) = (judgement.began, stream) else {
         return false;
     };
     is_history_gone(row) && (began..last).contains(stream)
 }
 
+/// The latest attribution of an end.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct LatestJudgement {
     pub(super) row: Option<Row>,
     pub(super) certainty: Certainty,
     pub(super) evidence: Vec<Seq>,
@@ -160,7 +161,7 @@ pub(super) struct Answer {
 
 /// What an ERROR event says about history and leader.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ErrorSays {
     /// The oldest version from which the cache can resume a watch.
     pub(super) oldest: Option<u64>,
     /// Whether etcd has no leader. Only a watch that goes to etcd itself gets this ERROR
@@ -191,7 +192,7 @@ impl FindingDraft {
     }
 }
 
-impl Answer {
+impl LatestJudgement {
     /// Returns the row of the finding, and the rows that look like it; `None` if there is no finding.
     pub(super) fn found(&self) -> Option<(Row, &'static [Row])> {
         let row = self.row?;
