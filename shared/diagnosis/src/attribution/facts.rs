@@ -16,6 +16,7 @@ use watchscope_model::{
 };
 
 use super::end::{End, Interruption, OwnPause, ServerError, Stream, Unread};
+use super::fact::{Fact, FactKind};
 use super::judgement::{Judgement, is_suspicion};
 use super::own::is_plain;
 use super::runs::Runs;
@@ -70,35 +71,6 @@ struct Expiry {
     remote: Text,
     /// When attribution stops waiting for the list.
     until: Time,
-}
-
-/// Something that happened to a watch after an end.
-#[derive(Clone, Debug)]
-pub(crate) struct Fact {
-    pub(crate) kind: FactKind,
-    pub(crate) watch: WatchName,
-    pub(crate) connection: Option<ConnectionId>,
-    pub(crate) seq: Seq,
-    pub(crate) at: Time,
-}
-
-/// What a fact says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FactKind {
-    /// The watch could not connect.
-    Unreachable,
-    /// The next connection of the watch leads to another address.
-    Moved,
-    /// The server refused a request because it shuts down.
-    ShuttingDown,
-    /// The server refused a request because its cache of the resource is not ready.
-    Initializing,
-    /// The watch's next stream delivered at least 10 events at once.
-    Replayed,
-    /// The server does not serve the resource.
-    NotServed,
-    /// The other side closed the connection.
-    Closed,
 }
 
 /// A server that said that it shuts down.

@@ -1,17 +1,19 @@
 //! Attribution: why each stream ended (docs/semantics/streams.md#rules).
 //!
 //! ```text
-//!   judgement ◄─ end ◄─ own, runs ◄─ facts ◄─ rules
+//!   judgement ◄─ end ◄─ own, runs, fact ◄─ facts ◄─ rules
 //! ```
 //!
 //! * [`judgement`] says why a stream ended, how certain that is and by which records.
 //! * [`end`] describes a stream from its opening to its end.
 //! * [`own`] judges an end by itself: its cause, its age, its ERROR.
 //! * [`runs`] counts streams of a watch in a row.
+//! * [`fact`] is something that happened after an end.
 //! * [`facts`] holds open streams, recent ends and what happened around them.
 //! * [`rules`] is the list of all rules. The first rule that answers decides.
 
 mod end;
+mod fact;
 mod facts;
 mod judgement;
 mod own;

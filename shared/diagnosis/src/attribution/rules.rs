@@ -16,7 +16,8 @@ use watchscope_model::vocabulary::{Cause, Certainty};
 use watchscope_model::{Row, Seq};
 
 use super::end::{BARREN_MS, End};
-use super::facts::{Fact, FactKind, StreamFacts};
+use super::fact::{Fact, FactKind};
+use super::facts::StreamFacts;
 use super::judgement::Judgement;
 use super::own;
 
