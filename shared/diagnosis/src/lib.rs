@@ -6,12 +6,14 @@
 //!                     the log's time ─► conclude ┘
 //! ```
 //!
-//! There is no clock inside and no fold of its own: whoever writes the log (the backend, a story, a replay) shows each
-//! record with the fold before it, asks when to come again, and appends what comes out. The same records give the same
+//! Diagnosis has no clock and no fold of its own. The writer of the log (the backend, a story, a replay) passes each record
+//! with the fold before it, asks when to call again, and appends the judgements. The same records give the same
 //! judgements, whoever wrote them.
 //!
-//! It says why each stream ended (docs/semantics/streams.md#rules), and which failures of the catalogue
-//! (docs/findings) the records show.
+//! * [`attribution`] says why each stream ended (docs/semantics/streams.md#rules).
+//! * [`findings`] says which failures of the catalogue (docs/findings) the records show.
+//! * [`audit`] compares what watches hold with etcd, by reads of its own.
+//! * [`explain`] has the texts about each failure.
 
 mod attribution;
 pub mod audit;

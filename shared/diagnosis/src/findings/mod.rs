@@ -53,7 +53,7 @@ use self::timers::{Timer, Timers};
 use crate::attribution::StreamFacts;
 use crate::awake::Awake;
 
-/// The machine. One pass over the records beside attribution's, whose records it reads like any other.
+/// The machine. It takes each record once, attribution's among them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     registry: FindingRegistry,
@@ -68,7 +68,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Goes on from a fold.
+    /// Starts from a fold.
     pub(crate) fn since(state: &State) -> Self {
         Self {
             streams: Streams::since(state),
@@ -79,7 +79,7 @@ impl Findings {
         }
     }
 
-    /// `options`: what a request asks for, if the record is one.
+    /// Takes the next record. `options` are those of the request, if the record is a request.
     pub(crate) fn observe(
         &mut self,
         before: &State,
@@ -204,11 +204,13 @@ impl Findings {
         }
     }
 
+    /// Returns when [`Findings::conclude`] has something to report; the past means now.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let timer = self.timers.first_at();
         [self.registry.wake_at(), timer].into_iter().flatten().min()
     }
 
+    /// Judges what is due at `now`, and appends the records to write.
     pub(crate) fn conclude(&mut self, now: Time, awake: &Awake, out: &mut Vec<Event>) {
         while let Some((at, timer)) = self.timers.next(now) {
             let registry = &mut self.registry;
