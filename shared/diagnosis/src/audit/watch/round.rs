@@ -249,6 +249,7 @@ impl WatchAudit {
         }
     }
 
+    /// Begins a round: a list, and lookups where a viewer waits and lists may hide a wrong object.
     fn begin_round(&mut self, is_streaming: bool, step: &mut StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         // Long lists are read more rarely, so that each watch costs about the same.
@@ -271,38 +272,8 @@ impl WatchAudit {
             return;
         };
         self.round.restarts = 0;
-        if let Some(behind) = &mut self.round.behind {
-            if !behind.version.is_after(progress) {
-                self.round.behind = None;
-            } else if now.micros_since(behind.since) >= BEHIND_US && !behind.is_last {
-                behind.is_last = true;
-                self.round.tasks.push_back(Task::Newest);
-                self.look_again(now);
-                return;
-            } else if now.micros_since(behind.since) >= BEHIND_US {
-                let at = behind.version.clone();
-                let why = Reason::StandsStill {
-                    at: progress.clone(),
-                    listed: at.clone(),
-                    for_s: BEHIND_US / 1_000_000,
-                };
-                self.round.behind = None;
-                self.publish_undecided(step, AuditMethod::List, Some(at), why);
-            } else {
-                let is_new = now.micros_since(behind.since) < AGAIN_US;
-                let is_open = matches!(
-                    behind.cache,
-                    CachePosition::Unasked | CachePosition::BehindOnce
-                );
-                let may_be_from_the_future = says_nothing(watch) && is_open;
-                if may_be_from_the_future && !is_new {
-                    self.round.tasks.push_back(Task::Any);
-                }
-                if may_be_from_the_future || self.level == Level::Off {
-                    self.look_again(now);
-                }
-                return;
-            }
+        if self.waits_for_events(progress, step) {
+            return;
         }
         if self.concluded.agreed.as_ref() == Some(progress) || self.limits.refuses_exact || is_long
         {
@@ -324,6 +295,49 @@ impl WatchAudit {
                     .extend(next.map(|object| self.look(object, progress)));
             }
         }
+    }
+
+    /// Returns whether the round ends here, because the watch has yet to come to the version of a list that differed. Reads
+    /// what shows why.
+    fn waits_for_events(&mut self, progress: &ResourceVersion, step: &mut StepContext<'_>) -> bool {
+        let (watch, now) = (step.watch, step.now);
+        let Some(behind) = &mut self.round.behind else {
+            return false;
+        };
+        if !behind.version.is_after(progress) {
+            self.round.behind = None;
+            return false;
+        }
+        let stands_still_us = now.micros_since(behind.since);
+        if stands_still_us >= BEHIND_US && !behind.is_last {
+            behind.is_last = true;
+            self.round.tasks.push_back(Task::Newest);
+            self.look_again(now);
+            return true;
+        }
+        if stands_still_us >= BEHIND_US {
+            let at = behind.version.clone();
+            let why = Reason::StandsStill {
+                at: progress.clone(),
+                listed: at.clone(),
+                for_s: BEHIND_US / 1_000_000,
+            };
+            self.round.behind = None;
+            self.publish_undecided(step, AuditMethod::List, Some(at), why);
+            return false;
+        }
+        let is_open = matches!(
+            behind.cache,
+            CachePosition::Unasked | CachePosition::BehindOnce
+        );
+        let may_be_from_the_future = says_nothing(watch) && is_open;
+        if may_be_from_the_future && stands_still_us >= AGAIN_US {
+            self.round.tasks.push_back(Task::Any);
+        }
+        if may_be_from_the_future || self.level == Level::Off {
+            self.look_again(now);
+        }
+        true
     }
 
     /// Looks up the next object, where lists may hide that it is wrong.
