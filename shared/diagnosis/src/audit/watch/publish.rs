@@ -32,6 +32,7 @@ impl WatchAudit {
         }
     }
 
+    /// Publishes why nothing can be decided, unless that was published last.
     pub(crate) fn publish_undecided(
         &mut self,
         step: &mut StepContext<'_>,
@@ -95,6 +96,7 @@ impl WatchAudit {
         }
     }
 
+    /// Publishes a record. It may be the reply that a viewer waits for.
     pub(crate) fn publish(&mut self, step: &mut StepContext<'_>, mut record: Audit) {
         self.concluded.undecided = None;
         if is_whole(&record) {

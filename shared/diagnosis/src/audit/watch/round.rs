@@ -58,6 +58,7 @@ impl WatchAudit {
         }
     }
 
+    /// Takes the next event of the watch. `before` is the watch before it.
     pub(crate) fn observe(&mut self, before: &Watch, event: &Event, now: Time) {
         let reached = match event {
             Event::RequestSent(sent) => {
@@ -145,6 +146,7 @@ impl WatchAudit {
         }
     }
 
+    /// Returns whether a task waits and may be read now.
     pub(crate) fn can_ask(&self, now: Time) -> bool {
         !self.round.tasks.is_empty() && self.minute.free_at() <= now
     }

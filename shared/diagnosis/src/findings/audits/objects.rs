@@ -19,6 +19,7 @@ const HIDDEN: &[Row] = &[Row::F25, Row::F33, Row::F45];
 const LIKE_A_RACE: &[Row] = &[Row::F24, Row::F25, Row::F33];
 
 impl Audits {
+    /// The audit raised, confirmed or cleared a verdict.
     pub(crate) fn judged(
         &mut self,
         event: &Verdict,

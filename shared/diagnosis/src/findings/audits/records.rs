@@ -16,6 +16,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::findings::streams::SILENT_LOSS;
 
 impl Audits {
+    /// The audit published what a read showed.
     pub(crate) fn audited(
         &mut self,
         event: &Audit,

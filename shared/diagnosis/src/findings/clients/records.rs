@@ -17,6 +17,7 @@ use crate::findings::streams::Streams;
 use crate::findings::timers::{Timer, Timers};
 
 impl Clients {
+    /// A client made a request.
     pub(crate) fn asked(
         &mut self,
         event: &ClientRequest,
@@ -157,6 +158,7 @@ impl Clients {
         }
     }
 
+    /// A client reported its phase, its iterations and its belief.
     pub(crate) fn reported(
         &mut self,
         event: &ClientReport,

@@ -133,6 +133,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
+    /// A client started.
     pub(crate) fn started(&mut self, event: &ClientStarted, record: Moment) {
         if self.clients.len() >= MAX_CLIENTS && !self.clients.contains_key(&event.client) {
             return;

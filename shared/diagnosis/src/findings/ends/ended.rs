@@ -78,6 +78,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// A stream ended. Its finding waits until its attribution is final.
     pub(crate) fn ended(
         &mut self,
         event: &StreamEnded,
@@ -200,6 +201,7 @@ impl Ended {
         registry.raise(found.alike(alike), record.at);
     }
 
+    /// Attribution published why a stream ended, for the first time or again.
     pub(crate) fn attributed(
         &mut self,
         event: &Attribution,
@@ -569,6 +571,7 @@ impl Ended {
         }
     }
 
+    /// A watch was stopped.
     pub(crate) fn forget(&mut self, watch: &WatchName) {
         self.rebuilt.remove(watch);
         self.emptied.remove(watch);

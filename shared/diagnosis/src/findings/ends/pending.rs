@@ -39,6 +39,7 @@ pub(crate) struct Where {
 }
 
 impl Where {
+    /// Returns where the requests of a watch's stream go.
     pub(crate) fn of(name: &WatchName, before: &State) -> Option<Self> {
         let connection = before.watches.get(name)?.connection;
         let mut watches = before.watches.iter();

@@ -19,6 +19,7 @@ const LISTS_AFTER_EXPIRY: usize = 3;
 const NAMED: usize = 8;
 
 impl Requests {
+    /// A change came: it may be a deletion that only a list shows.
     pub(crate) fn changed(&mut self, event: &Change, before: &State, record: Moment) {
         let is_by_list = event.stream.is_none() || (is_listing(before, &event.watch));
         if event.origin != Origin::Inferred || !is_by_list {
@@ -31,6 +32,7 @@ impl Requests {
         }
     }
 
+    /// A list is complete: F28, F22 and F14.
     pub(crate) fn listed(
         &mut self,
         event: &ListComplete,

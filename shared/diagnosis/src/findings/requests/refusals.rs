@@ -23,6 +23,7 @@ const UNREADY_US: i64 = 20_000_000;
 const CALM_US: i64 = 10_000_000;
 
 impl Requests {
+    /// The server answered a request.
     pub(crate) fn answered(
         &mut self,
         event: &RequestAnswered,

@@ -211,6 +211,7 @@ impl Requests {
         }
     }
 
+    /// A watch was stopped.
     pub(crate) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         let open = self.watches.remove(watch).and_then(|state| state.open);
         if let Some(open) = open {

@@ -36,6 +36,7 @@ impl Requests {
         }
     }
 
+    /// A stream delivered an ERROR event.
     pub(crate) fn stream_error(
         &mut self,
         event: &StreamError,

@@ -27,12 +27,14 @@ const JUST_ENDED_US: i64 = 30_000_000;
 const LET_IN_US: i64 = 1_000_000;
 
 impl Requests {
+    /// Returns whether the last watch request asked for bookmarks.
     pub(crate) fn asks_bookmarks(&self, watch: &WatchName) -> bool {
         self.watches
             .get(watch)
             .is_some_and(|state| state.asks_bookmarks)
     }
 
+    /// A watch made a request.
     pub(crate) fn sent(
         &mut self,
         event: &RequestSent,

@@ -11,6 +11,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::findings::timers::Timers;
 
 impl Servers {
+    /// A watch delivered an event.
     pub(crate) fn changed(
         &mut self,
         event: &Change,
@@ -85,6 +86,7 @@ impl Servers {
         group.look_again(&event.watch, record, registry, timers);
     }
 
+    /// A watch delivered a bookmark.
     pub(crate) fn bookmarked(
         &mut self,
         event: &Bookmark,

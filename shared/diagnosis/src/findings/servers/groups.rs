@@ -65,6 +65,7 @@ impl Servers {
         group.members.contains_key(watch).then_some(group)
     }
 
+    /// A watch started: it joins its group.
     pub(crate) fn started(&mut self, event: &WatchStarted, before: &State, now: Time) {
         if event.watch.is_aside() {
             return;
@@ -97,6 +98,7 @@ impl Servers {
         }
     }
 
+    /// A watch was stopped.
     pub(crate) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         let (what, _) = watch.what_and_ordinal();
         let Some(group) = self.group(watch) else {
@@ -111,6 +113,7 @@ impl Servers {
         }
     }
 
+    /// A stream was opened.
     pub(crate) fn opened(
         &mut self,
         event: &StreamOpened,
@@ -138,6 +141,7 @@ impl Servers {
         group.wait(event.watch.what_and_ordinal().0, record.at, timers);
     }
 
+    /// A stream ended.
     pub(crate) fn ended(&mut self, watch: &WatchName) {
         let member = self
             .group(watch)

@@ -29,6 +29,7 @@ const NO_END_US: i64 = 10_000_000;
 const NO_END: Row = Row::F35;
 
 impl Streams {
+    /// A stream was opened.
     pub(crate) fn opened(
         &mut self,
         event: &StreamOpened,
@@ -109,6 +110,7 @@ impl Streams {
         (Some(open.from), moved_at)
     }
 
+    /// A watch was stopped.
     pub(crate) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         self.memories.remove(watch);
         self.streams.retain(|stream, open| {
@@ -120,6 +122,7 @@ impl Streams {
         });
     }
 
+    /// A stream delivered a bookmark.
     pub(crate) fn bookmarked(
         &mut self,
         event: &Bookmark,

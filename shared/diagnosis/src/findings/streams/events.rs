@@ -16,6 +16,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::text::name;
 
 impl Streams {
+    /// A watch delivered a change.
     pub(crate) fn changed(
         &mut self,
         event: &Change,

@@ -106,6 +106,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
+    /// Starts from a fold.
     pub(crate) fn since(state: &State) -> Self {
         let streams = |(name, watch): (&WatchName, &Watch)| {
             let stream = watch.stream.as_ref()?;
