@@ -110,21 +110,19 @@ async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
             "(() => {{
                 const make = URL.createObjectURL;
                 URL.createObjectURL = (blob) => {{
-                    blob.slice(0, {}).text().then((text) => {{ window.begins = text; }});
+                    blob.slice(1, 4).text().then((text) => {{ window.begins = text; }});
                     return make(blob);
                 }};
                 location.hash = '#v=1&mark={}-{}';
             }})()",
-            MAGIC.len(),
-            first.at.0,
-            last.at.0
+            first.at.0, last.at.0
         ))
         .await?;
     eventually("the range is saved", LONG, async || {
         let save = "document.querySelector('[data-part=save-range]').click()";
         browser.script(save).await?;
         let begins = browser.script("window.begins").await?;
-        ensure!(begins.as_bytes() == MAGIC, "{begins:?}");
+        ensure!(begins.as_bytes() == &MAGIC[1..4], "{begins:?}");
         Ok(())
     })
     .await?;

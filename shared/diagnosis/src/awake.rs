@@ -1,24 +1,25 @@
-//! The time in which watchscope ran: the log's, less the pauses in which it did not.
+//! The time in which watchscope ran: the log's time without the pauses of watchscope.
 //!
-//! While the machine sleeps, or the process is stopped, nothing is read: what is late after that is late by us. So all
-//! of diagnosis lives in this time, and only what it says is put into the log's. No lesson pauses: there both are one.
+//! While the machine sleeps, or the process is stopped, watchscope reads nothing: what is late after that is late
+//! because of watchscope. So all of diagnosis runs in awake time, and only its records are stamped in the log's time.
+//! No lesson pauses: there both times are the same.
 
 use std::collections::VecDeque;
 
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
-/// Most pauses that are remembered; a moment before the oldest of them is told as if it were before all.
+/// The number of pauses that are remembered. A moment before the oldest of them is placed before all of them.
 const MAX_PAUSES: usize = 64;
 
 /// A stretch of the log's time in which watchscope did not run.
 #[derive(Clone, Copy, Debug)]
 struct Pause {
-    /// When it began, and so when it ended, in awake time.
+    /// When it began and ended, in awake time.
     at: Time,
-    /// When it ended, in the log's.
+    /// When it ended, in the log's time.
     until: Time,
-    /// All pauses so far, this one included.
+    /// The length of all pauses so far, this one included.
     total_us: i64,
 }
 
@@ -27,7 +28,7 @@ struct Pause {
 pub(crate) struct Awake(VecDeque<Pause>);
 
 impl Awake {
-    /// watchscope did not run for so long before `until`, in the log's time.
+    /// Notes that watchscope did not run for `lasted_ms` before `until`, in the log's time.
     pub(crate) fn pause(&mut self, until: Time, lasted_ms: u64) {
         let lasted_us = i64::try_from(lasted_ms).unwrap_or(i64::MAX);
         let lasted_us = lasted_us.saturating_mul(MILLISECOND_US);
@@ -46,7 +47,7 @@ impl Awake {
         self.0.push_back(pause);
     }
 
-    /// The awake time of a moment of the log.
+    /// Returns the awake time of a moment of the log.
     pub(crate) fn of(&self, at: Time) -> Time {
         let mut after = None;
         for pause in self.0.iter().rev() {
@@ -58,7 +59,8 @@ impl Awake {
         after.map_or(at, |first| at.min(first))
     }
 
-    /// The moment of the log at an awake time; of one at which there was a pause, its beginning.
+    /// Returns the moment of the log at an awake time. If there was a pause at that time, it is the beginning of the
+    /// pause.
     pub(crate) fn logged(&self, awake: Time) -> Time {
         let before = self.0.iter().rev().find(|pause| pause.at < awake);
         before.map_or(awake, |pause| awake.plus_micros(pause.total_us))

@@ -6,20 +6,24 @@
 //!                     the log's time ─► conclude ┘
 //! ```
 //!
-//! There is no clock inside and no fold of its own: whoever writes the log (the backend, a story, a replay) shows each
-//! record with the fold before it, asks when to come again, and appends what comes out. The same records give the same
+//! Diagnosis has no clock and no fold of its own. The writer of the log (the backend, a story, a replay) passes each record
+//! with the fold before it, asks when to call again, and appends the judgements. The same records give the same
 //! judgements, whoever wrote them.
 //!
-//! It says why each stream ended (docs/semantics/streams.md#rules), and which failures of the catalogue
-//! (docs/findings) the records show.
+//! * [`attribution`] says why each stream ended (docs/semantics/streams.md#rules).
+//! * [`findings`] says which failures of the catalogue (docs/findings) the records show.
+//! * [`audit`] compares what watches hold with etcd, by reads of its own.
+//! * [`explain`] has the texts about each failure.
 
 mod attribution;
 pub mod audit;
 mod awake;
-mod ends;
 pub mod explain;
 mod findings;
+mod limits;
 mod server_words;
+mod text;
+mod versions;
 
 use watchscope_model::event::{Attribution, Clock, Finding};
 use watchscope_model::fold::Moment;
@@ -27,19 +31,18 @@ use watchscope_model::options::ListOptions;
 use watchscope_model::vocabulary::Standing;
 use watchscope_model::{Event, Record, Row, State, Time};
 
-use self::attribution::attribute;
-use self::awake::Awake;
-use self::ends::Ends;
-pub use self::ends::{
+pub use self::attribution::{
     MAX_ENDS, MAX_FACTS, REVISED_US, SUSPICION_REVISED_US, TOGETHER_US, is_suspicion,
 };
+use self::attribution::{StreamFacts, attribute};
+use self::awake::Awake;
 use self::findings::Findings;
 pub use self::findings::{
     MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US,
 };
 
-/// Whether an event says, for the first time, that the cluster holds an older state than its watches have seen (F33).
-/// Each of them has to begin anew then: what it holds may never have been.
+/// Returns whether an event raises, for the first time, that the cluster holds an older state than its watches have seen
+/// (F33). Each watch has to begin anew then: what it holds may never have been.
 #[must_use]
 pub fn is_restored(event: &Event) -> bool {
     matches!(
@@ -56,21 +59,21 @@ pub fn is_restored(event: &Event) -> bool {
     )
 }
 
-/// The machine. Holds the open streams, ends and facts no older than they can matter, and the findings that stand; see
-/// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] for its bounds.
+/// The machine. It holds open streams, ends and facts for as long as they can matter, and the findings that stand.
+/// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound it.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
-    ends: Ends,
+    facts: StreamFacts,
     findings: Findings,
     awake: Awake,
 }
 
 impl Diagnosis {
-    /// Goes on from a fold: streams open there are judged when they end.
+    /// Starts from a fold: its open streams are judged when they end.
     #[must_use]
     pub fn since(state: &State) -> Self {
         Self {
-            ends: Ends::since(state),
+            facts: StreamFacts::since(state),
             findings: Findings::since(state),
             awake: Awake::default(),
         }
@@ -93,23 +96,26 @@ impl Diagnosis {
             Event::RequestSent(sent) => sent.options(),
             _ => ListOptions::default(),
         };
-        self.ends.observe(before, &record.event, &options, now);
-        let (awake, ends) = (&self.awake, &self.ends);
+        self.facts.observe(before, &record.event, &options, now);
+        let (awake, facts) = (&self.awake, &self.facts);
         self.findings
-            .observe(before, &record.event, &options, now, awake, ends);
+            .observe(before, &record.event, &options, now, awake, facts);
     }
 
-    /// When [`Diagnosis::conclude`] has something to say, if nothing else happens; `None` if never. The past means now.
+    /// Returns when [`Diagnosis::conclude`] has something to say if no record comes before; `None` if never. The past
+    /// means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
-        let due = [self.ends.wake_at(), self.findings.wake_at()];
+        let due = [self.facts.wake_at(), self.findings.wake_at()];
         let due = due.into_iter().flatten().min();
         due.map(|due| self.awake.logged(due))
     }
 
-    /// What is to be appended at `now`: for each stream that ended, why; again, with a better answer, if what happened
-    /// within [`REVISED_US`] after the end gives one, or, for a suspicion, within [`SUSPICION_REVISED_US`]; and findings raised, updated, cleared. Nothing before
-    /// [`Diagnosis::wake_at`].
+    /// Returns the events to append at `now`. There are none before [`Diagnosis::wake_at`].
+    ///
+    /// An attribution says why a stream ended. It comes again with a better judgement if what happened within
+    /// [`REVISED_US`] after the end, or [`SUSPICION_REVISED_US`] for a suspicion, gives one. Findings are raised, updated
+    /// and cleared.
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
         let now = self.awake.of(now);
@@ -117,23 +123,23 @@ impl Diagnosis {
         if self.findings.wake_at().is_some_and(|due| due <= now) {
             self.findings.conclude(now, &self.awake, &mut out);
         }
-        if self.ends.wake_at().is_none_or(|due| due > now) {
+        if self.facts.wake_at().is_none_or(|due| due > now) {
             return out;
         }
-        for place in self.ends.ripe(now) {
-            let answer = attribute(self.ends.end(place), &self.ends);
-            if let Some((watch, stream)) = self.ends.tell(place, &answer) {
+        for place in self.facts.judgeable(now) {
+            let judgement = attribute(self.facts.end(place), &self.facts);
+            if let Some((watch, stream)) = self.facts.publish(place, &judgement) {
                 let event = Attribution {
                     watch,
                     stream,
-                    code: answer.why.code().into(),
-                    certainty: answer.certainty,
-                    evidence: answer.evidence,
+                    code: judgement.why.code().into(),
+                    certainty: judgement.certainty,
+                    evidence: judgement.evidence,
                 };
                 out.push(event.into());
             }
         }
-        self.ends.forget(now);
+        self.facts.forget(now);
         out
     }
 }

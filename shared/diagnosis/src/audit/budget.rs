@@ -1,23 +1,24 @@
-//! How many requests the audit may make, and when (docs/semantics/checks.md#budget): the observer must not become the
+//! How many requests the audit may make, and when (docs/semantics/checks.md#budget). The observer must not become the
 //! load.
 
 use std::collections::VecDeque;
 
 use watchscope_model::Time;
 
-/// Most requests to a server in a minute, unless it is said otherwise.
+/// The number of requests to a server in a minute, by default.
 pub const PER_MINUTE: usize = 120;
-/// Most requests in a minute for one watch; for what `full` reads whole, or is each looked up for one who
-/// waits, the server's are the limit.
+/// The number of requests in a minute for one watch. Only the server's number limits a watch that `full` reads whole,
+/// and a sweep that a command waits for.
 pub const PER_WATCH: usize = 20;
 /// The minute, in microseconds.
 const MINUTE_US: i64 = 60_000_000;
-/// How long a server is left alone that said no and not for how long, in milliseconds; doubled each time.
+/// The first rest after a server refused a request without saying for how long, in milliseconds. Each refusal in a row
+/// doubles it.
 const REST_MS: u64 = 1_000;
 /// The longest such rest, in milliseconds.
 const LONGEST_REST_MS: u64 = 60_000;
 
-/// The requests of the last minute; at most as many as are allowed.
+/// The requests of the last minute, at most as many as are allowed.
 #[derive(Clone, Debug)]
 pub(super) struct Minute {
     most: usize,
@@ -32,7 +33,7 @@ impl Minute {
         }
     }
 
-    /// When the next request may be sent; the past means now.
+    /// Returns when the next request may be sent; the past means now.
     pub(super) fn free_at(&self) -> Time {
         let Some(next) = self.sent.len().checked_sub(self.most) else {
             return Time(i64::MIN);
@@ -41,7 +42,7 @@ impl Minute {
         after.unwrap_or(Time(i64::MAX))
     }
 
-    /// So many are allowed from now on.
+    /// Allows `most` requests a minute from now on.
     pub(super) fn allow(&mut self, most: usize) {
         self.most = most;
     }
@@ -57,7 +58,7 @@ impl Minute {
         self.sent.push_back(now);
     }
 
-    /// How many were sent in the minute before `now`.
+    /// Returns how many requests were sent in the minute before `now`.
     pub(super) fn spent(&self, now: Time) -> usize {
         self.sent
             .iter()
@@ -91,17 +92,18 @@ impl Budget {
         self.minute.spend(now);
     }
 
-    /// Whether anything was asked in the minute before `now`, or may not be asked yet.
+    /// Returns whether a request was sent in the minute before `now`, or the server still rests.
     pub(super) fn is_spent(&self, now: Time) -> bool {
         self.minute.spent(now) > 0 || self.rests_until > now
     }
 
-    /// Whether three quarters of what may be sent in a minute were.
+    /// Returns whether three quarters of the minute's requests are spent.
     pub(super) fn is_scarce(&self, now: Time) -> bool {
         self.minute.spent(now) * 4 >= self.minute.most * 3
     }
 
-    /// The server is busy (429, 503), or not reached: nothing is asked of it for as long as it says, or ever longer.
+    /// The server is busy (429, 503), or cannot be reached. It rests for as long as it says, and longer with each
+    /// refusal in a row.
     pub(super) fn refused(&mut self, retry_after_ms: Option<u64>, now: Time) {
         let ever_longer = (REST_MS << self.refusals.min(6)).min(LONGEST_REST_MS);
         self.refusals += 1;

@@ -1,4 +1,4 @@
-//! Comparing what a watch held with what was read, at one version and key by key.
+//! Compares the objects that a watch held with those that were read, at one version and key by key.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use watchscope_model::{Object, ResourceVersion, fnv};
 
 use super::history::Past;
 
-/// Most differences of one comparison that are followed; a watch that differs in more is not told in more detail.
+/// The number of differences of one comparison that are followed. A watch that differs in more gets no more detail.
 pub const MAX_DIFFERENCES: usize = 100;
 
-/// How what is held and what was read differ in one place.
+/// How the object held and the object read differ in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// Who is in the place: the one held, or else the one read.
+    /// The object that is held, or else the one that was read.
     pub(super) object: Arc<Object>,
     pub(super) kind: Divergence,
     pub(super) held: Option<ResourceVersion>,
     pub(super) listed: Option<ResourceVersion>,
 }
 
-/// What came of comparing one place.
+/// The result of comparing one place.
 pub(super) enum Compared {
     Equal,
     Differs(Difference),
-    /// The versions differ and cannot be compared.
+    /// The versions differ and have no order.
     Unclear,
 }
 
-/// Compares one place. Another object of the same name is another version of who is there.
+/// Compares one place. Another object of the same name counts as another version.
 pub(super) fn compare(
     held: Option<(&Arc<Object>, &ResourceVersion)>,
     read: Option<&Seen>,
@@ -56,34 +56,34 @@ pub(super) fn compare(
     }
 }
 
-/// A list under way, over its pages, compared as it comes: of what was equal only 8 bytes a key are kept.
+/// A comparison with a list, page by page. Of equal objects it keeps only 8 bytes a key.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) at: ResourceVersion,
-    /// Where the next page begins.
+    /// The continue token of the next page.
     pub(super) token: Option<String>,
-    /// What the same comparison found before, when it is made a second time.
+    /// The differences that the first comparison found, if this is the second one.
     pub(super) first: Option<Vec<Difference>>,
     pub(super) compared: u64,
     pub(super) unclear: u64,
-    /// Pages taken.
+    /// The number of pages so far.
     pages: usize,
     differences: Vec<Difference>,
-    /// There were more differences than are followed.
+    /// Whether there were more differences than are followed.
     is_cut: bool,
-    /// Hashes of the keys seen. Two keys of one hash can hide a ghost, never make one.
+    /// Hashes of the keys so far. Two keys of one hash can hide a ghost, and never make one.
     seen: Vec<u64>,
 }
 
-/// What came of a comparison.
+/// The outcome of a comparison.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) compared: u64,
-    /// What differs, and is held now as it was then.
+    /// The differences whose objects are still held as they were then.
     pub(super) differences: Vec<Difference>,
-    /// Whether nothing else differs.
+    /// Whether these are all differences.
     pub(super) is_all: bool,
-    /// How many pages it took.
+    /// The number of pages it took.
     pub(super) pages: usize,
 }
 
@@ -102,7 +102,7 @@ impl Comparison {
         }
     }
 
-    /// Whether nothing was read of it yet, at a version that need not be this one.
+    /// Returns whether no page came yet and it is no second comparison. Then its version may still change.
     pub(super) fn is_new(&self) -> bool {
         self.pages == 0 && self.first.is_none()
     }
@@ -121,7 +121,7 @@ impl Comparison {
         }
     }
 
-    /// The last page has been taken.
+    /// Ends the comparison after its last page, and returns the outcome.
     pub(super) fn finish(mut self, past: &Past<'_>) -> Outcome {
         self.seen.sort_unstable();
         for (object, version) in past.all() {
@@ -147,7 +147,7 @@ impl Comparison {
         }
     }
 
-    /// Whether any item differed so far.
+    /// Returns whether any item differed so far.
     pub(super) fn has_found(&self) -> bool {
         !self.differences.is_empty()
     }
@@ -165,7 +165,7 @@ fn place(object: &Object) -> (Option<&str>, &str) {
     (object.namespace.as_deref(), &object.name)
 }
 
-/// The hash of a place. No name has a zero byte in it.
+/// Returns the hash of a place. No name has a zero byte in it.
 fn hash(object: &Object) -> u64 {
     let (namespace, name) = place(object);
     let parts = [namespace.unwrap_or("").as_bytes(), &[0], name.as_bytes()];

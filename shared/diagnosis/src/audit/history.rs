@@ -1,7 +1,7 @@
-//! The per-key log: what a watch held at a version it has passed, W(r), from what it holds now.
+//! The per-key log: what a watch held at a version r that it has passed, W(r), computed from what it holds now.
 //!
-//! What a watch holds now is in the log's fold already, so only what its stream has undone is kept: for each live event
-//! what was in its place before. That costs nothing for objects that do not change.
+//! The log's fold has what a watch holds now. So the per-key log only keeps what the stream has replaced: for each live
+//! event, the object that was in its place before. Objects that do not change cost nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 
-/// How long what was undone is kept, in microseconds: twice what a paged read of 150,000 objects takes, and as long as
-/// etcd keeps revisions.
+/// A step is kept for this long, in microseconds: twice as long as a paged read of 150,000 objects takes, and as long
+/// as etcd keeps revisions.
 pub const KEPT_US: i64 = 600_000_000;
-/// Most steps kept of one watch; of more the oldest are forgotten. 20 changes a second over ten minutes are 12,000.
+/// The number of steps that are kept of one watch. A further one replaces the oldest. 20 changes a second over ten
+/// minutes are 12,000.
 pub const MAX_STEPS: usize = 32_768;
 
-/// Which object, and at which version.
+/// An object and its version.
 pub(super) type Version = (Arc<Object>, ResourceVersion);
 
-/// A live event, and what it replaced. About 300 bytes with the names it keeps alive.
+/// A live event, and the object that it replaced. About 300 bytes with the names it keeps alive.
 #[derive(Clone, Debug)]
 struct Step {
     at: Time,
@@ -34,12 +35,13 @@ struct Step {
 /// The lowest version whose state is known.
 #[derive(Clone, Debug, Default)]
 enum Floor {
-    /// None: there was no complete list, or another is being read.
+    /// No state is known: there was no complete list, or another one is being read.
     #[default]
     Unknown,
-    /// This one.
+    /// States from this version on are known.
     At(ResourceVersion),
-    /// None up to this one: the stream brought something out of order, so what is held is no state of the past.
+    /// No state up to this version is known: the stream delivered an event out of order, so what is held is no state of
+    /// the past.
     Above(ResourceVersion),
 }
 
@@ -48,13 +50,14 @@ enum Floor {
 pub(super) struct History {
     steps: VecDeque<Step>,
     floor: Floor,
-    /// What an inferred DELETED took away, until the ADDED it was inferred from: both are of that one's version.
+    /// The object that an inferred DELETED removed, until the ADDED comes from which it was inferred. Both have the
+    /// version of the ADDED.
     replaced: Option<Version>,
-    /// Where the watch was when its stream last brought an event from before what is held, which is no step.
+    /// The watch's progress when its stream last delivered an older event than the one held, which is no step.
     passed_over: Option<ResourceVersion>,
 }
 
-/// What a watch held at a version, as far as it differs from what it holds now.
+/// What a watch held at a version, as the difference from what it holds now.
 #[derive(Debug)]
 pub(super) struct Past<'a> {
     watch: &'a Watch,
@@ -62,7 +65,7 @@ pub(super) struct Past<'a> {
 }
 
 impl History {
-    /// Goes on from a fold: what is held now is known, and nothing before.
+    /// Starts from a fold: what is held now is known, and nothing before.
     pub(super) fn since(watch: &Watch) -> Self {
         let floor = match &watch.progress {
             Some(progress)
@@ -81,8 +84,8 @@ impl History {
         }
     }
 
-    /// A list, or initial events, are complete: the watch holds the state at its version, or, if the list is older than
-    /// what it has, still that.
+    /// A list, or initial events, are complete. The watch holds the state at the list's version, or still its own state
+    /// if the list is older.
     pub(super) fn listed(&mut self, before: &Watch, version: &ResourceVersion) {
         let newest = match &before.progress {
             Some(progress) if progress.is_after(version) => progress,
@@ -98,7 +101,7 @@ impl History {
         }
         let held = before.held(&change.object);
         if held.is_some_and(|held| held.resource_version.is_after(&change.resource_version)) {
-            // A replay, or its turn had come before; the fold passes over it.
+            // The event is a replay, or came before in the order; the fold passes over it.
             self.passed_over.clone_from(&before.progress);
             return;
         }
@@ -114,7 +117,7 @@ impl History {
             None => false,
         };
         if !is_in_order {
-            // Whichever state this belongs to, it is none that has been passed.
+            // Whatever state this event belongs to, it is not one that the watch has passed.
             let highest = match &before.progress {
                 Some(progress) if progress.compare(&change.resource_version).is_some() => {
                     Floor::Above(progress.clone())
@@ -142,8 +145,8 @@ impl History {
         }
     }
 
-    /// Whether a change is of the same version as the last step, and of an object that has none of that version: one
-    /// transaction of etcd may change several, as at the end of a lease.
+    /// Returns whether a change has the version of the last step, and an object without a step at that version. One
+    /// transaction of etcd may change several objects, as at the end of a lease.
     fn is_beside_last(&self, change: &Change) -> bool {
         let (version, place) = (&change.resource_version, Place(change.object.clone()));
         let mut last = self
@@ -162,8 +165,8 @@ impl History {
         self.floor = floor;
     }
 
-    /// What the watch held at a version. `None` if it has not come so far, if that is too long ago, or if what it held
-    /// then is not known.
+    /// Returns what the watch held at a version; `None` if it has not come so far, if that is too long ago, or if that
+    /// state is unknown.
     pub(super) fn at<'a>(
         &'a self,
         watch: &'a Watch,
@@ -175,7 +178,7 @@ impl History {
         }
         let is_known = match &self.floor {
             Floor::Unknown => false,
-            // Versions that cannot be compared can still be equal.
+            // Versions without an order can still be equal.
             Floor::At(floor) => version == progress || floor == version || version.is_after(floor),
             Floor::Above(floor) => version.is_after(floor),
         };
@@ -192,9 +195,9 @@ impl History {
         Some(Past { watch, then })
     }
 
-    /// What the stream told of beyond a version and up to another, if that is known and came in order: places, and the
-    /// versions of their events.
-    pub(super) fn told<'a>(
+    /// Returns the places and versions of the events that the stream delivered beyond a version and up to another;
+    /// `None` if they are unknown or came out of order.
+    pub(super) fn delivered<'a>(
         &'a self,
         watch: &Watch,
         from: &ResourceVersion,
@@ -218,12 +221,12 @@ impl History {
         })
     }
 
-    /// Steps kept.
+    /// Returns the number of steps.
     pub(super) fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Memory of the steps, with the objects they keep alive, in bytes.
+    /// Returns the memory of the steps, with the objects they keep alive, in bytes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
         let object = |object: &Arc<Object>| {
@@ -238,7 +241,7 @@ impl History {
     }
 }
 
-/// Whether the watch is reading a state, so that what it holds is none.
+/// Returns whether the watch is reading a state, so that what it holds is none.
 fn is_reading(watch: &Watch) -> bool {
     watch
         .phase
@@ -247,7 +250,7 @@ fn is_reading(watch: &Watch) -> bool {
 }
 
 impl<'a> Past<'a> {
-    /// What it held in a place.
+    /// Returns what it held in a place.
     pub(super) fn get(
         &self,
         object: &Arc<Object>,
@@ -261,12 +264,12 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// Whether what it holds in a place is still what it held.
+    /// Returns whether a place still holds what it held then.
     pub(super) fn still_holds(&self, object: &Arc<Object>) -> bool {
         !self.then.contains_key(&Place(object.clone()))
     }
 
-    /// All that it held, in no order.
+    /// Returns all objects that it held, in no order.
     pub(super) fn all(&self) -> impl Iterator<Item = (&'a Arc<Object>, &'a ResourceVersion)> {
         let unchanged = self
             .watch

@@ -1,4 +1,4 @@
-//! What is asked, how it is spelt, and what each read can reveal (docs/semantics/checks.md#reads).
+//! The requests of the audit, how they are spelt, and what each of them can reveal (docs/semantics/checks.md#reads).
 
 use std::borrow::Cow;
 
@@ -8,37 +8,39 @@ use watchscope_model::request::percent_encode;
 use watchscope_model::vocabulary::Verb;
 use watchscope_model::{Object, ResourceVersion, Text};
 
+use crate::versions::ServerVersion;
+
 /// `limit` of a page.
 pub const PAGE: usize = 500;
 
-/// Minor and patch of a server's version, 1.x; `None` if it is not known. What is not known is taken for the newest: it
-/// has the most caches.
-pub(super) type Server = Option<(u64, u64)>;
-
-/// Whether a list at an exact version is etcd's: since 1.34 snapshots of the watch cache serve it.
-pub(super) fn exact_lists_are_etcds(server: Server) -> bool {
+/// Returns whether etcd answers a list at an exact version. Since 1.34 snapshots of the watch cache may answer it.
+pub(super) fn exact_lists_are_etcds(server: ServerVersion) -> bool {
     server.is_some_and(|(minor, _)| minor < 34)
 }
 
-/// Whether a list without a resourceVersion is etcd's: since 1.31 the watch cache serves it, once it is fresh.
-pub(super) fn newest_lists_are_etcds(server: Server) -> bool {
+/// Returns whether etcd answers a list without a resourceVersion. Since 1.31 the watch cache answers it, once it is
+/// fresh.
+pub(super) fn newest_lists_are_etcds(server: ServerVersion) -> bool {
     server.is_some_and(|(minor, _)| minor < 31)
 }
 
-/// Whether a list of one name at an exact version is of it though it says the newest, and is refused with 500 where that
-/// version is compacted: so do 1.19 to 1.23, which put the header of etcd's answer into it. That has to be so of all that
-/// may answer: before 1.19 such a list is of the newest version.
-pub(super) fn one_name_says_newest(oldest: Server, newest: Server) -> bool {
-    let is_19_to_23 = |server: Server| server.is_some_and(|(minor, _)| (19..24).contains(&minor));
+/// Returns whether a list of one name at an exact version carries the newest version instead, and is refused with 500
+/// where its version is compacted. So do 1.19 to 1.23, which put the header of etcd's answer into it. All servers that
+/// may answer must be of these versions: before 1.19 such a list shows the newest state.
+pub(super) fn one_name_says_newest(oldest: ServerVersion, newest: ServerVersion) -> bool {
+    let is_19_to_23 =
+        |server: ServerVersion| server.is_some_and(|(minor, _)| (19..24).contains(&minor));
     is_19_to_23(oldest) && is_19_to_23(newest)
 }
 
-/// Whether `resourceVersionMatch` is known (1.19). Before, a limit makes a list be of exactly its version.
-fn knows_match(server: Server) -> bool {
+/// Returns whether the server knows `resourceVersionMatch` (1.19). Before, a limit makes a list show exactly its
+/// version.
+fn knows_match(server: ServerVersion) -> bool {
     server.is_none_or(|(minor, _)| minor >= 19)
 }
 
-/// Where and of what a watch reads: exactly as it does itself, so that no scopes are compared that differ (F42).
+/// What a watch reads: path and selectors. The audit reads exactly the same, so that it never compares scopes that
+/// differ (F42).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scope {
     /// The collection's path.
@@ -48,7 +50,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// The scope of a list or watch.
+    /// Returns the scope of a list or watch.
     pub(super) fn of(sent: &RequestSent) -> Option<Self> {
         if !matches!(sent.verb(), Verb::List | Verb::Watch) {
             return None;
@@ -61,21 +63,21 @@ impl Scope {
         })
     }
 
-    /// Whether all objects of the collection are in it.
+    /// Returns whether it covers all objects of the collection.
     pub(super) fn is_all(&self) -> bool {
         self.label_selector.is_none() && self.field_selector.is_none()
     }
 
-    /// Whether only one name is in it.
+    /// Returns whether it covers one name only.
     pub(super) fn is_one_name(&self) -> bool {
         let fields = self.field_selector.as_deref();
         fields.is_some_and(|fields| fields.contains("metadata.name="))
     }
 
-    /// A list at exactly a version.
+    /// Returns a list at exactly a version.
     pub(super) fn exact(
         &self,
-        server: Server,
+        server: ServerVersion,
         at: &ResourceVersion,
         token: Option<&str>,
     ) -> (String, String) {
@@ -97,7 +99,7 @@ impl Scope {
         (self.path.to_string(), options.query())
     }
 
-    /// The first page of what is there now.
+    /// Returns the first page of the newest list.
     pub(super) fn newest(&self) -> (String, String) {
         let options = ListOptions {
             limit: Some(PAGE as u64),
@@ -106,7 +108,7 @@ impl Scope {
         (self.path.to_string(), options.query())
     }
 
-    /// All events since a version, from the start of a second watch.
+    /// Returns a second watch with all events since a version.
     pub(super) fn since(&self, at: &ResourceVersion) -> (String, String) {
         let options = ListOptions {
             watch: true,
@@ -118,7 +120,7 @@ impl Scope {
         (self.path.to_string(), options.query())
     }
 
-    /// How far the server's cache is: nothing has this name, so nothing is listed.
+    /// Returns a list that shows the version of the server's cache. No object has its name, so it lists nothing.
     pub(super) fn any(&self) -> (String, String) {
         let options = ListOptions {
             version: Some("0".into()),
@@ -128,7 +130,7 @@ impl Scope {
         (self.path.to_string(), options.query())
     }
 
-    /// One object, as it is in etcd now.
+    /// Returns the path of one object, as it is in etcd now.
     pub(super) fn get(&self, object: &Object) -> String {
         let mut path = self.path_of(object);
         path.push('/');
@@ -136,11 +138,11 @@ impl Scope {
         path
     }
 
-    /// One object at exactly a version: a list of one name is no list to the watch cache, so it is etcd's in all
-    /// versions.
+    /// Returns a list of one object at exactly a version. The watch cache does not answer a list of one name, so etcd
+    /// does in all versions.
     pub(super) fn one(
         &self,
-        server: Server,
+        server: ServerVersion,
         at: &ResourceVersion,
         object: &Object,
     ) -> (String, String) {
@@ -160,10 +162,10 @@ impl Scope {
         (self.path_of(object), options.query())
     }
 
-    /// The same whether the selectors match it or not: whether it was there at all.
+    /// Like `one`, whether the selectors match the object or not.
     pub(super) fn named(
         &self,
-        server: Server,
+        server: ServerVersion,
         at: &ResourceVersion,
         object: &Object,
     ) -> (String, String) {
@@ -174,7 +176,7 @@ impl Scope {
         (self.path_of(object), options.query())
     }
 
-    /// The path of the collection that an object is in: that of its namespace, also where all are watched.
+    /// Returns the path of an object's collection: that of its namespace, also where all namespaces are watched.
     fn path_of(&self, object: &Object) -> String {
         let path = &*self.path;
         let (before, resource) = path.rsplit_once('/').unwrap_or(("", path));
@@ -190,7 +192,7 @@ impl Scope {
         }
     }
 
-    /// Options with the selectors, and nothing else.
+    /// Returns options with the selectors and nothing else.
     fn options(&self) -> ListOptions<'_> {
         ListOptions {
             label_selector: self.label_selector.as_deref().map(Cow::Borrowed),
@@ -200,8 +202,8 @@ impl Scope {
     }
 }
 
-/// The options of a list at exactly a version, of one object.
-fn exactly(server: Server, at: &ResourceVersion) -> ListOptions<'static> {
+/// Returns the options of a list of one object at exactly a version.
+fn exactly(server: ServerVersion, at: &ResourceVersion) -> ListOptions<'static> {
     let knows_match = knows_match(server);
     ListOptions {
         version: Some(at.to_string().into()),
@@ -211,10 +213,10 @@ fn exactly(server: Server, at: &ResourceVersion) -> ListOptions<'static> {
     }
 }
 
-/// The field selector of an object's name.
+/// Returns the field selector of an object's name.
 fn name_selector(object: &Object) -> String {
     let mut selector = "metadata.name=".to_owned();
-    // Names of roles may have what a field selector has a meaning for.
+    // Names of roles may contain characters that a field selector gives a meaning.
     for c in object.name.chars() {
         if matches!(c, '\\' | ',' | '=') {
             selector.push('\\');

@@ -6,18 +6,18 @@ use std::fmt;
 use watchscope_model::vocabulary::{AuditReason, Authority};
 use watchscope_model::{ResourceVersion, Text};
 
-use crate::findings::count;
+use crate::text::count;
 
 /// A reason, with what its sentence names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// The list may be the watch cache's.
+    /// The watch cache may have answered the list.
     MayBeACaches,
-    /// So may it, and no exact list can be had.
+    /// The same, and the server refuses exact lists.
     RefusesBoth,
-    /// So may it, and what differs is looked up.
+    /// The same, and the differences are looked up.
     LookedUp,
-    /// So may it, and what differs is known to be wrong.
+    /// The same, and the differences are known to be wrong.
     KnownDifference,
     /// Another apiserver's versions have no order that is known.
     OnlyEqual,
@@ -39,7 +39,7 @@ pub(super) enum Reason {
     RefusesGet,
     /// The server has no metadata of lists.
     ListsWhole,
-    /// The watch has more than [`super::MOST_LISTED`] objects.
+    /// The watch has more than [`MOST_LISTED`](super::MOST_LISTED) objects.
     TooLong,
     /// The history of the watch is unknown at its version.
     NoPast,
@@ -144,7 +144,7 @@ pub(super) enum SecondWatch {
 }
 
 impl Reason {
-    /// What the record says for code.
+    /// Returns the kind of the reason, as the record has it for code.
     pub(super) fn kind(&self) -> AuditReason {
         match self {
             Self::MayBeACaches => AuditReason::MayBeACaches,
@@ -200,7 +200,7 @@ impl Reason {
         }
     }
 
-    /// Whose account the read is, where the reason says it.
+    /// Returns who answered the read, where the reason says so.
     pub(super) fn authority(&self) -> Option<Authority> {
         match self {
             Self::MayBeACaches | Self::RefusesBoth | Self::LookedUp | Self::KnownDifference => {
@@ -299,7 +299,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The sentence of some reasons; `None` if there is none.
+/// Returns the sentence of some reasons; `None` if there is none.
 pub(super) fn sentence<'a>(reasons: impl Iterator<Item = &'a Reason>) -> Option<Text> {
     let words: Vec<String> = reasons.map(Reason::to_string).collect();
     (!words.is_empty()).then(|| words.join("; ").as_str().into())

@@ -2,117 +2,84 @@
 //! docs/semantics/checks.md#stream-checks).
 //!
 //! ```text
-//!   record, and the fold before it ─┬─► ends      why streams ended, once it is settled
-//!                                   ├─► streams   order, bookmarks, lives of objects
-//!                                   ├─► requests  refusals, silence before an answer, lists
-//!                                   ├─► clients   what client programs do and believe
-//!                                   ├─► audits    what the audit's reads show
-//!                                   ├─► left      objects that left a view, and come back
-//!                                   └─► servers   several servers against each other
-//!                                          └─► book: raised, counted, cleared
+//!   record, and the fold before it ─┬─► ends            why streams ended, once it is settled
+//!                                   ├─► streams         order, bookmarks, lives of objects
+//!                                   ├─► requests        refusals, silence before an answer, lists
+//!                                   ├─► clients         what client programs do and believe
+//!                                   ├─► audits          what the audit's reads show
+//!                                   ├─► selector_exits  objects that left a view, and come back
+//!                                   └─► servers         several servers against each other
+//!                                          └─► registry: raised, counted, cleared
 //! ```
 //!
-//! What needs a read of ours (ghosts, missing and stale objects) is the [audit](crate::audit)'s, whose records are read
-//! like any other.
+//! Findings that need reads (ghosts, missing and stale objects) rest on the records of the [audit](crate::audit), which
+//! are read like any other records.
 
 mod audits;
-mod book;
 mod clients;
+mod draft;
 mod ends;
-mod left;
+mod entry;
+mod members;
+mod place;
+mod questions;
+mod registry;
 mod requests;
+mod selector_exits;
 mod servers;
-mod shared;
 mod streams;
+mod timers;
 mod unread;
-mod words;
 
 use watchscope_model::event::WatchStopped;
 use watchscope_model::fold::Moment;
 use watchscope_model::options::ListOptions;
-use watchscope_model::tree::BTreeSet;
 use watchscope_model::vocabulary::Origin;
-use watchscope_model::{Event, State, StreamId, Text, Time, WatchName};
+use watchscope_model::{Event, State, Time};
 
 use self::audits::Audits;
-use self::book::Book;
-pub use self::book::{MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
 use self::clients::Clients;
 pub use self::clients::MAX_CLIENTS;
+pub use self::draft::MAX_EVIDENCE;
 use self::ends::{Course, Ended, Where};
-use self::left::Left;
+pub use self::entry::{QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
+use self::registry::FindingRegistry;
+pub use self::registry::MAX_FINDINGS;
 use self::requests::Requests;
+use self::selector_exits::SelectorExits;
 use self::servers::Servers;
 use self::streams::Streams;
-pub(crate) use self::words::{count, minor_and_patch};
+use self::timers::{Timer, Timers};
+use crate::attribution::StreamFacts;
 use crate::awake::Awake;
-use crate::ends::Ends;
 
-/// What a moment is waited for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
-    /// A stream should have had a bookmark.
-    Bookmark(StreamId),
-    /// The initial events of a stream should have gone on, or be over.
-    Initial(StreamId),
-    /// A watch request should have been answered.
-    Answer(WatchName),
-    /// Why a stream ended is settled.
-    Settled(StreamId),
-    /// A client should have asked again, or gone on.
-    Client(Text),
-    /// A client may hold a ghost, proven by now.
-    Ghost(Text),
-    /// One of the servers by which something is watched may have fallen behind the others.
-    Behind(Text),
-}
-
-/// Moments that are waited for; at most one of each kind and thing.
-#[derive(Clone, Debug, Default)]
-struct Timers(BTreeSet<(Time, Timer)>);
-
-impl Timers {
-    fn set(&mut self, at: Time, timer: Timer) {
-        self.0.insert((at, timer));
-    }
-
-    fn unset(&mut self, at: Time, timer: Timer) {
-        self.0.remove(&(at, timer));
-    }
-
-    fn next(&mut self, now: Time) -> Option<(Time, Timer)> {
-        let is_due = self.0.first().is_some_and(|(at, _)| *at <= now);
-        is_due.then(|| self.0.pop_first()).flatten()
-    }
-}
-
-/// The machine. One pass over the records beside attribution's, whose records it reads like any other.
+/// The machine. It takes each record once, attribution's among them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
-    book: Book,
+    registry: FindingRegistry,
     timers: Timers,
     ends: Ended,
     streams: Streams,
     requests: Requests,
     clients: Clients,
     audits: Audits,
-    left: Left,
+    selector_exits: SelectorExits,
     servers: Servers,
 }
 
 impl Findings {
-    /// Goes on from a fold.
+    /// Starts from a fold.
     pub(crate) fn since(state: &State) -> Self {
         Self {
             streams: Streams::since(state),
             requests: Requests::since(state),
             servers: Servers::since(state),
-            book: Book::since(state),
+            registry: FindingRegistry::since(state),
             ..Self::default()
         }
     }
 
-    /// `options`: what a request asks for, if the record is one.
+    /// Takes the next record. `options` are those of the request, if the record is a request.
     pub(crate) fn observe(
         &mut self,
         before: &State,
@@ -120,51 +87,51 @@ impl Findings {
         options: &ListOptions<'_>,
         record: Moment,
         awake: &Awake,
-        open: &Ends,
+        facts: &StreamFacts,
     ) {
         let Self {
-            book,
+            registry,
             timers,
             ends,
             streams,
             requests,
             clients,
             audits,
-            left,
+            selector_exits,
             servers,
         } = self;
         match event {
             Event::Change(event) => {
-                streams.changed(event, before, record, book);
+                streams.changed(event, before, record, registry);
                 clients.deleted(event, before, record, timers);
                 requests.changed(event, before, record);
-                left.changed(event, before, record, book);
+                selector_exits.changed(event, before, record, registry);
                 audits.changed(event, record);
                 if event.origin == Origin::Live {
-                    requests.delivered(&event.watch, record, book);
-                    audits.came(&event.watch, record, book);
+                    requests.delivered(&event.watch, record, registry);
+                    audits.came(&event.watch, record, registry);
                 }
-                servers.changed(event, record, book, timers);
+                servers.changed(event, record, registry, timers);
             }
             Event::Bookmark(event) => {
                 if event.initial_events_end == Some(true) {
                     ends.waits_no_more(&event.watch, record, timers);
                 }
-                streams.bookmarked(event, record, book, timers);
-                requests.delivered(&event.watch, record, book);
-                audits.came(&event.watch, record, book);
-                servers.bookmarked(event, record, book, timers);
+                streams.bookmarked(event, record, registry, timers);
+                requests.delivered(&event.watch, record, registry);
+                audits.came(&event.watch, record, registry);
+                servers.bookmarked(event, record, registry, timers);
             }
             Event::StreamOpened(event) => {
-                let is_initial = open.asks_initial(&event.watch);
+                let is_initial = facts.asks_initial(&event.watch);
                 let asks = (requests.asks_bookmarks(&event.watch), is_initial);
                 streams.opened(event, asks, before, record, timers);
                 servers.opened(event, is_initial, before, record, timers);
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {
-                audits.came(&event.watch, record, book);
-                let (from, moved_at) = streams.ended(event, record, book, timers);
+                audits.came(&event.watch, record, registry);
+                let (from, moved_at) = streams.ended(event, record, registry, timers);
                 let watch = before.watches.get(&event.watch);
                 let listed = watch.and_then(|watch| watch.list.as_ref()?.complete);
                 let gap = watch.and_then(|watch| watch.gap.as_ref());
@@ -172,98 +139,101 @@ impl Findings {
                     from,
                     moved_at: moved_at.max(listed.map(|listed| awake.of(listed.at))),
                     gap_at: gap.map_or(record.at, |gap| awake.of(gap.since.at)),
-                    edit: watch.and_then(|_| open.last_edit(event.stream)),
+                    edit: watch.and_then(|_| facts.last_edit(event.stream)),
                 };
-                requests.ended(event, before, record, book);
+                requests.ended(event, before, record, registry);
                 servers.ended(&event.watch);
                 let was = Where::of(&event.watch, before);
-                ends.ended(event, course, was, record, book, timers);
+                ends.ended(event, course, was, record, registry, timers);
             }
-            Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
-            Event::Gap(event) => ends.gap(event, record, book),
+            Event::Attribution(event) => ends.attributed(event, before, record, registry, timers),
+            Event::Gap(event) => ends.gap(event, record, registry),
             Event::StreamError(event) => {
-                ends.error(event, open.awaits_list(&event.watch));
-                requests.stream_error(event, record, book);
+                ends.error(event, facts.awaits_list(&event.watch));
+                requests.stream_error(event, record, registry);
             }
             Event::RequestSent(event) => {
                 clients.reads(event);
-                book.unread.asked(event, options);
+                registry.unread.asked(event, options);
                 requests.sent(event, options, before, record, timers);
             }
             Event::RequestAnswered(event) => {
                 clients.read(event, record, timers);
-                requests.answered(event, before, record, book, timers);
+                requests.answered(event, before, record, registry, timers);
             }
             Event::ListComplete(event) => {
-                requests.listed(event, before, record, book);
+                requests.listed(event, before, record, registry);
                 servers.listed(event, record, timers);
-                left.listed(event);
-                audits.listed(event, before, record, book);
-                book.unread.listed(event, before);
+                selector_exits.listed(event);
+                audits.listed(event, before, record, registry);
+                registry.unread.listed(event, before);
             }
             Event::ListPage(event) => {
-                left.page(event);
-                audits.page(event, before, record, book);
+                selector_exits.page(event);
+                audits.page(event, before, record, registry);
                 ends.waits_no_more(&event.watch, record, timers);
             }
             Event::WatchPhase(event) => {
-                requests.entered(event, record, book);
-                audits.entered(event, before, record, book);
+                requests.entered(event, record, registry);
+                audits.entered(event, before, record, registry);
             }
             Event::WatchStarted(event) => servers.started(event, before, record.at),
             Event::ClientStarted(event) => clients.started(event, record),
-            Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
+            Event::ClientRequest(event) => clients.asked(event, before, record, registry, timers),
             Event::ClientReport(event) => {
-                clients.reported(event, before, streams, record, book, timers);
+                clients.reported(event, before, streams, record, registry, timers);
             }
-            Event::Verdict(event) => audits.judged(event, before, streams, record, book),
+            Event::Verdict(event) => audits.judged(event, before, streams, record, registry),
             Event::Audit(event) => {
-                left.audited(event, record, book);
-                audits.audited(event, before, record, (awake, open), book);
+                selector_exits.audited(event, record, registry);
+                audits.audited(event, before, record, (awake, facts), registry);
             }
-            Event::Loss(event) => book.unread.lost(event),
+            Event::Loss(event) => registry.unread.lost(event),
             Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
-                left.forget(watch);
-                book.unread.forget(watch);
+                selector_exits.forget(watch);
+                registry.unread.forget(watch);
                 streams.forget(watch, timers);
                 servers.forget(watch, timers);
                 requests.forget(watch, timers);
                 ends.forget(watch);
-                book.forget_watch(watch, record.seq);
+                registry.forget_watch(watch, record.seq);
             }
             _ => {}
         }
     }
 
+    /// Returns when [`Findings::conclude`] has something to report; the past means now.
     pub(crate) fn wake_at(&self) -> Option<Time> {
-        let timer = self.timers.0.first().map(|(at, _)| *at);
-        [self.book.wake_at(), timer].into_iter().flatten().min()
+        let timer = self.timers.first_at();
+        [self.registry.wake_at(), timer].into_iter().flatten().min()
     }
 
+    /// Judges what is due at `now`, and appends the records to write.
     pub(crate) fn conclude(&mut self, now: Time, awake: &Awake, out: &mut Vec<Event>) {
         while let Some((at, timer)) = self.timers.next(now) {
-            let book = &mut self.book;
+            let registry = &mut self.registry;
             match timer {
                 Timer::Bookmark(stream) => {
-                    self.streams.no_bookmark(stream, at, book, &mut self.timers);
+                    self.streams
+                        .no_bookmark(stream, at, registry, &mut self.timers);
                 }
                 Timer::Initial(stream) => {
-                    self.streams.no_end(stream, at, book, &mut self.timers);
+                    self.streams.no_end(stream, at, registry, &mut self.timers);
                 }
-                Timer::Answer(watch) => self.requests.no_answer(&watch, at, book),
+                Timer::Answer(watch) => self.requests.no_answer(&watch, at, registry),
                 Timer::Settled(stream) => match self.ends.waits_for_list(stream, at) {
                     Some(until) => self.timers.set(until, Timer::Settled(stream)),
-                    None => self.ends.settled(stream, at, book),
+                    None => self.ends.settled(stream, at, registry),
                 },
                 Timer::Behind(what) => {
-                    self.servers.behind(&what, at, book, &mut self.timers);
+                    self.servers.behind(&what, at, registry, &mut self.timers);
                 }
-                Timer::Ghost(client) => self.clients.ghost(&client, at, book),
-                Timer::Client(client) => self.clients.silent(&client, at, book),
+                Timer::Ghost(client) => self.clients.ghost(&client, at, registry),
+                Timer::Client(client) => self.clients.silent(&client, at, registry),
             }
         }
-        self.book.take(now, awake, out);
+        self.registry.take(now, awake, out);
     }
 }

@@ -7,12 +7,12 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, FrameLoss};
 use watchscope_model::{State, WatchName};
 
-/// Which lists have items that could not be read.
+/// Which lists of a watch have items that could not be read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lists {
-    /// The one that is being read.
+    /// The list that is being read.
     this: bool,
-    /// The last that was complete.
+    /// The last complete list.
     last: bool,
 }
 
@@ -21,7 +21,7 @@ struct Lists {
 pub(super) struct Unread(BTreeMap<WatchName, Lists>);
 
 impl Unread {
-    /// Goes on from a fold, which does not know of what its losses are.
+    /// Starts from a fold. It does not know what its losses are, so any loss counts.
     pub(super) fn since(state: &State) -> Self {
         let (this, last) = (false, true);
         let watches = state.watches.iter();
@@ -41,7 +41,7 @@ impl Unread {
         }
     }
 
-    /// A list begins, or begins again, but for one that goes on by the next page.
+    /// A watch made a request. A list begins with it, unless it asks for the next page.
     pub(super) fn asked(&mut self, event: &RequestSent, options: &ListOptions<'_>) {
         let goes_on = options.continues.is_some();
         if let Some(lists) = self.0.get_mut(&event.watch).filter(|_| !goes_on) {
@@ -54,7 +54,7 @@ impl Unread {
         let progress = watch.and_then(|watch| watch.progress.as_ref());
         if let Some(lists) = self.0.get_mut(&event.watch) {
             let this = std::mem::take(&mut lists.this);
-            // Of one from before progress nothing is taken.
+            // A list below progress changes nothing.
             if progress.is_none_or(|progress| !progress.is_after(&event.resource_version)) {
                 lists.last = this;
             }
@@ -65,7 +65,7 @@ impl Unread {
         self.0.remove(watch);
     }
 
-    /// How sure a difference is that a watch shows, and what to add to its sentence.
+    /// Returns the certainty of a difference that a watch shows, and what to add to its sentence.
     pub(super) fn unless_why(
         &self,
         watch: &WatchName,

@@ -167,19 +167,26 @@ const DIAGNOSIS: Crate = Crate {
     name: "watchscope-diagnosis",
     folder: "shared/diagnosis",
     rooms: &[
-        room("text", &["findings/words"], &[]),
-        room("versions", &["audit/versions"], &[]).owing(&["audit", "text"]),
+        room("text", &["text"], &[]),
+        room("versions", &["versions"], &[]),
+        room("limits", &["limits"], &[]),
         room("awake", &["awake"], &[]),
         room("server_words", &["server_words"], &[]),
         room("explain", &["explain"], &[]),
-        room("attribution", &["attribution", "ends"], &["server_words"]),
-        room("audit", &["audit"], &["text", "versions"]),
+        room("attribution", &["attribution"], &["server_words"]),
+        room("audit", &["audit"], &["limits", "text", "versions"]),
         room(
             "findings",
             &["findings"],
-            &["attribution", "awake", "server_words", "text", "versions"],
-        )
-        .owing(&["audit"]),
+            &[
+                "attribution",
+                "awake",
+                "limits",
+                "server_words",
+                "text",
+                "versions",
+            ],
+        ),
         room(
             "root",
             &["lib"],
@@ -189,32 +196,14 @@ const DIAGNOSIS: Crate = Crate {
                 "awake",
                 "explain",
                 "findings",
+                "limits",
                 "text",
                 "versions",
             ],
         ),
     ],
     machines: &[],
-    circles: &[
-        &["attribution.rs", "ends.rs"],
-        &[
-            "audit/lane.rs",
-            "audit/lane/conclude.rs",
-            "audit/lane/each.rs",
-            "audit/lane/samples.rs",
-            "audit/mod.rs",
-        ],
-        &[
-            "findings/audits.rs",
-            "findings/clients.rs",
-            "findings/ends.rs",
-            "findings/mod.rs",
-            "findings/requests.rs",
-            "findings/servers.rs",
-            "findings/streams.rs",
-        ],
-        &["findings/book.rs", "findings/shared.rs"],
-    ],
+    circles: &[],
 };
 
 const TIMELINE: Crate = Crate {

@@ -496,11 +496,23 @@ fn texts(source: &str) -> Vec<String> {
 #[test]
 fn every_sentence_of_diagnosis_is_in_the_list() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../diagnosis/src/findings");
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("a folder").collect();
-    files.sort_by_key(|file| file.as_ref().expect("a file").path());
+    let mut files = Vec::new();
+    let mut folders = vec![std::path::PathBuf::from(folder)];
+    while let Some(folder) = folders.pop() {
+        for file in std::fs::read_dir(folder).expect("a folder") {
+            let path = file.expect("a file").path();
+            let list = if path.is_dir() {
+                &mut folders
+            } else {
+                &mut files
+            };
+            list.push(path);
+        }
+    }
+    files.sort();
     let (mut wrong, mut all) = (String::new(), Vec::new());
     for file in files {
-        let source = std::fs::read_to_string(file.expect("a file").path()).expect("a source");
+        let source = std::fs::read_to_string(file).expect("a source");
         all.extend(texts(&source));
     }
     for text in &all {

@@ -1,0 +1,32 @@
+//! A fact: something that happened to a watch after an end, and may explain it.
+
+use watchscope_model::{ConnectionId, Seq, Time, WatchName};
+
+/// Something that happened to a watch after an end.
+#[derive(Clone, Debug)]
+pub(super) struct Fact {
+    pub(super) kind: FactKind,
+    pub(super) watch: WatchName,
+    pub(super) connection: Option<ConnectionId>,
+    pub(super) seq: Seq,
+    pub(super) at: Time,
+}
+
+/// What a fact says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FactKind {
+    /// The watch could not connect.
+    Unreachable,
+    /// The next connection of the watch leads to another address.
+    Moved,
+    /// The server refused a request because it shuts down.
+    ShuttingDown,
+    /// The server refused a request because its cache of the resource is not ready.
+    Initializing,
+    /// The watch's next stream delivered at least 10 events at once.
+    Replayed,
+    /// The server does not serve the resource.
+    NotServed,
+    /// The other side closed the connection.
+    Closed,
+}

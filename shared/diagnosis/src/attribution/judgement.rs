@@ -1,0 +1,31 @@
+//! A judgement: why a stream ended.
+
+use watchscope_model::row::Attributed;
+use watchscope_model::vocabulary::Certainty;
+use watchscope_model::{Seq, tree};
+
+/// Why a stream ended, how certain that is, and the records that say so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Judgement {
+    /// A row of the catalogue, or that no row applies.
+    pub(crate) why: Attributed,
+    pub(crate) certainty: Certainty,
+    /// The record of the end, and the other records that the judgement rests on; sorted, each once.
+    pub(crate) evidence: Vec<Seq>,
+}
+
+impl Judgement {
+    /// Returns the judgement with more evidence.
+    pub(crate) fn with(mut self, evidence: impl IntoIterator<Item = Seq>) -> Self {
+        self.evidence.extend(evidence);
+        tree::sort(&mut self.evidence);
+        self.evidence.dedup();
+        self
+    }
+}
+
+/// Returns whether a judgement of this certainty is open: a list that comes late may replace it.
+#[must_use]
+pub fn is_suspicion(certainty: Certainty) -> bool {
+    matches!(certainty, Certainty::Suspected | Certainty::Unknown)
+}

@@ -1,0 +1,28 @@
+//! Attribution: why each stream ended (docs/semantics/streams.md#rules).
+//!
+//! ```text
+//!   judgement ◄─ end ◄─ own, runs, fact ◄─ facts ◄─ rules
+//! ```
+//!
+//! * [`judgement`] says why a stream ended, how certain that is and by which records.
+//! * [`end`] describes a stream from its opening to its end.
+//! * [`own`] judges an end by itself: its cause, its age, its ERROR.
+//! * [`runs`] counts streams of a watch in a row.
+//! * [`fact`] is something that happened after an end.
+//! * [`facts`] holds open streams, recent ends and what happened around them.
+//! * [`rules`] is the list of all rules. The first rule that answers decides.
+
+mod end;
+mod fact;
+mod facts;
+mod judgement;
+mod own;
+mod rules;
+mod runs;
+
+pub(crate) use self::end::{AFTERMATH_US, is_barren};
+pub(crate) use self::facts::{DRAIN_US, StreamFacts};
+pub use self::facts::{MAX_ENDS, MAX_FACTS, REVISED_US, SUSPICION_REVISED_US, TOGETHER_US};
+pub use self::judgement::is_suspicion;
+pub(crate) use self::rules::attribute;
+pub(crate) use self::runs::REPLAYED;

@@ -1,0 +1,170 @@
+//! What an end says by itself: its cause, its age, its ERROR, and a pause of watchscope.
+//!
+//! These rules need neither the ends of other streams nor time. [`is_plain`] asks them before others are looked at.
+
+use std::ops::RangeInclusive;
+
+use watchscope_model::Row;
+use watchscope_model::row::Attributed;
+use watchscope_model::vocabulary::{Cause, Certainty};
+
+use super::end::{End, ServerError};
+use super::judgement::Judgement;
+use crate::server_words;
+
+/// A stream that ends this close to the timeout it asked for ended by the timeout (F05), in milliseconds.
+const TIMEOUT_SLACK_MS: u64 = 2_000;
+/// An orderly end up to this much after the timeout was held up on its way, as a buffering proxy does (F44), in
+/// milliseconds. A server that ends streams later than this does not keep to timeouts.
+const TIMEOUT_LATE_MS: u64 = 60_000;
+/// Ages at which a server ends a stream that asked for no timeout (1800 s to 3600 s:
+/// docs/semantics/servers.md#watch-lifetime), in milliseconds.
+const SERVER_TIMEOUT_MS: RangeInclusive<u64> = 1_800_000..=3_602_000;
+/// A stream that was found dead this much after its timeout may be one of a server that keeps to no timeouts, in
+/// milliseconds.
+const OVERDUE_MS: u64 = 30_000;
+
+/// Returns whether the end explains itself, so that neither other ends nor more time can change the judgement.
+///
+/// A reset is plain as well, but what follows it may show that the server went away.
+pub(super) fn is_plain(end: &End) -> bool {
+    let rules = [
+        own_cancel,
+        error_event,
+        timeout,
+        silence,
+        goaway_last_word,
+        unread_frame,
+        reset,
+    ];
+    rules.iter().any(|rule| rule(end).is_some()) || end.pause.is_some_and(|pause| !pause.is_short)
+}
+
+/// Judges an end after a pause of watchscope itself: its machine slept, or gave it no time. The pause is to blame unless
+/// the server gave a reason. The stream's timeout may have passed meanwhile.
+///
+/// A short pause closes no connection. It only makes a server give up a client that does not read, and makes
+/// watchscope take a stream for silent.
+pub(super) fn pause(end: &End) -> Option<Judgement> {
+    let pause = end.pause?;
+    let may_explain = match end.cause {
+        Cause::Cancelled | Cause::ErrorEvent | Cause::Goaway | Cause::Decode => false,
+        Cause::End | Cause::RstStream | Cause::IdleTimeout => true,
+        _ => !pause.is_short,
+    };
+    if !may_explain || is_of_timeout(end).is_some() {
+        return None;
+    }
+    let timeout_ms = end.stream.timeout_ms.unwrap_or(*SERVER_TIMEOUT_MS.start());
+    let why = if end.cause == Cause::End && end.age_ms + TIMEOUT_SLACK_MS >= timeout_ms {
+        Attributed::Normal
+    } else {
+        Attributed::Ours
+    };
+    Some(end.judged(why, Certainty::Likely).with([pause.seq]))
+}
+
+/// watchscope ended the stream.
+pub(super) fn own_cancel(end: &End) -> Option<Judgement> {
+    (end.cause == Cause::Cancelled).then(|| end.judged(Attributed::Ours, Certainty::Definite))
+}
+
+/// An ERROR event ended the stream: its code and words name the row.
+pub(super) fn error_event(end: &End) -> Option<Judgement> {
+    if end.cause != Cause::ErrorEvent {
+        return None;
+    }
+    let unknown = || end.judged(Attributed::Unknown, Certainty::Unknown);
+    let Some(error) = &end.stream.error else {
+        return Some(unknown());
+    };
+    let judgement = match row_of(error) {
+        Some((row, certainty)) => end.judged(row, certainty),
+        None => unknown(),
+    };
+    Some(judgement.with([error.seq]))
+}
+
+/// The stream ended by its timeout: never an alarm.
+pub(super) fn timeout(end: &End) -> Option<Judgement> {
+    let certainty = match end.cause {
+        Cause::End => is_of_timeout(end)?,
+        // Where a body ends with its connection, a timeout ends it too.
+        Cause::Eof if is_at_timeout(end) => Certainty::Likely,
+        _ => return None,
+    };
+    Some(end.judged(Attributed::Normal, certainty))
+}
+
+/// The stream delivered nothing, and a second look or an unanswered ping proved it dead, or its end did not come.
+pub(super) fn silence(end: &End) -> Option<Judgement> {
+    if end.cause != Cause::IdleTimeout {
+        return None;
+    }
+    let is_overdue = |timeout_ms: u64| end.age_ms >= timeout_ms.saturating_add(OVERDUE_MS);
+    let certainty = if end.stream.timeout_ms.is_some_and(is_overdue) {
+        Certainty::Suspected
+    } else {
+        Certainty::Definite
+    };
+    Some(end.judged(Row::F04, certainty))
+}
+
+/// A GOAWAY itself ended the stream.
+pub(super) fn goaway_last_word(end: &End) -> Option<Judgement> {
+    (end.cause == Cause::Goaway).then(|| end.judged(Row::F09, Certainty::Definite).with(end.goaway))
+}
+
+/// A frame could not be read: it held an object of another kind (F39), or nothing that makes sense (F38).
+pub(super) fn unread_frame(end: &End) -> Option<Judgement> {
+    if end.cause != Cause::Decode {
+        return None;
+    }
+    let (row, certainty) = match end.stream.unread {
+        Some(unread) if unread.is_other_kind => (Row::F39, Certainty::Definite),
+        _ => (Row::F38, Certainty::Suspected),
+    };
+    let evidence = end.stream.unread.map(|unread| unread.seq);
+    Some(end.judged(row, certainty).with(evidence))
+}
+
+/// The connection was reset.
+pub(super) fn reset(end: &End) -> Option<Judgement> {
+    (end.cause == Cause::TcpReset).then(|| end.judged(Row::F08, Certainty::Definite))
+}
+
+/// Returns whether the stream ended at the timeout that it asked for, give or take [`TIMEOUT_SLACK_MS`].
+fn is_at_timeout(end: &End) -> bool {
+    let asked = end.stream.timeout_ms;
+    asked.is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= TIMEOUT_SLACK_MS)
+}
+
+/// Returns how certain it is that an orderly end at this age is a timeout's; `None` if it is not.
+fn is_of_timeout(end: &End) -> Option<Certainty> {
+    let is_late = match end.stream.timeout_ms {
+        Some(_) if is_at_timeout(end) => return Some(Certainty::Definite),
+        Some(timeout_ms) => {
+            let latest = timeout_ms.saturating_add(TIMEOUT_LATE_MS);
+            (timeout_ms..=latest).contains(&end.age_ms)
+        }
+        None => SERVER_TIMEOUT_MS.contains(&end.age_ms),
+    };
+    is_late.then_some(Certainty::Likely)
+}
+
+/// Returns the row that an ERROR's status stands for (docs/semantics/streams.md#rule-error), if there is one.
+fn row_of(error: &ServerError) -> Option<(Row, Certainty)> {
+    let message = error.message.as_deref().unwrap_or("");
+    let reason = error.reason.as_deref().unwrap_or("");
+    Some(match error.code {
+        410 if server_words::is_expired(message) => (Row::F11, Certainty::Definite),
+        410 if server_words::is_compacted(message) => (Row::F12, Certainty::Definite),
+        // Without its words a 410 does not say which history ended.
+        410 => (Row::F11, Certainty::Suspected),
+        504 if server_words::is_too_large(message) => (Row::F32, Certainty::Suspected),
+        500 if server_words::is_leaderless(message) => (Row::F16, Certainty::Likely),
+        500 if server_words::is_storage_read_error(reason) => (Row::F38, Certainty::Likely),
+        500 if server_words::is_prev_kv_lost(message) => (Row::F24, Certainty::Suspected),
+        _ => return None,
+    })
+}

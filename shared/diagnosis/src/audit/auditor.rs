@@ -1,0 +1,475 @@
+//! The audit of all watches.
+
+use std::sync::Arc;
+
+use watchscope_model::event::Clock;
+use watchscope_model::read::Page;
+use watchscope_model::tree::BTreeMap;
+use watchscope_model::vocabulary::{ChangeType, Phase, Verb};
+use watchscope_model::{Aside, Event, Object, Record, State, Text, Time, WatchName};
+
+use super::level::Level;
+use super::read::{Read, Reply};
+use super::traffic::{DeletedObjects, Traffic};
+use super::watch::StepContext;
+use super::watch::Task;
+use super::watch::overtaken;
+use super::watch::{AT_ONCE, WatchAudit};
+use super::watch::{is_below, is_unordered, may_hide};
+use crate::audit::budget::{Budget, PER_MINUTE};
+use crate::versions::Versions;
+
+/// The machine. It is bounded by the number of watches. Each watch has a per-key log of [`MAX_STEPS`] steps, one
+/// comparison of at most [`MAX_DIFFERENCES`] differences and 8 bytes a key at a time, and during a sweep as many
+/// objects as [`Auditor::looking_at`] says.
+///
+/// [`MAX_STEPS`]: super::MAX_STEPS
+/// [`MAX_DIFFERENCES`]: super::MAX_DIFFERENCES
+#[derive(Clone, Debug)]
+pub struct Auditor {
+    pub(super) level: Level,
+    pub(super) watches: BTreeMap<WatchName, WatchAudit>,
+    /// The number of objects up to which a viewer's request makes a sweep.
+    pub(super) lookup_limit: usize,
+    pub(super) per_minute: usize,
+    /// The requests to each server, by the address that watches are pinned to; `None` for watches that are not pinned.
+    pub(super) servers: BTreeMap<Option<Text>, Traffic>,
+    pub(super) versions: Versions,
+    pub(super) gone: DeletedObjects,
+    pub(super) out: Vec<Event>,
+}
+
+impl Default for Auditor {
+    fn default() -> Self {
+        Self::new(Level::default())
+    }
+}
+
+impl Auditor {
+    /// Returns an auditor of a level, with the default budget.
+    #[must_use]
+    pub fn new(level: Level) -> Self {
+        Self::with_budget(level, PER_MINUTE)
+    }
+
+    /// Returns an auditor that makes at most `per_minute` requests a minute to each server.
+    #[must_use]
+    pub fn with_budget(level: Level, per_minute: usize) -> Self {
+        Self {
+            level,
+            watches: BTreeMap::new(),
+            lookup_limit: AT_ONCE,
+            per_minute: per_minute.max(1),
+            servers: BTreeMap::new(),
+            versions: Versions::default(),
+            gone: DeletedObjects::default(),
+            out: Vec::new(),
+        }
+    }
+
+    /// Like `new`, but sweeps watches of at most `most` objects completely; larger ones get [`AT_ONCE`] lookups. During
+    /// a sweep a watch may exceed its share of requests, within the server's budget.
+    #[must_use]
+    pub fn looking_at(mut self, most: usize) -> Self {
+        self.lookup_limit = most;
+        self
+    }
+
+    /// Takes the next record. `before` is the fold of all records before it.
+    pub fn observe(&mut self, before: &State, record: &Record) {
+        let now = record.at;
+        if let Event::Clock(Clock {
+            paused_ms: Some(paused_ms),
+            ..
+        }) = record.event
+        {
+            for audit in self.watches.values_mut() {
+                audit.paused(paused_ms);
+            }
+        }
+        let Some(name) = record.event.watch() else {
+            return self.versions.observe(&record.event);
+        };
+        match &record.event {
+            Event::RequestSent(sent)
+                if matches!(name.as_aside(), Some(Aside::Audit | Aside::Witness)) =>
+            {
+                let is_witness = name.as_aside() == Some(Aside::Witness);
+                let about = name.about();
+                let is_its = |traffic: &&mut Traffic| {
+                    let of = if is_witness {
+                        traffic.witness.as_ref().map(|(of, _)| of)
+                    } else {
+                        traffic.flight.as_ref().map(|(of, _)| of)
+                    };
+                    of.is_some() && of == about.as_ref()
+                };
+                if let Some(traffic) = self.servers.values_mut().find(is_its) {
+                    if !is_witness {
+                        traffic.said = Some(self.versions.at(sent.connection));
+                    }
+                    let last = &mut traffic.connections[usize::from(is_witness)];
+                    if last.replace(sent.connection) != Some(sent.connection) {
+                        // The driver asked its server for its version first.
+                        traffic.budget.spend(now);
+                    }
+                }
+            }
+            Event::WatchStarted(started) => {
+                let audit =
+                    WatchAudit::new(started.server.clone(), self.level, self.lookup_limit, now);
+                self.serve(&audit);
+                self.watches.insert(name.clone(), audit);
+            }
+            Event::WatchStopped(_) => {
+                if let (Some(mut audit), Some(watch)) =
+                    (self.watches.remove(name), before.watches.get(name))
+                {
+                    let mut step = StepContext {
+                        name,
+                        watch,
+                        server: None,
+                        one_name_says_newest: false,
+                        is_scarce: false,
+                        now,
+                        gone: &self.gone,
+                        out: &mut self.out,
+                    };
+                    audit.stop(&mut step);
+                }
+                let watches = &self.watches;
+                self.servers.retain(|server, traffic| {
+                    let is_spent = traffic.is_asked() || traffic.budget.is_spent(now);
+                    is_spent || watches.values().any(|audit| audit.server() == server)
+                });
+            }
+            event => {
+                let Some(watch) = before.watches.get(name) else {
+                    return;
+                };
+                let is_stopped = watch
+                    .phase
+                    .as_ref()
+                    .is_some_and(|phase| phase.phase == Phase::Stopped);
+                if !self.watches.contains_key(name) && !is_stopped {
+                    let audit = WatchAudit::since(watch, self.level, self.lookup_limit, now);
+                    self.serve(&audit);
+                    self.watches.insert(name.clone(), audit);
+                }
+                let Some(audit) = self.watches.get_mut(name) else {
+                    return;
+                };
+                if let Event::Change(change) = event {
+                    let cleared = overtaken(watch, change);
+                    self.out.extend(cleared.map(Event::from));
+                    if change.change == ChangeType::Deleted {
+                        self.gone.take(&change.object.uid, now);
+                    }
+                }
+                audit.observe(watch, event, now);
+            }
+        }
+    }
+
+    /// Lets the server of a watch be asked from now on.
+    pub(super) fn serve(&mut self, audit: &WatchAudit) {
+        let per_minute = self.per_minute;
+        let traffic = || Traffic {
+            budget: Budget::new(per_minute),
+            is_pinned: audit.server().is_some(),
+            said: None,
+            flight: None,
+            witness: None,
+            connections: [None; 2],
+        };
+        self.servers
+            .entry(audit.server().clone())
+            .or_insert_with(traffic);
+    }
+
+    /// Returns when the server of a watch may be asked; `None` while it has yet to answer.
+    pub(super) fn free_at(&self, audit: &WatchAudit) -> Option<Time> {
+        self.servers.get(audit.server())?.free_at()
+    }
+
+    /// Returns when [`Auditor::next`] has something to ask, if nothing else happens; `None` if never, or not before a
+    /// read under way is answered. The past means now.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Time> {
+        let due = |audit: &WatchAudit| Some(audit.due()?.max(self.free_at(audit)?));
+        let witness = |audit: &WatchAudit| {
+            let traffic = self.servers.get(audit.server())?;
+            let is_free = traffic.witness.is_none();
+            Some(
+                audit
+                    .witness_at()
+                    .filter(|_| is_free)?
+                    .max(traffic.budget.free_at()),
+            )
+        };
+        let reads = self.watches.values().filter_map(due);
+        reads.chain(self.watches.values().filter_map(witness)).min()
+    }
+
+    /// Returns the next read, if one is due and may be made. There may be another one, at another server. `state` is
+    /// the fold of all records so far.
+    pub fn next(&mut self, now: Time, state: &State) -> Option<Read> {
+        if self.wake_at().is_none_or(|at| at > now) {
+            return None;
+        }
+        let servers = &mut self.servers;
+        for (name, audit) in &mut self.watches {
+            if let Some(watch) = state.watches.get(name)
+                && let Some(traffic) = servers.get(audit.server())
+                && traffic.is_free(now)
+            {
+                audit.begin(&mut StepContext {
+                    name,
+                    watch,
+                    server: traffic.newest(&self.versions),
+                    one_name_says_newest: traffic.one_name_says_newest(&self.versions),
+                    is_scarce: traffic.budget.is_scarce(now),
+                    now,
+                    gone: &self.gone,
+                    out: &mut self.out,
+                });
+            }
+        }
+        for (name, audit) in &mut self.watches {
+            let (Some(watch), Some(traffic)) =
+                (state.watches.get(name), servers.get_mut(audit.server()))
+            else {
+                continue;
+            };
+            if traffic.witness.is_none()
+                && traffic.budget.free_at() <= now
+                && let Some((from, read)) = audit.ask_witness(name, watch, now)
+            {
+                traffic.budget.spend(now);
+                traffic.witness = Some((name.clone(), from));
+                return Some(read);
+            }
+        }
+        let is_free = |audit: &WatchAudit| {
+            let traffic = servers.get(audit.server());
+            traffic.is_some_and(|traffic| traffic.is_free(now))
+        };
+        // The watch with the fewest requests of late is next.
+        let (name, audit) = self
+            .watches
+            .iter_mut()
+            .filter(|(_, audit)| is_free(audit) && audit.can_ask(now))
+            .min_by_key(|(_, audit)| audit.asked_of_late(now))?;
+        let traffic = servers.get_mut(audit.server())?;
+        let watch = state.watches.get(name)?;
+        let (task, read) = audit.ask(name, watch, traffic.oldest(&self.versions), now)?;
+        traffic.budget.spend(now);
+        traffic.flight = Some((name.clone(), task));
+        Some(read)
+    }
+
+    /// Takes what came of a read.
+    pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
+        let Some(traffic) = self.servers.get_mut(&read.server) else {
+            return;
+        };
+        let busy = match &reply {
+            Reply::Refused {
+                status: 429 | 503,
+                retry_after_ms,
+                ..
+            } => Some(*retry_after_ms),
+            _ => None,
+        };
+        match (busy, &reply) {
+            (Some(retry_after_ms), _) => traffic.budget.refused(retry_after_ms, now),
+            // A server that cannot be reached, or credentials that cannot be had, must not be tried at once again.
+            (None, Reply::Unreached) => traffic.budget.refused(None, now),
+            (None, _) => traffic.budget.answered(),
+        }
+        if read.verb == Verb::Watch {
+            let Some((name, from)) = traffic.witness.take() else {
+                return;
+            };
+            let is_scarce = traffic.budget.is_scarce(now);
+            if let (Reply::Told(told), Some(audit), Some(watch)) =
+                (reply, self.watches.get_mut(&name), state.watches.get(&name))
+            {
+                let mut step = StepContext {
+                    name: &name,
+                    watch,
+                    server: traffic.newest(&self.versions),
+                    one_name_says_newest: traffic.one_name_says_newest(&self.versions),
+                    is_scarce,
+                    now,
+                    gone: &self.gone,
+                    out: &mut self.out,
+                };
+                audit.witnessed(&from, &told, &mut step);
+            }
+            return;
+        }
+        let Some((name, task)) = traffic.flight.take() else {
+            return;
+        };
+        let (Some(audit), Some(watch)) = (self.watches.get_mut(&name), state.watches.get(&name))
+        else {
+            return;
+        };
+        if busy.is_some() {
+            audit.put_back(task);
+            return;
+        }
+        let reply = if is_unordered(watch) {
+            reply.unordered()
+        } else {
+            reply
+        };
+        let server = traffic.newest(&self.versions);
+        let one_name_says_newest = traffic.one_name_says_newest(&self.versions);
+        let looked_up = match (&task, &reply) {
+            (Task::Get(object), Reply::One(seen)) => Some((object.clone(), Some(seen.clone()))),
+            (Task::Get(object), Reply::Refused { status: 404, .. }) => Some((object.clone(), None)),
+            _ => None,
+        };
+        let is_scarce = traffic.budget.is_scarce(now);
+        let mut step = StepContext {
+            name: &name,
+            watch,
+            server,
+            one_name_says_newest,
+            is_scarce,
+            now,
+            gone: &self.gone,
+            out: &mut self.out,
+        };
+        let listed = listed_whole(&task, &reply).filter(|_| read.server.is_some());
+        // A newest list below the version of its own watch is of another history, or of a server that is behind.
+        let is_back = |page: &Page| is_below(watch, &page.version);
+        let listed = listed.filter(|page| !(matches!(task, Task::Newest) && is_back(page)));
+        let listed = listed.and_then(|page| Some((audit.scope()?.clone(), page.clone())));
+        audit.answered(task, reply, &mut step);
+        let mut others = Others {
+            of: &name,
+            watches: &mut self.watches,
+            state,
+            servers: &self.servers,
+            versions: &self.versions,
+            is_scarce,
+            now,
+            gone: &self.gone,
+            out: &mut self.out,
+        };
+        if let Some((object, seen)) = looked_up {
+            others.each(|audit, step| {
+                if *audit.server() == read.server && audit.looks_there(&object, &read.path) {
+                    audit.overheard(&object, seen.as_ref(), step);
+                }
+            });
+        }
+        if let (Some((scope, page)), Some(from)) = (listed, &read.server) {
+            let mut suspects = Vec::new();
+            others.each(|audit, step| {
+                let is_anothers = audit.server().as_ref().is_some_and(|s| s != from);
+                // Where both servers' lists are etcd's, each watch is compared with its own server's.
+                let may_tell = may_hide(watch, server) || may_hide(watch, step.server);
+                if audit.scope() == Some(&scope) && is_anothers && may_tell {
+                    suspects.extend(audit.listed_elsewhere(&page, from, watch, step));
+                }
+            });
+            if let Some(audit) = self.watches.get_mut(&name) {
+                audit.doubt(suspects, watch);
+            }
+        }
+    }
+
+    /// Returns the events to append: audits, and verdicts that are raised, confirmed or cleared.
+    pub fn take(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Returns whether nothing more comes of a viewer's request: for one watch or all, or for an object of one watch.
+    #[must_use]
+    pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
+        let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
+        let mut watches = self.watches.iter().filter(|(name, _)| is_meant(name));
+        watches.all(|(name, audit)| {
+            let traffic = self.servers.get(audit.server());
+            let flight = traffic.and_then(|traffic| traffic.flight.as_ref());
+            let under_way = flight.filter(|(of, _)| of == name).map(|(_, task)| task);
+            audit.is_over(object, under_way, now)
+        })
+    }
+
+    /// Compares a watch, or all, or an object of one watch now. Returns whether there is such a watch. If so, an audit
+    /// of it follows, if only to say that it cannot decide.
+    pub fn ask(
+        &mut self,
+        watch: Option<&WatchName>,
+        object: Option<&Arc<Object>>,
+        now: Time,
+    ) -> bool {
+        let mut is_there = false;
+        for (name, audit) in &mut self.watches {
+            if watch.is_none_or(|watch| watch == name) {
+                is_there = true;
+                audit.ask_for(object, now);
+            }
+        }
+        is_there
+    }
+
+    /// Returns the number of steps in all per-key logs.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.watches.values().map(WatchAudit::steps).sum()
+    }
+}
+
+/// All watches except one.
+pub(super) struct Others<'a> {
+    pub(super) of: &'a WatchName,
+    pub(super) watches: &'a mut BTreeMap<WatchName, WatchAudit>,
+    pub(super) state: &'a State,
+    pub(super) servers: &'a BTreeMap<Option<Text>, Traffic>,
+    pub(super) versions: &'a Versions,
+    pub(super) is_scarce: bool,
+    pub(super) now: Time,
+    pub(super) gone: &'a DeletedObjects,
+    pub(super) out: &'a mut Vec<Event>,
+}
+
+impl Others<'_> {
+    pub(super) fn each(&mut self, mut tell: impl FnMut(&mut WatchAudit, &mut StepContext<'_>)) {
+        for (name, audit) in self.watches.iter_mut().filter(|(name, _)| *name != self.of) {
+            if let Some(watch) = self.state.watches.get(name) {
+                let traffic = self.servers.get(audit.server());
+                let mut step = StepContext {
+                    name,
+                    watch,
+                    server: traffic.and_then(|traffic| traffic.newest(self.versions)),
+                    one_name_says_newest: traffic
+                        .is_some_and(|traffic| traffic.one_name_says_newest(self.versions)),
+                    is_scarce: self.is_scarce,
+                    now: self.now,
+                    gone: self.gone,
+                    out: self.out,
+                };
+                tell(audit, &mut step);
+            }
+        }
+    }
+}
+
+/// Returns the list, if it came in one page and is of one version.
+pub(super) fn listed_whole<'a>(task: &Task, reply: &'a Reply) -> Option<&'a Page> {
+    let Reply::Page(page) = reply else {
+        return None;
+    };
+    let is_first = match task {
+        Task::Exact(comparison) => comparison.token.is_none() && page.version == comparison.at,
+        Task::Newest => true,
+        _ => false,
+    };
+    (is_first && page.token.is_none() && page.unreadable == 0).then_some(page)
+}

@@ -1,0 +1,95 @@
+//! The requests to one server; and objects that watches reported as gone.
+
+use std::collections::VecDeque;
+
+use watchscope_model::tree::BTreeMap;
+use watchscope_model::{ConnectionId, ResourceVersion, Time, Uid, WatchName};
+
+use super::watch::Task;
+use crate::audit::budget::Budget;
+use crate::audit::reads::one_name_says_newest;
+use crate::versions::{ServerVersion, Versions};
+
+/// The number of objects that are remembered as gone. At 20 deletions a second these are those of the last minute.
+pub(super) const MOST_GONE: usize = 2_048;
+/// The garbage collector may take this long to delete what an object owned, in microseconds.
+pub(super) const COLLECTED_US: i64 = 30_000_000;
+
+/// The last [`MOST_GONE`] objects that watches reported as deleted. What one of them owned should be gone too.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DeletedObjects {
+    pub(super) since: BTreeMap<Uid, Time>,
+    pub(super) order: VecDeque<Uid>,
+}
+
+impl DeletedObjects {
+    pub(super) fn take(&mut self, uid: &Uid, now: Time) {
+        if self.since.insert(uid.clone(), now).is_none() {
+            self.order.push_back(uid.clone());
+        }
+        if self.order.len() > MOST_GONE
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.since.remove(&oldest);
+        }
+    }
+
+    /// Returns whether an object has been gone for longer than the garbage collector takes.
+    pub(super) fn is_gone(&self, uid: &Uid, now: Time) -> bool {
+        let since = self.since.get(uid);
+        since.is_some_and(|since| now.micros_since(*since) >= COLLECTED_US)
+    }
+}
+
+/// The requests to one server.
+#[derive(Clone, Debug)]
+pub(super) struct Traffic {
+    pub(super) budget: Budget,
+    /// Whether it is one server. The cluster's address may lead to any server.
+    pub(super) is_pinned: bool,
+    /// The version that the server reported over the connection of the last read; absent before the first read.
+    pub(super) said: Option<ServerVersion>,
+    /// The read under way.
+    pub(super) flight: Option<(WatchName, Task)>,
+    /// The watch that a second watch checks now, and the version at which that began.
+    pub(super) witness: Option<(WatchName, ResourceVersion)>,
+    /// The connections of the last read and of the last second watch.
+    pub(super) connections: [Option<ConnectionId>; 2],
+}
+
+impl Traffic {
+    /// Returns when it may be asked; `None` while it has yet to answer.
+    pub(super) fn free_at(&self) -> Option<Time> {
+        self.flight.is_none().then(|| self.budget.free_at())
+    }
+
+    pub(super) fn is_free(&self, now: Time) -> bool {
+        self.free_at().is_some_and(|at| at <= now)
+    }
+
+    /// Returns the newest version that may answer: it decides what a read may hide. Where any server may answer, that
+    /// is the newest version seen: any of them may hide what the newest may hide.
+    pub(super) fn newest(&self, versions: &Versions) -> ServerVersion {
+        match self.said {
+            Some(said) if self.is_pinned || said.is_none() => said,
+            _ => versions.newest(),
+        }
+    }
+
+    /// Returns the oldest version that may answer: it decides what can be asked for.
+    pub(super) fn oldest(&self, versions: &Versions) -> ServerVersion {
+        match self.said {
+            Some(said) if self.is_pinned => said,
+            _ => versions.oldest(),
+        }
+    }
+
+    pub(super) fn one_name_says_newest(&self, versions: &Versions) -> bool {
+        one_name_says_newest(self.oldest(versions), self.newest(versions))
+    }
+
+    /// Returns whether an answer is still to come.
+    pub(super) fn is_asked(&self) -> bool {
+        self.flight.is_some() || self.witness.is_some()
+    }
+}

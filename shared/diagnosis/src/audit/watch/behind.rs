@@ -1,0 +1,115 @@
+//! Streams that deliver nothing while reads show newer objects (F31), and watches from the future (F32).
+
+use watchscope_model::ResourceVersion;
+use watchscope_model::event::Audit;
+use watchscope_model::vocabulary::{AuditMethod, AuditOutcome};
+
+use super::context::StepContext;
+use super::questions::{is_streaming, position, says_nothing};
+use super::state::{Ahead, CachePosition, TooLarge, WatchAudit};
+use crate::audit::level::Level;
+use crate::audit::reasons::Reason;
+use crate::limits::{AHEAD_US, TOO_LARGE_US};
+
+impl WatchAudit {
+    /// A read shows an object at a version that the stream has yet to deliver. It is a lag if the stream has delivered
+    /// nothing for [`AHEAD_US`] since the first such read. The version of a list itself shows no lag: its objects may
+    /// be older.
+    pub(super) fn is_ahead(&mut self, version: &ResourceVersion, step: &mut StepContext<'_>) {
+        let watch = step.watch;
+        let (Some(progress), Some(stream)) = (position(watch), &watch.stream) else {
+            return;
+        };
+        if !version.is_after(progress) || !is_streaming(watch) || self.level == Level::Off {
+            return;
+        }
+        let (now, stream) = (step.now, stream.since.seq);
+        let known = self.ahead.filter(|ahead| ahead.stream == stream);
+        let ahead = self.ahead.insert(known.unwrap_or(Ahead {
+            stream,
+            since: now,
+            due: Some(now.plus_micros(AHEAD_US)),
+            is_published: false,
+        }));
+        if now.micros_since(ahead.since) < AHEAD_US
+            || std::mem::replace(&mut ahead.is_published, true)
+        {
+            return;
+        }
+        ahead.due = None;
+        let since_s = now.micros_since(ahead.since) / 1_000_000;
+        let why = Reason::ReadsAhead {
+            at: progress.clone(),
+            for_s: since_s,
+            read: version.clone(),
+        };
+        let (method, outcome) = (AuditMethod::AheadTwice, AuditOutcome::CannotTell);
+        let record = Audit {
+            resource_version: Some(version.clone()),
+            ..self.audit(step, method, outcome, &[why])
+        };
+        self.publish(step, record);
+    }
+
+    /// Takes the version of the server's cache, for a watch that is behind and whose stream has delivered nothing.
+    pub(super) fn any(&mut self, version: ResourceVersion, step: &mut StepContext<'_>) {
+        let (Some(progress), Some(behind)) = (&step.watch.progress, &mut self.round.behind) else {
+            return;
+        };
+        if !says_nothing(step.watch) || !progress.is_after(&version) {
+            // The event will come, or the watch is behind for another reason.
+            behind.cache = CachePosition::NotBehind;
+            return;
+        }
+        match behind.cache {
+            CachePosition::Unasked => {
+                behind.cache = CachePosition::BehindOnce;
+                return self.look_again(step.now);
+            }
+            CachePosition::NotBehind => return,
+            CachePosition::BehindOnce | CachePosition::BehindTwice => {
+                behind.cache = CachePosition::BehindTwice
+            }
+        }
+        let why = Reason::FromTheFuture {
+            known: version.clone(),
+            opened: progress.clone(),
+            listed: behind.version.clone(),
+        };
+        self.publish_undecided(step, AuditMethod::ListAnyTwice, Some(version), why);
+    }
+
+    /// The server refused a list at `at`, because its cache has only come to `current`. Makes the list again soon,
+    /// which shows whether it stays so.
+    pub(super) fn is_too_large(
+        &mut self,
+        at: &ResourceVersion,
+        current: ResourceVersion,
+        step: &mut StepContext<'_>,
+    ) {
+        let now = step.now;
+        if let Some(stream) = &step.watch.stream {
+            let stream = stream.since.seq;
+            let known = self.too_large.filter(|first| first.stream == stream);
+            let first = known.unwrap_or(TooLarge { stream, at: now });
+            self.too_large = Some(first);
+            let again = [first.at, now].map(|at| at.plus_micros(TOO_LARGE_US));
+            let again = again.into_iter().find(|again| *again > now);
+            self.round.next_at = self
+                .round
+                .next_at
+                .zip(again)
+                .map(|(due, again)| due.min(again));
+        }
+        let (method, outcome) = (AuditMethod::ListExactTooLarge, AuditOutcome::CannotTell);
+        let why = Reason::CacheBehind {
+            asked: at.clone(),
+            current: current.clone(),
+        };
+        let record = Audit {
+            resource_version: Some(current),
+            ..self.audit(step, method, outcome, &[why])
+        };
+        self.publish(step, record);
+    }
+}

@@ -1,0 +1,32 @@
+//! What a step of the audit of a watch goes by, and the list of its records.
+
+use watchscope_model::fold::Watch;
+use watchscope_model::read::{Page, Seen};
+use watchscope_model::{Event, ResourceVersion, Time, WatchName};
+
+use crate::audit::traffic::DeletedObjects;
+use crate::versions::ServerVersion;
+
+/// What a step goes by besides the watch's state, and where it publishes its records.
+pub(crate) struct StepContext<'a> {
+    pub(crate) name: &'a WatchName,
+    pub(crate) watch: &'a Watch,
+    /// The newest version of a server that may answer.
+    pub(crate) server: ServerVersion,
+    pub(crate) one_name_says_newest: bool,
+    /// Whether three quarters of the server's requests of this minute are spent.
+    pub(crate) is_scarce: bool,
+    pub(crate) now: Time,
+    /// Objects that watches reported as gone.
+    pub(crate) gone: &'a DeletedObjects,
+    pub(crate) out: &'a mut Vec<Event>,
+}
+
+impl StepContext<'_> {
+    /// Returns whether a list of one name shows a version that was asked for exactly.
+    pub(super) fn is_one_at(&self, page: &Page, at: &ResourceVersion) -> bool {
+        let is_past = |seen: &Seen| !seen.version.is_after(at);
+        let may_be = self.one_name_says_newest && page.version.is_after(at);
+        page.version == *at || (may_be && page.items.iter().all(is_past))
+    }
+}

@@ -1,0 +1,52 @@
+//! Questions about a watch, as the fold knows it.
+
+use watchscope_model::ResourceVersion;
+use watchscope_model::fold::Watch;
+use watchscope_model::vocabulary::Phase;
+
+use crate::audit::budget::PER_WATCH;
+use crate::audit::reads::{PAGE, exact_lists_are_etcds};
+use crate::versions::ServerVersion;
+
+/// The number of objects up to which a watch is listed whole. A longer list would not be complete before etcd compacts
+/// its version, within a watch's share of requests. Of such a watch objects are only looked up one by one.
+pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
+
+pub(super) fn is_streaming(watch: &Watch) -> bool {
+    let phase = watch.phase.as_ref().map(|phase| phase.phase);
+    watch.stream.is_some() && phase.is_none_or(|phase| phase == Phase::Streaming)
+}
+
+/// Returns the watch's progress, if that is a position in etcd's history.
+pub(super) fn position(watch: &Watch) -> Option<&ResourceVersion> {
+    let progress = watch.progress.as_ref();
+    progress.filter(|progress| progress.is_position() && !is_unordered(watch))
+}
+
+/// Returns whether another apiserver keeps the objects of the watch in its own way. Its versions are equal or not. A
+/// list at one of them need not be the state that the watch had there.
+pub(crate) fn is_unordered(watch: &Watch) -> bool {
+    let progress = watch.progress.as_ref();
+    progress.is_some_and(|progress| !progress.is_ordered())
+}
+
+/// Returns whether a version is below the watch's progress.
+pub(crate) fn is_below(watch: &Watch, version: &ResourceVersion) -> bool {
+    position(watch).is_some_and(|progress| progress.is_after(version))
+}
+
+pub(super) fn is_long(watch: &Watch) -> bool {
+    watch.objects.len() > MOST_LISTED
+}
+
+/// Returns whether lists may hide a wrong object, so that objects have to be looked up one by one.
+pub(crate) fn may_hide(watch: &Watch, server: ServerVersion) -> bool {
+    is_long(watch) || !exact_lists_are_etcds(server)
+}
+
+/// Returns whether the open stream has delivered nothing, not even a bookmark.
+pub(super) fn says_nothing(watch: &Watch) -> bool {
+    watch.stream.as_ref().is_some_and(|stream| {
+        stream.bookmark.is_none() && stream.resource_version == watch.progress
+    })
+}

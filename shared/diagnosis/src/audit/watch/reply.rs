@@ -1,0 +1,14 @@
+//! A reply that a viewer waits for.
+
+use std::sync::Arc;
+
+use watchscope_model::Object;
+
+/// What a viewer asked to compare.
+#[derive(Clone, Debug)]
+pub(super) enum PendingReply {
+    /// The whole watch; and whether its objects are being looked up already.
+    All { is_looked_into: bool },
+    /// One object of it.
+    One(Arc<Object>),
+}

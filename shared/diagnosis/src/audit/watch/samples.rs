@@ -1,0 +1,195 @@
+//! Which object is looked up in etcd next, and when, where lists may hide a wrong object. The lookups are spread evenly
+//! over time, so that no server gets bursts.
+
+use std::sync::Arc;
+
+use watchscope_model::fold::Watch;
+use watchscope_model::id::Place;
+use watchscope_model::read::Seen;
+use watchscope_model::tree::BTreeMap;
+use watchscope_model::{Object, Text, Time, Uid};
+
+use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
+
+/// The shortest time from one lookup to the next, in microseconds: 16 a minute leave two lists and two reads to confirm
+/// of a watch's requests.
+const LEAST_US: i64 = 3_750_000;
+/// The shortest time until an object is looked up again, in microseconds, by `light` and by `full`.
+const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
+/// The longest such time for a watch that `full` reads whole, in microseconds: within two minutes. A watch of
+/// [`FULL_WATCH`] objects, with its lists and those of five others, needs 116 requests a minute.
+const WHOLE_US: i64 = 115_000_000;
+/// The number of objects of a watch whose last lookups are remembered. A larger watch is looked up in the order of its
+/// objects.
+const MOST_REMEMBERED: usize = 1_024;
+
+/// The number of suspect objects that are remembered: those whose deletion was asked for first.
+const MOST_SUSPECTS: usize = 64;
+
+/// Why an object may be a ghost. The gravest reason comes first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Suspicion {
+    /// Its deletion was asked for at this time, and it is still there.
+    DeletedAt(Text),
+    /// Its owner is gone.
+    WithoutOwner,
+}
+
+/// When each object was last looked up (at most twice [`MOST_REMEMBERED`], about 60 bytes each), and the suspects.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Samples {
+    looked_up: BTreeMap<Place, Time>,
+    suspects: BTreeMap<Place, Suspicion>,
+    /// Whether the last lookup was of a suspect.
+    was_suspect: bool,
+    /// The place of the last lookup, where objects are looked up in their order.
+    cursor: usize,
+}
+
+impl Samples {
+    /// Returns the time from one lookup to the next, in microseconds.
+    pub(super) fn period_us(level: Level, watch: &Watch) -> i64 {
+        let held = watch.objects.len();
+        let in_turn = held + missing(watch).count();
+        let in_turn_us = |most: usize| i64::try_from(in_turn.clamp(1, most)).unwrap_or(i64::MAX);
+        let all_us = in_turn_us(usize::MAX);
+        let [light, full] = AGAIN_US.map(|again| (again / all_us).max(LEAST_US));
+        match level {
+            Level::Full if held <= FULL_WATCH => full.min(WHOLE_US / in_turn_us(FULL_WATCH)),
+            _ => light,
+        }
+    }
+
+    /// Takes a list: which objects may be ghosts. `gone` says whether an owner is gone.
+    pub(super) fn listed(&mut self, items: &[Seen], gone: impl Fn(&Uid) -> bool) {
+        for Seen {
+            object,
+            deleted_at,
+            owners,
+            ..
+        } in items
+        {
+            let suspicion = match deleted_at {
+                Some(at) => Some(Suspicion::DeletedAt(at.clone())),
+                None if owners.iter().any(&gone) => Some(Suspicion::WithoutOwner),
+                None => None,
+            };
+            let place = Place(object.clone());
+            match suspicion {
+                Some(suspicion) => self.suspects.insert(place, suspicion),
+                None => self.suspects.remove(&place),
+            };
+            if self.suspects.len() > MOST_SUSPECTS
+                && let Some((least, _)) = self.suspects.iter().max_by_key(|(_, why)| *why)
+            {
+                let least = least.clone();
+                self.suspects.remove(&least);
+            }
+        }
+    }
+
+    /// Returns the next object: of those held and those said to be missing, the one whose last lookup is the longest
+    /// ago. Missing and suspect objects come first. Where not all get their turn in time, every other lookup is of a
+    /// suspect.
+    pub(super) fn next(&mut self, watch: &Watch, level: Level, now: Time) -> Option<Arc<Object>> {
+        let held = watch.objects.len();
+        self.suspects
+            .retain(|place, _| watch.held(&place.0).is_some());
+        let all_in_time = match level {
+            Level::Full => FULL_WATCH,
+            _ => SMALL_WATCH,
+        };
+        let last = |object: &Arc<Object>| self.looked_up.get(&Place(object.clone())).copied();
+        let is_due = |object: &Arc<Object>| {
+            last(object).is_none_or(|at| now.micros_since(at) >= AGAIN_US[0])
+        };
+        let may_be_suspect = held > all_in_time && !self.was_suspect;
+        let suspects = self.suspects.iter();
+        let suspects = suspects.map(|(place, why)| (&place.0, Some(why)));
+        // In a watch that is looked up in order they would wait too long for their turn.
+        let accused = accused(watch).filter(|_| held > MOST_REMEMBERED);
+        let suspect = accused
+            .map(|object| (object, None))
+            .chain(suspects)
+            .filter(|(object, _)| may_be_suspect && is_due(object))
+            .min_by_key(|(object, why)| (last(object), *why))
+            .map(|(object, _)| object.clone());
+        self.was_suspect = suspect.is_some();
+        let next = if suspect.is_some() {
+            suspect
+        } else if held <= MOST_REMEMBERED {
+            self.longest_ago(watch).cloned()
+        } else {
+            self.cursor = (self.cursor + 1) % held;
+            let in_turn = watch.objects.iter().nth(self.cursor);
+            in_turn.map(|held| held.object.clone())
+        };
+        if let Some(next) = &next {
+            self.looked_up(next, now);
+        }
+        next
+    }
+
+    /// Another watch looked an object up. Returns whether that replaces the next lookup.
+    pub(super) fn overheard(&mut self, watch: &Watch, object: &Arc<Object>, now: Time) -> bool {
+        let is_next = watch.objects.len() <= MOST_REMEMBERED
+            && self
+                .longest_ago(watch)
+                .is_some_and(|next| Place(next.clone()) == Place(object.clone()));
+        self.looked_up(object, now);
+        is_next
+    }
+
+    /// Returns all objects that are held or said to be missing, in the order of their turns; `None` if there are more
+    /// than `most`.
+    pub(super) fn all(&self, watch: &Watch, most: usize) -> Option<Vec<Arc<Object>>> {
+        let all = missing(watch).chain(held(watch));
+        let mut all: Vec<_> = all.take(most.saturating_add(1)).cloned().collect();
+        if all.len() > most {
+            return None;
+        }
+        all.sort_by_cached_key(|object| self.turn_of(object));
+        Some(all)
+    }
+
+    fn longest_ago<'a>(&self, watch: &'a Watch) -> Option<&'a Arc<Object>> {
+        let all = missing(watch).chain(held(watch));
+        all.min_by_key(|object| self.turn_of(object))
+    }
+
+    /// Returns the order of an object: the smallest is looked up first.
+    fn turn_of(&self, object: &Arc<Object>) -> (Option<Time>, bool, Option<Suspicion>) {
+        let place = Place(object.clone());
+        let suspicion = self.suspects.get(&place);
+        let is_trusted = suspicion.is_none();
+        (
+            self.looked_up.get(&place).copied(),
+            is_trusted,
+            suspicion.cloned(),
+        )
+    }
+
+    pub(super) fn looked_up(&mut self, object: &Arc<Object>, now: Time) {
+        self.looked_up.insert(Place(object.clone()), now);
+        if self.looked_up.len() > 2 * MOST_REMEMBERED {
+            // Those are gone, or were looked up in order.
+            let newest = now.plus_micros(-AGAIN_US[0]);
+            self.looked_up.retain(|_, at| *at > newest);
+        }
+    }
+}
+
+fn held(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
+    watch.objects.iter().map(|held| &held.object)
+}
+
+/// Returns the objects on which verdicts stand.
+fn accused(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
+    let open = watch.verdicts.values();
+    open.map(|open| &open.verdict.object)
+}
+
+/// Returns the objects that are said to be missing.
+fn missing(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
+    accused(watch).filter(|object| watch.held(object).is_none())
+}

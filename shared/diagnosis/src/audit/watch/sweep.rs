@@ -1,0 +1,89 @@
+//! A sweep: GETs to etcd for every object of a watch. `watchscope audit` needs it when lists may come from the watch
+//! cache and so cannot prove that nothing is wrong.
+//!
+//! The sweep covers the objects that the watch held when it began, so it ends however much is written. The stream
+//! delivers what is added, changed or deleted since.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use watchscope_model::vocabulary::AuditOutcome;
+use watchscope_model::{Object, ResourceVersion, Time};
+
+use super::task::same_place;
+use crate::audit::reasons::{Cut, Reason};
+
+/// This many lookups that come to nothing end the sweep.
+pub(super) const MOST_FAILED: u64 = 8;
+
+/// An object, and the version at which the watch held it when the sweep began; `None` if it is said to be missing.
+type Asked = (Arc<Object>, Option<ResourceVersion>);
+
+/// The objects of a sweep, and its results so far. [`Auditor::looking_at`] bounds it.
+///
+/// [`Auditor::looking_at`]: crate::audit::Auditor::looking_at
+#[derive(Clone, Debug)]
+pub(crate) struct Sweep {
+    /// The watch's progress when the sweep began.
+    pub(super) at: ResourceVersion,
+    pub(super) total: u64,
+    pub(super) remaining: VecDeque<Asked>,
+    /// The object that is being looked up.
+    pub(super) current: Option<Asked>,
+    /// When the next object is looked up.
+    pub(crate) next_at: Time,
+    /// Whether the watch did not stream at the last attempt.
+    pub(super) is_waiting: bool,
+    /// Whether the watch has listed since. A list need not be etcd's.
+    pub(crate) is_listed_anew: bool,
+    /// The number of objects that are held as etcd has them.
+    pub(super) equal: u64,
+    pub(super) wrong: u64,
+    /// The number of objects that changed or went before a lookup could be compared.
+    pub(super) changed: u64,
+    pub(super) failed: u64,
+}
+
+impl Sweep {
+    /// Takes the current lookup back, because nothing came of it.
+    pub(crate) fn put_back(&mut self) {
+        self.remaining.extend(self.current.take());
+    }
+
+    /// Gives up: the remaining objects count as failed.
+    pub(crate) fn give_up(&mut self) {
+        self.failed += self.remaining.len() as u64;
+        self.remaining.clear();
+    }
+
+    /// Removes an object from those to be looked up. Returns whether it was one.
+    pub(super) fn take(&mut self, object: &Object) -> bool {
+        let is_it = |(of, _): &Asked| same_place(of, object);
+        if self.current.take_if(|asked| is_it(asked)).is_some() {
+            return true;
+        }
+        let place = self.remaining.iter().position(is_it);
+        place
+            .and_then(|place| self.remaining.remove(place))
+            .is_some()
+    }
+
+    /// Returns the outcome, and the reasons for what it leaves open.
+    pub(super) fn outcome(&self, cut: Option<Cut>) -> (AuditOutcome, Vec<Reason>) {
+        let outcome = if self.wrong > 0 {
+            AuditOutcome::Differs
+        } else if cut.is_some() || self.failed > 0 {
+            AuditOutcome::CannotTell
+        } else {
+            AuditOutcome::Agrees
+        };
+        let (all, so, failed) = (self.total, self.equal, self.failed);
+        let cut = cut.map(|by| Reason::Cut { by, so, all });
+        let failed = (failed > 0).then_some(Reason::NotLookedUp { failed, all });
+        let changed = (self.changed > 0).then_some(Reason::Changed(self.changed));
+        (
+            outcome,
+            [cut, failed, changed].into_iter().flatten().collect(),
+        )
+    }
+}

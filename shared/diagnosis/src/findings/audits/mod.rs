@@ -1,0 +1,15 @@
+//! What the audit's reads show: objects that are wrong (F24 to F27, F45), events that only a second watch delivered
+//! (docs/semantics/checks.md#witness), a revision that went back or a history that is another one by now (F33), and a
+//! watch from the future (F32).
+//!
+//! The cause cannot be seen from outside, because the event is not there. Only where the event must have come first on
+//! its stream, the race at a stream's start (F45) is named before the others.
+
+mod behind;
+mod history;
+mod objects;
+mod records;
+mod restored;
+mod state;
+
+pub(super) use self::state::Audits;

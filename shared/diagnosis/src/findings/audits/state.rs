@@ -1,0 +1,92 @@
+//! The audit's findings so far, and the records they rest on.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use watchscope_model::event::{Change, Verdict};
+use watchscope_model::fold::{Moment, Watch};
+use watchscope_model::tree::{self, BTreeMap, BTreeSet};
+use watchscope_model::{Object, Row, Seq, Text, WatchName};
+
+use super::restored::Restored;
+
+/// The number of changes of each watch whose records are remembered. For an object that changed earlier, the record
+/// since which it is held stands for its last event.
+const CHANGES_KEPT: usize = 256;
+/// The audit reads one watch after the other. What it finds of several watches within this time may have one cause, in
+/// microseconds.
+pub(super) const TURN_US: i64 = 60_000_000;
+
+/// What the audit found: objects that are confirmed to be wrong, streams that deliver nothing, and an etcd that went
+/// back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Audits {
+    pub(super) wrong: BTreeMap<WatchName, BTreeSet<(Option<Text>, Text)>>,
+    /// The records that findings about a watch's objects may rest on.
+    pub(super) grounds: BTreeMap<WatchName, Grounds>,
+    /// The watches whose streams deliver nothing, with the reasons: opened beyond what their server knows (F32), left
+    /// behind by an edit (F17), or behind (F31).
+    pub(super) silent: BTreeMap<WatchName, BTreeSet<Row>>,
+    /// The watches whose list at their version was refused because the server had not come so far: the stream by its
+    /// first record, and the first refusal.
+    pub(super) too_large: BTreeMap<WatchName, (Seq, Moment)>,
+    /// The last moment when etcd was found to have gone back (F33).
+    pub(super) restored: Option<Restored>,
+}
+
+/// Records that a finding about an object of a watch may rest on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grounds {
+    /// The watch's last changes, at most [`CHANGES_KEPT`].
+    changes: VecDeque<(Arc<Object>, Seq)>,
+    /// The last read of the audit that differed from what the watch held.
+    pub(super) read: Option<Seq>,
+    /// The first read that differed, of each object whose verdict is raised and not confirmed.
+    pub(super) first_reads: BTreeMap<(Option<Text>, Text), Seq>,
+}
+
+impl Grounds {
+    pub(super) fn changed(&mut self, object: &Arc<Object>, seq: Seq) {
+        if self.changes.len() == CHANGES_KEPT {
+            self.changes.pop_front();
+        }
+        self.changes.push_back((object.clone(), seq));
+    }
+
+    /// Returns the object's last event, the last bookmark, and the two reads that differ. Records that are not known
+    /// are left out.
+    pub(super) fn evidence(&mut self, event: &Verdict, watch: Option<&Watch>) -> Vec<Seq> {
+        let place = (event.object.namespace.clone(), event.object.name.clone());
+        let mut changes = self.changes.iter().rev();
+        let changed = changes.find(|(object, _)| **object == *event.object);
+        let held = watch.and_then(|watch| watch.held(&event.object));
+        let last = changed.map(|(_, seq)| *seq);
+        let last = last.or_else(|| Some(held?.since.seq));
+        let stream = watch.and_then(|watch| watch.stream.as_ref());
+        let bookmark = stream.and_then(|stream| Some(stream.bookmark?.seq));
+        let mut evidence = Vec::new();
+        evidence.extend(last);
+        evidence.extend(bookmark);
+        evidence.extend(self.first_reads.remove(&place));
+        evidence.extend(self.read);
+        tree::sort(&mut evidence);
+        evidence.dedup();
+        evidence
+    }
+}
+
+impl Audits {
+    /// A watch delivered a change. A later verdict may name it as evidence.
+    pub(crate) fn changed(&mut self, event: &Change, record: Moment) {
+        let grounds = self.grounds.entry(event.watch.clone()).or_default();
+        grounds.changed(&event.object, record.seq);
+    }
+
+    /// A watch was stopped.
+    pub(crate) fn forget(&mut self, watch: &WatchName) {
+        self.wrong.remove(watch);
+        self.grounds.remove(watch);
+        self.silent.remove(watch);
+        self.too_large.remove(watch);
+    }
+}

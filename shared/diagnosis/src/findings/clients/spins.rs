@@ -1,0 +1,173 @@
+//! Loops that spin (F01, F02), clients that fall silent (F03, F48) or are stuck (F35, F44, F50), and changes that were merged (F49).
+
+use watchscope_model::fold::Moment;
+use watchscope_model::vocabulary::{Certainty, ClientPhase};
+use watchscope_model::{Row, Text, Time};
+
+use super::state::{Client, Clients, STUCK_US, found};
+use crate::findings::draft::{Lasts, Subject};
+use crate::findings::registry::FindingRegistry;
+use crate::text::seconds;
+
+/// A loop that asks for nothing and iterates more often than this a second never waits (F01, F02).
+const SPIN_PER_S: u64 = 1_000;
+/// A loop is measured for this long before it is judged, in microseconds.
+pub(super) const SPIN_US: i64 = 900_000;
+/// A client that returned and asked for nothing for this long stays silent (F03, F48), in microseconds.
+pub(super) const SILENT_US: i64 = 30_000_000;
+/// A client that returned this soon after it asked to resume got a 410 (F48), in microseconds.
+const RETURNED_AT_ONCE_US: i64 = 2_000_000;
+/// This many events more than iterations and held objects show that changes were merged (F49).
+const MERGED: u64 = 10;
+
+impl Clients {
+    /// A client did nothing until its timer ended: F03, F48, F44, F50 or F35.
+    pub(crate) fn silent(&mut self, name: &Text, now: Time, registry: &mut FindingRegistry) {
+        let Some(client) = self.clients.get_mut(name) else {
+            return;
+        };
+        client.timer = None;
+        let subject = Subject::Client(name.clone());
+        let last_seq = client
+            .asked
+            .as_ref()
+            .map_or(client.phase_seq, |asked| asked.seq);
+        let evidence = vec![last_seq, client.phase_seq];
+        let waited = seconds(now.millis_since(client.phase_since));
+        let asked_ago = |us: i64| {
+            client
+                .asked
+                .as_ref()
+                .is_some_and(|asked| asked.is_watch && now.micros_since(asked.at) >= us)
+        };
+        let (row, alike, certainty, summary): (_, &'static [Row], _, _) = match client.does() {
+            ClientPhase::Returned if now.micros_since(client.phase_since) >= SILENT_US => {
+                let at_once = client.asked.as_ref().is_some_and(|asked| {
+                    asked.version.is_some_and(|version| version > 0)
+                        && client.phase_since.micros_since(asked.at) <= RETURNED_AT_ONCE_US
+                });
+                if at_once {
+                    let summary = format!(
+                        "{name} returned right after it asked to resume, and has asked for nothing for {waited}: it hears \
+                         of nothing any more."
+                    );
+                    (Row::F48, &[Row::F03], Certainty::Likely, summary)
+                } else {
+                    let summary = format!(
+                        "{name} returned when its stream ended, and has asked for nothing for {waited}: it hears of nothing \
+                         any more."
+                    );
+                    (Row::F03, &[Row::F48], Certainty::Likely, summary)
+                }
+            }
+            ClientPhase::Connecting if asked_ago(STUCK_US) => {
+                let summary = format!(
+                    "A watch of {name} has no answer for {waited}; a server sends its headers at once."
+                );
+                if client.watched_paths.len() > 1 {
+                    (
+                        Row::F50,
+                        &[Row::F44, Row::F04],
+                        Certainty::Suspected,
+                        summary,
+                    )
+                } else {
+                    (
+                        Row::F44,
+                        &[Row::F50, Row::F04],
+                        Certainty::Suspected,
+                        summary,
+                    )
+                }
+            }
+            ClientPhase::Syncing if now.micros_since(client.reported_at) >= STUCK_US => {
+                let summary = format!(
+                    "{name} reads initial events, of which none came for {}, and no bookmark says that they are over.",
+                    seconds(now.millis_since(client.reported_at))
+                );
+                (
+                    Row::F35,
+                    &[Row::F37, Row::F04],
+                    Certainty::Suspected,
+                    summary,
+                )
+            }
+            _ => return,
+        };
+        let mut found = found(row, alike, certainty, &subject, evidence, now, summary);
+        found.since = client.phase_since;
+        found.lasts = Lasts::UntilCleared;
+        registry.raise(found, now);
+    }
+}
+
+/// F01 or F02: a loop iterates without a request and without an event.
+pub(super) fn spin(
+    client: &Client,
+    turns: u64,
+    handled: u64,
+    since_us: i64,
+    name: &Text,
+    record: Moment,
+    registry: &mut FindingRegistry,
+) {
+    let since_ms = u64::try_from(since_us / 1_000).unwrap_or(1).max(1);
+    let per_s = turns.saturating_mul(1_000) / since_ms;
+    let reads = matches!(
+        client.does(),
+        ClientPhase::Watching | ClientPhase::Syncing | ClientPhase::Listing
+    );
+    if per_s <= SPIN_PER_S || reads {
+        return;
+    }
+    let does_handle = handled > turns / 2;
+    let (row, what) = if does_handle {
+        (Row::F01, "takes what it reads there for events")
+    } else {
+        (Row::F02, "goes on")
+    };
+    let mut found = found(
+        row,
+        &[],
+        Certainty::Definite,
+        &Subject::Client(name.clone()),
+        vec![client.phase_seq, record.seq],
+        client.phase_since,
+        format!(
+            "{name} turns {per_s} times a second though no stream of it is open and it asks for none: it reads a closed \
+             channel and {what}."
+        ),
+    );
+    found.lasts = Lasts::UntilCleared;
+    registry.raise(found, record.at);
+}
+
+/// F49: the client got more events than its handler took singly, not counting events that may still wait.
+pub(super) fn merged(
+    client: &mut Client,
+    name: &Text,
+    record: Moment,
+    registry: &mut FindingRegistry,
+) {
+    let open = client.changed.saturating_sub(client.iterations);
+    if open <= client.most_objects + MERGED {
+        return;
+    }
+    // Each such burst is reported once.
+    client.changed = client.iterations;
+    let summary = format!(
+        "The handler of {name} was given at least {} events fewer singly than came: changes of one object were merged.",
+        open - client.most_objects
+    );
+    let subject = Subject::Client(name.clone());
+    let found = found(
+        Row::F49,
+        &[],
+        Certainty::Likely,
+        &subject,
+        vec![record.seq],
+        record.at,
+        summary,
+    );
+    registry.raise(found, record.at);
+}

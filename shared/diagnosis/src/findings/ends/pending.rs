@@ -1,0 +1,223 @@
+//! An end whose attribution may still get better, and what its gap brings.
+
+use watchscope_model::fold::Moment;
+use watchscope_model::vocabulary::{Certainty, Severity};
+use watchscope_model::{Row, Seq, State, StreamId, Time, WatchName};
+
+use super::rows::{alike, is_history_gone, leaves_no_history};
+use crate::findings::draft::{Fate, FindingDraft, Lasts};
+use crate::findings::place::Place;
+
+/// A watch that nothing moved on for longer than this expires because its type is quiet (F12), in milliseconds.
+pub(super) const QUIET_TYPE_MS: u64 = 300_000;
+/// A gap that began at most this long after an edit may come from it, in microseconds.
+const EDITED_US: i64 = 1_000_000;
+/// A watch that was blind for longer than this is a warning, whatever ended its stream, in microseconds.
+pub(super) const BLIND_US: i64 = 60_000_000;
+/// The outcome of a watch whose server lost its history with the end.
+const EXPIRED: &str = " Its history was gone with that (410), and it listed again: what happened in between is not known.";
+
+/// The course of a stream up to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// The version at which it began; 0 if that has no order.
+    pub(crate) from: Option<u64>,
+    /// When an event, a bookmark or a list last moved its watch on.
+    pub(crate) moved_at: Option<Time>,
+    /// When the gap of its watch began: at this end, or before.
+    pub(crate) gap_at: Time,
+    /// The last edit of its resource's definition.
+    pub(crate) edit: Option<Moment>,
+}
+
+/// Where an ended stream's requests went.
+#[derive(Clone, Debug)]
+pub(crate) struct Where {
+    pub(crate) place: Place,
+    /// Whether other watches have streams open over its connection.
+    pub(crate) is_shared: bool,
+}
+
+impl Where {
+    /// Returns where the requests of a watch's stream go.
+    pub(crate) fn of(name: &WatchName, before: &State) -> Option<Self> {
+        let connection = before.watches.get(name)?.connection;
+        let mut watches = before.watches.iter();
+        let is_shared = watches.any(|(other, watch)| {
+            other != name && watch.stream.is_some() && watch.connection == connection
+        });
+        let place = Place::of(name, before)?;
+        Some(Self { place, is_shared })
+    }
+}
+
+/// An end whose attribution may still change.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    pub(super) watch: WatchName,
+    pub(super) at: Time,
+    pub(super) age_ms: u64,
+    pub(super) events: u64,
+    pub(super) unread_ms: Option<u64>,
+    pub(super) course: Course,
+    /// `None` for a stream of the audit.
+    pub(super) was: Option<Where>,
+    pub(super) said: ErrorSays,
+    pub(super) judgement: Option<LatestJudgement>,
+    /// How its gap closed, once it has.
+    pub(super) outcome: Option<Outcome>,
+    /// Whether the list that closes its gap has an ordinary cause.
+    pub(super) is_ordinary: bool,
+}
+
+/// How a gap closed.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    /// The version from which the watch resumed; `None` if it listed.
+    pub(super) from: Option<String>,
+    pub(super) fate: Fate,
+    pub(super) at: Time,
+    /// The row of an end in the same gap that says that the history is gone, and so why the watch listed.
+    pub(super) explained_by: Option<Row>,
+}
+
+impl Outcome {
+    /// Returns the sentence for an end of this row.
+    pub(super) fn sentence(&self, row: Row) -> String {
+        match (&self.from, self.explained_by) {
+            (Some(from), _) => format!(" It went on from {from}, and nothing was lost."),
+            (None, Some(by)) if by != row && !leaves_no_history(row) => {
+                format!(" It could not go on from where it was ({by}).")
+            }
+            (None, _) => " It listed again: what happened in between is not known.".to_owned(),
+        }
+    }
+}
+
+/// What decides the severity of an end, besides how its gap closes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stake {
+    /// When the last event came.
+    pub(super) blind_from: Time,
+    /// Whether its cause makes a list necessary: an edit of a definition, a server that restarted, a quiet type, a
+    /// pause of watchscope.
+    pub(super) is_ordinary: bool,
+}
+
+impl Stake {
+    /// Returns the severity of an end whose gap closed.
+    pub(super) fn severity(self, outcome: &Outcome) -> Severity {
+        let is_blind_long = outcome.at.micros_since(self.blind_from) > BLIND_US;
+        let is_over_lightly = outcome.from.is_some() || self.is_ordinary;
+        if is_over_lightly && !is_blind_long {
+            Severity::Note
+        } else {
+            Severity::Warning
+        }
+    }
+}
+
+/// Reasons why the history is gone from which a watch was to resume.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct History {
+    /// The server's cache began anew in the same gap.
+    pub(super) is_consequence: bool,
+    /// The type was so quiet that its version aged until it was compacted.
+    pub(super) is_quiet: bool,
+    /// watchscope paused.
+    pub(super) pause: Option<Moment>,
+    /// The type's definition was edited.
+    pub(super) edit: Option<Seq>,
+}
+
+impl History {
+    pub(super) fn is_ordinary(self) -> bool {
+        self.is_consequence || self.is_quiet || self.pause.is_some() || self.edit.is_some()
+    }
+}
+
+/// Returns whether the history is gone in the gap of a stream. The stream began the gap, or ended in it before the last
+/// one.
+pub(super) fn is_in_gap(
+    judgement: &LatestJudgement,
+    row: Row,
+    stream: Option<&StreamId>,
+    last: StreamId,
+) -> bool {
+    let (Some(began), Some(stream)) = (judgement.began, stream) else {
+        return false;
+    };
+    is_history_gone(row) && (began..last).contains(stream)
+}
+
+/// The latest attribution of an end.
+#[derive(Clone, Debug)]
+pub(super) struct LatestJudgement {
+    pub(super) row: Option<Row>,
+    pub(super) certainty: Certainty,
+    pub(super) evidence: Vec<Seq>,
+    /// The stream whose end began the gap of this attribution.
+    pub(super) began: Option<StreamId>,
+}
+
+/// What an ERROR event says about history and leader.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ErrorSays {
+    /// The oldest version from which the cache can resume a watch.
+    pub(super) oldest: Option<u64>,
+    /// Whether etcd has no leader. Only a watch that goes to etcd itself gets this ERROR
+    /// (docs/semantics/requests.md#no-leader).
+    pub(super) is_leaderless: bool,
+}
+
+impl FindingDraft {
+    /// Says that the history is gone because of the cause of the end.
+    pub(super) fn is_expired(&mut self) {
+        if matches!(self.fate, Some(Fate::Lost | Fate::Relisted)) {
+            self.outcome = Some(EXPIRED.to_owned());
+        }
+    }
+
+    /// Notes that the gap has closed. That does not end a finding that lasts, and proves nothing about an event that an
+    /// apiserver has lost (F24).
+    pub(super) fn close(&mut self, stake: Stake, outcome: &Outcome) {
+        if self.lasts == Lasts::UntilCleared {
+            return;
+        }
+        self.outcome = Some(outcome.sentence(self.row));
+        self.fate = Some(outcome.fate);
+        self.worsens = None;
+        if self.row != Row::F24 {
+            self.severity = stake.severity(outcome);
+        }
+    }
+}
+
+impl LatestJudgement {
+    /// Returns the row of the finding, and the rows that look like it; `None` if there is no finding.
+    pub(super) fn found(&self) -> Option<(Row, &'static [Row])> {
+        let row = self.row?;
+        Some((row, alike(row, self.certainty)?))
+    }
+}
+
+impl Pending {
+    /// Returns how long nothing had moved its watch on, in milliseconds.
+    pub(super) fn quiet_ms(&self) -> Option<u64> {
+        self.course.moved_at.map(|at| self.at.millis_since(at))
+    }
+
+    /// Returns the edit of the definition after which the server may have no older history.
+    pub(super) fn edited(&self) -> Option<Seq> {
+        let edit = self.course.edit?;
+        (edit.at.plus_micros(EDITED_US) >= self.course.gap_at).then_some(edit.seq)
+    }
+
+    /// Returns whether the watch was quiet for more than 5 minutes before its gap that its version expired.
+    pub(super) fn was_quiet(&self) -> bool {
+        let Course {
+            moved_at, gap_at, ..
+        } = self.course;
+        moved_at.is_some_and(|at| gap_at.millis_since(at) > QUIET_TYPE_MS)
+    }
+}

@@ -1,0 +1,25 @@
+//! Questions about a watch, as the fold knows it.
+
+use watchscope_model::fold::Watch;
+use watchscope_model::vocabulary::Phase;
+use watchscope_model::{State, WatchName};
+
+/// Returns whether a watch reads the state, by a list or by initial events.
+pub(super) fn is_listing(state: &State, watch: &WatchName) -> bool {
+    let phase = state
+        .watches
+        .get(watch)
+        .and_then(|watch| watch.phase.as_ref());
+    phase.is_some_and(|phase| phase.phase == Phase::Listing)
+}
+
+/// Returns whether another apiserver than that of Kubernetes serves a watch.
+pub(super) fn is_aggregated(state: &State, watch: &WatchName) -> bool {
+    let watch = state.watches.get(watch);
+    watch.is_some_and(|watch| watch.aggregated == Some(true))
+}
+
+/// Returns whether a watch asks for some of its objects only.
+pub(super) fn has_selector(watch: &Watch) -> bool {
+    watch.label_selector.is_some() || watch.field_selector.is_some()
+}

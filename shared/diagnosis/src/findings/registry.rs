@@ -1,0 +1,630 @@
+//! The registry of findings: raised once, counted when they recur, cleared when they are over.
+
+use std::collections::VecDeque;
+
+use watchscope_model::tree::{BTreeMap, BTreeSet};
+use watchscope_model::vocabulary::Standing;
+use watchscope_model::{Event, Row, Seq, State, Time, WatchName};
+
+use super::draft::{FindingDraft, Lasts, MAX_EVIDENCE, Subject, are_of_one_cause};
+use super::entry::{Entry, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
+use super::members::Members;
+use super::unread::Unread;
+use crate::awake::Awake;
+
+/// The number of findings that stand. A further one clears one of the least severe: one that happened before one that
+/// lasts, and the one that was quiet for longest first.
+pub const MAX_FINDINGS: usize = 1_024;
+
+/// A finding's row and subject.
+type Key = (Row, Subject);
+
+/// All findings that stand, and the records about them that are to be written. [`MAX_FINDINGS`] bounds it. A finding
+/// that recurs is reported ever more rarely ([`TOLD_AGAIN_US`]). At most one finding of each watch and row waits for
+/// other watches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FindingRegistry {
+    entries: BTreeMap<Key, Entry>,
+    /// Findings of single watches that wait for other watches with the same cause.
+    held: BTreeMap<(Row, WatchName), FindingDraft>,
+    /// The subject of the last finding about several watches that concerns a watch, by row and watch.
+    wide: BTreeMap<(Row, WatchName), Subject>,
+    /// Records that are due at once.
+    out: VecDeque<(Standing, Entry)>,
+    /// Items of lists that could not be read. They may be why a watch holds something else than it should.
+    pub(super) unread: Unread,
+    /// A moment no later than the first entry is due.
+    due: Option<Time>,
+}
+
+impl FindingRegistry {
+    /// Starts from a fold. The findings that stood before are unknown.
+    pub(super) fn since(state: &State) -> Self {
+        Self {
+            unread: Unread::since(state),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a draft. If other watches may suffer from the same cause, it joins their finding or waits for them.
+    pub(crate) fn raise(&mut self, found: FindingDraft, now: Time) {
+        let (Some(shared), Subject::Watch(watch)) = (&found.shared, &found.subject) else {
+            self.enter(found, now);
+            return;
+        };
+        let held = (found.row, watch.clone());
+        if self.held.contains_key(&held) {
+            self.release(&held, now);
+        }
+        let key = (found.row, shared.subject.clone());
+        if let Some(entry) = self.entries.get_mut(&key)
+            && entry.members.is_of_cause(&found)
+        {
+            if entry.members.again(watch) {
+                entry.count += 1;
+                entry.news = Some(Standing::Raised);
+            }
+            self.wide.insert(held, key.1);
+            entry.members.put(found);
+            entry.last_at = now;
+            entry.gather();
+            let due = entry.due();
+            self.wake(due);
+            return;
+        }
+        let waits_until = shared.waits_until;
+        self.held.insert(held.clone(), found);
+        match waits_until {
+            Some(_) => self.wake(waits_until),
+            None => self.release(&held, now),
+        }
+    }
+
+    /// Ends the wait of a finding: it becomes that of its watch alone, or of all watches with the same cause.
+    fn release(&mut self, held: &(Row, WatchName), now: Time) {
+        let Some(first) = self.held.remove(held) else {
+            return;
+        };
+        let mut group = vec![first];
+        while let Some(next) = self.next_of(held.0, &group) {
+            group.push(next);
+        }
+        let alone = self.alone(held.0, &group);
+        for (key, mut entry) in alone {
+            let found = entry.found.clone();
+            let is_of = |(_, other): &(Standing, Entry)| {
+                other.found.row == key.0 && other.found.subject == key.1
+            };
+            let reported = self.out.len();
+            self.out.retain(|waiting| !is_of(waiting));
+            if self.out.len() == reported {
+                // The last of its records to be named: what shows that it is of several watches.
+                let newest = group.iter().flat_map(|found| found.evidence.last()).max();
+                entry.found.evidence = newest.into_iter().copied().collect();
+                entry.over(
+                    "Other watches have it of the same cause: see what they share.".to_owned(),
+                );
+                self.out.push_back((Standing::Cleared, entry));
+            }
+            group.push(found);
+        }
+        let Some(shared) = group.first().and_then(|found| found.shared.as_ref()) else {
+            return;
+        };
+        if group.len() == 1 {
+            self.wide.remove(held);
+            for found in group {
+                self.enter(found, now);
+            }
+            return;
+        }
+        let subject = shared.subject.clone();
+        for found in &group {
+            if let Subject::Watch(watch) = &found.subject {
+                self.wide.insert((held.0, watch.clone()), subject.clone());
+            }
+        }
+        let members = Members::of(group);
+        if let Some(found) = members.together() {
+            self.enter_with(found, members, now);
+        }
+    }
+
+    /// Removes and returns a waiting finding that has the cause of a group.
+    fn next_of(&mut self, row: Row, group: &[FindingDraft]) -> Option<FindingDraft> {
+        let is_one = |found: &FindingDraft| {
+            let mut group = group.iter();
+            found.row == row && group.any(|other| are_of_one_cause(other, found))
+        };
+        let mut held = self.held.iter();
+        let key = held.find(|(_, found)| is_one(found))?.0.clone();
+        self.held.remove(&key)
+    }
+
+    /// Removes and returns the findings of single watches that have the cause of a group. One that occurred before
+    /// stays: it has other causes too.
+    fn alone(&mut self, row: Row, group: &[FindingDraft]) -> Vec<(Key, Entry)> {
+        let is_one = |entry: &Entry| {
+            let mut group = group.iter();
+            let lasts = entry.found.lasts == Lasts::UntilCleared;
+            (entry.count == 1 || lasts)
+                && group.any(|other| {
+                    other.subject != entry.found.subject && are_of_one_cause(other, &entry.found)
+                })
+        };
+        let of_row = self.entries.iter().filter(|((of, _), _)| *of == row);
+        let keys: Vec<Key> = of_row
+            .filter(|(_, entry)| is_one(entry))
+            .map(|(key, _)| key.clone())
+            .collect();
+        let mut taken = Vec::new();
+        for key in keys {
+            if let Some(entry) = self.entries.remove(&key) {
+                taken.push((key, entry));
+            }
+        }
+        taken
+    }
+
+    fn enter(&mut self, found: FindingDraft, now: Time) {
+        self.enter_with(found, Members::default(), now);
+    }
+
+    fn enter_with(&mut self, found: FindingDraft, members: Members, now: Time) {
+        let key = (found.row, found.subject.clone());
+        if let Some(entry) = self.entries.get_mut(&key) {
+            let before = entry.members.clone();
+            entry.occur(found, members, now);
+            let due = entry.due();
+            self.wake(due);
+            self.forget_members(&key, &before);
+            return;
+        }
+        if self.entries.len() == MAX_FINDINGS {
+            self.make_room();
+        }
+        let mut found = found;
+        found.evidence.truncate(MAX_EVIDENCE);
+        let mut entry = Entry {
+            greatest: found.weight(),
+            found,
+            members,
+            count: 1,
+            last_at: now,
+            reported_at: now,
+            reported: 0,
+            rest_us: TOLD_AGAIN_US,
+            news: None,
+        };
+        self.out.push_back((Standing::Raised, entry.clone()));
+        entry.reported = 1;
+        let due = entry.due();
+        self.wake(due);
+        self.entries.insert(key, entry);
+    }
+
+    /// Forgets that watches belong to a finding, if it does not concern them any more.
+    fn forget_members(&mut self, key: &Key, before: &Members) {
+        let members = self.entries.get(key).map(|entry| &entry.members);
+        for watch in before.watches() {
+            let of = (key.0, watch.clone());
+            let is_left = members.is_none_or(|members| !members.has(watch));
+            if is_left && self.wide.get(&of) == Some(&key.1) {
+                self.wide.remove(&of);
+            }
+        }
+    }
+
+    /// Changes the draft of a finding, if it stands.
+    pub(crate) fn amend(
+        &mut self,
+        row: Row,
+        subject: Subject,
+        change: impl FnOnce(&mut FindingDraft),
+    ) {
+        if let Subject::Watch(watch) = &subject {
+            let of = (row, watch.clone());
+            if let Some(found) = self.held.get_mut(&of) {
+                change(found);
+                return;
+            }
+            let entry = self.wide.get(&of).and_then(|wide| {
+                let key = (row, wide.clone());
+                self.entries.get_mut(&key)
+            });
+            if let Some(entry) = entry {
+                if let Some(found) = entry.members.get_mut(watch) {
+                    change(found);
+                    entry.gather();
+                }
+                let due = entry.due();
+                self.wake(due);
+                return;
+            }
+        }
+        let Some(entry) = self.entries.get_mut(&(row, subject)) else {
+            return;
+        };
+        change(&mut entry.found);
+        entry.weigh(entry.found.weight());
+        if entry.found.evidence.len() > MAX_EVIDENCE {
+            entry.found.evidence.remove(1);
+        }
+        entry.news = entry.news.or(Some(Standing::Updated));
+        let due = entry.due();
+        self.wake(due);
+    }
+
+    /// Returns whether a finding stands, of a watch alone or together with others.
+    pub(crate) fn stands(&self, row: Row, subject: Subject) -> bool {
+        if let Subject::Watch(watch) = &subject {
+            let of = (row, watch.clone());
+            if self.held.contains_key(&of) || self.wide.contains_key(&of) {
+                return true;
+            }
+        }
+        self.entries.contains_key(&(row, subject))
+    }
+
+    /// Clears a finding, because of a record. A finding about several watches is cleared with its last watch.
+    pub(crate) fn clear(&mut self, row: Row, subject: Subject, by: Seq, why: &str) {
+        if let Subject::Watch(watch) = &subject {
+            let of = (row, watch.clone());
+            if let Some(found) = self.held.get(&of) {
+                let at = found.since;
+                self.release(&of, at);
+            }
+            if let Some(wide) = self.wide.remove(&of) {
+                let key = (row, wide);
+                let Some(entry) = self.entries.get_mut(&key) else {
+                    return;
+                };
+                let mut members = entry.members.clone();
+                members.remove(watch);
+                if members.is_empty() {
+                    self.over(key, by, why);
+                } else {
+                    entry.members = members;
+                    entry.gather();
+                    let due = entry.due();
+                    self.wake(due);
+                }
+            }
+        }
+        self.over((row, subject), by, why);
+    }
+
+    /// Removes a finding and writes that it is cleared.
+    fn over(&mut self, key: Key, by: Seq, why: &str) {
+        let Some(mut entry) = self.entries.remove(&key) else {
+            return;
+        };
+        self.forget_members(&key, &entry.members);
+        entry.found.evidence = vec![by];
+        entry.over(why.to_owned());
+        self.out.push_back((Standing::Cleared, entry));
+    }
+
+    /// Clears all findings of a stopped watch. What it shares with others stands until the last of them is stopped.
+    pub(crate) fn forget_watch(&mut self, watch: &WatchName, by: Seq) {
+        const WHY: &str = "The watch was stopped.";
+        let is_of = |of: &WatchName| of == watch;
+        let held = self.held.keys().filter(|(_, of)| is_of(of));
+        let wide = self.wide.keys().filter(|(_, of)| is_of(of));
+        let alone = self.entries.keys().filter_map(|(row, subject)| {
+            (*subject == Subject::Watch(watch.clone())).then_some(*row)
+        });
+        let rows = held.chain(wide).map(|(row, _)| *row).chain(alone);
+        let rows: BTreeSet<Row> = rows.collect();
+        for row in rows {
+            let of = (row, watch.clone());
+            if let Some(found) = self.held.get(&of) {
+                let at = found.since;
+                self.release(&of, at);
+            }
+            let wide = self.wide.get(&of).map(|wide| (row, wide.clone()));
+            let entry = wide.as_ref().and_then(|key| self.entries.get_mut(key));
+            match (wide.clone(), entry) {
+                (Some(key), Some(entry)) if entry.found.lasts == Lasts::Happened => {
+                    let was_blind = entry.members.is_blind(watch);
+                    if entry.members.stop(watch) {
+                        self.over(key, by, "The watches were stopped.");
+                    } else if was_blind {
+                        entry.gather();
+                        let due = entry.due();
+                        self.wake(due);
+                    }
+                    self.over((row, Subject::Watch(watch.clone())), by, WHY);
+                }
+                _ => self.clear(row, Subject::Watch(watch.clone()), by, WHY),
+            }
+        }
+    }
+
+    fn make_room(&mut self) {
+        let least = self
+            .entries
+            .iter()
+            .min_by_key(|(_, entry)| {
+                let found = &entry.found;
+                let lasts = found.lasts == Lasts::UntilCleared;
+                (found.severity, lasts, entry.last_at)
+            })
+            .map(|(key, _)| key.clone());
+        let least = least.and_then(|key| Some((self.entries.remove(&key)?, key)));
+        if let Some((mut entry, key)) = least {
+            self.forget_members(&key, &entry.members);
+            entry.over(format!("More than {MAX_FINDINGS} findings stand."));
+            self.out.push_back((Standing::Cleared, entry));
+        }
+    }
+
+    fn wake(&mut self, due: Option<Time>) {
+        self.due = [self.due, due].into_iter().flatten().min();
+    }
+
+    /// Returns when there is a record to write; the past means now.
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        if self.out.is_empty() {
+            self.due
+        } else {
+            Some(Time(i64::MIN))
+        }
+    }
+
+    /// Appends the records that are due at `now`.
+    pub(crate) fn take(&mut self, now: Time, awake: &Awake, out: &mut Vec<Event>) {
+        let waits = |found: &FindingDraft| found.shared.as_ref()?.waits_until;
+        let is_due = |found: &FindingDraft| waits(found).is_none_or(|until| until <= now);
+        let due = self.held.iter().filter(|(_, found)| is_due(found));
+        let due: Vec<_> = due.map(|(held, _)| held.clone()).collect();
+        for held in due {
+            self.release(&held, now);
+        }
+        let at_once = self.out.drain(..);
+        out.extend(at_once.map(|(state, mut entry)| entry.event(state, awake)));
+        if self.due.is_some_and(|due| due <= now) {
+            let mut over = Vec::new();
+            self.due = self.held.values().filter_map(waits).min();
+            for (key, entry) in &mut self.entries {
+                if entry.due().is_some_and(|due| due <= now) {
+                    entry.worsen(now);
+                    match entry.news.take() {
+                        Some(state) => {
+                            out.push(entry.event(state, awake));
+                            entry.reported_at = now;
+                            let rest_us = entry.rest_us * 2;
+                            entry.rest_us = rest_us.clamp(TOLD_AGAIN_US, TOLD_RARELY_US);
+                        }
+                        None => over.push(key.clone()),
+                    }
+                }
+                self.due = [self.due, entry.due()].into_iter().flatten().min();
+            }
+            for key in over {
+                if let Some(mut entry) = self.entries.remove(&key) {
+                    self.forget_members(&key, &entry.members);
+                    let minutes = QUIET_US / 60_000_000;
+                    entry.over(format!("It did not happen again for {minutes} minutes."));
+                    out.push(entry.event(Standing::Cleared, awake));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use watchscope_model::vocabulary::{Certainty, Severity};
+
+    use super::super::draft::BEHIND_LONG_US;
+    use super::*;
+
+    fn found(severity: Severity, watch: &str) -> FindingDraft {
+        let subject = Subject::Watch(watch.into());
+        let (sure, evidence) = (Certainty::Likely, vec![Seq(1)]);
+        FindingDraft {
+            severity,
+            ..FindingDraft::of(Row::F24, sure, subject, evidence, Time(0), String::new())
+        }
+    }
+
+    #[test]
+    fn what_happened_and_then_is_found_to_last_is_not_over_by_being_quiet() {
+        let mut registry = FindingRegistry::default();
+        let at = Time(0);
+        registry.raise(found(Severity::Divergence, "*/pods"), at);
+        registry.raise(
+            found(Severity::Divergence, "*/pods").until_cleared(),
+            Time(1),
+        );
+        let mut told = Vec::new();
+        registry.take(Time(10 * QUIET_US), &Awake::default(), &mut told);
+        assert!(registry.stands(Row::F24, Subject::Watch("*/pods".into())));
+        assert_eq!(registry.entries.len(), 1);
+    }
+
+    #[test]
+    fn what_is_worst_and_lasts_is_the_last_to_make_room() {
+        let mut registry = FindingRegistry::default();
+        let ghost = found(Severity::Divergence, "ghost").until_cleared();
+        registry.raise(ghost, Time(0));
+        registry.raise(found(Severity::Divergence, "happened"), Time(1));
+        for number in 2..MAX_FINDINGS {
+            let watch = format!("watch-{number}");
+            let at = i64::try_from(number).unwrap_or(i64::MAX);
+            registry.raise(found(Severity::Note, &watch), Time(at));
+        }
+        let stands = |registry: &FindingRegistry, watch: &str| {
+            registry.stands(Row::F24, Subject::Watch(watch.into()))
+        };
+        let last = Time(i64::try_from(MAX_FINDINGS).unwrap_or(i64::MAX));
+        registry.raise(found(Severity::Note, "one more"), last);
+        let left = ["ghost", "happened", "watch-2", "watch-3", "one more"];
+        let left = left.map(|watch| stands(&registry, watch));
+        assert_eq!(left, [true, true, false, true, true]);
+    }
+
+    #[test]
+    fn what_lasts_keeps_its_first_evidence_and_the_newest() {
+        let mut registry = FindingRegistry::default();
+        for seq in 1..=40 {
+            let lasting = found(Severity::Error, "*/pods").until_cleared();
+            let evidence = vec![Seq(seq)];
+            registry.raise(
+                FindingDraft {
+                    evidence,
+                    ..lasting
+                },
+                Time(0),
+            );
+        }
+        let kept: Vec<u64> = registry
+            .entries
+            .values()
+            .next()
+            .map_or_else(Vec::new, |entry| {
+                entry.found.evidence.iter().map(|seq| seq.0).collect()
+            });
+        assert_eq!(kept.len(), MAX_EVIDENCE);
+        assert_eq!((kept[0], kept[1], kept[MAX_EVIDENCE - 1]), (1, 26, 40));
+    }
+
+    fn said(severity: Severity, certainty: Certainty, summary: &str) -> FindingDraft {
+        let found = found(severity, "*/pods");
+        FindingDraft {
+            certainty,
+            summary: summary.to_owned(),
+            alike: &[Row::F45],
+            ..found
+        }
+    }
+
+    /// Returns the records up to a moment: standing, severity, certainty, count and sentence.
+    fn told(registry: &mut FindingRegistry, now: Time) -> Vec<String> {
+        let mut out = Vec::new();
+        registry.take(now, &Awake::default(), &mut out);
+        let line = |event: &Event| match event {
+            Event::Finding(it) => format!(
+                "{} {} of {} {} x{} {:?} {}",
+                it.state,
+                it.severity,
+                it.worst.unwrap_or(it.severity),
+                it.certainty,
+                it.count.unwrap_or(0),
+                it.evidence.iter().map(|seq| seq.0).collect::<Vec<_>>(),
+                it.summary
+            ),
+            _ => String::new(),
+        };
+        out.iter().map(line).collect()
+    }
+
+    /// An occurrence of its own, with a record of its own.
+    fn occurrence(severity: Severity, number: u64) -> FindingDraft {
+        let said = said(
+            severity,
+            Certainty::Definite,
+            &format!("It went back {number}."),
+        );
+        FindingDraft {
+            evidence: vec![Seq(number)],
+            since: Time(i64::try_from(number).unwrap_or(0) * 1_000_000),
+            ..said
+        }
+    }
+
+    #[test]
+    fn of_what_lasts_a_sign_that_weighs_less_is_counted_and_changes_no_sentence() {
+        let mut registry = FindingRegistry::default();
+        let ghost = said(Severity::Divergence, Certainty::Likely, "A ghost.");
+        registry.raise(ghost.until_cleared(), Time(0));
+        let jump = said(Severity::Warning, Certainty::Suspected, "A jump.");
+        registry.raise(jump, Time(1));
+        let hint = said(Severity::Note, Certainty::Definite, "A hint.");
+        registry.raise(hint, Time(2));
+        insta::assert_snapshot!(told(&mut registry, Time(TOLD_AGAIN_US)).join("\n"), @"
+        raised divergence of divergence likely x1 [1] A ghost.
+        raised divergence of divergence likely x3 [1] A ghost.
+        ");
+        let other = said(Severity::Divergence, Certainty::Likely, "Another ghost.");
+        registry.raise(other, Time(TOLD_AGAIN_US));
+        insta::assert_snapshot!(told(&mut registry, Time(4 * TOLD_AGAIN_US)).join("\n"), @"raised divergence of divergence likely x4 [1] Another ghost.");
+    }
+
+    #[test]
+    fn each_record_states_one_occurrence_and_for_how_many_others_it_stands() {
+        let mut registry = FindingRegistry::default();
+        let mut records = Vec::new();
+        registry.raise(occurrence(Severity::Warning, 1), Time(0));
+        records.extend(told(&mut registry, Time(0)));
+        // Three within the pause before the next record: the worst of them is stated, of equals the last.
+        registry.raise(occurrence(Severity::Note, 2), Time(1));
+        registry.raise(occurrence(Severity::Warning, 3), Time(2));
+        registry.raise(occurrence(Severity::Note, 4), Time(3));
+        records.extend(told(&mut registry, Time(TOLD_AGAIN_US)));
+        // A milder one is stated as it is, and the worst so far is known beside it.
+        registry.raise(occurrence(Severity::Note, 5), Time(2 * TOLD_AGAIN_US));
+        records.extend(told(&mut registry, Time(4 * TOLD_AGAIN_US)));
+        insta::assert_snapshot!(records.join("\n"), @"
+        raised warning of warning definite x1 [1] It went back 1.
+        raised warning of warning definite x4 [3] It went back 3. And 2 others since 00:00:00 UTC.
+        raised note of warning definite x5 [5] It went back 5.
+        ");
+    }
+
+    #[test]
+    fn an_outcome_takes_the_place_of_the_one_before() {
+        let mut registry = FindingRegistry::default();
+        registry.raise(occurrence(Severity::Warning, 1), Time(0));
+        let mut records = told(&mut registry, Time(0));
+        let subject = Subject::Watch("*/pods".into());
+        for outcome in [" It listed.", " It went on."] {
+            registry.amend(Row::F24, subject.clone(), |found| {
+                found.outcome = Some(outcome.to_owned());
+                found.severity = Severity::Note;
+            });
+        }
+        records.extend(told(&mut registry, Time(TOLD_AGAIN_US)));
+        insta::assert_snapshot!(records.join("\n"), @"
+        raised warning of warning definite x1 [1] It went back 1.
+        updated note of warning definite x1 [1] It went back 1. It went on.
+        ");
+    }
+
+    #[test]
+    fn what_still_lasts_at_a_moment_is_worse_from_then_on() {
+        let mut registry = FindingRegistry::default();
+        let lag = said(Severity::Warning, Certainty::Likely, "It is behind.");
+        let late = Time(BEHIND_LONG_US);
+        registry.raise(lag.note_until(late).until_cleared(), Time(0));
+        let mut records = told(&mut registry, Time(0));
+        assert_eq!(registry.wake_at(), Some(late));
+        records.extend(told(&mut registry, late));
+        insta::assert_snapshot!(records.join("\n"), @"
+        raised note of note likely x1 [1] It is behind.
+        updated warning of warning likely x1 [1] It is behind.
+        ");
+    }
+
+    #[test]
+    fn what_gets_surer_or_worse_is_reported_at_once() {
+        let mut registry = FindingRegistry::default();
+        for second in 0..120 {
+            let jump = said(Severity::Warning, Certainty::Suspected, "a jump");
+            registry.raise(jump, Time(second * 1_000_000));
+            told(&mut registry, Time(second * 1_000_000));
+        }
+        let ghost = said(Severity::Divergence, Certainty::Likely, "a ghost");
+        let at = Time(121_000_000);
+        registry.raise(ghost, at);
+        assert!(registry.wake_at() <= Some(at));
+        insta::assert_snapshot!(told(&mut registry, at).join("\n"), @"raised divergence of divergence likely x121 [1] a ghost And 56 others since 00:01:03 UTC.");
+        let subject = Subject::Watch("*/pods".into());
+        registry.amend(Row::F24, subject, |found| {
+            found.certainty = Certainty::Definite;
+            found.summary = "a ghost for sure".to_owned();
+        });
+        insta::assert_snapshot!(told(&mut registry, at).join("\n"), @"updated divergence of divergence definite x121 [1] a ghost for sure");
+    }
+}

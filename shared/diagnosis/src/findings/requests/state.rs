@@ -1,0 +1,293 @@
+//! What is remembered of the requests of each watch, and what watches share whose requests fail.
+
+use std::collections::VecDeque;
+
+use watchscope_model::fold::Moment;
+use watchscope_model::tree::BTreeMap;
+use watchscope_model::{ConnectionId, RequestId, Row, Seq, State, Text, Time, WatchName};
+
+use crate::attribution::{REVISED_US, TOGETHER_US};
+use crate::findings::draft::{Shared, Subject};
+use crate::findings::place::Place;
+use crate::findings::timers::{Timer, Timers};
+
+/// A watch request without an answer for this long is held up on its way (F44, F50), in microseconds.
+pub(super) const NO_ANSWER_US: i64 = 10_000_000;
+/// This many refusals with 429 by one server within [`STORM_US`] are a storm (F15).
+pub(super) const STORM: usize = 5;
+/// The time within which refusals are a storm (F15), in microseconds.
+pub(super) const STORM_US: i64 = 10_000_000;
+/// The time within which lists that each follow a 410 and come no further are a livelock (F14), in microseconds.
+pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
+/// This many streams over one connection are near the limit of servers (F50).
+pub(super) const MANY_STREAMS: usize = 100;
+/// A server that has just started may refuse by mistake. This many refusals in a row are believed.
+pub(super) const SURE: u64 = 2;
+
+/// What is remembered of one watch's requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RequestState {
+    pub(super) open: Option<OpenRequest>,
+    /// Where its last request went.
+    pub(super) place: Option<Place>,
+    pub(super) asks_bookmarks: bool,
+    /// Its right to list. RBAC has a verb for each right (docs/semantics/requests.md#rights).
+    pub(super) list: Right,
+    /// Its right to watch.
+    pub(super) watch: Right,
+    /// Refusals of a list while the stream goes on.
+    pub(super) leak: Option<Leak>,
+    /// The number of times in a row that the server did not know its credentials.
+    pub(super) unknown: u64,
+    /// The first answer in a row that its resource is not found.
+    pub(super) not_found: Option<Moment>,
+    /// 429s in a row.
+    pub(super) throttled: Streak,
+    /// Answers in a row that the server's cache of the type is not ready.
+    pub(super) unready: Option<Unready>,
+    /// Failures in a row because the server cannot read or convert an object.
+    pub(super) list_failures: Streak,
+    /// Streams in a row that ended with an ERROR because the server cannot read or convert an object. Lists do not end
+    /// the row.
+    pub(super) stream_failures: Streak,
+    /// Consecutive failed lists of Secrets whose reason was redacted.
+    pub(super) secret_failures: Streak,
+    /// The last lists that followed a 410.
+    pub(super) lists_after_expiry: VecDeque<ListAfterExpiry>,
+    /// The connection of its open stream.
+    pub(super) stream_connection: Option<ConnectionId>,
+    /// The place on a connection that its last stream left.
+    pub(super) freed: Option<Freed>,
+    /// The audit's list that has no answer yet.
+    pub(super) audit_list: Option<RequestId>,
+    /// When its last stream ended, until the next one begins.
+    pub(super) ended_at: Option<Time>,
+    /// Whether it got a 410 since its last list.
+    pub(super) is_expired: bool,
+    /// Deletions that a list showed and no event reported.
+    pub(super) unseen_deletions: Vec<Seq>,
+    pub(super) lists: u64,
+}
+
+impl RequestState {
+    pub(super) fn right(&mut self, is_watch: bool) -> &mut Right {
+        if is_watch {
+            &mut self.watch
+        } else {
+            &mut self.list
+        }
+    }
+
+    /// Returns whether the server ever answered it with 200.
+    pub(super) fn had_success(&self) -> bool {
+        self.list.was_had || self.watch.was_had
+    }
+
+    /// Returns whether it lost a right that it had.
+    pub(super) fn lacks_right(&self) -> bool {
+        let is_lost = |right: &Right| right.refused >= SURE;
+        self.leak.is_some() || is_lost(&self.list) || is_lost(&self.watch)
+    }
+}
+
+/// A server that answers 429 because its cache of the type is not ready.
+#[derive(Clone, Debug)]
+pub(super) struct Unready {
+    /// The server that answered last.
+    pub(super) server: Text,
+    pub(super) since: Time,
+    /// The number of such answers in a row.
+    pub(super) times: u64,
+}
+
+/// A list that follows a 410.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListAfterExpiry {
+    pub(super) seq: Seq,
+    pub(super) at: Time,
+    pub(super) version: u64,
+}
+
+/// A right to list or to watch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Right {
+    /// Whether the server ever granted it.
+    pub(super) was_had: bool,
+    /// The number of refusals in a row since then.
+    pub(super) refused: u64,
+}
+
+/// The place on a connection that a stream left when it ended in time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Freed {
+    pub(super) connection: ConnectionId,
+    /// When the stream began.
+    pub(super) since: Time,
+    /// When it ended.
+    pub(super) at: Time,
+}
+
+/// Refusals of a list while a stream goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leak {
+    pub(super) since: Moment,
+    /// Whether the second refusal was reported.
+    pub(super) is_reported: bool,
+}
+
+/// A failure that came several times in a row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streak {
+    pub(super) times: u64,
+    pub(super) since: Time,
+    /// The records of the latest ones, at most [`STORM`].
+    pub(super) evidence: Vec<Seq>,
+}
+
+impl Streak {
+    pub(super) fn add(&mut self, record: Moment) {
+        if self.times == 0 {
+            self.since = record.at;
+        }
+        self.times += 1;
+        if self.evidence.len() == STORM {
+            self.evidence.remove(0);
+        }
+        self.evidence.push(record.seq);
+    }
+}
+
+/// A request that has no answer.
+#[derive(Clone, Debug)]
+pub(super) struct OpenRequest {
+    pub(super) request: RequestId,
+    pub(super) seq: Seq,
+    pub(super) at: Time,
+    pub(super) is_watch: bool,
+    pub(super) connection: ConnectionId,
+    /// Whether another apiserver answers it. That may send its headers with the first event
+    /// (docs/semantics/requests.md#late-headers).
+    pub(super) is_aggregated: bool,
+    /// When a missing answer is reported.
+    pub(super) due: Time,
+    pub(super) is_reported: bool,
+}
+
+impl OpenRequest {
+    /// Stops waiting for its answer.
+    pub(super) fn stop_waiting(&self, watch: &WatchName, timers: &mut Timers) {
+        timers.unset(self.due, Timer::Answer(watch.clone()));
+    }
+}
+
+/// The requests of each watch, and the last 429s of each server, at most [`STORM`]. The audit's requests about a watch
+/// are not followed, except for one list of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Requests {
+    pub(super) watches: BTreeMap<WatchName, RequestState>,
+    pub(super) throttles: BTreeMap<Text, VecDeque<Moment>>,
+}
+
+impl Requests {
+    /// Starts from a fold.
+    pub(crate) fn since(fold: &State) -> Self {
+        let had = |was_had| Right {
+            was_had,
+            refused: 0,
+        };
+        let watches = fold.watches.iter().map(|(name, watch)| {
+            let state = RequestState {
+                place: Place::of(name, fold),
+                list: had(watch.list.is_some()),
+                watch: had(watch.stream.is_some()),
+                lists: u64::from(watch.list.is_some()),
+                ..RequestState::default()
+            };
+            (name.clone(), state)
+        });
+        Self {
+            watches: watches.collect(),
+            throttles: BTreeMap::new(),
+        }
+    }
+
+    /// A watch was stopped.
+    pub(crate) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
+        let open = self.watches.remove(watch).and_then(|state| state.open);
+        if let Some(open) = open {
+            open.stop_waiting(watch, timers);
+        }
+    }
+
+    /// Returns what a watch shares with others that may suffer from the same cause. If there are such watches, the
+    /// finding waits for them.
+    pub(super) fn shared(&self, row: Row, watch: &WatchName, now: Time) -> Option<Shared> {
+        let place = self.watches.get(watch)?.place.as_ref()?;
+        let subject = reach(row, place)?;
+        // A watch that got its answer has no part in a silence.
+        let may_have_it = |state: &RequestState| {
+            let open = state.open.as_ref();
+            let is_silent = open.is_some_and(|open| open.is_watch && !open.is_reported);
+            is_silent || !matches!(row, Row::F44 | Row::F50)
+        };
+        let mut others = self.watches.iter().filter(|(other, _)| *other != watch);
+        let has_others = others.any(|(_, state)| {
+            let place = state.place.as_ref().filter(|_| may_have_it(state));
+            place.and_then(|place| reach(row, place)).as_ref() == Some(&subject)
+        });
+        Some(Shared {
+            subject,
+            summary: shared_sentence(row, place),
+            together_us: if row == Row::F14 {
+                LISTS_AFTER_EXPIRY_US
+            } else {
+                REVISED_US
+            },
+            // A failure that lasts shows at each watch's next request.
+            waits_until: has_others.then(|| {
+                let lasts = matches!(row, Row::F18 | Row::F38 | Row::F40 | Row::F41);
+                now.plus_micros(if lasts { REVISED_US } else { TOGETHER_US })
+            }),
+        })
+    }
+}
+
+/// Returns the subject that watches share which have this row from one cause.
+fn reach(row: Row, place: &Place) -> Option<Subject> {
+    match row {
+        Row::F50 => place.connection(),
+        Row::F14 | Row::F18 | Row::F38 | Row::F41 => Some(place.type_there()),
+        Row::F13 | Row::F44 => place.server(),
+        Row::F40 => Some(Subject::Cluster),
+        _ => None,
+    }
+}
+
+/// Returns the sentence of a finding about several watches.
+fn shared_sentence(row: Row, place: &Place) -> String {
+    let (server, what) = (place.server_words(), place.type_words());
+    match row {
+        Row::F13 => format!(
+            "By HTTP status 410 {server} said that history is gone, where a server answers 200 and says it in the stream."
+        ),
+        Row::F14 => format!(
+            "Again and again {server} gave no list of {what} from which its watches can go on."
+        ),
+        Row::F18 => format!("{what} was served by {server} before, and is not found now (404)."),
+        Row::F38 => format!(
+            "An object of {what} cannot be read or converted, and {server} gives nothing of its type."
+        ),
+        Row::F40 => {
+            "The cluster answered before, and does not know the credentials now (401).".to_owned()
+        }
+        Row::F41 => format!("{what} was allowed at {server} before, and is forbidden now (403)."),
+        Row::F50 => format!(
+            "Watch requests over a connection to {server} had no answer for {} s, beside at least {MANY_STREAMS} streams.",
+            NO_ANSWER_US / 1_000_000
+        ),
+        _ => format!(
+            "Watch requests to {server} had no answer for {} s; a server sends its headers at once.",
+            NO_ANSWER_US / 1_000_000
+        ),
+    }
+}

@@ -1,0 +1,179 @@
+//! F38: the server cannot read or convert an object, so it returns nothing of the type.
+
+use watchscope_model::event::{RequestAnswered, StreamError};
+use watchscope_model::fold::Moment;
+use watchscope_model::vocabulary::{Certainty, ErrorText};
+use watchscope_model::{Row, State, WatchName};
+
+use super::state::{Requests, Streak};
+use crate::findings::draft::{FindingDraft, Subject};
+use crate::findings::registry::FindingRegistry;
+use crate::server_words;
+use crate::text::count;
+
+/// This many failures in a row because of an object that cannot be read or converted block the watch (F38).
+const LIST_FAILURES: u64 = 2;
+/// Like [`LIST_FAILURES`], of streams in a row while the lists between them succeed.
+pub(super) const STREAM_FAILURES: u64 = 3;
+/// Like [`LIST_FAILURES`], of failures whose reason is redacted.
+const SECRET_FAILURES: u64 = 5;
+
+impl Requests {
+    /// A stream delivered something, so the server can read the type.
+    pub(crate) fn delivered(
+        &mut self,
+        watch: &WatchName,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
+        let Some(state) = self.watches.get_mut(watch) else {
+            return;
+        };
+        let broken = std::mem::take(&mut state.stream_failures);
+        if broken.times >= STREAM_FAILURES {
+            let why = "The watch's stream delivers the type again.";
+            registry.clear(Row::F38, Subject::Watch(watch.clone()), record.seq, why);
+        }
+    }
+
+    /// A stream delivered an ERROR event.
+    pub(crate) fn stream_error(
+        &mut self,
+        event: &StreamError,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
+        match event.code {
+            410 => {
+                if let Some(state) = self.watches.get_mut(&event.watch) {
+                    state.is_expired = true;
+                }
+            }
+            500 => {
+                let words = event.message.as_deref().unwrap_or("");
+                self.broken(&event.watch, words, record, registry);
+            }
+            _ => {}
+        }
+    }
+
+    /// A stream ended with an ERROR 500. If the lists between such streams fail too, or there are none, the row of
+    /// failed lists reports it first.
+    pub(super) fn broken(
+        &mut self,
+        watch: &WatchName,
+        words: &str,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
+        self.poisoned(watch, words, record, registry);
+        let Some(state) = self.watches.get_mut(watch) else {
+            return;
+        };
+        if !server_words::is_about_objects(words) {
+            state.stream_failures = Streak::default();
+            return;
+        }
+        state.stream_failures.add(record);
+        if state.stream_failures.times < STREAM_FAILURES
+            || state.list_failures.times >= LIST_FAILURES
+        {
+            return;
+        }
+        let summary = format!(
+            "{} of {watch} in a row ended with an ERROR about what cannot be read or converted (500), though the lists \
+             between them succeeded.",
+            count(state.stream_failures.times, "stream")
+        );
+        let found = FindingDraft::of(
+            Row::F38,
+            Certainty::Likely,
+            Subject::Watch(watch.clone()),
+            state.stream_failures.evidence.clone(),
+            state.stream_failures.since,
+            summary,
+        );
+        let shared = self.shared(Row::F38, watch, record.at);
+        let found = FindingDraft { shared, ..found };
+        registry.raise(found.until_cleared(), record.at);
+    }
+
+    /// The server answered 500, or sent an ERROR 500, because it cannot read or convert an object.
+    pub(super) fn poisoned(
+        &mut self,
+        watch: &WatchName,
+        words: &str,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
+        let Some(state) = self.watches.get_mut(watch) else {
+            return;
+        };
+        if !server_words::is_about_objects(words) {
+            return;
+        }
+        state.list_failures.add(record);
+        if state.list_failures.times < LIST_FAILURES {
+            return;
+        }
+        let summary = format!(
+            "An object of {watch} cannot be read or converted, and the server gives nothing of its type: it said \
+             so {}.",
+            count(state.list_failures.times, "time")
+        );
+        let found = FindingDraft::of(
+            Row::F38,
+            Certainty::Likely,
+            Subject::Watch(watch.clone()),
+            state.list_failures.evidence.clone(),
+            state.list_failures.since,
+            summary,
+        );
+        let shared = self.shared(Row::F38, watch, record.at);
+        let found = FindingDraft { shared, ..found }.until_cleared();
+        registry.raise(found, record.at);
+    }
+
+    /// A list of Secrets failed with 500, and its reason is redacted.
+    pub(super) fn fails_unsaid(
+        &mut self,
+        watch: &WatchName,
+        record: Moment,
+        registry: &mut FindingRegistry,
+    ) {
+        let Some(state) = self.watches.get_mut(watch) else {
+            return;
+        };
+        let streak = &mut state.secret_failures;
+        streak.add(record);
+        if streak.times < SECRET_FAILURES {
+            return;
+        }
+        let summary = format!(
+            "The lists of {watch} fail, {} in a row by now (500). What the server says of Secrets is not kept: perhaps \
+             it cannot read or convert one of them.",
+            count(streak.times, "time")
+        );
+        let (subject, sure) = (Subject::Watch(watch.clone()), Certainty::Suspected);
+        let found = FindingDraft::of(
+            Row::F38,
+            sure,
+            subject,
+            streak.evidence.clone(),
+            streak.since,
+            summary,
+        );
+        registry.raise(found.until_cleared(), record.at);
+    }
+}
+
+/// Returns whether a refusal has no words, or only the reason of its status.
+pub(super) fn is_unsaid(event: &RequestAnswered) -> bool {
+    event.error_text != Some(ErrorText::Message)
+}
+
+/// Returns whether a watch is of Secrets, or of an unknown type.
+pub(super) fn is_secrets(state: &State, watch: &WatchName) -> bool {
+    let watch = state.watches.get(watch);
+    watch.is_none_or(|watch| &*watch.resource == "secrets")
+}

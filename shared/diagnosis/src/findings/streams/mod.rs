@@ -1,0 +1,13 @@
+//! The checks of a stream that need no request of the audit (docs/semantics/checks.md#stream-checks).
+//!
+//! resourceVersions that are no numbers, or that another apiserver counts, have no order. So these checks pass over them.
+
+mod bookmarks;
+mod events;
+mod lives;
+mod lost;
+mod order;
+mod state;
+
+pub(super) use self::lost::SILENT_LOSS;
+pub(super) use self::state::{Start, Streams};

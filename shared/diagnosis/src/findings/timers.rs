@@ -1,0 +1,48 @@
+//! The moments that findings wait for.
+
+use watchscope_model::tree::BTreeSet;
+use watchscope_model::{StreamId, Text, Time, WatchName};
+
+/// What a moment is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// A stream should have delivered a bookmark.
+    Bookmark(StreamId),
+    /// The initial events of a stream should have gone on, or have ended.
+    Initial(StreamId),
+    /// The server should have answered a watch request.
+    Answer(WatchName),
+    /// No better attribution of a stream's end can come.
+    Settled(StreamId),
+    /// A client should have asked again, or gone on.
+    Client(Text),
+    /// A client may hold a ghost that is proven by now.
+    Ghost(Text),
+    /// One of the servers that serve the same watches may have fallen behind the others.
+    Behind(Text),
+}
+
+/// The moments that findings wait for, in order; at most one of each kind and thing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timers(BTreeSet<(Time, Timer)>);
+
+impl Timers {
+    pub(super) fn set(&mut self, at: Time, timer: Timer) {
+        self.0.insert((at, timer));
+    }
+
+    pub(super) fn unset(&mut self, at: Time, timer: Timer) {
+        self.0.remove(&(at, timer));
+    }
+
+    /// Returns the next moment.
+    pub(super) fn first_at(&self) -> Option<Time> {
+        self.0.first().map(|(at, _)| *at)
+    }
+
+    /// Removes and returns the next moment, if it is not after `now`.
+    pub(super) fn next(&mut self, now: Time) -> Option<(Time, Timer)> {
+        let is_due = self.0.first().is_some_and(|(at, _)| *at <= now);
+        is_due.then(|| self.0.pop_first()).flatten()
+    }
+}
