@@ -4,7 +4,7 @@
 //!   F of each run ─► its chapters ─► deflate ─(deflated)─► C … ─► N ─► I ─► the whole file
 //! ```
 
-use watchscope_model::KeptNote;
+use watchscope_model::{KeptNote, Notes, Time};
 
 use crate::error::WriteError;
 use crate::excerpt::ExcerptRun;
@@ -84,4 +84,23 @@ impl ExcerptFile {
             self.next = (place + 1, 0);
         }
     }
+}
+
+/// The notes of persons about a range of time whose records are in none of these runs.
+#[must_use]
+pub fn notes_beside<'a>(
+    notes: &Notes,
+    (from, to): (Time, Time),
+    runs: impl Iterator<Item = &'a ExcerptRun>,
+) -> Vec<KeptNote> {
+    let runs: Vec<_> = runs.map(ExcerptRun::kept).collect();
+    let is_within = |note: &KeptNote| {
+        let mut of_its_run = runs.iter().filter(|(epoch, _)| *epoch == note.key.epoch);
+        of_its_run.any(|(_, kept)| {
+            let mut kept = kept.iter();
+            kept.any(|&(first, last)| (first..=last).contains(&note.key.seq))
+        })
+    };
+    let about = notes.records_about(from, to).into_iter();
+    about.filter(|note| !is_within(note)).cloned().collect()
 }

@@ -47,7 +47,7 @@ pub use contents::{ChapterEntry, Contents, Cut};
 pub use copy::{Piece, Source, compact, copy};
 pub use error::{Damage, DamageKind, ExtractError, ReadError, WriteError};
 pub use excerpt::{Excerpt, ExcerptError, ExcerptRun};
-pub use excerpt_file::ExcerptFile;
+pub use excerpt_file::{ExcerptFile, notes_beside};
 pub use extract::{Extract, Lanes, Out, Stretch};
 pub use file_block::{ClusterName, FileBlock, Form, MAX_FILE_BLOCK_BYTES, Watched};
 pub use format::{
@@ -56,7 +56,7 @@ pub use format::{
 };
 pub use index::CHAPTERS_BETWEEN_INDEXES;
 pub use machine::{Input, Step};
-pub use notes::{MAX_NOTES_BLOCK_BYTES, has_notes, notes_beside, notes_of};
+pub use notes::{MAX_NOTES_BLOCK_BYTES, has_notes, notes_of};
 pub use read_chapter::{Chapter, ReadChapter};
 pub use scan::Scan;
 pub use summary::FrameSummarizer;

@@ -8,11 +8,10 @@ use watchscope_model::chapter::ChapterReader;
 use watchscope_model::event::Note;
 use watchscope_model::notes::{decode_notes, push_note};
 use watchscope_model::summary::Summary;
-use watchscope_model::{Entry, EpochId, KeptNote, Notes, Seq, Time};
+use watchscope_model::{Entry, KeptNote};
 
 use crate::chapter::Frames;
 use crate::error::DamageKind;
-use crate::excerpt::ExcerptRun;
 
 /// The most bytes that an `N` takes; a writer goes on in the next one.
 pub const MAX_NOTES_BLOCK_BYTES: usize = 1 << 20;
@@ -41,30 +40,6 @@ pub(crate) fn read(payload: &[u8]) -> Result<Vec<KeptNote>, DamageKind> {
         return Err(DamageKind::Payload("it is longer than 1 MiB"));
     }
     Ok(decode_notes(payload)?)
-}
-
-/// The notes whose record is in none of these runs of records.
-fn outside(mut notes: Vec<KeptNote>, kept: &[(EpochId, Vec<(Seq, Seq)>)]) -> Vec<KeptNote> {
-    notes.retain(|note| {
-        let mut runs = kept.iter().filter(|(epoch, _)| *epoch == note.key.epoch);
-        !runs.any(|(_, runs)| {
-            let mut runs = runs.iter();
-            runs.any(|&(first, last)| (first..=last).contains(&note.key.seq))
-        })
-    });
-    notes
-}
-
-/// The notes about a range of time whose record is in none of these runs.
-#[must_use]
-pub fn notes_beside<'a>(
-    notes: &Notes,
-    (from, to): (Time, Time),
-    runs: impl Iterator<Item = &'a ExcerptRun>,
-) -> Vec<KeptNote> {
-    let kept: Vec<_> = runs.map(ExcerptRun::kept).collect();
-    let about = notes.records_about(from, to).into_iter().cloned();
-    outside(about.collect(), &kept)
 }
 
 /// Whether a chapter has notes, of persons or of a story: only then it need be read for them.

@@ -390,7 +390,7 @@ const RECORDING: Crate = Crate {
         ),
         room(
             "writing",
-            &["write", "copy", "excerpt", "extract", "saving"],
+            &["write", "copy", "excerpt", "extract", "excerpt_file"],
             &["base", "block", "payloads", "reading"],
         ),
         room(
