@@ -20,9 +20,9 @@ use crate::simulated::Simulated;
 /// How heavy the worker's module may be as gzip sends it. It is loaded on a click, and only with a lesson.
 const MOST_BYTES: u64 = 470_000;
 /// The same of the module that opens and saves recordings.
-const MOST_RECORDING_BYTES: u64 = 173_000;
+const MOST_RECORDING_BYTES: u64 = 168_000;
 /// The same for the worker of exports: the page's store and drawing, all forms, charts and hiding.
-const MOST_EXPORT_BYTES: u64 = 475_000;
+const MOST_EXPORT_BYTES: u64 = 452_000;
 /// What a request may have of headers.
 const REQUEST_BYTES: usize = 64 << 10;
 
