@@ -134,7 +134,7 @@ globalThis.watchscopeWay = {
   },
   // The body of a change: EPOCH.SEQ.
   object: (name) => fetch(`api/objects/${name}`, { headers: { "X-Watchscope-Page": "1" } }),
-  // Files can be opened from now on, and ranges saved.
+  // Files can be opened from now on, and records exported.
   offer: () => import("./{{open.js}}").then(({ offer }) => offer()),
   wake(delay) {
     clearTimeout(timer);

@@ -167,6 +167,7 @@ export const show = async (of, hand) => {
     },
   );
   other.hidden = true;
+  const titled = row("Title", title);
   const ofPictures = [
     row("Theme", choice("theme", "Which theme", { light: "Light", dark: "Dark" }, "light", (theme) => change({ isDark: theme === "dark" }))),
     row("Size", chosenSize, other),
@@ -235,7 +236,7 @@ export const show = async (of, hand) => {
         { class: "what" },
         row("Range", from, make("span", { class: "quiet" }, "to"), to, length, chosenRange),
         row("Lanes", choice("lanes", "Which lanes", LANES, state.lanes, (lanes) => change({ lanes }))),
-        row("Title", title),
+        titled,
         ...ofPictures,
       ),
       make(
@@ -280,6 +281,8 @@ export const show = async (of, hand) => {
   };
   const writeForm = () => {
     const isPicture = ["svg", "png", "html", "report", "charts"].includes(state.form);
+    // The other forms are data: nobody reads a title in them.
+    titled.hidden = !isPicture && state.form !== "md";
     for (const of_ of ofPictures) of_.hidden = !isPicture;
     ofPictures[1].hidden ||= !["svg", "png"].includes(state.form);
     run.firstChild.textContent = `Export ${form("name")}`;
@@ -462,8 +465,9 @@ export const show = async (of, hand) => {
   // Files
 
   const fileOf = async () => {
-    const { file } = await worker.ask("file", { form: state.form });
-    return state.form === "png" ? rastered(file) : file;
+    const { form } = state;
+    const { file } = await worker.ask("file", { form });
+    return form === "png" ? rastered(file) : file;
   };
   const exportIt = async () => {
     if (!isReady) {
@@ -472,6 +476,9 @@ export const show = async (of, hand) => {
     }
     if (run.disabled) return;
     const { type } = FORMS[state.form], made = fileName();
+    // Notes that only this page has are in a file then (open.js), unless some are out of its range or their words hidden.
+    const hasNotes = state.form === "wscope" && state.hide.size === 0 && latest.facts.notes >= of.notes;
+    const { unsaved } = document.body.dataset;
     busy(`Making ${made}`);
     keep([...state.hide]);
     const by = ++turn;
@@ -480,9 +487,7 @@ export const show = async (of, hand) => {
       if (by !== turn) return;
       if (Array.isArray(file)) file.forEach((svg, at) => download(svg, fileName(`chart-${at + 1}`), type));
       else download(file, made, type);
-      // Notes that only this page has are in a file now (open.js).
-      const { dataset } = document.body;
-      if (dataset.unsaved && state.form === "wscope" && latest.facts.notes >= of.notes) dataset.saved = dataset.unsaved;
+      if (unsaved && hasNotes) document.body.dataset.saved = unsaved;
       busy("");
       progressWords.textContent = Array.isArray(file) ? `Exported ${file.length} charts` : `Exported ${made}`;
       goOn();

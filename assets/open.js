@@ -62,8 +62,8 @@ const ask = (question, words, yes) =>
     dialog.showModal();
   });
 
-// Notes that a person wrote over a recording are in its page only, until a recording is exported that has them all
-// (export-dialog.js).
+// Notes that a person wrote over a recording are in its page only, until a recording is exported that has them all. The
+// page's body says how many were written (panels/notes.rs), and how many of these are in a file (export-dialog.js).
 const hasUnsaved = (page) => page?.body?.dataset.unsaved !== page?.body?.dataset.saved;
 
 // The page around the frame
@@ -72,14 +72,16 @@ const hasUnsaved = (page) => page?.body?.dataset.unsaved !== page?.body?.dataset
 let shown;
 // The file that was open last, for the browser's button forward.
 let last;
-// How many entries of the browser's history name places in the file: behind them lies the page as it was.
+// How many entries of the browser's history name places in the file: the entry before them is the page as it was.
 let depth = 0;
+// The place in the file that the address names.
+let placed = "";
 let uncover, count;
-// The person knows what is lost.
+// The person agreed to lose the notes of the file that is open.
 let mayLose = false;
 
 const isLesson = () => globalThis.watchscopeLesson !== undefined;
-const isReplay = () => find("[data-part='replay']") !== null;
+const isReplay = () => document.body.dataset.replay !== undefined;
 
 // `#open=NAME&PLACE`
 const address = (file, fragment) => `#open=${encodeURIComponent(inAddress(file))}${fragment && `&${fragment}`}`;
@@ -109,6 +111,7 @@ const open = async (files, tell, { fragment = "", isAsked = false } = {}) => {
   const words = `${sizeOf(file.size)}, read here in this page; nothing is uploaded. ${staysAsItIs()}`;
   const needsNoAnswer = isAsked || shown || isLesson();
   if (!needsNoAnswer && !await ask(`Open ${nameOf(file)}?`, words, "Open")) return;
+  if (!await mayClose()) return;
   const { worker, about, refused } = await read(file);
   if (refused) tell(refused);
   else show(file, worker, about, fragment);
@@ -116,6 +119,7 @@ const open = async (files, tell, { fragment = "", isAsked = false } = {}) => {
 
 const namePlace = (file, fragment, isNew) => {
   depth += isNew ? 1 : 0;
+  placed = fragment;
   history[isNew ? "pushState" : "replaceState"]({ opened: depth }, "", address(file, fragment));
 };
 
@@ -179,14 +183,25 @@ const cover = () => {
   };
 };
 
+// Whether the file that is open may be closed: a person who wrote notes over it is asked.
+const isLost = () => Boolean(shown) && !mayLose && hasUnsaved(shown.frame.contentDocument);
+const mayClose = async () => !isLost() || ask(
+  `Close ${nameOf(shown.file)} without its notes?`,
+  "You wrote notes that are in this page only. A recording that you export has them.",
+  "Close",
+);
 // Back to the page as it was.
 const leave = async () => {
-  mayLose = !hasUnsaved(shown.frame.contentDocument) || await ask(
-    `Close ${nameOf(shown.file)} without its notes?`,
-    "You wrote notes that are in this page only. A recording that you export has them.",
-    "Close",
-  );
+  mayLose = await mayClose();
   if (mayLose) history.go(-depth);
+};
+// The address leads out of the file whose notes would be lost. A new entry behind it names the file again until the person
+// has answered; the entry before that is where the person wanted to go.
+const stay = async (link, state) => {
+  depth = link ? (state?.opened ?? depth + 1) : 0;
+  namePlace(shown.file, placed, true);
+  mayLose = await mayClose();
+  if (mayLose) history.back();
 };
 
 const hide = () => {
@@ -210,11 +225,13 @@ const traverse = (event) => {
   const link = linkOf(location.href);
   if (!shown && !link) return;
   event.stopImmediatePropagation();
-  if (!link) {
-    if (mayLose || !hasUnsaved(shown.frame.contentDocument)) return hide();
-    history.forward();
-    leave();
-  } else if (shown && link.name === inAddress(shown.file)) {
+  const isOfShown = shown && link?.name === inAddress(shown.file);
+  if (!isOfShown && isLost()) {
+    stay(link, event.state);
+  } else if (!link) {
+    hide();
+  } else if (isOfShown) {
+    [mayLose, placed] = [false, link.fragment];
     // A link that was pasted has no number yet.
     depth = event.state?.opened ?? depth + 1;
     history.replaceState({ opened: depth }, "", location.href);

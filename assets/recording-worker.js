@@ -201,8 +201,8 @@ const save = async ({ id, fromUs, toUs, chapters, notes }) => {
     postMessage({ id, why: why.message ?? String(why) });
     return;
   }
-  const bytes = made.file();
-  postMessage({ id, bytes }, [bytes.buffer]);
+  const count = made.notes, bytes = made.file();
+  postMessage({ id, bytes, count }, [bytes.buffer]);
 };
 
 const hear = {

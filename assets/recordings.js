@@ -62,7 +62,7 @@ export const read = (file) =>
   });
 
 // Saves what lies between two times, of chapters in the order of their records, and notes, as a file that the browser
-// downloads. Throws why it cannot be saved.
+// downloads. Returns how many notes are in it; throws why it cannot be saved.
 export const save = async (name, fromUs, toUs, chapters, notes) => {
   let worker;
   try {
@@ -71,9 +71,10 @@ export const save = async (name, fromUs, toUs, chapters, notes) => {
     });
     const handed = chapters.map(({ buffer }) => buffer);
     const made = worker.ask("save", { fromUs, toUs, chapters, notes }, handed);
-    const { bytes, why, failed: error } = await Promise.race([made, failed]);
+    const { bytes, count, why, failed: error } = await Promise.race([made, failed]);
     if (!bytes) throw new Error(why ?? error);
     download(bytes, name);
+    return count;
   } finally {
     worker?.end();
   }

@@ -193,6 +193,13 @@ async fn notes_over_a_file_are_lost_only_by_a_person_who_was_asked() -> Result<(
     driver.enter_default_frame().await?;
     driver.back().await?;
     asks().await?;
+    // By another file, and by a link that leads elsewhere.
+    drop_files(&tab, &[("other.wscope", &file)]).await?;
+    asks().await?;
+    driver.enter_default_frame().await?;
+    tab.script("location.hash = 'open=elsewhere.wscope&v=1'; return true")
+        .await?;
+    asks().await?;
     lists(&tab, &["only here"]).await?;
 
     // A recording that has them all: nothing is lost any more.

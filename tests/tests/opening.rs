@@ -28,9 +28,13 @@ pub(crate) async fn drop_files(tab: &Tab<'_>, files: &[(&str, &[u8])]) -> Result
          return document.querySelector('[data-part=drop]') ? 'it still says where to drop' : '';",
         made.join(", ")
     );
-    let wrong = tab.script(&script).await?;
-    ensure!(wrong == "", "{wrong}");
-    Ok(())
+    // The page may not listen yet: then nothing was dropped.
+    eventually("the page takes the files", LONG, async || {
+        let wrong = tab.script(&script).await?;
+        ensure!(wrong == "", "{wrong}");
+        Ok(())
+    })
+    .await
 }
 
 async fn click(driver: &WebDriver, selector: &str) -> Result<()> {

@@ -50,9 +50,17 @@ pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
         .map_err(Failure::failed)?
         .map_err(Failure::failed)?;
     let records = state.seq.0;
-    for (from, to) in recorder.lost() {
+    let lost = recorder.lost();
+    for (from, to) in &lost.runs {
         tracing::warn!(
             "records {from} to {to} left the ring before they could be written; --memory makes it larger"
+        );
+    }
+    if lost.more_runs > 0 {
+        tracing::warn!(
+            "{} more records left the ring so, in {} runs",
+            lost.more_records,
+            lost.more_runs
         );
     }
     let finished = tokio::task::block_in_place(|| recorder.finish());

@@ -20,7 +20,7 @@ pub use self::machines::deflated;
 pub use self::open_file::{OpenError, OpenFile};
 pub use self::past::Past;
 pub(crate) use self::past::{body_in, chapter_in, fetched, fetched_body, name_of, notes_in};
-pub use self::recorder::{RecordError, Recorder, file_block, record};
+pub use self::recorder::{Lost, RecordError, Recorder, file_block, record};
 pub use self::rewrite::Finished;
 pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged, without_bodies};
 

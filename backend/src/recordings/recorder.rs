@@ -20,6 +20,30 @@ use crate::log::{FrameRead, FrameReader, LogHandle};
 
 /// The longest time that a sealed segment waits to be written.
 const WAIT: Duration = Duration::from_secs(1);
+/// The most runs of lost records that are listed; later ones are counted.
+const MAX_LOST_RUNS: usize = 100;
+
+/// Runs of records that left the ring before they were written. At most 100 are listed; later ones are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// The first runs: the first and the last record of each.
+    pub runs: Vec<(Seq, Seq)>,
+    /// How many runs came after them.
+    pub more_runs: u64,
+    /// How many records those later runs had.
+    pub more_records: u64,
+}
+
+impl Lost {
+    pub(super) fn add(&mut self, from: Seq, to: Seq) {
+        if self.runs.len() < MAX_LOST_RUNS {
+            self.runs.push((from, to));
+        } else {
+            self.more_runs += 1;
+            self.more_records += to.0 - from.0 + 1;
+        }
+    }
+}
 
 /// Why a recording stopped.
 #[derive(Debug, Error)]
@@ -109,7 +133,7 @@ pub struct Recorder {
     written: u64,
     /// When the oldest waiting segment was taken in.
     waits_since: Option<Instant>,
-    lost: Vec<(Seq, Seq)>,
+    lost: Lost,
     /// The collector of bodies, if bodies are recorded.
     bodies: Option<BodyCollector>,
     /// Bytes in the file that belong to bodies.
@@ -147,7 +171,7 @@ impl Recorder {
             writer,
             written: 0,
             waits_since: None,
-            lost: Vec::new(),
+            lost: Lost::default(),
             bodies: None,
             bodies_bytes: 0,
         };
@@ -168,9 +192,9 @@ impl Recorder {
         }
     }
 
-    /// The runs of records that left the ring before they were written.
+    /// The records that left the ring before they were written.
     #[must_use]
-    pub fn lost(&self) -> &[(Seq, Seq)] {
+    pub fn lost(&self) -> &Lost {
         &self.lost
     }
 
@@ -229,7 +253,7 @@ impl Recorder {
                 Ok(())
             }
             FrameRead::Loss { from, to } => {
-                self.lost.push((*from, *to));
+                self.lost.add(*from, *to);
                 self.close_chapter()
             }
         }

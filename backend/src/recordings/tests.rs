@@ -65,7 +65,7 @@ async fn a_finished_file_holds_the_logs_records_in_one_block_a_chapter() {
     }
     log.close().await;
     let recorder = recording.await.unwrap().unwrap();
-    assert_eq!(recorder.lost(), []);
+    assert_eq!(*recorder.lost(), Lost::default());
     let before = recorder.bytes();
     let after = recorder.finish().unwrap().bytes;
     assert_eq!(std::fs::metadata(&path).unwrap().len(), after);
@@ -172,10 +172,9 @@ async fn a_recorder_that_falls_behind_the_ring_leaves_a_hole_and_continues() {
     while let Some(read) = frames.try_next() {
         recorder.take(&read).unwrap();
     }
-    let [(from, to)] = recorder.lost() else {
+    let [(from, to)] = recorder.lost().runs[..] else {
         panic!("{:?}", recorder.lost());
     };
-    let (from, to) = (*from, *to);
     assert_eq!(from, Seq(2));
     recorder.finish().unwrap();
     let seqs: Vec<Seq> = entries(&path).iter().map(Entry::seq).collect();
@@ -199,4 +198,15 @@ fn a_file_that_is_no_recording_is_named_with_the_reason() {
     );
     std::fs::write(&path, "apiVersion: v1").unwrap();
     assert_eq!(said(&path), "FILE, byte 0: this is no watchscope recording");
+}
+
+#[test]
+fn of_many_runs_of_lost_records_the_first_are_listed_and_the_others_counted() {
+    let mut lost = Lost::default();
+    for run in 0..103 {
+        lost.add(Seq(run * 10 + 1), Seq(run * 10 + 4));
+    }
+    assert_eq!(lost.runs.len(), 100);
+    assert_eq!(lost.runs.last(), Some(&(Seq(991), Seq(994))));
+    assert_eq!((lost.more_runs, lost.more_records), (3, 12));
 }

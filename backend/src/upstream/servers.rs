@@ -30,7 +30,7 @@ pub enum Servers {
 pub enum ServersError {
     /// A word is no address with a port.
     #[error(
-        "{text:?} is neither `all` nor an address with its port, as 10.0.0.1:6443 or [fd00::1]:6443"
+        "{text:?} is none of `any`, `all` and an address with its port, as 10.0.0.1:6443 or [fd00::1]:6443"
     )]
     Address {
         /// The word.

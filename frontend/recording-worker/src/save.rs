@@ -70,6 +70,13 @@ impl Save {
             .map_err(|error| error.to_string())
     }
 
+    /// How many notes are about the range.
+    #[wasm_bindgen(getter)]
+    pub fn notes(&self) -> usize {
+        let (from, to) = self.range;
+        self.notes.in_range(from, to).len()
+    }
+
     /// The file, at its end.
     pub fn file(self) -> Vec<u8> {
         self.file.into_bytes()

@@ -287,7 +287,8 @@ pub fn board(known: Known<'_>, muted: &Muted) -> Board {
 
 /// What is over, as far as it is loaded, the newest first; and how many more there are.
 fn over(known: Known<'_>) -> (Vec<Over>, u64) {
-    let mut found: BTreeMap<Text, Over> = BTreeMap::new();
+    // There may be thousands, so a tree: in a browser the other one is a list.
+    let mut found: std::collections::BTreeMap<Text, Over> = std::collections::BTreeMap::new();
     for epoch in known.epochs() {
         for span in epoch.trace.findings.all() {
             let Some(end) = span.end.filter(|end| end.seq <= known.until_in(epoch)) else {

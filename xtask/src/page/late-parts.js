@@ -4,7 +4,10 @@
 const tellWhether = async (loading, tell, told) => {
   let isLoaded = true;
   try {
-    await Promise.all(loading());
+    // What is loaded late, after a failure of another, would be linked beside what a new attempt loads.
+    const settled = await Promise.allSettled(loading());
+    const failed = settled.find(({ status }) => status === "rejected");
+    if (failed) throw failed.reason;
   } catch (error) {
     isLoaded = false;
     console.error(error);

@@ -31,7 +31,7 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         }
         PanelEffect::FocusFilter => focus_filter(),
         PanelEffect::TakeFocusBack => take_focus_back(),
-        PanelEffect::FocusSoon(focus) => third::focus_soon(focus),
+        PanelEffect::FocusSoon(focus) => third::focus_once_here(focus),
         PanelEffect::Keep(kept, text) => {
             if let Some(storage) = storage() {
                 // Full or forbidden: then it is not kept.

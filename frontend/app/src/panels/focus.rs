@@ -60,6 +60,12 @@ pub(super) fn focus_soon(focus: Focus) {
     });
 }
 
+/// Whether nothing but the picture has the focus.
+pub(super) fn is_free() -> bool {
+    let focused = elements().document.active_element();
+    focused.is_none_or(|focused| matches!(&*focused.tag_name(), "BODY" | "CANVAS"))
+}
+
 /// If nothing has the focus, the picture takes it.
 pub(super) fn keep_focus() {
     let focused = elements().document.active_element();

@@ -82,19 +82,32 @@ impl Late {
         Self { panels, is_here }
     }
 
-    /// Loads the third part when the first of its panels opens. A view calls it: only there can an effect be made.
+    /// Loads the third part when one of its panels opens. A view calls it: only there can an effect be made.
     pub(super) fn load_on_demand(self) {
         let Self { panels, is_here } = self;
+        let open = Memo::new(move |_| {
+            [
+                panels.findings_open.get(),
+                panels.watches_open.get(),
+                panels.notes_open.get(),
+                panels.help.get(),
+                panels.detail.with(Option::is_some),
+                panels.range.with(Option::is_some),
+                panels.replay.with(Option::is_some),
+            ]
+        });
         Effect::new(move |_| {
-            let is_open = panels.findings_open.get()
-                || panels.watches_open.get()
-                || panels.notes_open.get()
-                || panels.help.get()
-                || panels.detail.with(Option::is_some)
-                || panels.range.with(Option::is_some)
-                || panels.replay.with(Option::is_some);
-            if is_open && THIRD.get().is_none() {
+            if open.get().contains(&true) && THIRD.get().is_none() {
                 load(is_here);
+            }
+        });
+        // assets/open.js says what lies under a file that is opened.
+        Effect::new(move |_| {
+            if panels.replay.with(Option::is_some)
+                && let Some(body) = document().body()
+            {
+                // Attributes are refused only if their names are no names.
+                let _ = body.set_attribute("data-replay", "");
             }
         });
     }
@@ -120,9 +133,14 @@ fn load(is_here: Trigger) {
                 do_what_waits(third);
             }
             // The next panel that opens tries again.
-            Err(_) => act(Person::Trouble(
-                "The panel could not be loaded. Is watchscope still there? Open the panel again.",
-            )),
+            Err(_) => {
+                WAITING.with_borrow_mut(|waiting| waiting.focus = None);
+                // Under it the page's keys do nothing.
+                act(Person::HelpClosed);
+                act(Person::Trouble(
+                    "The panel could not be loaded. Is watchscope still there? Open the panel again.",
+                ));
+            }
         }
         IS_LOADING.set(false);
     });
@@ -140,7 +158,10 @@ fn do_what_waits(third: Third) {
     if texts {
         (third.fetch_texts)();
     }
-    if let Some(focus) = focus {
+    // A person who went on meanwhile, to the filter for example, keeps the focus.
+    if let Some(focus) = focus
+        && focus::is_free()
+    {
         focus::focus_soon(focus);
     }
 }
@@ -162,9 +183,10 @@ pub(super) fn fetch_texts() {
 }
 
 /// An element takes the focus once it is drawn; one of the third part, once that is here.
-pub(super) fn focus_soon(focus: Focus) {
-    if focus != Focus::Picture && THIRD.get().is_none() {
-        WAITING.with_borrow_mut(|waiting| waiting.focus = Some(focus));
+pub(super) fn focus_once_here(focus: Focus) {
+    if THIRD.get().is_none() {
+        let waits = Some(focus).filter(|focus| *focus != Focus::Picture);
+        WAITING.with_borrow_mut(|waiting| waiting.focus = waits);
     }
     focus::focus_soon(focus);
 }

@@ -29,17 +29,19 @@ pub const REVISED_US: i64 = 2_000_000;
 /// A suspicion, and `unknown`, may be replaced until this much after the end, in microseconds: where the watch meets a
 /// 410 within [`REVISED_US`], the next list may show that the server's cache was built anew.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
-/// The number of ends that are kept. A further end makes attribution forget the oldest one: its published judgement
+/// The most ends that are kept. A further end makes attribution forget the oldest one: its published judgement
 /// stands, and later ends are not grouped with it.
 pub const MAX_ENDS: usize = 4_096;
-/// The number of facts, and of edited definitions, that are kept. A further one makes attribution forget the oldest.
+/// The most facts, and the most edited definitions, that are kept. A further fact makes attribution forget the oldest
+/// one. A further edit makes it forget edits that end no stream any more (older than 130 s); where none is so old, the
+/// further edit is not kept.
 pub const MAX_FACTS: usize = 4_096;
 /// The watches of a custom resource may end for an edit of its definition up to this much later (F17), in microseconds.
 const EDIT_US: i64 = 130_000_000;
 /// A server that said that it shuts down ends its streams over its grace period. Streams may end for it up to this much
 /// later (F07), in microseconds.
 pub(crate) const DRAIN_US: i64 = 60_000_000;
-/// The number of servers that attribution remembers because they shut down.
+/// The most servers that attribution remembers because they shut down.
 const MAX_DRAINING: usize = 64;
 /// A pause of watchscope shorter than this closes no connection, in milliseconds. It only explains ends for lack of
 /// reading or asking.

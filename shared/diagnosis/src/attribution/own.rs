@@ -24,7 +24,7 @@ const SERVER_TIMEOUT_MS: RangeInclusive<u64> = 1_800_000..=3_602_000;
 /// milliseconds.
 const OVERDUE_MS: u64 = 30_000;
 
-/// Returns whether the end explains itself, so that neither other ends nor more time can change the judgement.
+/// Returns whether the end explains itself, so that its judgement needs neither other ends nor more time.
 ///
 /// A reset is plain as well, but what follows it may show that the server went away.
 pub(super) fn is_plain(end: &End) -> bool {

@@ -93,7 +93,8 @@ const RULES: &[Rule] = &[
         anchor: "docs/semantics/streams.md#rule-short-pause",
         judge: |case| own::pause(case.end),
     },
-    // A server that goes away resets its connections. So a reset comes after the rules of a whole server.
+    // A server that goes away resets its connections. So a reset comes after `shutting_down`, `server_gone` and
+    // `server_restarted`.
     Rule {
         anchor: "docs/semantics/streams.md#rule-reset",
         judge: |case| own::reset(case.end),
@@ -131,7 +132,8 @@ const RULES: &[Rule] = &[
         anchor: "docs/semantics/streams.md#rule-cache-rebuilt",
         judge: cache_rebuilt,
     },
-    // Slow reading that watchscope measured ends any stream, so it comes before what most streams have in common.
+    // While watchscope reads slowly, it leaves all streams unread, so they may end together for it. So this rule comes
+    // before `all_types`.
     Rule {
         anchor: "docs/semantics/streams.md#rule-slow-measured",
         judge: slow_measured,

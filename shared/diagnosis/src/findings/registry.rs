@@ -12,8 +12,8 @@ use super::members::Members;
 use super::unread::Unread;
 use crate::awake::Awake;
 
-/// The number of findings that stand. A further one clears one of the least severe: one that happened before one that
-/// lasts, and the one that was quiet for longest first.
+/// The most findings that stand. A further one clears the least severe. Among equals, a finding of something that
+/// happened goes first, then the one that was quiet for longest.
 pub const MAX_FINDINGS: usize = 1_024;
 
 /// A finding's row and subject.

@@ -168,8 +168,11 @@ impl World {
             Fault::SlowEtcdStreams {
                 server, resource, ..
             } => {
-                let resource = resource.as_deref().and_then(|name| self.kinds.named(name));
-                self.etcd.slow_streams(*server, resource, None);
+                let resource = resource.as_deref();
+                let named = resource.and_then(|name| self.kinds.named(name));
+                if resource.is_none() || named.is_some() {
+                    self.etcd.slow_streams(*server, named, None);
+                }
             }
             Fault::FreezeCaches { .. } => self.thaw(),
             Fault::Shutdown { server, .. } => self.start_server(*server),

@@ -55,7 +55,9 @@ pub fn problems_in(
     muted: &Muted,
 ) -> Vec<Problem> {
     let mut divergences: BTreeMap<&'static str, (Divergence, Kind)> = BTreeMap::new();
-    let mut findings: BTreeMap<(&Text, &Text), Kind> = BTreeMap::new();
+    // There may be thousands, so a tree: in a browser the other one is a list.
+    let mut findings: std::collections::BTreeMap<(&Text, &Text), Kind> =
+        std::collections::BTreeMap::new();
     let mut gaps = Kind::new(Token::Error);
     let mut phases = [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")]
         .map(|of| (of, Kind::new(Token::Error)));

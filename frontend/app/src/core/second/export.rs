@@ -8,7 +8,7 @@ use crate::core::model::Model;
 use crate::core::shown::Exportable;
 
 /// Why a range cannot be exported that cannot be loaded whole.
-const TOO_LONG: &str = "The range has more than this page can hold. Choose a shorter one.";
+const TOO_LONG: &str = "the range has more than this page can hold";
 
 impl Model {
     /// What can be exported; nothing before a record is here.

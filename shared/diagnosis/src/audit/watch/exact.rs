@@ -14,7 +14,7 @@ use crate::audit::compare::{Comparison, Difference, Outcome};
 use crate::audit::reads::{Scope, exact_lists_are_etcds};
 use crate::audit::reasons::Reason;
 
-/// The number of times in a round that a list is begun again because its version was compacted or has been passed.
+/// The most times in a round that a list is begun again because its version was compacted or has been passed.
 const MAX_RESTARTS: u32 = 2;
 
 impl WatchAudit {

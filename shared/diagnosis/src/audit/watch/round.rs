@@ -46,8 +46,8 @@ impl WatchAudit {
         }
     }
 
-    /// Returns how many requests the watch may make in a minute. Only the server's own budget limits and shares what a
-    /// watch needs that `full` reads whole, or a sweep that a command waits for.
+    /// Returns how many requests the watch may make in a minute. A watch that `full` reads whole, and a sweep that a
+    /// command waits for, have no share of their own: only the server's budget limits them.
     fn share(&self, held: usize, server: ServerVersion) -> usize {
         let is_read_whole = self.level == Level::Full && held <= FULL_WATCH;
         let is_waited_for = self.sweep.is_some() && self.lookup_limit > AT_ONCE;
@@ -299,8 +299,10 @@ impl WatchAudit {
         }
     }
 
-    /// Returns whether the round ends here, because the watch has yet to come to the version of a list that differed. Reads
-    /// what shows why.
+    /// Ends the round while the watch has yet to come to the version of a list that differed; returns whether it does.
+    ///
+    /// After 120 s without progress it queues one more read of the newest list and of objects, which ends the round too.
+    /// If the watch still stands where it was after these, it publishes `StandsStill` and lets the round go on.
     fn waits_for_events(&mut self, progress: &ResourceVersion, step: &mut StepContext<'_>) -> bool {
         let (watch, now) = (step.watch, step.now);
         let Some(behind) = &mut self.round.behind else {

@@ -22,8 +22,8 @@ use crate::audit::reasons::Reason;
 pub(super) const AGAIN_US: i64 = 4_000_000;
 /// The number of objects that are looked up when a viewer has a watch compared, where no sweep is made.
 pub const AT_ONCE: usize = 16;
-/// The number of objects that are looked up after a burst of DELETED under a selector, the newest ones, and the number
-/// of such lookups in a minute. The watch's other requests are for lists and samples.
+/// The most objects that are looked up after a burst of DELETED under a selector: the newest ones. It is also the most
+/// such lookups in a minute. The watch's other requests are for lists and samples.
 pub(super) const LOOKED_AFTER: usize = 8;
 /// The number of objects that are looked up because a list that may be a cache's differs in them.
 pub(super) const FOLLOWED: usize = 8;

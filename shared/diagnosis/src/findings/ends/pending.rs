@@ -97,7 +97,8 @@ impl Outcome {
 /// What decides the severity of an end, besides how its gap closes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stake {
-    /// When the last event came.
+    /// Since when nothing came: when the gap began, or for a stream that died half-open (F04) the later of its last
+    /// progress and 90 s before its end.
     pub(super) blind_from: Time,
     /// Whether its cause makes a list necessary: an edit of a definition, a server that restarted, a quiet type, a
     /// pause of watchscope.
