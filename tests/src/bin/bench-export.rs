@@ -1,5 +1,4 @@
-//! What is taken away: a picture as SVG and in pixels, a page in one file, and a report with its charts, by the command that
-//! a person types.
+//! What the export command takes to make pictures, a page in one file, and a report with its charts.
 //!
 //! The recordings are of the change load: a cluster of 5,000 objects with 50 changes a second for the pictures, whose range
 //! is ten minutes, and with 278 a second for the reports, which is a million records an hour. Time is that of the whole

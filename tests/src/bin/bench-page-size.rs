@@ -17,6 +17,10 @@ use watchscope_tests::page_weight::{MOST_FOR_FIRST_PAINT_BYTES, weigh};
 use watchscope_tests::{Browser, BrowserTools, WatchscopeBinary, eventually};
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The most that the second part may weigh, with what it shares with the third (issue 21).
+const MOST_OF_SECOND_BYTES: usize = 380_000;
+/// The most that was planned for exports (issue 21).
+const MOST_OF_EXPORTS_BYTES: usize = 250_000;
 
 /// The paths asked for before the first painted lane, and null while there is none.
 const FETCHED: &str = "
@@ -43,6 +47,7 @@ async fn main() -> Result<()> {
     .await?;
 
     let files = weigh(link.origin(), &paths).await?;
+    let later = later_files(link.origin()).await?;
     ensure!(files.len() > 2, "a page is more than {files:?}");
     for file in &files {
         eprintln!("{file}");
@@ -66,5 +71,65 @@ async fn main() -> Result<()> {
             "missed"
         }
     );
+    let weight = async |files: &[&str]| -> Result<usize> {
+        let paths: Vec<String> = later
+            .iter()
+            .filter(|path| files.iter().any(|begin| path.starts_with(begin)))
+            .cloned()
+            .collect();
+        ensure!(paths.len() == files.len(), "{files:?} are not in {later:?}");
+        let files = weigh(link.origin(), &paths).await?;
+        Ok(files.iter().map(|file| file.bytes).sum())
+    };
+    let line = |what: &str, bytes: usize, most: Option<usize>| {
+        let (bar, result) = match most {
+            Some(most) if bytes <= most => (format!("at most {:.0} kB", kb(most)), "met"),
+            Some(most) => (format!("at most {:.0} kB", kb(most)), "missed"),
+            None => ("no bar".to_owned(), ""),
+        };
+        println!("| {what} | {bar} | {:.1} kB | {result} |", kb(bytes));
+    };
+    let second = weight(&["/frontend_second-", "/frontend_shared-"]).await?;
+    line(
+        "second part of the page, gzip, always loaded",
+        second,
+        Some(MOST_OF_SECOND_BYTES),
+    );
+    let third = weight(&["/frontend_third-"]).await?;
+    line("third part, gzip, when the first panel opens", third, None);
+    let exports = weight(&["/export-"]).await?;
+    line(
+        "module of exports, gzip, on first use",
+        exports,
+        Some(MOST_OF_EXPORTS_BYTES),
+    );
     Ok(())
+}
+
+/// The modules that scripts of the page name: they are loaded later.
+async fn later_files(origin: &str) -> Result<Vec<String>> {
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    let text = async |path: &str| -> Result<String> {
+        let answer = client.get(format!("{origin}{path}")).send().await?;
+        Ok(answer.error_for_status()?.text().await?)
+    };
+    let mut files: Vec<String> = Vec::new();
+    let mut scripts = vec!["/".to_owned()];
+    let mut read = Vec::new();
+    while let Some(script) = scripts.pop() {
+        let source = text(&script).await?;
+        for name in source.split('"').map(|part| part.trim_start_matches("./")) {
+            let path = format!("/{name}");
+            let is_plain = name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+            if is_plain && name.ends_with(".wasm") && !files.contains(&path) {
+                files.push(path);
+            } else if is_plain && name.ends_with(".js") && !read.contains(&path) {
+                read.push(path.clone());
+                scripts.push(path);
+            }
+        }
+    }
+    Ok(files)
 }
