@@ -5,7 +5,7 @@
 // All that it shows of an export comes from the worker: the same code makes the file.
 import { button, make } from "./{{elements.js}}";
 import { hire, inPlace, loadStyles } from "./{{exports.js}}";
-import { download, sizeOf } from "./{{recordings.js}}";
+import { download, sizeOf, stampOf } from "./{{recordings.js}}";
 
 // What a form is called, what for, and its ending and type. `isText`: it can be copied as text.
 const FORMS = {
@@ -295,8 +295,7 @@ export const show = async (of, hand) => {
   // The name of a file is read by more people than the file.
   const fileName = (what) => {
     const of_ = state.hide.has("cluster") || !of.cluster ? "watchscope" : of.cluster.replace(/[^\w.-]+/g, "-").slice(0, 60);
-    const when = iso(state.fromUs).replace(/\.\d+Z$/, "").replace(/[-:]/g, "").replace("T", "-");
-    return `${[of_, when, what].filter(Boolean).join("-")}.${form("ending") ?? state.form}`;
+    return `${[of_, stampOf(state.fromUs), what].filter(Boolean).join("-")}.${form("ending") ?? state.form}`;
   };
   const change = (of_) => {
     Object.assign(state, of_);

@@ -1,7 +1,7 @@
 // The worker of an export: makes of the frames that a page hands over what the dialog shows, and files. The module decides;
 // this is its host.
 import init, { Records } from "./{{export.js}}";
-import { deflated } from "./{{streams.js}}";
+import { deflatedBy } from "./{{streams.js}}";
 
 // Lines of a text that are shown before it is exported, and the most letters of them.
 const LINES = 20, LETTERS = 4_000;
@@ -35,8 +35,7 @@ const fileOf = async (form) => {
 
 const decoder = new TextDecoder();
 const recording = async () => {
-  let raw = made.nextOfRecording();
-  while (raw) raw = made.nextOfRecording(await deflated(raw));
+  await deflatedBy((bytes) => made.nextOfRecording(bytes));
   return made.recording();
 };
 const html = async () => {

@@ -1,7 +1,7 @@
 // The worker of a recording: reads its file, answers its viewer as a server would, and saves a range of the records that a
 // page in one file holds. The module decides; this is its host.
 import init, { Reading, Save } from "./{{recording.js}}";
-import { deflated, FORMAT, streamed } from "./{{streams.js}}";
+import { deflatedBy, FORMAT, streamed } from "./{{streams.js}}";
 
 // The most chapters and bodies that are read at once, and the most that wait for their turn.
 const AT_ONCE = 2, WAITING = 64;
@@ -193,8 +193,7 @@ const save = async ({ id, fromUs, toUs, chapters, notes }) => {
   while (chapters.length) made.add(chapters.shift());
   try {
     made.addNotes(notes);
-    let raw = made.next();
-    while (raw) raw = made.next(await deflated(raw));
+    await deflatedBy((bytes) => made.next(bytes));
   } catch (why) {
     throwPanic(why);
     made.free();

@@ -12,6 +12,10 @@ export const download = (bytes, name, type = "application/octet-stream") => {
   setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
 };
 
+// The time in the name of a file: `20261127-031148`, in UTC.
+export const stampOf = (us) =>
+  new Date(us / 1e3).toISOString().replace(/\.\d+Z$/, "").replace(/[-:]/g, "").replace("T", "-");
+
 export const sizeOf = (bytes) => {
   const [unit, of] = bytes < 1e6 ? ["kB", 1e3] : bytes < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
   return bytes < 1e3 ? `${bytes} bytes` : `${(bytes / of).toFixed(bytes < 10 * of ? 1 : 0)} ${unit}`;

@@ -1,10 +1,5 @@
 // What a page in one file exports, in place of the dialog: a recording of the marked range.
-import { save } from "./{{recordings.js}}";
-
-const nameOf = (fromUs) => {
-  const when = new Date(fromUs / 1e3).toISOString().replace(/\.\d+Z$/, "").replace(/[-:]/g, "").replace("T", "-");
-  return `watchscope-${when}.wscope`;
-};
+import { save, stampOf } from "./{{recordings.js}}";
 
 export const show = async ({ form, marked, notes: count }, hand, notify) => {
   // Its key asks for other forms, whose program is not in the file.
@@ -12,7 +7,7 @@ export const show = async ({ form, marked, notes: count }, hand, notify) => {
   const [fromUs, toUs] = marked, { unsaved } = document.body.dataset;
   try {
     const [chapters, notes] = await hand(fromUs, toUs);
-    const saved = await save(nameOf(fromUs), fromUs, toUs, chapters, notes);
+    const saved = await save(`watchscope-${stampOf(fromUs)}.wscope`, fromUs, toUs, chapters, notes);
     // Notes that only this page has are in a file now (open.js).
     if (unsaved && saved >= count) document.body.dataset.saved = unsaved;
   } catch ({ message }) {

@@ -89,7 +89,7 @@ const opened = async () => {
   // Neither is another file opened here, nor is there a page to go back to.
   const none = () => {};
   parent.watchscopeOpening = {
-    worker, about, isLive: false, isLesson: false, isSingle: true, open: none, close: none, counts: none,
+    worker, about, isLive: false, isLesson: false, open: none, close: none, counts: none,
     // The address bar is this page's own.
     get place() { return globalThis.watchscopeWay.place; },
   };

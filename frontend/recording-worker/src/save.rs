@@ -86,13 +86,8 @@ impl Save {
 fn read((from, to): (Time, Time), chapters: Vec<Vec<u8>>) -> Result<Vec<ExcerptRun>, String> {
     let stretch = Stretch::Times { from, to };
     let version = env!("CARGO_PKG_VERSION");
-    let mut excerpt = Excerpt::new(stretch, Lanes::All, version, REDACTION_VERSION);
-    let mut runs = Vec::new();
-    for chapter in chapters {
-        let run = excerpt.chapter(chapter);
-        runs.extend(run.map_err(|error| error.to_string())?);
-    }
-    runs.extend(excerpt.finish());
+    let excerpt = Excerpt::new(stretch, Lanes::All, version, REDACTION_VERSION);
+    let runs = excerpt.runs(chapters).map_err(|error| error.to_string())?;
     if runs.is_empty() {
         return Err("no record is in the range".to_owned());
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use thiserror::Error;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::{Record, State, Time, fnv};
-use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Stretch};
+use watchscope_recording::{Excerpt, ExcerptError, Lanes, Stretch};
 use watchscope_timeline::Theme;
 
 use crate::charts::{ChartsError, charts};
@@ -41,9 +41,8 @@ pub fn digest_of_charts(records: &[Record]) -> Result<String, DigestError> {
     records.iter().for_each(|record| writer.push(record));
     chapter.extend(writer.seal().unwrap_or_default());
     let (from, to): (Time, Time) = (first.at, last.at);
-    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "", 0);
-    let mut runs: Vec<ExcerptRun> = excerpt.chapter(chapter)?.into_iter().collect();
-    runs.extend(excerpt.finish());
+    let excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "", 0);
+    let runs = excerpt.runs([chapter])?;
     let taken = Taken::new(from, to, runs).ok_or(DigestError::Nothing)?;
     let says = Says {
         title: "",

@@ -315,12 +315,8 @@ fn again(
     if let Some(hider) = hider {
         excerpt = excerpt.hiding(hider.again());
     }
-    let mut kept = Vec::new();
-    for chapter in runs.into_iter().flat_map(|run| run.run.chapters) {
-        kept.extend(excerpt.chapter(frames(&chapter))?);
-    }
-    kept.extend(excerpt.finish());
-    Ok(kept)
+    let chapters = runs.into_iter().flat_map(|run| run.run.chapters);
+    excerpt.runs(chapters.map(|chapter| frames(&chapter)))
 }
 
 /// A chapter's frames, one behind the other.

@@ -244,14 +244,11 @@ fn log() -> Log {
 fn taken(from: f64) -> Taken {
     let log = log();
     let (from, to) = (at(from), at(9.0));
-    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
-    let mut runs = Vec::new();
+    let excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
     let count = log.records.len();
-    for (first, last) in [(0, 4), (4, 9), (9, count)] {
-        runs.extend(excerpt.chapter(log.chapter(first, last)).unwrap());
-    }
-    runs.extend(excerpt.finish());
-    Taken::new(from, to, runs).unwrap()
+    let parts = [(0, 4), (4, 9), (9, count)];
+    let runs = excerpt.runs(parts.map(|(first, last)| log.chapter(first, last)));
+    Taken::new(from, to, runs.unwrap()).unwrap()
 }
 
 fn all() -> Parts {

@@ -162,6 +162,22 @@ impl Excerpt {
         Ok(ended.and_then(Run::end))
     }
 
+    /// Takes in all chapters, as [`chapter`](Self::chapter) does; returns the runs that have a record of the stretch.
+    ///
+    /// # Errors
+    /// If a frame cannot be read, or is of another log.
+    pub fn runs(
+        mut self,
+        chapters: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<Vec<ExcerptRun>, ExcerptError> {
+        let mut runs = Vec::new();
+        for chapter in chapters {
+            runs.extend(self.chapter(chapter)?);
+        }
+        runs.extend(self.finish());
+        Ok(runs)
+    }
+
     /// Ends; returns the last run, if it has a record of the stretch.
     pub fn finish(&mut self) -> Option<ExcerptRun> {
         self.run.take().and_then(Run::end)

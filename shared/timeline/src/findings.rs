@@ -287,7 +287,7 @@ pub fn board(known: Known<'_>, muted: &Muted) -> Board {
 
 /// What is over, as far as it is loaded, the newest first; and how many more there are.
 fn over(known: Known<'_>) -> (Vec<Over>, u64) {
-    // There may be thousands, so a tree: in a browser the other one is a list.
+    // A tree in a browser too, where `tree::BTreeMap` is a sorted list: there may be thousands of entries.
     let mut found: std::collections::BTreeMap<Text, Over> = std::collections::BTreeMap::new();
     for epoch in known.epochs() {
         for span in epoch.trace.findings.all() {

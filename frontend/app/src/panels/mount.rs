@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 
+use super::signals::Signals;
 use super::third::Late;
 use super::{debug, header, listen, notes, overlay, overview, signals, status};
 use crate::runtime::bridge;
@@ -14,6 +15,7 @@ pub(super) fn mount() {
     signals::show(&read());
     put("above", move || {
         late.load_on_demand();
+        tell_scripts(panels);
         view! {
             <header::Header panels/>
             <header::Banner panels/>
@@ -47,6 +49,28 @@ pub(super) fn mount() {
     show_icon();
     // It goes on by itself.
     drop(bridge::offer());
+}
+
+/// Says in attributes of the document's body what assets/open.js asks for: whether a recording is shown, and how many
+/// notes are in this page only. A view calls it: only there can an effect be made.
+fn tell_scripts(panels: Signals) {
+    let says = |name: &str, value: &str| {
+        if let Some(body) = document().body() {
+            // Attributes are refused only if their names are no names.
+            let _ = body.set_attribute(name, value);
+        }
+    };
+    Effect::new(move |_| {
+        if panels.replay.with(Option::is_some) {
+            says("data-replay", "");
+        }
+    });
+    Effect::new(move |_| {
+        let unsaved = panels.notes.with(|notes| notes.unsaved);
+        if unsaved > 0 {
+            says("data-unsaved", &unsaved.to_string());
+        }
+    });
 }
 
 /// Gives the tab its icon, which the document only names: fetched with it, it held up the first lane.

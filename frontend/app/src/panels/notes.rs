@@ -45,16 +45,6 @@ fn does(deed: NoteDeed) {
 pub(super) fn NotesButton(panels: Signals) -> impl IntoView {
     let notes = panels.notes;
     let many = move || notes.with(|notes| notes.count);
-    // assets/open.js asks before they are lost.
-    Effect::new(move |_| {
-        let unsaved = notes.with(|notes| notes.unsaved);
-        if unsaved > 0
-            && let Some(body) = document().body()
-        {
-            // Attributes are refused only if their names are no names.
-            let _ = body.set_attribute("data-unsaved", &unsaved.to_string());
-        }
-    });
     view! {
         <button
             class="control"

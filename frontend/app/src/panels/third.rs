@@ -101,15 +101,6 @@ impl Late {
                 load(is_here);
             }
         });
-        // assets/open.js says what lies under a file that is opened.
-        Effect::new(move |_| {
-            if panels.replay.with(Option::is_some)
-                && let Some(body) = document().body()
-            {
-                // Attributes are refused only if their names are no names.
-                let _ = body.set_attribute("data-replay", "");
-            }
-        });
     }
 
     /// A panel: nothing until the third part is here.

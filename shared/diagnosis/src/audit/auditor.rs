@@ -268,7 +268,7 @@ impl Auditor {
         Some(read)
     }
 
-    /// Takes what came of a read.
+    /// Takes the result of a read.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
         let Some(traffic) = self.servers.get_mut(&read.server) else {
             return;

@@ -1,4 +1,4 @@
-//! A request of the audit, and what came of it.
+//! A request of the audit, and its result.
 
 use watchscope_model::event::RequestSent;
 use watchscope_model::read::{Page, Seen, Told};
@@ -82,7 +82,7 @@ impl Read {
     }
 }
 
-/// What came of a [`Read`].
+/// The result of a [`Read`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// A page of a list.

@@ -22,13 +22,10 @@ use crate::taken::Taken;
 
 /// What an export has of chapters, each given as a log and its records from one count to another.
 fn taken_of(chapters: &[(&Log, usize, usize)], from: Time, to: Time) -> Taken {
-    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
-    let mut runs = Vec::new();
-    for (log, first, last) in chapters {
-        runs.extend(excerpt.chapter(log.chapter(*first, *last)).unwrap());
-    }
-    runs.extend(excerpt.finish());
-    Taken::new(from, to, runs).unwrap()
+    let excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
+    let chapters = chapters.iter();
+    let runs = excerpt.runs(chapters.map(|(log, first, last)| log.chapter(*first, *last)));
+    Taken::new(from, to, runs.unwrap()).unwrap()
 }
 
 fn taken(logs: &[&Log]) -> Taken {

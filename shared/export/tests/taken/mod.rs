@@ -10,11 +10,8 @@ use crate::common::Log;
 
 /// What an export has of logs, each a run, from one time to another.
 pub(crate) fn taken(logs: &[&Log], from: Time, to: Time) -> Taken {
-    let mut excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
-    let mut runs = Vec::new();
-    for log in logs {
-        runs.extend(excerpt.chapter(log.chapter(0, log.records.len())).unwrap());
-    }
-    runs.extend(excerpt.finish());
+    let excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
+    let chapters = logs.iter().map(|log| log.chapter(0, log.records.len()));
+    let runs = excerpt.runs(chapters).unwrap();
     Taken::new(from, to, runs).unwrap()
 }

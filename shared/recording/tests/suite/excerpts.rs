@@ -27,13 +27,7 @@ fn excerpt(
     lanes: Lanes,
     chapters: Vec<Vec<u8>>,
 ) -> Result<Vec<ExcerptRun>, ExcerptError> {
-    let mut excerpt = Excerpt::new(stretch, lanes, "0.1.0", 2);
-    let mut runs = Vec::new();
-    for chapter in chapters {
-        runs.extend(excerpt.chapter(chapter)?);
-    }
-    runs.extend(excerpt.finish());
-    Ok(runs)
+    Excerpt::new(stretch, lanes, "0.1.0", 2).runs(chapters)
 }
 
 /// Writes runs by a host that deflates.

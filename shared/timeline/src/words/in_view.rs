@@ -55,7 +55,7 @@ pub fn problems_in(
     muted: &Muted,
 ) -> Vec<Problem> {
     let mut divergences: BTreeMap<&'static str, (Divergence, Kind)> = BTreeMap::new();
-    // There may be thousands, so a tree: in a browser the other one is a list.
+    // A tree in a browser too, where `tree::BTreeMap` is a sorted list: there may be thousands of entries.
     let mut findings: std::collections::BTreeMap<(&Text, &Text), Kind> =
         std::collections::BTreeMap::new();
     let mut gaps = Kind::new(Token::Error);

@@ -1,4 +1,4 @@
-//! What came of a read, handed to the file that judges it.
+//! Hands the result of a read to the file that judges it.
 
 use watchscope_model::read::{Page, Seen};
 use watchscope_model::vocabulary::AuditMethod;
@@ -11,7 +11,7 @@ use crate::audit::read::Reply;
 use crate::audit::reasons::Reason;
 
 impl WatchAudit {
-    /// Takes what came of a task.
+    /// Takes the result of a task.
     pub(crate) fn answered(&mut self, task: Task, reply: Reply, step: &mut StepContext<'_>) {
         match (&task, &reply) {
             (_, Reply::Page(page)) => {

@@ -85,17 +85,9 @@ impl Requests {
              between them succeeded.",
             count(state.stream_failures.times, "stream")
         );
-        let found = FindingDraft::of(
-            Row::F38,
-            Certainty::Likely,
-            Subject::Watch(watch.clone()),
-            state.stream_failures.evidence.clone(),
-            state.stream_failures.since,
-            summary,
-        );
+        let found = unreadable(watch, Certainty::Likely, &state.stream_failures, summary);
         let shared = self.shared(Row::F38, watch, record.at);
-        let found = FindingDraft { shared, ..found };
-        registry.raise(found.until_cleared(), record.at);
+        registry.raise(FindingDraft { shared, ..found }, record.at);
     }
 
     /// The server answered 500, or sent an ERROR 500, because it cannot read or convert an object.
@@ -121,17 +113,9 @@ impl Requests {
              so {}.",
             count(state.list_failures.times, "time")
         );
-        let found = FindingDraft::of(
-            Row::F38,
-            Certainty::Likely,
-            Subject::Watch(watch.clone()),
-            state.list_failures.evidence.clone(),
-            state.list_failures.since,
-            summary,
-        );
+        let found = unreadable(watch, Certainty::Likely, &state.list_failures, summary);
         let shared = self.shared(Row::F38, watch, record.at);
-        let found = FindingDraft { shared, ..found }.until_cleared();
-        registry.raise(found, record.at);
+        registry.raise(FindingDraft { shared, ..found }, record.at);
     }
 
     /// A list of Secrets failed with 500, and its reason is redacted.
@@ -154,17 +138,27 @@ impl Requests {
              it cannot read or convert one of them.",
             count(streak.times, "time")
         );
-        let (subject, sure) = (Subject::Watch(watch.clone()), Certainty::Suspected);
-        let found = FindingDraft::of(
-            Row::F38,
-            sure,
-            subject,
-            streak.evidence.clone(),
-            streak.since,
-            summary,
-        );
-        registry.raise(found.until_cleared(), record.at);
+        let found = unreadable(watch, Certainty::Suspected, streak, summary);
+        registry.raise(found, record.at);
     }
+}
+
+/// Returns the finding that a server cannot read or convert objects of a watch (F38), which stands until it is cleared.
+fn unreadable(
+    watch: &WatchName,
+    certainty: Certainty,
+    failures: &Streak,
+    summary: String,
+) -> FindingDraft {
+    let found = FindingDraft::of(
+        Row::F38,
+        certainty,
+        Subject::Watch(watch.clone()),
+        failures.evidence.clone(),
+        failures.since,
+        summary,
+    );
+    found.until_cleared()
 }
 
 /// Returns whether a refusal has no words, or only the reason of its status.
