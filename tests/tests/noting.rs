@@ -124,10 +124,11 @@ async fn a_note_about_a_range_is_written_from_the_ranges_own_button_and_gone_bac
     let (driver, tab) = visit.open().await?;
     let (left, top) = corner(&tab).await?;
     let (left, top) = (left as i32, top as i32);
-    // The page is live before its second part is there, which hears the mouse.
+    // The page is live before its second part is there, which hears the mouse. Until the present has come that far,
+    // nothing can be marked there.
     eventually("a range is marked", LONG, async || {
         Mouse(driver)
-            .drag((left + 200, top + 10), (left + 320, top + 12))
+            .drag((left + 100, top + 10), (left + 160, top + 12))
             .await?;
         ensure!(!tab.text("[data-part=range]").await?.is_empty());
         Ok(())

@@ -183,6 +183,38 @@ fn a_drag_on_the_ruler_marks_a_range_that_says_what_is_in_it() {
     let model = host.model.borrow();
     assert_eq!(model.marked.range, None);
     assert_eq!(model.lanes_top_px(), top_px);
+    assert_eq!(model.shown.range, None, "its row is gone with it");
+}
+
+#[test]
+fn the_row_of_a_range_comes_when_the_drag_ends() {
+    let (host, _) = page();
+    let (from, to) = (x_px(&host, at(1.5)), x_px(&host, at(7.0)));
+    drag(&host, pointer(from, 10.0), pointer(to, 14.0));
+    assert!(host.model.borrow().shown.range.is_some());
+}
+
+#[test]
+fn a_drag_after_the_present_marks_no_range_and_shows_no_row() {
+    let (host, _) = page();
+    let now_px = {
+        let model = host.model.borrow();
+        model.view.x_from_time(model.now())
+    };
+    let (from, to) = (pointer(now_px + 40.0, 10.0), pointer(now_px + 90.0, 12.0));
+    host.person(Person::Press(from));
+    host.person(Person::Motion(to));
+    host.frame(3_000.0);
+    let is_shown = || {
+        let model = host.model.borrow();
+        (model.marked.range.is_some(), model.shown.range.is_some())
+    };
+    assert_eq!(is_shown(), (false, false));
+    host.person(Person::Release {
+        pointer: to,
+        at_ms: 3_010.0,
+    });
+    assert_eq!(is_shown(), (false, false));
 }
 
 #[test]

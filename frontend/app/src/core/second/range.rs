@@ -45,7 +45,9 @@ impl Model {
                 self.edge(drag.pointer, pointer),
                 self.edge(pointer, pointer),
             );
-            self.set_range(Some((from.min(to), from.max(to))));
+            // Both edges are the present if the drag lies after it: a range of no length is none.
+            let range = Some((from.min(to), from.max(to))).filter(|(from, to)| from < to);
+            self.set_range(range);
             let lasted = format::duration(to.micros_since(from).abs());
             self.shown.tooltip = Some(Tooltip {
                 x_px: pointer.x_px as i32 + 12,
@@ -63,9 +65,8 @@ impl Model {
         let is_drawn = drag.is_some_and(|drag| drag.is_drawn && drag.pointer.id == pointer.id);
         if is_drawn {
             self.shown.tooltip = None;
-            // A range of no length is none.
-            let range = self.marked.range.filter(|(from, to)| from < to);
-            self.set_range(range);
+            // Its row says at once what is in all of it.
+            self.publish_range(self.now());
         }
         is_drawn
     }
@@ -80,10 +81,13 @@ impl Model {
         words::snapped(&self.store, time, reach_us)
     }
 
-    /// Marks a range, or none.
+    /// Marks a range, or none: then its row is gone at once, so that nobody presses its buttons in vain.
     pub(super) fn set_range(&mut self, range: Option<(Time, Time)>) {
         if self.marked.range != range {
             self.marked.range = range;
+            if range.is_none() {
+                self.shown.range = None;
+            }
             self.redraw();
         }
     }
