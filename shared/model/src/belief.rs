@@ -1,4 +1,4 @@
-//! What a client program believes, read from the JSON of its reports. This is the one reader of it.
+//! Reads what a client program believes from the JSON of its reports. All other code uses this reader.
 
 use std::sync::Arc;
 
@@ -7,33 +7,36 @@ use serde_json::Value;
 use crate::id::{Object, ResourceVersion, Text, Uid};
 use crate::vocabulary::ClientPhase;
 
-/// What a client holds of one resource.
+/// What a client believes about one resource.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Belief {
     /// The resource: `pods`, `deployments.apps`.
     pub resource: Text,
-    /// Which part of the client holds it, where it has several; else empty.
+    /// The part of the client that holds it, if the client has several parts; else empty.
     pub part: Text,
-    /// The revision up to which it believes to know everything, if it keeps one that is a number.
+    /// The revision up to which the client believes to know everything; absent if it keeps none or one that is no
+    /// number.
     pub revision: Option<u64>,
-    /// How many objects it holds.
+    /// The number of objects that the client holds.
     pub objects: u64,
-    /// Those it named.
+    /// The objects that the report names; a report may name fewer than the client holds.
     pub held: Vec<Held>,
 }
 
-/// An object a client holds.
+/// An object that a client holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
-    /// Which.
+    /// The object.
     pub object: Arc<Object>,
-    /// At which resourceVersion.
+    /// Its resourceVersion, as the client reported it.
     pub version: Text,
 }
 
 impl Belief {
-    /// Reads the `belief` of a `client.report`: a list with an entry for each resource. What is no such thing is passed
-    /// over.
+    /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource.
+    ///
+    /// A text that is no JSON list gives an empty list. A field of another type counts as absent, and `held` entries
+    /// of another form are skipped.
     #[must_use]
     pub fn read(text: &str) -> Vec<Self> {
         match serde_json::from_str(text) {
@@ -58,7 +61,7 @@ impl Belief {
         }
     }
 
-    /// Whether it names each object that it holds.
+    /// Whether the report names each object that the client holds.
     #[must_use]
     pub fn names_all(&self) -> bool {
         self.objects == self.held.len() as u64
@@ -66,7 +69,8 @@ impl Belief {
 }
 
 impl Held {
-    /// Reads an entry: `NAMESPACE/NAME` or a name alone, and `UID@RESOURCEVERSION`.
+    /// Reads an entry: the key is `NAMESPACE/NAME` or a name alone, the value is `UID@RESOURCEVERSION`. Any other
+    /// value gives `None`.
     fn of(key: &str, value: &Value) -> Option<Self> {
         let (namespace, name) = match key.split_once('/') {
             Some((namespace, name)) => (Some(namespace.into()), name),
@@ -84,13 +88,13 @@ impl Held {
         })
     }
 
-    /// Its resourceVersion, if that is a number.
+    /// The object's resourceVersion, if it is a number of at most 64 bits.
     #[must_use]
     pub fn revision(&self) -> Option<u64> {
         number(&self.version)
     }
 
-    /// Whether it has the namespace and name of another, whatever their uids.
+    /// Whether both have the same namespace and name; uids may differ.
     #[must_use]
     pub fn is_in_place_of(&self, other: &Self) -> bool {
         self.object.name == other.object.name && self.object.namespace == other.object.namespace
@@ -102,7 +106,7 @@ fn number(version: &str) -> Option<u64> {
 }
 
 impl ClientPhase {
-    /// Whether a client has ended: its process is no more, and holds nothing.
+    /// Whether the client has ended: its process is gone and holds nothing.
     #[must_use]
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Failed | Self::Done)
@@ -114,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_belief_is_read_and_what_is_none_is_passed_over() {
+    fn a_belief_is_read_and_entries_of_another_form_are_skipped() {
         let text = r#"[{"resource":"configmaps","resourceVersion":"604","objects":70,
             "held":{"shop/a":"u1@519","b":"u2@603","odd":7}}]"#;
         let [belief] = &Belief::read(text)[..] else {

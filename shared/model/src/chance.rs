@@ -1,20 +1,21 @@
-//! The one kind of chance: a seeded ChaCha8, the same everywhere, so that a seed is a whole run.
+//! Random numbers for tests and simulations: a seeded ChaCha8, so one seed gives one run on every machine.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 
-/// A seeded source of chance.
+/// A seeded source of random numbers.
 #[derive(Clone, Debug)]
 pub struct Chance(ChaCha8Rng);
 
 impl Chance {
-    /// The source of a seed.
+    /// A source that draws the numbers of `seed`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// A source of its own for one part of what a seed stands for: what one part draws does not change what another gets.
+    /// A source for one part of a run. Each part draws from its own stream, so its draws do not change those of
+    /// another part.
     #[must_use]
     pub fn of_part(seed: u64, part: u64) -> Self {
         let mut source = Self::new(seed);
@@ -22,7 +23,7 @@ impl Chance {
         source
     }
 
-    /// A number of 64 bits. Never inlined: the cipher is compiled once.
+    /// Draws a number of 64 bits. It is never inlined, so the cipher is compiled once.
     #[inline(never)]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()

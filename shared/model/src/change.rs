@@ -1,14 +1,15 @@
-//! The binary form of a `change` since format 4: one number for what many changes have in common, then what differs.
+//! The binary form of a `change` since format 4: a pattern's number, then the other fields. A pattern is the fields
+//! that many changes share.
 //!
-//! Before that its fields stood in their order, as those of other kinds do. Fields that `change` gets one day come after
-//! `owner`.
+//! Up to format 3 the fields of a `change` stand in their order, as those of other kinds do. New fields of `change`
+//! come after `owner`.
 
 use crate::codec::pattern::{Pattern, PatternParts};
 use crate::codec::{Reader, Writer};
 use crate::event::Change;
 use crate::field::{Field, read_field, write_last};
 
-/// Writes the fields, those that are absent at the end left out.
+/// Writes the fields; absent fields at the end are left out.
 pub(crate) fn write_change(change: &Change, writer: &mut Writer<'_>) {
     writer.pattern(PatternParts {
         watch: &change.watch,
@@ -28,7 +29,7 @@ pub(crate) fn write_change(change: &Change, writer: &mut Writer<'_>) {
     writer.cut(end);
 }
 
-/// Reads what [`write_change`] wrote.
+/// Reads the fields that [`write_change`] wrote.
 pub(crate) fn read_change(reader: &mut Reader<'_>) -> Change {
     let Pattern {
         watch,

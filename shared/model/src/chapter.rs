@@ -1,4 +1,4 @@
-//! Chapters: an opening snapshot and the segments after it, written by one and read by many.
+//! Chapters: an opening snapshot and the segments after it. One writer writes a chapter, and many readers read it.
 
 use crate::change::{read_change, write_change};
 use crate::codec::dictionary::{Frozen, Interner, Used};
@@ -16,7 +16,7 @@ use crate::inside::{Entry, Inside, InsideRecord};
 use crate::layers::Layers;
 use crate::time::Time;
 
-/// What a snapshot holds: the fold of the records, and that of the inside where there is one.
+/// The folds that a snapshot holds: that of the records, and that of the inside if the log has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Fold<'a> {
     state: &'a State,
@@ -24,7 +24,7 @@ pub struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    /// Of a log that tells its inside.
+    /// The folds of a log with records of the inside.
     #[must_use]
     pub fn new(state: &'a State, layers: &'a Layers) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Of a log without an inside.
+/// The fold of a log without an inside.
 impl<'a> From<&'a State> for Fold<'a> {
     fn from(state: &'a State) -> Self {
         Self {
@@ -44,9 +44,10 @@ impl<'a> From<&'a State> for Fold<'a> {
     }
 }
 
-/// Encodes chapters in a row: an opening, then segments of the records pushed, then the next opening.
+/// Encodes consecutive chapters: an opening, then segments of the pushed records, then the next opening.
 ///
-/// Holds the chapter's dictionary and the open segment; the caller bounds both by sealing and by opening the next.
+/// It holds the chapter's dictionary and the open segment. It bounds neither: the caller does, by sealing segments and
+/// opening the next chapter.
 #[derive(Debug)]
 pub struct ChapterWriter {
     log: LogId,
@@ -56,12 +57,13 @@ pub struct ChapterWriter {
     open_count: u64,
     first: Option<(Seq, Time)>,
     last_at: Time,
-    /// The resourceVersion of the open segment's last `change`.
+    /// The resourceVersion of the last `change` in the open segment, from which the next one is a distance; 0 before
+    /// the first.
     base_version: u64,
 }
 
 impl ChapterWriter {
-    /// Opens a chapter after all that `fold` has folded; returns the writer and the opening frame.
+    /// Opens a chapter after the last record that `fold` has folded; returns the writer and the opening frame.
     #[must_use]
     pub fn open<'a>(log: LogId, epoch: EpochId, fold: impl Into<Fold<'a>>) -> (Self, Vec<u8>) {
         let fold = fold.into();
@@ -83,11 +85,11 @@ impl ChapterWriter {
         (writer, frame)
     }
 
-    /// Closes this chapter and opens the next; returns the opening frame. `fold` must have folded exactly what has
-    /// been sealed.
+    /// Closes this chapter and opens the next; returns the opening frame. `fold` must have folded exactly the records
+    /// that have been sealed.
     ///
-    /// The dictionary carries over under its numbers, less what `fold` does not use, so a reader of this chapter's
-    /// segments reads the next one's without its opening.
+    /// The next chapter keeps the numbers of the dictionary's entries that `fold` uses, and drops the other entries.
+    /// So a reader of this chapter's segments can read the next chapter's without its opening.
     #[must_use]
     pub fn open_next<'a>(&mut self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(self.open_count, 0, "a chapter is opened between segments");
@@ -156,19 +158,19 @@ impl ChapterWriter {
         self.base_version = writer.base_version;
     }
 
-    /// Bytes of the open segment: its records, and at most what their definitions take.
+    /// The size of the open segment in bytes: its records, plus an upper bound of their dictionary definitions.
     #[must_use]
     pub fn open_bytes(&self) -> usize {
         self.open.len() + self.interner.unwritten_bytes()
     }
 
-    /// Records in the open segment.
+    /// The number of records in the open segment.
     #[must_use]
     pub fn open_count(&self) -> u64 {
         self.open_count
     }
 
-    /// Seals the open segment; `None` if nothing was pushed.
+    /// Seals the open segment and returns its frame; `None` if it has no record.
     pub fn seal(&mut self) -> Option<Vec<u8>> {
         let (seq, at) = self.first.take()?;
         let mut head = Vec::new();
@@ -183,8 +185,8 @@ impl ChapterWriter {
         Some(frame)
     }
 
-    /// A snapshot for a reader who joins between two segments: the state with this chapter's dictionary, so that the
-    /// segments that follow can be read. `fold` must have folded exactly what has been sealed.
+    /// Returns a snapshot for a reader that joins between two segments. It carries this chapter's dictionary, so the
+    /// reader can read the segments that follow. `fold` must have folded exactly the records that have been sealed.
     #[must_use]
     pub fn head_snapshot<'a>(&self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(
@@ -197,7 +199,7 @@ impl ChapterWriter {
         self.head(&dictionary, &body)
     }
 
-    /// A snapshot's fold under the numbers of this chapter's dictionary, and what it uses of that.
+    /// Encodes a fold with the numbers of this chapter's dictionary; returns the entries that it uses, and the bytes.
     fn body(&self, fold: Fold<'_>) -> (Used, Vec<u8>) {
         let (mut used, mut body) = (Used::default(), Vec::new());
         write_fold(fold, &mut Frozen(&self.interner, &mut used), &mut body);
@@ -225,30 +227,31 @@ fn write_fold(fold: Fold<'_>, ids: &mut dyn Ids, out: &mut Vec<u8>) {
         subject: None,
     };
     state.write_fields(&mut writer);
-    // Behind its length, so that a reader may leave it for later. Fields that the state gets one day come after it.
+    // A length stands before the layers, so a reader may leave them for later. Future fields of the state come after
+    // them.
     if let Some(layers) = fold.layers.filter(|layers| !layers.is_empty()) {
         writer.sized(|fields| layers.write_fields(fields));
     }
 }
 
-/// What opens a chapter.
+/// The content of a chapter's opening frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opening {
     /// The log.
     pub log: LogId,
-    /// The run of its writer.
+    /// The run of the log's writer.
     pub epoch: EpochId,
-    /// The fold of all records before.
+    /// The fold of all records before the chapter.
     pub state: State,
-    /// That of the inside, as it came; empty if there is none. [`ChapterReader::layers`] reads it.
+    /// The encoded fold of the inside; empty if there is none. [`ChapterReader::layers`] decodes it.
     pub layers: Vec<u8>,
 }
 
-/// What a reader makes of a record's fields: what it asks for, or nothing.
+/// What a reader decodes a record into: a record of events alone, or any entry of the log.
 trait Wanted: Sized {
     fn read(kind: u64, fields: &mut Reader<'_>, seq: Seq, at: Time) -> Option<Self>;
 
-    /// The resourceVersion that those after it are distances from: a change's.
+    /// The resourceVersion of a `change`, from which later ones in the segment are distances; `None` for other kinds.
     fn base_version(&self) -> Option<&ResourceVersion>;
 }
 
@@ -284,7 +287,7 @@ impl Wanted for Entry {
     }
 }
 
-/// Decodes the segments that follow one opening, those of the next chapters too.
+/// Decodes the segments that follow one opening, and those of the chapters after it.
 #[derive(Clone, Debug)]
 pub struct ChapterReader {
     tables: Tables,
@@ -292,19 +295,19 @@ pub struct ChapterReader {
 }
 
 impl ChapterReader {
-    /// Reads a chapter's opening or a head snapshot.
+    /// Reads the opening of a chapter, or a head snapshot.
     ///
     /// # Errors
-    /// If the frame is damaged or no head frame.
+    /// If the frame is damaged, or not a head frame.
     pub fn open(frame: &[u8]) -> Result<(Self, Opening), DecodeError> {
         let (frame, _) = split_frame(frame)?;
         Self::open_frame(frame)
     }
 
-    /// The same of a frame that was split off.
+    /// Like [`Self::open`], for a frame that the caller has already split off.
     ///
     /// # Errors
-    /// If it is damaged or no head frame.
+    /// If it is damaged, or not a head frame.
     pub fn open_frame(frame: Frame<'_>) -> Result<(Self, Opening), DecodeError> {
         if frame.kind != FrameKind::Head {
             return Err(DecodeError::Tag(b'S'));
@@ -336,11 +339,11 @@ impl ChapterReader {
         Ok((Self { tables, next }, opening))
     }
 
-    /// Reads the fold of the inside that came with an opening's `state`. Only before the first segment: numbers may get
-    /// another meaning then.
+    /// Decodes the layers of an opening, which came with `state`. The caller must do so before it reads the first
+    /// segment, because later segments may give dictionary numbers another meaning.
     ///
     /// # Errors
-    /// If it is damaged.
+    /// If the bytes are damaged.
     pub fn layers(&self, state: &State, bytes: &[u8]) -> Result<Layers, DecodeError> {
         if bytes.is_empty() {
             return Ok(Layers::default());
@@ -351,23 +354,23 @@ impl ChapterReader {
         reader.finish(layers)
     }
 
-    /// The seq that comes next.
+    /// The seq of the next record.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         self.next
     }
 
-    /// Decodes the next segment. A record of the inside, or of a kind this build does not know, is `None`: it took a seq
-    /// all the same.
+    /// Decodes the next segment. A record of the inside, or of a kind that this build does not know, becomes `None`;
+    /// it has a seq all the same.
     ///
     /// # Errors
-    /// If the frame is damaged, no segment, or not the next one; the reader is then of no further use.
+    /// If the frame is damaged, not a segment, or not the next one. After an error the reader is unusable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<Option<Record>>, DecodeError> {
         let (frame, _) = split_frame(frame)?;
         self.read_segment(frame)
     }
 
-    /// The same with the records of the inside.
+    /// Like [`Self::segment`], with the records of the inside.
     ///
     /// # Errors
     /// As [`Self::segment`].
@@ -376,7 +379,7 @@ impl ChapterReader {
         self.frame_entries(frame)
     }
 
-    /// The same of a frame that was split off.
+    /// Like [`Self::entries`], for a frame that the caller has already split off.
     ///
     /// # Errors
     /// As [`Self::segment`].
@@ -384,10 +387,10 @@ impl ChapterReader {
         self.read_segment(frame)
     }
 
-    /// The seq behind a segment's last record, by the segment alone.
+    /// Returns the seq after a segment's last record; needs no other frame.
     ///
     /// # Errors
-    /// If it is damaged.
+    /// If the segment is damaged.
     pub fn end_of(segment: Frame<'_>) -> Result<Seq, DecodeError> {
         let mut reader = payload_of(segment);
         let first = reader.varint();
@@ -395,7 +398,7 @@ impl ChapterReader {
         reader.finish(Seq(first.saturating_add(count)))
     }
 
-    /// Takes in the next segment's definitions without decoding its records.
+    /// Reads the definitions of the next segment without decoding its records.
     ///
     /// # Errors
     /// As [`Self::segment`].
@@ -434,8 +437,8 @@ impl ChapterReader {
         reader.finish(records)
     }
 
-    /// Reads a segment up to its first record; returns the reader there, which may hold an error, and the number of
-    /// records.
+    /// Reads a segment up to its first record. Returns the reader at that place, which may hold an error, and the
+    /// number of records.
     fn read_definitions<'a>(
         &mut self,
         frame: Frame<'a>,
@@ -468,10 +471,10 @@ fn payload_of(frame: Frame<'_>) -> Reader<'_> {
     reader
 }
 
-/// Decodes a whole chapter: its opening and all records of its segments that this build knows.
+/// Decodes a whole chapter: its opening, and all records of its segments whose kind this build knows.
 ///
 /// # Errors
-/// At the first frame that cannot be read.
+/// The error of the first frame that cannot be read.
 pub fn decode_chapter(bytes: &[u8]) -> Result<(Opening, Vec<Record>), DecodeError> {
     let (head, mut rest) = split_frame(bytes)?;
     let (mut reader, opening) = ChapterReader::open(head.bytes)?;

@@ -1,7 +1,7 @@
 //! The events of the log, one struct per `type` of the JSON form, and the record around them.
 //!
-//! Kinds and fields are only ever appended: a reader skips a kind it does not know. What does not apply or is not
-//! known is absent, never null. Texts of cluster origin are hostile and shown as text only.
+//! Kinds and fields are only appended: a reader skips a kind that it does not know. A value that does not apply or is
+//! unknown is absent, never null. Texts from a cluster are hostile; they are shown as text only.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::vocabulary::{
     PhaseReason, Severity, Standing, Verb,
 };
 
-/// Most watches that a finding about several names; the others are counted.
+/// The most watches that a finding names. If it is about more, the others are only counted in `watches`.
 pub const MAX_NAMES: usize = 16;
 
-/// Defines a kind of record: a struct for each of its types, and the enum of all. Each text field gives its class.
+/// Defines a kind of record: a struct for each of its types, and the enum of all. Each text field states its class.
 macro_rules! events {
     ($(#[$all_meta:meta])* enum $all:ident; $($(#[$meta:meta])* $kind:literal $json_type:literal $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty $(as $class:ident)?,)* })*) => {
         $crate::rewrite::classed_fields! {$(
@@ -44,7 +44,7 @@ macro_rules! events {
         }
 
         $(impl $name {
-            /// Its number in the binary form.
+            /// The kind's number in the binary form.
             pub const KIND: u64 = $kind;
         }
 
@@ -55,7 +55,7 @@ macro_rules! events {
         })*
 
         impl $all {
-            /// Every kind this build knows: its number in the binary form and its `type` in the JSON form.
+            /// All kinds that this build knows: each one's number in the binary form and its `type` in the JSON form.
             pub const KINDS: &'static [(u64, &'static str)] = &[$(($name::KIND, $json_type)),*];
 
             /// The event's number in the binary form.
@@ -91,7 +91,7 @@ macro_rules! events {
 pub(crate) use events;
 
 classed_fields! {
-    /// The place of a person's note: what a later one replaces, and by which it is known.
+    /// The key of a person's note: the place of its record. A later note names it to replace this one.
     #[derive(Eq, PartialOrd, Ord)]
     struct NoteKey {
         /// The log.
@@ -105,56 +105,56 @@ classed_fields! {
 struct_fields!(NoteKey, Note);
 
 events! {
-    /// What happened. One variant per `type` of the JSON form.
+    /// An event of the log. It has one variant per `type` of the JSON form.
     enum Event;
 
-    /// A cluster answered for the first time since it was lost or we started.
+    /// A cluster answered for the first time since watchscope started or lost it.
     1 "cluster.connected" ClusterConnected {
-        /// The cluster's name (of the kubeconfig's context, or the simulated one's).
+        /// The cluster's name: that of the kubeconfig's context, or of the simulated cluster.
         cluster "cluster": Text as Cluster,
         /// Base URL of the apiserver.
         server "server": Text as Address,
         /// The server's `gitVersion`.
         version "version": Text as Fixed,
-        /// The uid of the namespace `kube-system`, by which one cluster differs from another; absent where it may not be
-        /// read.
+        /// The uid of the namespace `kube-system`, which identifies the cluster; absent if watchscope may not read it.
         uid "uid": Option<Text> as Uid,
     }
     /// A connection to an apiserver is ready for requests.
     2 "connection.opened" ConnectionOpened {
         /// The connection.
         connection "connection": ConnectionId,
-        /// Host and port asked for.
+        /// The host and port in the configuration.
         server "server": Text as Address,
-        /// Address reached.
+        /// The address and port that the connection reached.
         remote "remote": Text as Address,
-        /// Protocol agreed on (`http/1.1`, `h2`).
+        /// The negotiated protocol (`http/1.1`, `h2`).
         alpn "alpn": Option<Text> as Fixed,
         /// TLS version and cipher suite.
         tls "tls": Option<Text> as Fixed,
-        /// What the server that answers on it says of its version (`gitVersion`); absent where it was not asked, or does
-        /// not say. The audit asks.
+        /// The `gitVersion` that the server on this connection returned; absent if nobody asked or it returned none.
+        /// Only the audit asks.
         version "version": Option<Text> as Fixed,
     }
-    /// The server said it takes no new streams on a connection (HTTP/2).
+    /// The server announced that it takes no new streams on a connection (HTTP/2 GOAWAY;
+    /// docs/semantics/servers.md#goaway-chance).
     3 "connection.goaway" ConnectionGoaway {
         /// The connection.
         connection "connection": ConnectionId,
-        /// Last HTTP/2 stream the server will serve.
+        /// The last HTTP/2 stream that the server will serve.
         last_stream "lastStream": u64,
-        /// HTTP/2 error code.
+        /// The HTTP/2 error code.
         code "code": u64,
     }
-    /// A connection is gone.
+    /// A connection closed.
     4 "connection.closed" ConnectionClosed {
         /// The connection.
         connection "connection": ConnectionId,
-        /// Why.
+        /// Why it closed.
         cause "cause": Cause,
-        /// The longest the server took to answer a ping (HTTP/2), in milliseconds; absent where it answered none.
+        /// The longest time the server took to answer a ping (HTTP/2), in milliseconds; absent if it answered none.
         ping_ms "pingMs": Option<u64>,
     }
-    /// Someone wants to watch a resource.
+    /// A watch of a resource was requested.
     5 "watch.started" WatchStarted {
         /// The watch.
         watch "watch": WatchName,
@@ -162,73 +162,74 @@ events! {
         group "group": Text as Group,
         /// API version.
         version "version": Text as Fixed,
-        /// Resource, plural.
+        /// The resource, plural.
         resource "resource": Text as Resource,
-        /// Namespace; absent for all namespaces and for cluster-scoped resources.
+        /// The namespace; absent for all namespaces and for cluster-scoped resources.
         namespace "namespace": Option<Text> as Namespace,
         /// Label selector.
         label_selector "labelSelector": Option<Text> as LabelSelector,
         /// Field selector.
         field_selector "fieldSelector": Option<Text> as FieldSelector,
-        /// The address of the apiserver it is pinned to; absent where any that the cluster's address leads to will do.
+        /// The address of the apiserver that the watch is pinned to; absent if any server behind the cluster's address
+        /// will do.
         server "server": Option<Text> as Address,
-        /// Whether another apiserver serves it through the cluster's (an APIService with `spec.service`), so that its
-        /// resourceVersions are only compared for equality; absent if not, or if that was not known yet.
+        /// Whether another apiserver serves the resource through the cluster's (an APIService with `spec.service`).
+        /// Its resourceVersions are then only compared for equality. Absent if not, or if that was not known yet.
         aggregated "aggregated": Option<bool>,
     }
-    /// A watch does something else now.
+    /// A watch changed its phase.
     6 "watch.phase" WatchPhase {
         /// The watch.
         watch "watch": WatchName,
-        /// What it did before; absent for the first phase.
+        /// The phase before; absent for the first.
         from "from": Option<Phase>,
-        /// What it does now.
+        /// The phase now.
         to "to": Phase,
-        /// Why.
+        /// Why the phase changed.
         reason "reason": PhaseReason,
-        /// How long it will wait, in milliseconds.
+        /// The time that the watch will wait, in milliseconds.
         delay_ms "delayMs": Option<u64>,
-        /// What was tried and what came back, in a sentence, where no request says it: a dial, a handshake, an
-        /// exec plugin.
+        /// What was tried and what came back, in a sentence. Present only where no request shows it: a dial, a
+        /// handshake, an exec plugin.
         error "error": Option<String> as Free,
     }
-    /// A watch is not wanted any more.
+    /// A watch was stopped.
     7 "watch.stopped" WatchStopped {
         /// The watch.
         watch "watch": WatchName,
-        /// Why.
+        /// Why it was stopped.
         reason "reason": PhaseReason,
     }
-    /// A request about a resource went out.
+    /// A request about a resource was sent.
     8 "request.sent" RequestSent {
-        /// The watch; side watches are named `…#s`, witness watches `…#w`, the audit's reads `…#a`.
+        /// The watch. Side watches are named `…#s`, witness watches `…#w`, and reads of the audit `…#a`.
         watch "watch": WatchName,
         /// The request.
         request "request": RequestId,
-        /// The connection it went over.
+        /// The connection that carries it.
         connection "connection": ConnectionId,
-        /// Kubernetes verb: `list`, `watch` or `get`.
+        /// The Kubernetes verb: `list`, `watch` or `get`.
         verb "verb": Text as Fixed,
-        /// URL path.
+        /// The path of the URL.
         path "path": Text as Path,
-        /// Query, as sent.
+        /// The query, as sent.
         query "query": Option<String> as Query,
     }
-    /// A request got its response head, or failed before one.
+    /// The head of a response arrived, or the request failed before that.
     9 "request.answered" RequestAnswered {
         /// The watch.
         watch "watch": WatchName,
         /// The request.
         request "request": RequestId,
-        /// HTTP status; absent if there was no response.
+        /// The HTTP status; absent if no response came.
         status "status": Option<u16>,
-        /// Headers that matter: audit id, flow schema, priority level, Retry-After, Warning, Content-Type.
+        /// The headers that matter: audit id, flow schema, priority level, Retry-After, Warning, Content-Type.
         headers "headers": Headers,
-        /// What the server asked us to wait, in milliseconds.
+        /// The time that the server asked the client to wait, in milliseconds.
         retry_after_ms "retryAfterMs": Option<u64>,
         /// What went wrong, in a sentence; absent on success.
         error "error": Option<String> as Free,
-        /// Whose words `error` is, where a server refused; absent if it is not known.
+        /// Who wrote the text of `error`, if a server refused; absent if unknown.
         error_text "errorText": Option<ErrorText>,
     }
     /// A page of a list arrived.
@@ -239,28 +240,29 @@ events! {
         request "request": RequestId,
         /// The list's resourceVersion (the same on every page).
         resource_version "resourceVersion": ResourceVersion,
-        /// Items on this page.
+        /// The number of items on this page.
         items "items": u64,
-        /// Items the server says remain; absent if it does not say or none do.
+        /// The number of items that remain, by the server's count; absent if it states none
+        /// (docs/semantics/lists-and-watches.md#list).
         remaining "remaining": Option<u64>,
-        /// The first object of the page that the watch holds at a later version, where that shows that etcd went back.
+        /// The first object on the page that the watch holds at a later version, if that shows that etcd went back.
         object "object": Option<Arc<Object>>,
-        /// That object's version on the page.
+        /// The version of that object on the page.
         listed "listed": Option<ResourceVersion>,
     }
-    /// A list is complete and compared with what was held.
+    /// A list is complete, and was compared with the objects that the watch held.
     11 "list.complete" ListComplete {
         /// The watch.
         watch "watch": WatchName,
         /// The list's resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
-        /// Items in the list.
+        /// The number of items in the list.
         items "items": u64,
-        /// Items not held before.
+        /// The number of items that were not held before.
         added "added": u64,
-        /// Items held at another version before.
+        /// The number of items that were held at another version before.
         changed "changed": u64,
-        /// Objects held before and not in the list.
+        /// The number of objects that were held before and are not in the list.
         removed "removed": u64,
     }
     /// The server accepted a watch request: a stream is open.
@@ -271,31 +273,31 @@ events! {
         stream "stream": StreamId,
         /// The request that opened it.
         request "request": RequestId,
-        /// The resourceVersion it was opened from; absent if unset.
+        /// The resourceVersion that the stream was opened from; absent if unset.
         resource_version "resourceVersion": Option<ResourceVersion>,
-        /// Its number on its connection; absent with HTTP/1.1.
+        /// The HTTP/2 stream's number on its connection; absent with HTTP/1.1.
         http2_stream "http2Stream": Option<u64>,
     }
-    /// A stream is over.
+    /// A stream ended.
     13 "stream.ended" StreamEnded {
         /// The watch.
         watch "watch": WatchName,
         /// The stream.
         stream "stream": StreamId,
-        /// Why.
+        /// Why it ended, as seen on the wire.
         cause "cause": Cause,
-        /// Its age in milliseconds, from the sending of the request.
+        /// Its age in milliseconds, counted from the sending of the request.
         age_ms "ageMs": u64,
-        /// Documents received, bookmarks and errors too.
+        /// The number of documents received, including bookmarks and errors.
         events "events": u64,
-        /// Bytes of decoded body received.
+        /// The number of bytes of decoded body received.
         bytes "bytes": u64,
-        /// The error code of the RST_STREAM that ended it (RFC 9113, section 7).
+        /// The error code of the RST_STREAM frame that ended it (RFC 9113, section 7).
         reset_code "resetCode": Option<u32>,
-        /// The longest time in which watchscope itself did not read it, in milliseconds, if that was noticeable (100 ms).
+        /// The longest time in which watchscope did not read the stream, in milliseconds; absent below 100 ms.
         unread_ms "unreadMs": Option<u64>,
     }
-    /// Diagnosis says why a stream ended; a later one for the same stream replaces it.
+    /// Diagnosis stated why a stream ended. A later attribution for the same stream replaces it.
     14 "attribution" Attribution {
         /// The watch.
         watch "watch": WatchName,
@@ -303,105 +305,109 @@ events! {
         stream "stream": StreamId,
         /// An F number, `ours`, `normal` or `unknown`.
         code "code": Text as Fixed,
-        /// How sure.
+        /// How certain the attribution is.
         certainty "certainty": Certainty,
-        /// Records it rests on.
+        /// The records that it rests on.
         evidence "evidence": Vec<Seq>,
     }
     /// An object came, changed or went, as the watch learned it.
     15 "change" Change {
         /// The watch.
         watch "watch": WatchName,
-        /// The stream that brought it; absent for lists.
+        /// The stream that delivered it; absent for lists.
         stream "stream": Option<StreamId>,
-        /// What happened.
+        /// The type of the change.
         change "change": ChangeType,
-        /// Where it was learned.
+        /// Where the watch learned of it.
         origin "origin": Origin,
         /// The object.
         object "object": Arc<Object>,
-        /// Its resourceVersion; for a DELETED that is inferred, or came without one, the last one held.
+        /// Its resourceVersion. For a DELETED that is inferred, or that came without one, it is the last one held.
         resource_version "resourceVersion": ResourceVersion,
         /// `metadata.generation`.
         generation "generation": Option<u64>,
-        /// The manager of the newest managedFields entry; absent if entries of that second disagree.
+        /// The manager of the newest managedFields entry; absent if entries of the same second disagree.
         manager "manager": Option<Text> as Free,
         /// The subresource of that entry.
         subresource "subresource": Option<Text> as Fixed,
-        /// Bytes of the object as it came; absent for an inferred DELETED.
+        /// The size of the object in bytes, as it came; absent for an inferred DELETED.
         bytes "bytes": Option<u64>,
-        /// Whether the watch's selectors do not ask for it, as its labels or its name say; absent where they do, or where
-        /// that cannot be told.
+        /// Whether the watch's selectors do not match the object, by its labels or its name. Absent if they match it,
+        /// or if that is unknown.
         stray "stray": Option<bool>,
         /// Its controller: the reference in `metadata.ownerReferences` with `controller: true`.
         owner "owner": Option<Owner>,
     }
-    /// A bookmark: nothing up to its resourceVersion is missing.
+    /// A bookmark: the stream has delivered every event up to its resourceVersion
+    /// (docs/semantics/checks.md#above-bookmark).
     16 "bookmark" Bookmark {
         /// The watch.
         watch "watch": WatchName,
         /// The stream.
         stream "stream": StreamId,
-        /// How far the stream has come.
+        /// The resourceVersion up to which the stream is complete.
         resource_version "resourceVersion": ResourceVersion,
-        /// Whether it ends the initial events (`k8s.io/initial-events-end`).
+        /// Whether it ends the initial events (annotation `k8s.io/initial-events-end`,
+        /// docs/semantics/lists-and-watches.md#watch-list).
         initial_events_end "initialEventsEnd": Option<bool>,
     }
-    /// The server sent an ERROR event; the stream is over.
+    /// The server sent an ERROR event, which ends the stream (docs/semantics/requests.md#errors).
     17 "stream.error" StreamError {
         /// The watch.
         watch "watch": WatchName,
         /// The stream.
         stream "stream": StreamId,
-        /// Status code.
+        /// The Status code.
         code "code": u64,
-        /// Status reason.
+        /// The Status reason.
         reason "reason": Option<Text> as Free,
-        /// Status message; absent where it might quote a Secret.
+        /// The Status message; absent if it might quote a Secret.
         message "message": Option<String> as Free,
     }
-    /// A stretch in which a watch may have missed events, written when it closes.
+    /// A stretch in which a watch may have missed events. The record is written when the stretch closes.
     18 "gap" Gap {
         /// The watch.
         watch "watch": WatchName,
-        /// Seq of the end that began it: a `stream.ended`, the `request.answered` that refused the stream after a list,
-        /// or the `watch.phase` in which that stream could not be reached. The log's writer fills it in.
+        /// The seq of the record that began it. That is a `stream.ended`, or for the stream after a list the
+        /// `request.answered` that refused it or the `watch.phase` in which it could not be reached. The log's writer
+        /// fills it in.
         since "since": Seq,
-        /// Progress when it began; absent if unknown.
+        /// The progress when it began; absent if unknown.
         from "from": Option<ResourceVersion>,
-        /// Where the watch goes on from.
+        /// The resourceVersion that the watch goes on from.
         to "to": Option<ResourceVersion>,
         /// The cause of the end that began it.
         reason "reason": Cause,
-        /// Whether the watch was resumed from progress, so that nothing is lost.
+        /// Whether the watch resumed from its progress, so no event is lost.
         resumed "resumed": bool,
-        /// How many events were lost; 0 if resumed, absent if unknown.
+        /// The number of lost events: 0 if resumed, absent if unknown.
         lost "lost": Option<u64>,
     }
-    /// An audit read was compared with what a watch holds.
+    /// A read of the audit was compared with the objects that a watch holds (docs/semantics/checks.md#procedure).
     19 "audit" Audit {
         /// The watch.
         watch "watch": WatchName,
-        /// The resourceVersion at which it was compared.
+        /// The resourceVersion at which they were compared.
         resource_version "resourceVersion": Option<ResourceVersion>,
-        /// How it was read: the word of an [`AuditMethod`].
+        /// How the read was made: the word of an [`AuditMethod`].
         method "method": Text as Fixed,
-        /// Objects compared.
+        /// The number of objects compared.
         compared "compared": u64,
         /// The result of the comparison: the word of an [`AuditOutcome`].
         outcome "outcome": Text as Fixed,
-        /// What this read cannot reveal, or why nothing can be told, in a sentence.
+        /// What this read cannot reveal, or why it decides nothing, in a sentence.
         reason "reason": Option<Text> as Ours,
-        /// The object, where one alone was compared and it is told which.
+        /// The object, if the read compared a single one and the record names it.
         object "object": Option<Arc<Object>>,
-        /// Whose account was read, where that matters; absent: not known.
+        /// Whether etcd or a watch cache answered the read, where that matters; absent if unknown.
         authority "authority": Option<Authority>,
-        /// Whether all was compared that the watch held at the version; absent: it was not, or that is not known.
+        /// Whether the read compared all objects that the watch held at the version; absent if not, or if unknown.
         whole "whole": Option<bool>,
-        /// What `reason` says, for code: the first of its reasons; absent: it has none, or an older writer did not say.
+        /// The first reason in `reason`, as a word for code; absent if there is none, or an older writer wrote the
+        /// record.
         why "why": Option<AuditReason>,
     }
-    /// What a watch holds and what a read returned differ, or no longer do.
+    /// The object that a watch holds and the one that a read returned differ, or do so no longer.
     20 "verdict" Verdict {
         /// The watch.
         watch "watch": WatchName,
@@ -409,94 +415,95 @@ events! {
         object "object": Arc<Object>,
         /// How they differ.
         kind "kind": Divergence,
-        /// The version held.
+        /// The version that the watch holds.
         held "held": Option<ResourceVersion>,
-        /// The version read.
+        /// The version that the read returned.
         listed "listed": Option<ResourceVersion>,
-        /// New, confirmed or over.
+        /// Whether the difference is new, confirmed or over.
         state "state": Standing,
-        /// How sure.
+        /// How certain it is.
         certainty "certainty": Certainty,
     }
-    /// A failure of the catalogue, recognised.
+    /// A failure of the catalogue was recognised.
     21 "finding" Finding {
-        /// Its code (`F11`).
+        /// The failure's code (`F11`).
         code "code": Text as Fixed,
-        /// Other codes that look alike from here.
+        /// Other codes that look the same from where watchscope observes.
         candidates "candidates": Vec<Text> as Fixed,
-        /// Its name.
+        /// The failure's name.
         name "name": Text as Ours,
-        /// How bad the occurrence is that this record states, judged by what followed as far as that is known.
+        /// The severity of the occurrence that this record states, judged by what followed, as far as that is known.
         severity "severity": Severity,
-        /// Raised (again), updated or over.
+        /// Whether it is raised (again), updated or over.
         state "state": Standing,
-        /// How sure.
+        /// How certain it is.
         certainty "certainty": Certainty,
-        /// The watch it concerns, if it is one alone.
+        /// The watch that it concerns, if it concerns a single one.
         watch "watch": Option<WatchName>,
-        /// The server it concerns, or that its connection leads to, or that serves its type.
+        /// The server that it concerns, that its connection leads to, or that serves its type.
         server "server": Option<Text> as Address,
-        /// Records it rests on; never empty.
+        /// The records that it rests on; never empty.
         evidence "evidence": Vec<Seq>,
-        /// What happened and what became of it, in sentences with the numbers in them: of one occurrence, and for how many
-        /// others the record stands.
+        /// What happened and what followed, in sentences with their numbers. They describe one occurrence, and count
+        /// the others that the record stands for.
         summary "summary": String as Ours,
-        /// The client program it concerns.
+        /// The client program that it concerns.
         client "client": Option<Text> as Name,
-        /// How often it occurred so far, this time included; absent: as often as it was raised.
+        /// The number of occurrences so far, this one included; absent: as often as it was raised.
         count "count": Option<u64>,
-        /// When the occurrence that this record states began; absent: with this record.
+        /// When the occurrence that this record states began; absent: at this record's time.
         since "since": Option<Time>,
         /// The worst severity of all occurrences so far, this one included; absent: that of this record.
         worst "worst": Option<Severity>,
-        /// The connection that the watches share which it concerns.
+        /// The connection that the concerned watches share.
         connection "connection": Option<ConnectionId>,
         /// The API group of the type that those watches share; empty for core.
         group "group": Option<Text> as Group,
         /// That type's resource, plural.
         resource "resource": Option<Text> as Resource,
-        /// How many watches this occurrence concerns; absent where it is about one thing only.
+        /// The number of watches that this occurrence concerns; absent if it does not concern several.
         watches "watches": Option<u64>,
-        /// How many of them went on from their progress; absent where no gap belongs to it.
+        /// The number of those watches that went on from their progress; absent if no gap belongs to it.
         resumed "resumed": Option<u64>,
-        /// How many of them listed again; absent where no gap belongs to it.
+        /// The number of those watches that listed again; absent if no gap belongs to it.
         relisted "relisted": Option<u64>,
-        /// Those watches, at most [`MAX_NAMES`]: first those that lost events or are blind still, then those that listed
-        /// again, then those that resumed; each by name.
+        /// The names of those watches, at most [`MAX_NAMES`]; the others are only counted. Those that lost events or
+        /// are still blind come first, then those that listed again, then those that resumed; each group sorts by
+        /// name.
         names "names": Vec<WatchName>,
     }
-    /// Something was dropped, by us or before us; loss is data.
+    /// Something was dropped, by watchscope or before it.
     22 "loss" Loss {
-        /// Where.
+        /// Where it was dropped.
         place "where": LossPlace,
-        /// How many (records, bodies or documents).
+        /// The number of dropped records, bodies or documents.
         count "count": u64,
-        /// First record concerned.
+        /// The first record concerned.
         from_seq "fromSeq": Option<Seq>,
-        /// Last record concerned.
+        /// The last record concerned.
         to_seq "toSeq": Option<Seq>,
         /// The watch concerned.
         watch "watch": Option<WatchName>,
-        /// Bytes discarded.
+        /// The number of discarded bytes.
         bytes "bytes": Option<u64>,
         /// Why, in a sentence.
         reason "reason": Option<String> as Free,
-        /// What kind of frame it was; absent where no frame was lost, or the kind is not known.
+        /// The kind of the lost frame; absent if no frame was lost, or its kind is unknown.
         what "what": Option<FrameLoss>,
     }
-    /// The wall clock departed from `at` by more than a second, or watchscope did not run for more than a second.
+    /// The wall clock departed from `at` by more than 1 s, or watchscope did not run for more than 1 s.
     23 "clock" Clock {
-        /// Wall clock less `at`, in milliseconds.
+        /// The wall clock minus `at`, in milliseconds.
         off_ms "offMs": i64,
-        /// For how long before this record nothing was read, in milliseconds: the machine slept, or watchscope was
-        /// stopped or starved. Of what others did meanwhile nothing is said by its time.
+        /// The time before this record in which watchscope read nothing, in milliseconds: the machine slept, or
+        /// watchscope was stopped or starved. This record's time does not show when others acted in that stretch.
         paused_ms "pausedMs": Option<u64>,
     }
     /// A client program of a simulated (or tapped) cluster started.
     24 "client.started" ClientStarted {
         /// The client.
         client "client": Text as Name,
-        /// What it is: the word of a [`ClientProgram`], or another.
+        /// The program: the word of a [`ClientProgram`], or another word.
         program "program": Text as Fixed,
         /// Its version.
         version "version": Option<Text> as Fixed,
@@ -505,45 +512,45 @@ events! {
     25 "client.request" ClientRequest {
         /// The client.
         client "client": Text as Name,
-        /// What it asked, as `VERB PATH?QUERY`.
+        /// The request, as `VERB PATH?QUERY`.
         request "request": String as Request,
     }
-    /// What a client does, counts and believes.
+    /// A client's report of its phase, its counts and its belief.
     26 "client.report" ClientReport {
         /// The client.
         client "client": Text as Name,
-        /// What it does.
+        /// Its phase.
         phase "phase": Text as Fixed,
-        /// Turns of its loop.
+        /// The number of iterations of its loop.
         iterations "iterations": u64,
-        /// Events its handler took.
+        /// The number of events that its handler took.
         handled "handled": u64,
-        /// What it believes, as JSON.
+        /// Its belief, as JSON (see [`crate::belief`]); absent: as last reported.
         belief "belief": Option<String> as Belief,
     }
-    /// A sentence by a story's narrator or a person.
+    /// A note: a sentence of a story's narrator or of a person.
     27 "note" Note {
         /// Who wrote it.
         author "author": Author,
-        /// The sentence.
+        /// The text.
         text "text": String as Said,
-        /// The watch it is about.
+        /// The watch that it is about.
         watch "watch": Option<WatchName>,
-        /// Whether a story is over with it: the cluster goes on, and nothing more is done to it.
+        /// Whether the story ends with it: the cluster runs on, and the story does nothing more to it.
         over "over": Option<bool>,
-        /// The object it is about.
+        /// The object that it is about.
         object "object": Option<Arc<Object>>,
-        /// When the time it is about begins, by `at` of any epoch; absent: it is about the time of its record.
+        /// Start of the time that it is about, by `at` of any epoch; absent: the time of its record.
         from "from": Option<Time>,
-        /// When that time ends; absent: it is one moment.
+        /// End of that time; absent: the time is one moment.
         to "to": Option<Time>,
-        /// The earlier note of a person that it takes the place of.
+        /// The earlier note of a person that it replaces.
         replaces "replaces": Option<NoteKey>,
     }
 }
 
 impl Event {
-    /// The watch the event belongs to, if one.
+    /// The watch that the event belongs to, if it belongs to one.
     #[must_use]
     pub fn watch(&self) -> Option<&WatchName> {
         match self {
@@ -579,7 +586,7 @@ impl Event {
 }
 
 impl WatchStarted {
-    /// A watch of a type's `v1` in all namespaces, without selectors.
+    /// A watch of a core or group resource at `v1`, in all namespaces and without selectors.
     #[must_use]
     pub fn plain(watch: WatchName, group: &str, resource: &str) -> Self {
         Self {
@@ -597,7 +604,7 @@ impl WatchStarted {
 }
 
 impl Note {
-    /// A sentence about the time of its record, and about nothing more narrow than the cluster.
+    /// A note about the time of its record and the whole cluster.
     #[must_use]
     pub fn new(author: Author, text: String) -> Self {
         Self {
@@ -614,7 +621,7 @@ impl Note {
 }
 
 impl Loss {
-    /// All records from one to another, both included.
+    /// The loss of all records from `first` to `last`, both included.
     #[must_use]
     pub fn of_run(place: LossPlace, first: Seq, last: Seq) -> Self {
         Self {
@@ -631,7 +638,7 @@ impl Loss {
 }
 
 impl ConnectionClosed {
-    /// One whose server was not asked whether it lives.
+    /// A connection whose server was sent no ping.
     #[must_use]
     pub fn unasked(connection: ConnectionId, cause: Cause) -> Self {
         Self {
@@ -643,7 +650,7 @@ impl ConnectionClosed {
 }
 
 impl ClientReport {
-    /// What the client does; unknown where its word is none of the list.
+    /// The client's phase; unknown if its word is not in the list.
     #[must_use]
     pub fn doing(&self) -> ClientPhase {
         ClientPhase::of(&self.phase)
@@ -651,13 +658,13 @@ impl ClientReport {
 }
 
 impl RequestSent {
-    /// What it does.
+    /// The request's verb.
     #[must_use]
     pub fn verb(&self) -> Verb {
         Verb::of(&self.verb)
     }
 
-    /// What it asks for, if it is a list or a watch.
+    /// The options of its query, for a list or a watch.
     #[must_use]
     pub fn options(&self) -> ListOptions<'_> {
         ListOptions::parse(self.query.as_deref().unwrap_or_default())
@@ -665,7 +672,7 @@ impl RequestSent {
 }
 
 impl RequestAnswered {
-    /// Whether what was asked for did not come: no answer, a broken one, or one that is not 200.
+    /// Whether the request failed: no answer, a broken one, or a status other than 200.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.error.is_some() || self.status != Some(200)
@@ -673,16 +680,16 @@ impl RequestAnswered {
 }
 
 impl ClientStarted {
-    /// Which program it is, if it is a known one.
+    /// The program; unknown if its word is not in the list.
     #[must_use]
     pub fn program(&self) -> ClientProgram {
         ClientProgram::of(&self.program)
     }
 }
 
-/// The outcomes of an audit, and how its read was made.
+/// The method and the outcome of an audit, as values of closed lists.
 impl Audit {
-    /// How it was read.
+    /// How the read was made.
     #[must_use]
     pub fn method(&self) -> AuditMethod {
         AuditMethod::of(&self.method)
@@ -694,14 +701,14 @@ impl Audit {
         AuditOutcome::of(&self.outcome)
     }
 
-    /// Whether all was compared that the watch held at the read's version.
+    /// Whether the read compared all objects that the watch held at its version.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole == Some(true)
     }
 
-    /// Whether it may show what only the apiserver's cache believes (docs/semantics/checks.md#reads), as far as is
-    /// known.
+    /// Whether the read may show only the belief of the apiserver's watch cache (docs/semantics/checks.md#reads). True
+    /// unless it is known that etcd answered.
     #[must_use]
     pub fn may_be_a_caches(&self) -> bool {
         self.authority != Some(Authority::Etcd)
@@ -709,7 +716,7 @@ impl Audit {
 }
 
 impl Attribution {
-    /// What its code says; `None` for what a later version may say.
+    /// The meaning of its code; `None` for a code of a later version.
     #[must_use]
     pub fn why(&self) -> Option<Attributed> {
         Attributed::of(&self.code)
@@ -717,7 +724,7 @@ impl Attribution {
 }
 
 impl Finding {
-    /// The row of the catalogue; `None` for one of a later version.
+    /// The row of the catalogue; `None` for a row of a later version.
     #[must_use]
     pub fn row(&self) -> Option<Row> {
         Row::of(&self.code)
@@ -729,8 +736,8 @@ impl Finding {
         self.worst.unwrap_or(self.severity)
     }
 
-    /// What it is about, in words: a watch, a connection, a type at a server, a server, or a client program; `None`: all of
-    /// the cluster.
+    /// The subject in words: a watch, a connection, a type at a server, a server, or a client program. `None`: the
+    /// whole cluster.
     #[must_use]
     pub fn subject(&self) -> Option<Text> {
         if let Some(watch) = &self.watch {
@@ -745,7 +752,7 @@ impl Finding {
         self.server.as_ref().or(self.client.as_ref()).cloned()
     }
 
-    /// `widgets.example.com at 10.0.0.1:6443`.
+    /// Words for the type: `widgets.example.com at 10.0.0.1:6443`.
     fn type_words(&self, resource: &str) -> String {
         let mut words = resource.to_owned();
         let group = self.group.as_ref().filter(|group| !group.is_empty());
@@ -758,19 +765,20 @@ impl Finding {
         words
     }
 
-    /// Whether it is about a watch, alone or by name with others.
+    /// Whether it concerns a watch, alone or by name with others.
     #[must_use]
     pub fn concerns(&self, watch: &WatchName) -> bool {
         self.watch.as_ref() == Some(watch) || self.names.contains(watch)
     }
 
-    /// Whether it concerns more watches than it names.
+    /// Whether it concerns more watches than `names` holds.
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.watches > Some(self.names.len() as u64)
     }
 
-    /// Code and subject, by which the fold knows it: what is told later under the same key is of the same finding.
+    /// Code and subject. The fold keeps findings by this key, so a later record with the same key updates the same
+    /// finding.
     #[must_use]
     pub fn key(&self) -> Text {
         Self::key_of(&self.code, self.subject().as_ref())
@@ -783,13 +791,13 @@ impl Finding {
     }
 }
 
-/// An event with its place and time. Never changes.
+/// An event with its place in the log and its time. It never changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Place in the epoch.
+    /// Its place in the epoch.
     pub seq: Seq,
-    /// When the log took it.
+    /// The log's time when its writer took it.
     pub at: Time,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }

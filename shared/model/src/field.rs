@@ -1,11 +1,13 @@
-//! How one field of a record is written: in the binary form and in the JSON form.
+//! The binary form and the JSON form of each field of a record.
 //!
-//! Binary: postcard's encodings (LEB128 varints, zigzag for signed, a byte for bool and option), except that
-//! texts and objects that recur are written as ids of the chapter's dictionary and resourceVersions as the distance
-//! from that of the last `change`. A struct is its length, then its fields in order. Fields are only ever appended: a reader
-//! ignores bytes after the fields it knows and takes a missing last field as absent.
+//! Binary: postcard's encodings (LEB128 varints, zigzag for signed numbers, a byte for a bool or an option), with two
+//! exceptions. Texts and objects that recur are ids of the chapter's dictionary. A resourceVersion is a distance from
+//! that of the last `change`.
 //!
-//! JSON: what is absent writes nothing, never null.
+//! A struct is its length, then its fields in order. Fields are only appended: a reader ignores bytes after the fields
+//! that it knows, and a missing last field is absent.
+//!
+//! JSON: an absent value writes nothing, never null.
 
 use std::sync::Arc;
 
@@ -20,13 +22,13 @@ use crate::map::Map;
 use crate::time::Time;
 use crate::vocabulary as words;
 
-/// A field's two forms.
+/// A value with a binary form and a JSON form.
 pub trait Field: Sized {
     /// Writes the binary form.
     fn write(&self, writer: &mut Writer<'_>);
 
-    /// Reads the binary form. If the bytes end early, are no such field, or ask for more memory than the input
-    /// justifies, the reader keeps the error and the value means nothing.
+    /// Reads the binary form. If the bytes end early, have another shape or exceed the memory budget, the reader keeps
+    /// the error and the value means nothing.
     fn read(reader: &mut Reader<'_>) -> Self;
 
     /// The value of a field that is missing at the end of its struct; `None` if it cannot be missing.
@@ -34,17 +36,17 @@ pub trait Field: Sized {
         None
     }
 
-    /// Whether it is what [`Field::absent`] gives, so that it need not be written at the end of a struct.
+    /// Whether the value equals [`Field::absent`], so that a struct need not write it at its end.
     fn is_absent(&self, _writer: &Writer<'_>) -> bool {
         false
     }
 
-    /// The optional value that a missing field stands for.
+    /// The optional value that stands for a missing field.
     fn absent_option(_reader: &Reader<'_>) -> Option<Self> {
         None
     }
 
-    /// Whether an optional value is what [`Field::absent_option`] gives.
+    /// Whether an optional value equals [`Field::absent_option`].
     fn is_absent_option(value: Option<&Self>, _writer: &Writer<'_>) -> bool {
         value.is_none()
     }
@@ -60,7 +62,7 @@ pub trait Field: Sized {
         }
     }
 
-    /// Reads what [`Field::write_option`] wrote; errors as in [`Field::read`].
+    /// Reads a value that [`Field::write_option`] wrote; errors as in [`Field::read`].
     fn read_option(reader: &mut Reader<'_>) -> Option<Self> {
         match reader.byte() {
             0 => None,
@@ -68,10 +70,10 @@ pub trait Field: Sized {
         }
     }
 
-    /// Writes the JSON entry (or entries, or none).
+    /// Writes the JSON entry, several entries, or none.
     ///
     /// # Errors
-    /// Whatever the serializer says.
+    /// The serializer's errors.
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error>;
 }
 
@@ -80,23 +82,23 @@ pub trait Fields: Sized {
     /// Writes the fields in order, without a length.
     fn write_fields(&self, writer: &mut Writer<'_>);
 
-    /// Writes the fields in order up to the last that is not absent, without a length.
+    /// Writes the fields in order up to the last one that is not absent, without a length.
     fn write_present(&self, writer: &mut Writer<'_>) {
         self.write_fields(writer);
     }
 
-    /// Reads the fields; those missing at the end become absent, unknown bytes after them stay unread. Errors as in
+    /// Reads the fields. Missing fields at the end become absent; unknown bytes after them stay unread. Errors as in
     /// [`Field::read`].
     fn read_fields(reader: &mut Reader<'_>) -> Self;
 
     /// Writes the JSON entries in order.
     ///
     /// # Errors
-    /// Whatever the serializer says.
+    /// The serializer's errors.
     fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
-/// The JSON name of a field: as given, else as in Rust.
+/// The JSON name of a field: the given one, else its Rust name.
 macro_rules! json_name {
     ($field:ident $json:literal) => {
         $json
@@ -107,7 +109,7 @@ macro_rules! json_name {
 }
 pub(crate) use json_name;
 
-/// Defines structs with [`Fields`]; each field gives its Rust name, its JSON name if it has another, and its type.
+/// Defines structs with [`Fields`]; each field states its Rust name, its JSON name if that differs, and its type.
 macro_rules! fields {
     ($($(#[$meta:meta])* struct $name:ident { $($(#[$field_meta:meta])* $field:ident $($json:literal)? : $type:ty,)* })*) => {$(
         $(#[$meta])*
@@ -148,7 +150,7 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// Reads a field that may be missing at the end of its struct.
+/// Reads a field that may be missing at the end of its struct. If it is missing and required, the reader fails.
 pub(crate) fn read_field<T: Field>(reader: &mut Reader<'_>, field: &'static str) -> T {
     if reader.is_at_end() {
         match T::absent(reader) {
@@ -159,7 +161,7 @@ pub(crate) fn read_field<T: Field>(reader: &mut Reader<'_>, field: &'static str)
     T::read(reader)
 }
 
-/// JSON shape of a struct of fields: one object.
+/// The JSON form of a struct of fields: one object.
 pub(crate) struct AsJson<'a, T>(pub(crate) &'a T);
 
 impl<T: Fields> serde::Serialize for AsJson<'_, T> {
@@ -170,12 +172,12 @@ impl<T: Fields> serde::Serialize for AsJson<'_, T> {
     }
 }
 
-/// A struct inside a struct: length, then fields.
+/// Writes a struct inside a struct: its length, then its fields.
 pub(crate) fn write_struct<T: Fields>(value: &T, writer: &mut Writer<'_>) {
     writer.sized(|inner| value.write_fields(inner));
 }
 
-/// Reads what [`write_struct`] wrote.
+/// Reads a struct that [`write_struct`] wrote.
 pub(crate) fn read_struct<T: Fields>(reader: &mut Reader<'_>) -> T {
     reader.charge(size_of::<T>());
     reader.sized(T::read_fields)
@@ -206,7 +208,8 @@ fn entry<M: SerializeMap, T: serde::Serialize>(
     map.serialize_entry(name, value)
 }
 
-/// Writes a field that need not be written if those behind it are absent too; `end` is where the last one ends that is not.
+/// Writes a field that may be left out if all fields after it are absent too. `end` becomes the position after it,
+/// unless it is absent.
 pub(crate) fn write_last<T: Field>(field: &T, end: &mut usize, writer: &mut Writer<'_>) {
     field.write(writer);
     if !field.is_absent(writer) {
@@ -298,7 +301,7 @@ numbers! {
     StreamId: |value| value.0, StreamId;
 }
 
-/// A text that recurs: 0 and the text, or its dictionary id plus 1; optional, one more.
+/// A text that recurs: 0 and the text, or its dictionary id plus 1. Optional: one more, and 0 for none.
 impl Field for Text {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.text(Some(self), 0);
@@ -321,7 +324,8 @@ impl Field for Text {
     }
 }
 
-/// An object: a dictionary id in the binary form; `namespace`, `name`, `uid` in the JSON form, whatever its name.
+/// An object: a dictionary id in the binary form; entries `namespace`, `name` and `uid` in the JSON form, whatever the
+/// field's name.
 impl Field for Arc<Object> {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.object(Some(self), 0);
@@ -344,9 +348,10 @@ impl Field for Arc<Object> {
     }
 }
 
-/// The controller of the object that its record is about: 0, or missing, if it is what the dictionary says of that
-/// object; 1 if there is none; else as an object, 2 more. (Up to format 2 the dictionary said nothing of it: 0 or missing
-/// was none; else as an object, 1 more.)
+/// The controller of the record's object. 0, or a missing field: the one in the dictionary's definition of that
+/// object. 1: none. Else an object's form plus 2.
+///
+/// Up to format 2 the dictionary named no controllers: 0, or a missing field, was none; else an object's form plus 1.
 impl Field for Owner {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.object(Some(&self.0), 0);
@@ -381,7 +386,7 @@ impl Field for Owner {
     }
 }
 
-/// What may be absent: in JSON nothing or the entry.
+/// An optional value: JSON has the entry or nothing.
 impl<T: Field> Field for Option<T> {
     fn write(&self, writer: &mut Writer<'_>) {
         T::write_option(self.as_ref(), writer);
@@ -407,7 +412,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// A list: count, then the values.
+/// A list: its count, then the values.
 impl<T: Field + serde::Serialize> Field for Vec<T> {
     fn write(&self, writer: &mut Writer<'_>) {
         write_list(self, writer);
@@ -430,15 +435,15 @@ impl<T: Field + serde::Serialize> Field for Vec<T> {
     }
 }
 
-/// HTTP headers as they came, in order; one JSON object.
+/// HTTP headers in the order in which they came; one JSON object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(
-    /// (lower-case name, value).
+    /// Pairs of lower-case name and value.
     pub Vec<(Text, Text)>,
 );
 
 impl Headers {
-    /// The first value of a header.
+    /// The first value of the header with the lower-case `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0
@@ -485,7 +490,7 @@ impl serde::Serialize for Headers {
     }
 }
 
-/// Writes a count and the values.
+/// Writes a count, then the values.
 pub(crate) fn write_list<T: Field>(values: &[T], writer: &mut Writer<'_>) {
     writer.varint(values.len() as u64);
     for value in values {
@@ -493,7 +498,8 @@ pub(crate) fn write_list<T: Field>(values: &[T], writer: &mut Writer<'_>) {
     }
 }
 
-/// Reads what [`write_list`] wrote; the count is checked against the bytes left before anything is allocated.
+/// Reads a list that [`write_list`] wrote. The count is checked against the remaining bytes before anything is
+/// allocated.
 pub(crate) fn read_list<T: Field>(reader: &mut Reader<'_>) -> Vec<T> {
     let count = reader.count(1, size_of::<T>());
     let mut values = Vec::with_capacity(count);

@@ -1,9 +1,9 @@
-//! FNV-1a of 64 bits: a hash against chance, not against malice.
+//! The FNV-1a hash of 64 bits. It detects accidental differences, not malicious ones.
 
-/// The hash of nothing.
+/// The hash of no bytes.
 pub const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The hash of what came before, and of these bytes after it.
+/// Continues the hash `before` with `bytes`; returns the hash of all bytes so far.
 #[must_use]
 pub fn after(before: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(before, |hash, &byte| {

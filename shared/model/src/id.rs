@@ -1,4 +1,4 @@
-//! Ids of the log: what names a log, a record, a watch, a connection, an object and its version.
+//! The ids in a log: names of logs, records, watches and connections, objects, and their versions.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-/// Text of a record. Shared, so that a name that comes a thousand times is held once.
+/// A text of a record. It is shared, so a name that comes a thousand times is held once.
 pub type Text = Arc<str>;
 
 macro_rules! number_ids {
@@ -35,18 +35,18 @@ macro_rules! number_ids {
 }
 
 number_ids! {
-    /// A record's place in its epoch: from 1, rising by one, no holes. 0 stands before the first record.
+    /// A record's place in its epoch. It begins at 1 and rises by 1 without holes; 0 stands before the first record.
     Seq;
-    /// One TCP or TLS connection; unique in the epoch.
+    /// One TCP or TLS connection; unique in its epoch.
     ConnectionId;
-    /// One HTTP request of a watch; unique in the epoch.
+    /// One HTTP request of a watch; unique in its epoch.
     RequestId;
-    /// One watch response body; unique in the epoch.
+    /// The body of one watch response; unique in its epoch.
     StreamId;
 }
 
 impl Seq {
-    /// The seq after this one (saturating: a hostile file may hold the last there is).
+    /// The next seq. It saturates, because a hostile file may hold the largest seq.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -91,35 +91,35 @@ macro_rules! text_ids {
 }
 
 text_ids! {
-    /// Names a log (one per cluster); without a dot.
+    /// The name of a log (one per cluster); without a dot.
     LogId;
-    /// Names one run of a log's writer; random, without a dot.
+    /// The name of one run of a log's writer; random, without a dot.
     EpochId;
-    /// Names a watch: `NAMESPACE/RESOURCE[.GROUP][?SELECTOR][#N]`, with `*` for all namespaces and `-` for
-    /// cluster-scoped; `#2` is the second of the same.
+    /// The name of a watch: `NAMESPACE/RESOURCE[.GROUP][?SELECTOR][#N]`, with `*` for all namespaces and `-` for
+    /// cluster-scoped resources. `#2` is the second watch of the same.
     WatchName;
 }
 
-/// What watchscope asks to find out about a watch. Its requests are in the log under a name of their own, so that the
-/// observer's load is seen.
+/// The purpose of watchscope's own requests about a watch. Such requests are logged under a name of their own, so that
+/// the load of the observer is visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aside {
-    /// A side watch: whether there is anything the watch does not say.
+    /// A side watch: it checks whether the cluster has events that the watch does not deliver.
     Side,
-    /// A witness: the same watch once more, whose events are compared.
+    /// A witness: it is the same watch once more, and their events are compared.
     Witness,
-    /// The audit's reads: whether what it holds is so.
+    /// Reads of the audit: they check whether the watch holds the true objects.
     Audit,
 }
 
-/// Which namespaces the objects of a watch are in.
+/// The namespaces that a watch covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent<'a> {
-    /// Any.
+    /// All namespaces.
     All,
-    /// None: they belong to the cluster.
+    /// None: its objects are cluster-scoped.
     Cluster,
-    /// This one.
+    /// One namespace.
     One(&'a str),
 }
 
@@ -134,7 +134,7 @@ impl Aside {
 }
 
 impl WatchName {
-    /// Builds the name of the `ordinal`-th (from 1) watch of a resource.
+    /// Builds the name of the `ordinal`-th watch of a resource, counted from 1.
     ///
     /// `namespace` is `*` for all namespaces and `-` for cluster-scoped resources; the selectors are joined by `&`.
     #[must_use]
@@ -163,19 +163,19 @@ impl WatchName {
         Self(name.into())
     }
 
-    /// The name that what watchscope asks to find out about this watch goes by.
+    /// The name under which watchscope logs its own requests about this watch.
     #[must_use]
     pub fn aside(&self, aside: Aside) -> Self {
         Self(format!("{self}{}", aside.suffix()).into())
     }
 
-    /// Whether it is of something that is only asked to find out about a watch.
+    /// Whether this is the name of watchscope's own requests about another watch.
     #[must_use]
     pub fn is_aside(&self) -> bool {
         self.as_aside().is_some()
     }
 
-    /// What of, if it is of something that is only asked to find out about a watch.
+    /// The purpose of those requests, if this is the name of such.
     #[must_use]
     pub fn as_aside(&self) -> Option<Aside> {
         [Aside::Side, Aside::Witness, Aside::Audit]
@@ -183,14 +183,15 @@ impl WatchName {
             .find(|aside| self.0.ends_with(aside.suffix()))
     }
 
-    /// The watch that it is about, if it is of something that is only asked to find out about a watch.
+    /// The watch that those requests are about, if this is the name of such.
     #[must_use]
     pub fn about(&self) -> Option<Self> {
         let about = self.0.strip_suffix(self.as_aside()?.suffix())?;
         Some(Self(about.into()))
     }
 
-    /// What it is a watch of, and which of the watches of that (from 1); aside names count as the watch they are about.
+    /// The name without its ordinal, and the ordinal (1 if the name has none). The name of watchscope's own requests
+    /// gives those of the watch that they are about.
     #[must_use]
     pub fn what_and_ordinal(&self) -> (&str, u32) {
         let name = self
@@ -202,7 +203,7 @@ impl WatchName {
             .unwrap_or((name, 1))
     }
 
-    /// The namespace part: a name, `*`, `-`, or the whole if there is no slash.
+    /// The part before the first slash: a namespace, `*` or `-`; the whole name if it has no slash.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.0
@@ -210,7 +211,7 @@ impl WatchName {
             .map_or(&*self.0, |(namespace, _)| namespace)
     }
 
-    /// Which namespaces its objects are in.
+    /// The namespaces that the watch covers.
     #[must_use]
     pub fn extent(&self) -> Extent<'_> {
         match self.namespace() {
@@ -220,14 +221,14 @@ impl WatchName {
         }
     }
 
-    /// What follows the namespace: resource, group, selectors, ordinal.
+    /// The part after the first slash: resource, group, selectors and ordinal; empty without a slash.
     #[must_use]
     pub fn resource(&self) -> &str {
         self.0.split_once('/').map_or("", |(_, resource)| resource)
     }
 }
 
-/// Whether an API group is of Kubernetes itself: the core group, those without a dot, and `*.k8s.io`.
+/// Whether an API group belongs to Kubernetes itself: the core group, groups without a dot, and `*.k8s.io`.
 #[must_use]
 pub fn is_built_in_group(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
@@ -235,19 +236,21 @@ pub fn is_built_in_group(group: &str) -> bool {
 
 /// A resourceVersion as the server wrote it.
 ///
-/// Opaque by contract before 1.35; since KEP-5504 a positive decimal integer of at most 128 bits, comparable within
-/// one resource type. That holds for what the kube-apiserver keeps in etcd: another apiserver behind it may number its
-/// objects in any way ([`ResourceVersion::unordered`]). Kept so that its text comes back exactly.
+/// Before 1.35 it is opaque by contract. Since KEP-5504 it is a positive decimal integer of at most 128 bits,
+/// comparable within one resource type (docs/semantics/lists-and-watches.md#resource-version).
+///
+/// That holds for objects that the kube-apiserver keeps in etcd. Another apiserver behind it may number its objects in
+/// any order ([`ResourceVersion::unordered`]). The text is kept exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceVersion {
-    /// A decimal number without leading zeros that fits 64 bits; practically all.
+    /// A decimal number without leading zeros that fits 64 bits; nearly all versions.
     Number(u64),
-    /// Any other text, unchanged; and a number of which only is known whether it equals another.
+    /// Any other text, unchanged, or a number that is only compared for equality.
     Other(Text),
 }
 
 impl ResourceVersion {
-    /// Reads a resourceVersion whose numbers are in order; [`fmt::Display`] gives the text back.
+    /// Reads a resourceVersion whose numbers have an order; [`fmt::Display`] returns the same text.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let canonical = !text.is_empty()
@@ -260,8 +263,8 @@ impl ResourceVersion {
         }
     }
 
-    /// The same, of an apiserver whose numbers say nothing of their order: equal or not to others of that kind, and
-    /// comparable with none. One of more than 64 bits stays comparable; nobody counts so far.
+    /// The same version without an order, for an apiserver whose numbers have none. It is compared only for equality
+    /// with others of that kind. A number of more than 64 bits stays comparable; no server counts that far.
     #[must_use]
     pub fn unordered(&self) -> Self {
         match self {
@@ -270,13 +273,14 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether it has a place in an order, so that [`ResourceVersion::compare`] can tell.
+    /// Whether it has an order, so that [`ResourceVersion::compare`] gives a result.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         self.compare(self).is_some()
     }
 
-    /// Whether a watch can begin there: an aggregated server without versions says nothing, or 0.
+    /// Whether a watch can begin there. It cannot begin at an empty text or 0, which aggregated servers without
+    /// versions return.
     #[must_use]
     pub fn is_position(&self) -> bool {
         match self {
@@ -285,7 +289,7 @@ impl ResourceVersion {
         }
     }
 
-    /// The number, if this is one of at most 64 bits.
+    /// The number; `None` if it is not an ordered number of at most 64 bits.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self {
@@ -294,8 +298,8 @@ impl ResourceVersion {
         }
     }
 
-    /// Order by age, where it is defined: both positive decimals without leading zeros of at most 128 bits
-    /// (KEP-5504: by length, then lexically). `None` means "not comparable".
+    /// The order by age. It is defined if both are decimals without leading zeros of at most 128 bits (KEP-5504);
+    /// otherwise the result is `None`.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
@@ -304,7 +308,7 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether this is comparable with and later than `other`.
+    /// Whether this is comparable with `other` and later.
     #[must_use]
     pub fn is_after(&self, other: &Self) -> bool {
         self.compare(other) == Some(Ordering::Greater)
@@ -316,7 +320,7 @@ impl ResourceVersion {
             Self::Other(text) => {
                 let decimal = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
                 let number = if decimal { text.parse().ok() } else { None };
-                // A smaller one stands here because it is not in order.
+                // A smaller number is stored as text only because it has no order.
                 number.filter(|number| *number > u128::from(u64::MAX))
             }
         }
@@ -344,7 +348,8 @@ impl Serialize for ResourceVersion {
     }
 }
 
-/// An object's uid. A lower-case hyphenated UUID (what apiservers give) is held in 16 bytes; any other text as it is.
+/// An object's uid. A lower-case hyphenated UUID, as apiservers write it, takes 16 bytes; any other text is kept as it
+/// is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Uid {
     /// The UUID's bytes.
@@ -354,19 +359,19 @@ pub enum Uid {
 }
 
 impl Uid {
-    /// Reads a uid; every text has exactly one form, and [`fmt::Display`] gives it back.
+    /// Reads a uid. Every text has exactly one form, and [`fmt::Display`] returns the same text.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         uuid_bytes(text.as_bytes()).map_or_else(|| Self::Other(text.into()), Self::Uuid)
     }
 
-    /// Whether nothing is known of it (a server that sent none).
+    /// Whether the uid is unknown, because the server sent none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Other(text) if text.is_empty())
     }
 
-    /// Whether `text` is this uid, without building one.
+    /// Whether `text` is this uid. It allocates nothing.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         match self {
@@ -425,26 +430,26 @@ impl Serialize for Uid {
     }
 }
 
-/// One incarnation of an object: where it lives and its uid. Records share it behind an [`Arc`].
+/// One incarnation of an object: its namespace, name and uid. Records share it behind an [`Arc`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
     /// Namespace; absent for cluster-scoped objects.
     pub namespace: Option<Text>,
     /// Name.
     pub name: Text,
-    /// Uid: tells an object from a later one of the same name.
+    /// The uid, which separates an object from a later one of the same name.
     pub uid: Uid,
 }
 
-/// The controller of an object, as a reference names it. Records share it.
+/// The controller of an object, as an owner reference names it. Records share it.
 ///
-/// It is held, and written, like an object whose kind stands in the place of the namespace: a reference names an object
-/// of the same namespace, or of none, and does not say which.
+/// It is kept and written like an object whose namespace is the kind. A reference names an object of the same
+/// namespace or a cluster-scoped one, and does not say which.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(pub(crate) Arc<Object>);
 
 impl Owner {
-    /// A controller by its kind, name and uid.
+    /// A controller with this kind, name and uid.
     #[must_use]
     pub fn new(kind: Text, name: Text, uid: Uid) -> Self {
         Self(Arc::new(Object {
@@ -454,7 +459,7 @@ impl Owner {
         }))
     }
 
-    /// Its kind: `ReplicaSet`.
+    /// Its kind, such as `ReplicaSet`.
     #[must_use]
     pub fn kind(&self) -> &str {
         self.0.namespace.as_deref().unwrap_or_default()
@@ -483,10 +488,10 @@ impl Serialize for Owner {
     }
 }
 
-/// An object's place in a watch: equal, ordered and hashed by namespace and name, whatever the uid.
+/// An object's place in a watch. Places are equal, ordered and hashed by namespace and name; the uid is ignored.
 #[derive(Clone, Debug)]
 pub struct Place(
-    /// The object that has the place now.
+    /// The present object in this place.
     pub Arc<Object>,
 );
 
@@ -544,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn resource_versions_compare_by_length_then_lexically_and_only_as_decimals() {
+    fn resource_versions_compare_as_decimals_of_any_length_and_otherwise_not_at_all() {
         let compare =
             |a: &str, b: &str| ResourceVersion::parse(a).compare(&ResourceVersion::parse(b));
         assert_eq!(compare("9", "10"), Some(Ordering::Less));
@@ -557,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_in_no_order_are_only_equal_or_not() {
+    fn numbers_without_an_order_are_only_equal_or_not() {
         let of = |text: &str| ResourceVersion::parse(text).unordered();
         assert_eq!(of("9"), of("9"));
         assert_ne!(of("9"), of("10"));
@@ -569,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_does_not_see_the_uid() {
+    fn a_place_ignores_the_uid() {
         let object = |uid: &str| {
             Place(Arc::new(Object {
                 namespace: Some("a".into()),

@@ -1,9 +1,11 @@
-//! Records of the inside of a simulated cluster: what no client can see, told so that a picture can show it.
+//! Records of the inside of a simulated cluster: the state that no client can see, recorded so that a picture can show
+//! it.
 //!
-//! A kind of their own: they stand in the log with the others and take their seqs, but neither [`Event`](crate::Event)
-//! nor [`Record`] can hold one, so nothing that judges what a client saw can look behind it. Their numbers begin at 64
-//! and, as those of events, are only ever appended. Revisions are written whole: a reader that passes over them reads
-//! the same of all others.
+//! They are a kind of their own. They stand in the log among the other records and take seqs. But neither
+//! [`Event`](crate::Event) nor [`Record`] can hold one, so code that judges a client's view cannot look inside.
+//!
+//! Their kind numbers begin at 64 and are only appended, like those of events. Revisions are written as whole numbers,
+//! so a reader that skips these records reads all others correctly.
 
 use std::sync::Arc;
 
@@ -13,54 +15,54 @@ use crate::time::Time;
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 
 events! {
-    /// What happened inside. One variant per `type` of the JSON form.
+    /// An event inside a simulated cluster. It has one variant per `type` of the JSON form.
     enum Inside;
 
-    /// etcd's head, where no write tells it: at the beginning, when history was compacted, the leader lost or found, or
-    /// a snapshot restored.
+    /// etcd's head, when no write shows it: at the beginning, after a compaction, when the leader is lost or found,
+    /// and after a restore.
     64 "inside.etcd" InsideEtcd {
         /// The revision of the last write.
         revision "revision": u64,
-        /// The revision below which history is gone.
+        /// The revision below which history is compacted away.
         compacted "compacted": u64,
-        /// Whether there is a leader: without one nothing is written.
+        /// Whether etcd has a leader; without one it takes no writes.
         has_leader "hasLeader": bool,
     }
-    /// A write is committed. At the beginning one for each object that is there.
+    /// A write was committed. At the beginning there is one for each existing object.
     65 "inside.write" InsideWrite {
-        /// What was written: `pods`, `deployments.apps`.
+        /// The resource that was written: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
-        /// What happened to it.
+        /// The type of the change.
         change "change": ChangeType,
         /// The object.
         object "object": Arc<Object>,
-        /// The write's revision.
+        /// The revision of the write.
         revision "revision": u64,
     }
-    /// An apiserver.
+    /// The state of an apiserver.
     66 "inside.server" InsideServer {
-        /// Which, from 0.
+        /// The server's number, from 0.
         server "server": u64,
         /// Its version.
         version "version": Text as Fixed,
-        /// Whether it takes connections.
+        /// Whether it accepts connections.
         is_serving "isServing": bool,
     }
-    /// The watch cache of a resource in an apiserver. One with a phase of `failed` and no revision is gone.
+    /// The watch cache of a resource in an apiserver. Phase `failed` with revision 0 means that the cache is gone.
     67 "inside.cache" InsideCache {
         /// The server.
         server "server": u64,
         /// The resource.
         resource "resource": Text as Resource,
-        /// How far its cacher is.
+        /// The phase of its cacher.
         phase "phase": CachePhase,
-        /// The revision up to which it believes to know everything.
+        /// The revision up to which the cache believes to know everything.
         revision "revision": u64,
-        /// The lowest revision a watch can start from: where its window begins.
+        /// The lowest revision that a watch can start from: the start of the cache's window.
         oldest "oldest": u64,
-        /// Events its window holds.
+        /// The number of events in the window.
         events "events": u64,
-        /// Events its window has room for now.
+        /// The number of events that the window has room for now.
         capacity "capacity": u64,
     }
     /// An object in a watch cache changed, came or went.
@@ -71,76 +73,76 @@ events! {
         resource "resource": Text as Resource,
         /// The object.
         object "object": Arc<Object>,
-        /// The revision the cache holds it at; absent if it holds it no more.
+        /// The revision at which the cache holds it; absent if it no longer does.
         revision "revision": Option<u64>,
     }
-    /// A watch as its apiserver keeps it: how much waits for it.
+    /// A watch as its apiserver keeps it, with the length of its queue.
     69 "inside.watcher" InsideWatcher {
         /// The server.
         server "server": u64,
-        /// The watch's request, by its number in the world.
+        /// The number of the watch's request in the world.
         watcher "watcher": u64,
-        /// Its connection, by its number in the world.
+        /// The number of its connection in the world.
         connection "connection": u64,
-        /// Who asked: the first word of its User-Agent.
+        /// The client: the first word of its User-Agent.
         client "client": Text as Name,
-        /// What it watches.
+        /// The resource that it watches.
         resource "resource": Text as Resource,
-        /// Events that wait for the network.
+        /// The number of events that wait for the network.
         waiting "waiting": u64,
-        /// How many may.
+        /// The most events that may wait.
         slots "slots": u64,
-        /// Whether it is full, and the server waits for it with the next event before it ends it.
+        /// Whether its queue is full, so the server delays the next event before it ends the watch.
         is_blocking "isBlocking": bool,
-        /// Whether etcd serves it past the watch cache; absent: no.
+        /// Whether etcd serves it without the watch cache; absent: no.
         from_etcd "fromEtcd": Option<bool>,
     }
-    /// A watch is over for its apiserver.
+    /// A watch ended in its apiserver.
     70 "inside.watcher.ended" InsideWatcherEnded {
-        /// The watch's request, by its number in the world.
+        /// The number of the watch's request in the world.
         watcher "watcher": u64,
     }
     /// A connection of the simulated network.
     71 "inside.connection" InsideConnection {
         /// Its number in the world.
         connection "connection": u64,
-        /// Who opened it: the first word of the User-Agent of its first request; absent before.
+        /// The client that opened it: the first word of the User-Agent of its first request; absent before that.
         client "client": Option<Text> as Name,
-        /// The server it goes to.
+        /// The server at its other end.
         server "server": u64,
-        /// How it is.
+        /// The state of the link.
         way "way": Way,
-        /// Responses that are open on it.
+        /// The number of open responses on it.
         streams "streams": u64,
     }
 }
 
-/// A record of the inside with its place and time. Never changes.
+/// A record of the inside with its place and time. It never changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InsideRecord {
-    /// Place in the epoch.
+    /// Its place in the epoch.
     pub seq: Seq,
-    /// When the log took it.
+    /// The log's time when its writer took it.
     pub at: Time,
-    /// What happened.
+    /// The event.
     pub inside: Inside,
 }
 
-/// What stands at one place of a log.
+/// A record of either kind at one place of a log.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
     reason = "nearly all entries are records, and none is kept for long"
 )]
 pub enum Entry {
-    /// What everybody could see.
+    /// A record that a client could have observed.
     Record(Record),
-    /// What only a simulated world can tell.
+    /// A record that only a simulated world can make.
     Inside(InsideRecord),
 }
 
 impl Entry {
-    /// Place in the epoch.
+    /// Its place in the epoch.
     #[must_use]
     pub fn seq(&self) -> Seq {
         match self {
@@ -149,7 +151,7 @@ impl Entry {
         }
     }
 
-    /// When the log took it.
+    /// The log's time when its writer took it.
     #[must_use]
     pub fn at(&self) -> Time {
         match self {
@@ -158,7 +160,7 @@ impl Entry {
         }
     }
 
-    /// The same by value.
+    /// The record, by value; `None` for one of the inside.
     #[must_use]
     pub fn into_record(self) -> Option<Record> {
         match self {
@@ -167,7 +169,7 @@ impl Entry {
         }
     }
 
-    /// The record, if it is one that everybody could see.
+    /// The record; `None` for one of the inside.
     #[must_use]
     pub fn record(&self) -> Option<&Record> {
         match self {

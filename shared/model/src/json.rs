@@ -1,4 +1,4 @@
-//! The JSON form: one object a line, as `-o jsonl`, `/api/records` and exported data use it.
+//! The JSON form: one object a line, as in `-o jsonl`, `/api/records` and exported data.
 
 use std::io::{Result as IoResult, Write};
 
@@ -16,7 +16,7 @@ impl Serialize for Record {
     }
 }
 
-/// The same form: only `type` tells that it is of the inside.
+/// The same form as a record; only `type` shows that it is of the inside.
 impl Serialize for InsideRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         line(Some((self.seq, self.at)), &self.inside, serializer)
@@ -32,22 +32,22 @@ impl Serialize for Entry {
     }
 }
 
-/// An event that has no place in the log yet: `type`, then its fields.
+/// An event without a place in a log: `type`, then its fields.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         line(None, self, serializer)
     }
 }
 
-/// What a line tells.
-trait Told {
+/// The type and the fields of a line.
+trait Typed {
     fn type_name(&self) -> &'static str;
     fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
-macro_rules! told {
+macro_rules! typed {
     ($($type:ty),*) => {$(
-        impl Told for $type {
+        impl Typed for $type {
             fn type_name(&self) -> &'static str {
                 self.type_name()
             }
@@ -58,11 +58,11 @@ macro_rules! told {
     )*};
 }
 
-told!(Event, Inside);
+typed!(Event, Inside);
 
 fn line<S: Serializer>(
     place: Option<(Seq, Time)>,
-    event: &impl Told,
+    event: &impl Typed,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
@@ -75,16 +75,16 @@ fn line<S: Serializer>(
     map.end()
 }
 
-/// The first line of any stream of JSON lines: which log it is of, and what of it is kept. Has no seq or at.
+/// The first line of JSON lines of a log: the log's name and the records that it keeps. It has no seq or at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// The log.
     pub log: LogId,
     /// The run of its writer.
     pub epoch: EpochId,
-    /// First record kept.
+    /// The first record that is kept.
     pub first: Seq,
-    /// Last record written.
+    /// The last record that was written.
     pub head: Seq,
 }
 
@@ -100,13 +100,13 @@ impl Serialize for LogLine {
     }
 }
 
-/// Appends a value's JSON and a newline.
+/// Appends a value's JSON form and a newline.
 pub fn push_line(value: &impl Serialize, out: &mut Vec<u8>) {
     push(value, out);
     out.push(b'\n');
 }
 
-/// A value's JSON as a line without its newline.
+/// Returns a value's JSON form without a newline.
 #[must_use]
 pub fn to_line(value: &impl Serialize) -> String {
     let mut out = Vec::new();
@@ -116,21 +116,22 @@ pub fn to_line(value: &impl Serialize) -> String {
 
 fn push(value: &impl Serialize, out: &mut Vec<u8>) {
     let mut serializer = serde_json::Serializer::with_formatter(out, Plain);
-    // Writing to a Vec does not fail, and no map key here is anything but a string.
+    // Writing to a Vec does not fail, and every map key here is a string.
     value
         .serialize(&mut serializer)
         .expect("records serialize to memory");
 }
 
-/// Whether a terminal obeys a character instead of showing it: a control character, or one that turns the direction of
-/// what follows.
+/// Whether a terminal obeys a character instead of showing it. Such are control characters, and those that change the
+/// direction of text.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// As serde_json writes, with everything escaped that a terminal obeys: JSON asks that only of the first 32 characters.
+/// Formats as serde_json does, and also escapes every character that a terminal obeys. JSON requires that only for the
+/// first 32 characters.
 struct Plain;
 
 impl serde_json::ser::Formatter for Plain {
@@ -140,7 +141,7 @@ impl serde_json::ser::Formatter for Plain {
         fragment: &str,
     ) -> IoResult<()> {
         let mut rest = fragment;
-        // All of them but DEL begin with one of two bytes.
+        // All of these characters but DEL begin with one of two bytes.
         while rest.bytes().any(|byte| matches!(byte, 0x7f | 0xc2 | 0xe2))
             && let Some(at) = rest.find(is_obeyed)
             && let Some(c) = rest[at..].chars().next()
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_shows_its_object_flat_and_leaves_out_what_is_not_known() {
+    fn a_change_has_its_object_flat_and_leaves_out_unknown_values() {
         assert_snapshot!(record(Change {
             watch: "shop/pods".into(),
             stream: Some(StreamId(12)),
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_line_and_a_log_line_lead_without_seq_and_at() {
+    fn a_loss_line_and_a_log_line_begin_without_seq_and_at() {
         let loss = Loss {
             place: LossPlace::Ring,
             count: 3,
@@ -249,7 +250,7 @@ mod tests {
 
     /// Row 29 of the attack table.
     #[test]
-    fn what_a_terminal_obeys_is_escaped_and_reads_back() {
+    fn characters_that_a_terminal_obeys_are_escaped_and_read_back() {
         let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{85}é\u{202e}‰\n";
         let line = to_line(&text);
         assert_eq!(line, r#""a\u001b[2J\u009b2J\u007f\u0085é\u202e‰\n""#);
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_that_lost_an_unknown_number_says_no_number() {
+    fn a_gap_that_lost_an_unknown_number_has_no_number() {
         assert_snapshot!(record(Gap {
             watch: "shop/pods".into(), since: Seq(5), from: Some(100.into()), to: Some(220.into()),
             reason: Cause::ErrorEvent, resumed: false, lost: None,

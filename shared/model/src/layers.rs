@@ -1,7 +1,7 @@
-//! The fold of the inside: what each layer of a simulated cluster holds after some record.
+//! The fold of the inside: the state of each layer of a simulated cluster after a record.
 //!
-//! Apart from [`State`](crate::State), so that what is given a `State` cannot look inside. Client programs are folded
-//! here too: they are no secret, but only where they run is there something to set beside them.
+//! It is separate from [`State`](crate::State), so code that gets a `State` cannot look inside. It folds client
+//! programs too. They are not secret, but only a cluster that runs them has layers to compare them with.
 
 use std::sync::Arc;
 
@@ -21,43 +21,43 @@ use crate::map::Map;
 use crate::rewrite::{Rewrite, Rewriter, classed_fields};
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 
-/// Objects that are kept by name of one resource in etcd or in a cache; those beyond are counted.
+/// The most objects of one resource that etcd's layer or a cache's layer keeps by name. Further ones are only counted.
 pub const OBJECTS_KEPT: usize = 4_096;
 
 classed_fields! {
-    /// What each layer holds.
+    /// The state of each layer.
     struct Layers {
-        /// etcd, once it told anything.
+        /// etcd; absent until its first record.
         etcd "etcd": Option<EtcdLayer>,
-        /// The apiservers.
+        /// The apiservers, by number.
         servers "servers": Map<u64, ServerLayer>,
-        /// The watches the apiservers keep, by their requests.
+        /// The watches that the apiservers keep, by their requests.
         watchers "watchers": Map<u64, WatcherLayer>,
-        /// The connections that are not gone.
+        /// The open connections.
         connections "connections": Map<u64, ConnectionLayer>,
         /// The client programs, by name.
         clients "clients": Map<Text, ClientLayer> as Name,
     }
 
-    /// What etcd holds.
+    /// The state of etcd.
     struct EtcdLayer {
         /// The revision of the last write.
         revision "revision": u64,
-        /// The revision below which history is gone.
+        /// The revision below which history is compacted away.
         compacted "compacted": u64,
-        /// Whether there is a leader.
+        /// Whether etcd has a leader.
         has_leader "hasLeader": bool,
         /// The objects, by resource.
         objects "objects": Map<Text, Stock> as Resource,
-        /// When it changed last.
+        /// When it last changed.
         since "since": Moment,
     }
 
     /// An apiserver.
     struct ServerLayer {
-        /// Its version; empty before it told.
+        /// Its version; empty before its first record.
         version "version": Text as Fixed,
-        /// Whether it takes connections.
+        /// Whether it accepts connections.
         is_serving "isServing": bool,
         /// Its watch caches, by resource.
         caches "caches": Map<Text, CacheLayer> as Resource,
@@ -65,57 +65,57 @@ classed_fields! {
 
     /// A watch cache.
     struct CacheLayer {
-        /// How far its cacher is.
+        /// The phase of its cacher.
         phase "phase": CachePhase,
-        /// The revision up to which it believes to know everything.
+        /// The revision up to which the cache believes to know everything.
         revision "revision": u64,
-        /// Where its window begins.
+        /// The lowest revision that a watch can start from: the start of its window.
         oldest "oldest": u64,
-        /// Events in it.
+        /// The number of events in its window.
         events "events": u64,
-        /// Events it has room for.
+        /// The number of events that its window has room for.
         capacity "capacity": u64,
         /// The objects it holds.
         objects "objects": Stock,
-        /// When it changed last.
+        /// When it last changed.
         since "since": Moment,
     }
 
     /// A watch as its apiserver keeps it.
     struct WatcherLayer {
-        /// The last word of it.
+        /// The last record of it.
         told "told": InsideWatcher,
-        /// When that came.
+        /// When that record came.
         since "since": Moment,
     }
 
     /// A connection.
     struct ConnectionLayer {
-        /// The last word of it.
+        /// The last record of it.
         told "told": InsideConnection,
-        /// When that came.
+        /// When that record came.
         since "since": Moment,
     }
 
     /// A client program.
     struct ClientLayer {
-        /// What it is.
+        /// The program: the word of a `ClientProgram`, or another word.
         program "program": Text as Fixed,
         /// Its version.
         version "version": Option<Text> as Fixed,
         /// Its last request, as `VERB PATH?QUERY`.
         request "request": Option<String> as Request,
-        /// Requests it sent.
+        /// The number of requests that it sent.
         requests "requests": u64,
-        /// What it does; empty before it told.
+        /// Its phase; empty before its first report.
         phase "phase": Text as Fixed,
-        /// Since when.
+        /// Since when it is in the phase, or has been started.
         since "since": Moment,
-        /// Turns of its loop.
+        /// The number of iterations of its loop.
         iterations "iterations": u64,
-        /// Events its handler took.
+        /// The number of events that its handler took.
         handled "handled": u64,
-        /// What it believes, as JSON.
+        /// Its belief, as JSON; absent before its first report of it.
         belief "belief": Option<String> as Belief,
     }
 }
@@ -133,14 +133,14 @@ struct_fields!(
 
 /// Objects by namespace and name, each at a revision.
 ///
-/// Bounded: [`OBJECTS_KEPT`] by name, the rest counted.
+/// It keeps at most [`OBJECTS_KEPT`] objects by name, and counts the others.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
     named: BTreeMap<Place, u64>,
     unnamed: u64,
 }
 
-/// Places are equal whatever the uid; what is held is not.
+/// Places are equal whatever their uids. Stocks are equal only if the uids are too.
 impl PartialEq for Stock {
     fn eq(&self, other: &Self) -> bool {
         self.unnamed == other.unnamed && self.iter().eq(other.iter())
@@ -148,14 +148,14 @@ impl PartialEq for Stock {
 }
 
 impl Stock {
-    /// The objects kept by name, in order, each with its revision.
+    /// The objects that are kept by name, sorted, each with its revision.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<Object>, u64)> {
         self.named
             .iter()
             .map(|(place, &revision)| (&place.0, revision))
     }
 
-    /// The object in the place of `object`, and its revision.
+    /// The object in the place of `object`, with its revision; `None` if it is not kept by name.
     #[must_use]
     pub fn get(&self, object: &Arc<Object>) -> Option<(&Arc<Object>, u64)> {
         self.named
@@ -163,13 +163,13 @@ impl Stock {
             .map(|(place, &revision)| (&place.0, revision))
     }
 
-    /// How many objects there are, those without a name here too.
+    /// The number of all objects, named or not.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.unnamed.wrapping_add(self.named.len() as u64)
     }
 
-    /// How many of them are only counted.
+    /// The number of objects that are only counted.
     #[must_use]
     pub fn unnamed(&self) -> u64 {
         self.unnamed
@@ -177,13 +177,13 @@ impl Stock {
 
     fn set(&mut self, object: &Arc<Object>, revision: Option<u64>) {
         let place = Place(object.clone());
-        // The key carries the uid of who has the place now.
+        // The key must carry the uid of the present object, so the old key is removed first.
         let was_named = self.named.remove(&place).is_some();
         match revision {
             Some(revision) if was_named || self.named.len() < OBJECTS_KEPT => {
                 self.named.insert(place, revision);
             }
-            // It may be one of those already counted: past the bound the count is only about right.
+            // This object may already be counted, so above the bound the count is approximate.
             Some(_) => self.unnamed = self.unnamed.wrapping_add(1),
             None if !was_named => self.unnamed = self.unnamed.saturating_sub(1),
             None => {}
@@ -205,7 +205,7 @@ impl Rewrite for Stock {
     }
 }
 
-/// The number of those without a name, a count, then the objects in order, each with its revision.
+/// The number of unnamed objects, the number of named ones, then these in order, each with its revision.
 impl Field for Stock {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.varint(self.unnamed);
@@ -218,7 +218,7 @@ impl Field for Stock {
 
     fn read(reader: &mut Reader<'_>) -> Self {
         let unnamed = reader.varint();
-        // A tree's nodes are at least half full.
+        // The nodes of a tree are at least half full, so an entry takes at most twice its size.
         let count = reader.count(2, 2 * size_of::<(Place, u64)>() + size_of::<usize>());
         let mut named = BTreeMap::new();
         for _ in 0..count {
@@ -236,7 +236,7 @@ impl Field for Stock {
     }
 }
 
-/// In a map of the state's JSON form: how many.
+/// In the JSON form a stock is its count.
 impl crate::field::Fields for Stock {
     fn write_fields(&self, writer: &mut Writer<'_>) {
         self.write(writer);
@@ -252,7 +252,7 @@ impl crate::field::Fields for Stock {
 }
 
 impl Default for Layers {
-    /// Nothing was told yet.
+    /// The layers before any record of the inside.
     fn default() -> Self {
         Self {
             etcd: None,
@@ -265,13 +265,14 @@ impl Default for Layers {
 }
 
 impl Layers {
-    /// Whether nothing was told: a real cluster, which has no inside to tell and no programs that report.
+    /// Whether there are no layers, as in a real cluster: it has no records of the inside, and no programs that
+    /// report.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Folds the next entry of the log in.
+    /// Folds the next entry of the log.
     pub fn apply(&mut self, entry: &Entry) {
         let now = Moment {
             seq: entry.seq(),
@@ -283,45 +284,45 @@ impl Layers {
         }
     }
 
-    /// Folds a record of the inside in.
+    /// Folds a record of the inside.
     pub fn apply_inside(&mut self, inside: &Inside, now: Moment) {
         match inside {
-            Inside::InsideEtcd(told) => self.apply_etcd(told, now),
+            Inside::InsideEtcd(report) => self.apply_etcd(report, now),
             Inside::InsideWrite(write) => self.apply_write(write, now),
-            Inside::InsideServer(told) => {
-                let server = self.server(told.server);
-                server.version = told.version.clone();
-                server.is_serving = told.is_serving;
+            Inside::InsideServer(report) => {
+                let server = self.server(report.server);
+                server.version = report.version.clone();
+                server.is_serving = report.is_serving;
             }
-            Inside::InsideCache(told) => self.apply_cache(told, now),
-            Inside::InsideHeld(told) => {
-                let cache = self.cache(told.server, &told.resource, now);
-                cache.objects.set(&told.object, told.revision);
+            Inside::InsideCache(report) => self.apply_cache(report, now),
+            Inside::InsideHeld(report) => {
+                let cache = self.cache(report.server, &report.resource, now);
+                cache.objects.set(&report.object, report.revision);
             }
-            Inside::InsideWatcher(told) => {
+            Inside::InsideWatcher(report) => {
                 let layer = WatcherLayer {
-                    told: told.clone(),
+                    told: report.clone(),
                     since: now,
                 };
-                self.watchers.insert(told.watcher, layer);
+                self.watchers.insert(report.watcher, layer);
             }
-            Inside::InsideWatcherEnded(told) => {
-                self.watchers.remove(&told.watcher);
+            Inside::InsideWatcherEnded(report) => {
+                self.watchers.remove(&report.watcher);
             }
-            Inside::InsideConnection(told) if told.way == Way::Closed => {
-                self.connections.remove(&told.connection);
+            Inside::InsideConnection(report) if report.way == Way::Closed => {
+                self.connections.remove(&report.connection);
             }
-            Inside::InsideConnection(told) => {
+            Inside::InsideConnection(report) => {
                 let layer = ConnectionLayer {
-                    told: told.clone(),
+                    told: report.clone(),
                     since: now,
                 };
-                self.connections.insert(told.connection, layer);
+                self.connections.insert(report.connection, layer);
             }
         }
     }
 
-    /// Folds an event in: what client programs tell, and nothing else.
+    /// Folds an event. Only events of client programs change the layers.
     pub fn apply_event(&mut self, event: &Event, now: Moment) {
         match event {
             Event::ClientStarted(started) => {
@@ -343,7 +344,7 @@ impl Layers {
         }
     }
 
-    /// The fold as JSON lines, one for each thing in each layer.
+    /// Appends the fold as JSON lines, one for each thing in each layer.
     pub fn json_lines(&self, out: &mut Vec<u8>) {
         if let Some(etcd) = &self.etcd {
             let line = StateLine {
@@ -401,11 +402,11 @@ impl Layers {
         etcd
     }
 
-    fn apply_etcd(&mut self, told: &InsideEtcd, now: Moment) {
+    fn apply_etcd(&mut self, report: &InsideEtcd, now: Moment) {
         let etcd = self.etcd(now);
-        etcd.revision = told.revision;
-        etcd.compacted = told.compacted;
-        etcd.has_leader = told.has_leader;
+        etcd.revision = report.revision;
+        etcd.compacted = report.compacted;
+        etcd.has_leader = report.has_leader;
     }
 
     fn apply_write(&mut self, write: &InsideWrite, now: Moment) {
@@ -421,17 +422,17 @@ impl Layers {
         }
     }
 
-    fn apply_cache(&mut self, told: &InsideCache, now: Moment) {
-        if told.phase == CachePhase::Failed && told.revision == 0 {
-            self.server(told.server).caches.remove(&told.resource);
+    fn apply_cache(&mut self, report: &InsideCache, now: Moment) {
+        if report.phase == CachePhase::Failed && report.revision == 0 {
+            self.server(report.server).caches.remove(&report.resource);
             return;
         }
-        let cache = self.cache(told.server, &told.resource, now);
-        cache.phase = told.phase;
-        cache.revision = told.revision;
-        cache.oldest = told.oldest;
-        cache.events = told.events;
-        cache.capacity = told.capacity;
+        let cache = self.cache(report.server, &report.resource, now);
+        cache.phase = report.phase;
+        cache.revision = report.revision;
+        cache.oldest = report.oldest;
+        cache.events = report.events;
+        cache.capacity = report.capacity;
         cache.since = now;
     }
 
@@ -487,7 +488,7 @@ impl ClientLayer {
         }
         self.iterations = report.iterations;
         self.handled = report.handled;
-        // Absent: as last reported.
+        // An absent belief means that it is as last reported.
         if report.belief.is_some() {
             self.belief.clone_from(&report.belief);
         }

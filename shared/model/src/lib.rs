@@ -1,4 +1,4 @@
-//! The log's vocabulary: what a record is, how records fold into state, and how both travel.
+//! The vocabulary of the log: what a record is, how records fold into a state, and their binary and JSON forms.
 //!
 //! ```text
 //!   Event ──(log's writer: seq, at)──► Record ──┬─► Segment ─► Chapter   (codec, bytes)
@@ -6,11 +6,12 @@
 //!                                               └─► one JSON object a line
 //! ```
 //!
-//! A simulated world tells its insides too, as records of a kind of their own ([`inside`]): they stand in the same log
-//! and fold into [`Layers`], and neither [`Record`] nor [`State`] can hold them.
+//! A simulated world also records its inside, as records of a kind of their own ([`inside`]). They stand in the same
+//! log and fold into [`Layers`]. Neither [`Record`] nor [`State`] can hold them.
 //!
-//! Everything here is pure: no clock, no I/O, the same bytes in give the same result out on the host and in wasm32.
-//! Absent on purpose: who produced a record. A reader cannot tell a real cluster from a simulated one.
+//! Everything here is pure: it uses no clock and no I/O, and the same input gives the same result on the host and in
+//! wasm32. A record does not say who made it, on purpose: a reader cannot distinguish a real cluster from a simulated
+//! one.
 
 pub mod belief;
 pub mod chance;

@@ -1,15 +1,15 @@
-//! A map in key order for what there is little of.
+//! A map in key order for small numbers of entries.
 //!
-//! Instead of the standard library's tree, whose balancing, once for each kind of entry, was a tenth of what the page
-//! needs for its first paint.
+//! It replaces the standard library's tree. The tree's balancing code is compiled once per kind of entry. It was a
+//! tenth of the page's code for its first paint.
 
 use std::borrow::Borrow;
 use std::ops::Index;
 
-/// A map in key order: one sorted list, found by bisection.
+/// A map in key order: a sorted list, searched by bisection.
 ///
-/// What comes in the order of its keys is appended. Else the entries after it move, 16 to 24 bytes each: meant for
-/// thousands of entries, and bearable at a hundred thousand. Bounded by whoever inserts.
+/// An entry with the greatest key is appended; otherwise the entries after it move, 16 to 24 bytes each. The map suits
+/// thousands of entries and is acceptable at 100,000. Nothing here bounds it; the code that inserts must.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map<K, V>(Vec<(K, Box<V>)>);
 
@@ -20,7 +20,7 @@ impl<K, V> Default for Map<K, V> {
 }
 
 impl<K, V> Map<K, V> {
-    /// What an entry takes, beside its value.
+    /// The bytes of an entry, without its value.
     pub(crate) const ENTRY_BYTES: usize = size_of::<(K, Box<V>)>();
 
     /// An empty map.
@@ -33,34 +33,34 @@ impl<K, V> Map<K, V> {
         Self(Vec::with_capacity(capacity))
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All entries, by key.
+    /// All entries, in key order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> + Clone {
         self.0.iter().map(|(key, value)| (key, &**value))
     }
 
-    /// All keys, in order.
+    /// All keys, sorted.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> + Clone {
         self.0.iter().map(|(key, _)| key)
     }
 
-    /// All values, by key.
+    /// All values, in key order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + Clone {
         self.0.iter().map(|(_, value)| &**value)
     }
 
-    /// All values, by key, to be changed.
+    /// All values, in key order, to be changed.
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> {
         self.0.iter_mut().map(|(_, value)| &mut **value)
     }
@@ -72,7 +72,7 @@ impl<K, V> Map<K, V> {
 }
 
 impl<K: Ord, V> Map<K, V> {
-    /// Where a key is, or belongs.
+    /// The index of a key; if absent, the index where it belongs.
     fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,
@@ -85,7 +85,7 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// The value of a key.
+    /// The value of a key; `None` if there is none.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -94,7 +94,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(&self.0[place].1)
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, to be changed; `None` if there is none.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -103,7 +103,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(&mut self.0[place].1)
     }
 
-    /// Whether there is a value of a key.
+    /// Whether a key has a value.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -111,7 +111,7 @@ impl<K: Ord, V> Map<K, V> {
         self.place(key).is_ok()
     }
 
-    /// Gives a key a value.
+    /// Sets the value of a key.
     pub fn insert(&mut self, key: K, value: V) {
         let value = Box::new(value);
         match self.place(&key) {
@@ -120,7 +120,8 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// Gives each value the key that `key` makes for it; where two get the same, the later one stays.
+    /// Gives each value the key that `key` computes for it. If two values get the same key, the later one replaces the
+    /// earlier.
     pub(crate) fn rekey(&mut self, mut key: impl FnMut(K, &mut V) -> K) {
         for (old, mut value) in std::mem::take(&mut self.0) {
             let new = key(old, &mut value);
@@ -131,7 +132,7 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// Takes a key's value away.
+    /// Removes a key; returns its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -161,7 +162,7 @@ impl<'a, K, V> IntoIterator for &'a Map<K, V> {
     }
 }
 
-/// The value of a key that is there.
+/// The value of an existing key; panics if there is none.
 impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for Map<K, V> {
     type Output = V;
 
@@ -170,7 +171,7 @@ impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for Map<K, V> {
     }
 }
 
-/// A few things in order, each once.
+/// A sorted set for a few things.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set<T>(Vec<T>);
 
@@ -181,24 +182,24 @@ impl<T> Default for Set<T> {
 }
 
 impl<T: Ord> Set<T> {
-    /// Adds a thing, unless it is there.
+    /// Adds a thing, unless it is already in the set.
     pub fn insert(&mut self, thing: T) {
         if let Err(place) = self.0.binary_search(&thing) {
             self.0.insert(place, thing);
         }
     }
 
-    /// Whether a thing is there.
+    /// Whether a thing is in the set.
     pub fn contains(&self, thing: &T) -> bool {
         self.0.binary_search(thing).is_ok()
     }
 
-    /// All, in order.
+    /// All things, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()
     }
 
-    /// Adds all of another set.
+    /// Adds all things of another set.
     pub fn merge(&mut self, other: Self) {
         for thing in other.0 {
             self.insert(thing);

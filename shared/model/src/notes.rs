@@ -1,4 +1,4 @@
-//! Notes of persons: what one may say, how one is kept outside its record, and how all of them stand.
+//! Notes of persons: which notes are accepted, their form outside the log, and the state of all notes.
 //!
 //! ```text
 //!   WriteNote ─► checked ─► Note ─► the log's writer ─► record
@@ -7,8 +7,8 @@
 //!                                              └─► Notes ─► standing, in_range
 //! ```
 //!
-//! A note that replaces another one belongs to the same thread as that one. A thread is known by the place of its first
-//! record; the last of its records says what stands, and an empty text withdraws it.
+//! A note that replaces another one belongs to the same thread. The key of a thread is the place of its first record.
+//! Its last record is the note as it stands; an empty text withdraws the note.
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
@@ -21,30 +21,32 @@ use crate::tree::{self, BTreeMap, BTreeSet};
 use crate::vocabulary::{Author, NoteRefusal};
 use crate::wire::WriteNote;
 
-/// The most bytes of a note's text.
+/// The most bytes of a note's text. A longer note from a viewer is refused; a longer one in a file is cut.
 pub const MAX_NOTE_BYTES: usize = 4 << 10;
-/// The most notes of persons that a log holds, later versions and withdrawals counted.
+/// The most notes of persons in a log, including replaced and withdrawn ones. A further note is refused with
+/// `TooMany`.
 pub const MAX_NOTES: usize = 10_000;
-/// The most notes that one session may write in a minute.
+/// The most notes that one session may write in a minute. A further one is refused with `TooOften`.
 pub const NOTES_A_MINUTE: usize = 10;
-/// The most bytes of an object's namespace, name or uid in a note: twice what Kubernetes allows.
+/// The most bytes of an object's namespace, name or uid in a note: twice what Kubernetes allows. A note with a longer
+/// one is refused with `BadObject`.
 pub const MAX_OBJECT_TEXT_BYTES: usize = 512;
 
 fields! {
     /// A person's note with the place and time of its record.
     struct KeptNote {
-        /// Where its record is, or was.
+        /// The place of its record, which may no longer be kept.
         key "key": NoteKey,
-        /// When the log took it.
+        /// The log's time when its writer took it.
         at "at": Time,
-        /// What it says.
+        /// The note.
         note "note": Note,
     }
 }
 struct_fields!(KeptNote);
 
 impl KeptNote {
-    /// The note of a record; `None` if the record is none of a person's.
+    /// The note of a record; `None` if the record is not a person's note.
     #[must_use]
     pub fn of(log: &LogId, epoch: &EpochId, record: &Record) -> Option<Self> {
         let Event::Note(note) = &record.event else {
@@ -62,7 +64,8 @@ impl KeptNote {
     }
 }
 
-/// As its record in the JSON form, with `log` and `epoch` in front of `seq`: it stands outside of the lines of its run.
+/// The JSON form is that of the note's record, with `log` and `epoch` before `seq`, because it stands outside the
+/// lines of its run.
 impl Serialize for KeptNote {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -74,16 +77,16 @@ impl Serialize for KeptNote {
     }
 }
 
-/// Appends a note as block `N` and `/api/notes` hold it: behind its length, every text in place.
+/// Appends a note in the form of block `N` and `/api/notes`: its length, then its fields, with every text in place.
 pub fn push_note(note: &KeptNote, out: &mut Vec<u8>) {
     out.extend(Writer::plain(|writer| note.write(writer)));
 }
 
-/// Reads notes that [`push_note`] wrote, at most [`MAX_NOTES`]; those of other authors than persons are left out, and a
-/// text over [`MAX_NOTE_BYTES`] is cut.
+/// Reads notes that [`push_note`] wrote, at most [`MAX_NOTES`]. Notes of other authors than persons are left out, and
+/// a text over [`MAX_NOTE_BYTES`] is cut.
 ///
 /// # Errors
-/// If the bytes are no notes, or there are more.
+/// If the bytes are not notes, or there are more than [`MAX_NOTES`].
 pub fn decode_notes(bytes: &[u8]) -> Result<Vec<KeptNote>, DecodeError> {
     let mut reader = Reader::plain(bytes);
     let mut notes = Vec::new();
@@ -99,7 +102,7 @@ pub fn decode_notes(bytes: &[u8]) -> Result<Vec<KeptNote>, DecodeError> {
     reader.finish(notes)
 }
 
-/// The note with no more text than one may have: a file may hold anything.
+/// Cuts the text of a note at [`MAX_NOTE_BYTES`], because a file may hold any text.
 fn bounded(mut note: KeptNote) -> KeptNote {
     let text = &mut note.note.text;
     if text.len() > MAX_NOTE_BYTES {
@@ -108,10 +111,10 @@ fn bounded(mut note: KeptNote) -> KeptNote {
     note
 }
 
-/// The note that a viewer asks for, if nothing is wrong with it that can be seen without the log.
+/// Checks a viewer's note as far as that needs no log; returns the note to write.
 ///
 /// # Errors
-/// What is wrong with it. Whether its watch and the note that it replaces are known, the log's writer says.
+/// The reason for a refusal. The log's writer checks later whether it knows the watch and the note that is replaced.
 pub fn checked(asked: WriteNote) -> Result<Note, NoteRefusal> {
     if asked.text.0.len() > MAX_NOTE_BYTES {
         return Err(NoteRefusal::TooLong);
@@ -138,7 +141,7 @@ pub fn checked(asked: WriteNote) -> Result<Note, NoteRefusal> {
     })
 }
 
-/// Whether an object may have such names.
+/// Whether the names of an object have allowed lengths, and the object has a name.
 fn may_be(object: &Object) -> bool {
     let fits = |text: &str| text.len() <= MAX_OBJECT_TEXT_BYTES;
     let uid = object.uid.to_string();
@@ -148,7 +151,7 @@ fn may_be(object: &Object) -> bool {
         && object.namespace.as_deref().is_none_or(fits)
 }
 
-/// Text up to its first line end: what stands for a note where there is little room.
+/// The first line of a text, which stands for a note where space is small.
 #[must_use]
 pub fn heading(text: &str) -> &str {
     text.trim_start()
@@ -158,44 +161,44 @@ pub fn heading(text: &str) -> &str {
         .trim_end()
 }
 
-/// All notes of persons that a reader knows, of several epochs, in whatever order they came.
+/// All notes of persons that a reader knows, of any epochs, in any order of arrival.
 ///
-/// Bounded: [`MAX_NOTES`] records with texts of at most [`MAX_NOTE_BYTES`]. Where there are more, those with the latest
-/// records stay, and [`Notes::is_cut`] says so. What stands does not depend on the order in which they came.
+/// They are bounded by [`MAX_NOTES`] records with texts of at most [`MAX_NOTE_BYTES`]. Above that the records with the
+/// latest times are kept, and [`Notes::is_cut`] returns true. The result does not depend on the order of arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
     by_key: BTreeMap<NoteKey, KeptNote>,
-    /// The same in the order of their records' times: the first goes where there is no room.
+    /// The same records by time; above the bound the first one is dropped.
     by_time: BTreeSet<(Time, NoteKey)>,
     is_cut: bool,
 }
 
-/// A note as it stands.
+/// A note as its thread's last record states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingNote<'a> {
-    /// The place of the first record of its thread: its name for as long as it stands. It is the record that the next
-    /// version replaces.
+    /// The place of the thread's first record, which names the note for as long as it stands. The next version must
+    /// replace this record.
     pub key: &'a NoteKey,
-    /// The place of the record that says what stands.
+    /// The place of the thread's last record.
     pub last: &'a NoteKey,
-    /// What it says, and what it is on.
+    /// The last record's note: its text, its watch and its object.
     pub note: &'a Note,
-    /// When the time it is about begins: as it says, else when its first record was written.
+    /// Start of the time that it is about; if it states none, the time of the thread's first record.
     pub from: Time,
-    /// When that time ends; the same if it is one moment.
+    /// End of that time; equal to `from` for one moment.
     pub to: Time,
-    /// When the record was written that says what stands.
+    /// When the thread's last record was written.
     pub written_at: Time,
 }
 
 impl StandingNote<'_> {
-    /// Its first line.
+    /// The first line of its text.
     #[must_use]
     pub fn heading(&self) -> &str {
         heading(&self.note.text)
     }
 
-    /// Whether its time touches a range; both ends belong to both.
+    /// Whether its time overlaps a range. Both include their ends.
     #[must_use]
     pub fn touches(&self, from: Time, to: Time) -> bool {
         self.from <= to && from <= self.to
@@ -203,12 +206,12 @@ impl StandingNote<'_> {
 }
 
 impl Notes {
-    /// Takes in a record. Returns whether it was a person's note that was not known.
+    /// Adds the note of a record; returns whether it is a person's note and new.
     pub fn record(&mut self, log: &LogId, epoch: &EpochId, record: &Record) -> bool {
         KeptNote::of(log, epoch, record).is_some_and(|note| self.insert(note))
     }
 
-    /// Takes in a note; returns whether it was not known. One of another author than a person is passed over.
+    /// Adds a note; returns whether it is a person's note and new. Other notes are ignored.
     pub fn insert(&mut self, note: KeptNote) -> bool {
         if note.note.author != Author::Person || self.by_key.contains_key(&note.key) {
             return false;
@@ -229,64 +232,64 @@ impl Notes {
         true
     }
 
-    /// Lets a record go.
+    /// Removes a record.
     pub fn remove(&mut self, key: &NoteKey) {
         if let Some(note) = self.by_key.remove(key) {
             self.by_time.remove(&(note.at, note.key));
         }
     }
 
-    /// Lets go of the records that `is_kept` does not keep.
+    /// Keeps only the records for which `is_kept` returns true.
     pub fn retain(&mut self, is_kept: impl Fn(&NoteKey) -> bool) {
         self.by_key.retain(|key, _| is_kept(key));
         self.by_time.retain(|(_, key)| is_kept(key));
     }
 
-    /// How many records are held.
+    /// The number of records held.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_key.len()
     }
 
-    /// Whether none is held.
+    /// Whether no record is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }
 
-    /// Whether there were more than are held.
+    /// Whether records were dropped because there were more than [`MAX_NOTES`].
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Whether a record is held.
+    /// Whether the record with a key is held.
     #[must_use]
     pub fn contains(&self, key: &NoteKey) -> bool {
         self.by_key.contains_key(key)
     }
 
-    /// A record.
+    /// The record with a key; `None` if it is not held.
     #[must_use]
     pub fn get(&self, key: &NoteKey) -> Option<&KeptNote> {
         self.by_key.get(key)
     }
 
-    /// The records that are held, in the order of their times.
+    /// All held records, sorted by their times.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = &KeptNote> {
         let notes = self.by_time.iter();
         notes.filter_map(|(_, key)| self.by_key.get(key))
     }
 
-    /// The notes as they stand, in the order of their times: the place in it, from 1, is a note's number on a picture.
+    /// The notes as they stand, sorted by their times. A note's place in the list, from 1, is its number on a picture.
     #[must_use]
     pub fn standing(&self) -> Vec<StandingNote<'_>> {
         let notes = self.by_key.values();
         let replaced = notes.filter_map(|note| note.note.replaces.as_ref());
         let replaced: BTreeSet<&NoteKey> = replaced.collect();
         let mut threads: BTreeMap<&NoteKey, &KeptNote> = BTreeMap::new();
-        // Of each thread the last record counts that no other one replaces: a clock may have been set back between two.
-        // In a circle, which only a damaged file has, each one is replaced.
+        // The last record that no other record replaces counts in each thread. Times alone do not decide, because a
+        // clock may have been set back. In a circle, which only a damaged file has, every record is replaced.
         let rank = |note: &KeptNote| (!replaced.contains(&note.key), note.at);
         let mut roots = BTreeMap::new();
         for note in self.by_key.values() {
@@ -320,7 +323,7 @@ impl Notes {
         standing
     }
 
-    /// The notes whose time touches a range, in whatever epoch their records lie, in the order of their times.
+    /// The notes whose time overlaps a range, sorted by their times; their records may lie in any epoch.
     #[must_use]
     pub fn in_range(&self, from: Time, to: Time) -> Vec<StandingNote<'_>> {
         let mut standing = self.standing();
@@ -328,8 +331,8 @@ impl Notes {
         standing
     }
 
-    /// The records of every thread that has to do with a range: the time it is about touches the range, or one of its records
-    /// lies in it. With them a file that holds the range alone tells of notes as the whole log does.
+    /// The records of every thread that concerns a range: its time overlaps the range, or one of its records lies in
+    /// it. A file of the range with these records shows the same notes as the whole log.
     #[must_use]
     pub fn records_about(&self, from: Time, to: Time) -> Vec<&KeptNote> {
         let mut roots = BTreeMap::new();
@@ -346,7 +349,7 @@ impl Notes {
             .collect()
     }
 
-    /// The first record of a note's thread, which may be none that is held; of a circle its least.
+    /// The first record of a note's thread, which may not be held. For a circle it is the least record.
     fn root<'a>(
         &'a self,
         key: &'a NoteKey,

@@ -1,53 +1,54 @@
-//! The options of a list or watch, as a query has them: `limit=500&resourceVersion=603`.
+//! The options of a list or watch, as its query states them: `limit=500&resourceVersion=603`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::request::percent_encode;
 
-/// What a list or watch asks for. What the query does not say is absent, or false.
+/// The options of a list or watch. An option that the query does not state is absent or false.
+/// docs/semantics/requests.md#parameters describes each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions<'a> {
-    /// It is a watch.
+    /// Whether it is a watch.
     pub watch: bool,
-    /// From which resourceVersion; empty is absent.
+    /// The resourceVersion that is asked for; empty counts as absent.
     pub version: Option<Cow<'a, str>>,
-    /// How the answer has to stand to that.
+    /// How the answer's version must relate to that.
     pub version_match: Option<VersionMatch>,
-    /// The token of the page before.
+    /// The continue token of the page before.
     pub continues: Option<Cow<'a, str>>,
-    /// How many items a page may have.
+    /// The most items of a page.
     pub limit: Option<u64>,
-    /// Objects with these labels only.
+    /// The label selector.
     pub label_selector: Option<Cow<'a, str>>,
-    /// Objects with these fields only.
+    /// The field selector.
     pub field_selector: Option<Cow<'a, str>>,
-    /// The stream begins with the state.
+    /// Whether the stream begins with the present objects (`sendInitialEvents`).
     pub initial_events: bool,
-    /// Bookmarks may come.
+    /// Whether the server may send bookmarks.
     pub bookmarks: bool,
-    /// For how long the stream may last, in seconds.
+    /// The longest time that the stream may last, in seconds.
     pub timeout_s: Option<u64>,
 }
 
-/// How the answer to a list has to stand to the resourceVersion that it asks for.
+/// How the version of a list must relate to the resourceVersion that it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionMatch {
-    /// At that very version.
+    /// The answer must have exactly that version.
     Exact,
-    /// At that version or a later one.
+    /// The answer must have that version or a later one.
     NotOlderThan,
 }
 
 impl<'a> ListOptions<'a> {
-    /// Whether only the objects that a selector matches are asked for.
+    /// Whether it has a label selector or a field selector.
     #[must_use]
     pub fn selects(&self) -> bool {
         self.label_selector.is_some() || self.field_selector.is_some()
     }
 
-    /// Reads a query, without its `?`. An option that is not known is passed over, and so is a value that cannot be read.
-    /// Where an option comes twice, the first counts, as an apiserver takes it.
+    /// Reads a query without its `?`. Unknown options, and values that cannot be read, are ignored. If an option comes
+    /// twice, the first counts, as in an apiserver.
     #[must_use]
     pub fn parse(query: &'a str) -> Self {
         let mut options = Self::default();
@@ -76,7 +77,7 @@ impl<'a> ListOptions<'a> {
         options
     }
 
-    /// Appends the query of these options, in this order whoever asks: a query with its escapes is one text.
+    /// Appends the options as a query, always in the same order and with the same escapes.
     pub fn write(&self, query: &mut String) {
         let mut option = |name: &str, value: &str| {
             if !query.is_empty() {
@@ -119,7 +120,7 @@ impl<'a> ListOptions<'a> {
         }
     }
 
-    /// The same as a text of its own.
+    /// Returns the options as a query.
     #[must_use]
     pub fn query(&self) -> String {
         let mut query = String::new();
@@ -145,7 +146,7 @@ impl VersionMatch {
     }
 }
 
-/// Path and options of a client's request, `GET PATH?QUERY`; `None` of any other.
+/// The path and the options of a client's request `GET PATH?QUERY`; `None` for any other verb.
 #[must_use]
 pub fn read_get(request: &str) -> Option<(&str, ListOptions<'_>)> {
     let target = request.strip_prefix("GET ")?;
@@ -153,13 +154,13 @@ pub fn read_get(request: &str) -> Option<(&str, ListOptions<'_>)> {
     Some((path, ListOptions::parse(query)))
 }
 
-/// As apiservers read a boolean of a query: an option without a value is true, and so are `true` and `1`.
+/// Reads a boolean of a query as apiservers do: no value, `true` or `1` is true.
 fn is_true(value: &str) -> bool {
     value.is_empty() || value == "1" || value.eq_ignore_ascii_case("true")
 }
 
-/// A text of a query, decoded. Borrowed where it has no escapes. What is no escape stays as it is, and what is not UTF-8
-/// afterwards is replaced.
+/// Decodes a text of a query; borrows it if it has no escapes. A broken escape stays as it is. Bytes that are not
+/// UTF-8 afterwards are replaced.
 #[must_use]
 pub fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_or_cannot_be_read_is_absent() {
+    fn absent_options_and_values_that_cannot_be_read_are_absent() {
         let none = ListOptions::default();
         for query in [
             "",
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn booleans_are_read_as_apiservers_do() {
+    fn booleans_are_read_as_in_apiservers() {
         for (query, is_watch) in [
             ("watch=1", true),
             ("watch=True", true),

@@ -1,4 +1,4 @@
-//! What a read of the audit returned: objects by who they are, their versions and what makes one suspect, no bodies.
+//! The result of an audit's read: objects with their versions and the facts that make them suspect, without bodies.
 
 use std::sync::Arc;
 
@@ -7,36 +7,36 @@ use crate::{Object, ResourceVersion, Text, Uid};
 /// An object as a read returned it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Which.
+    /// The object.
     pub object: Arc<Object>,
     /// Its version.
     pub version: ResourceVersion,
-    /// Since when it is to be deleted, as the server has it: of RFC 3339 in UTC the order of texts is that of times.
+    /// Its deletion timestamp, as the server wrote it: RFC 3339 in UTC, so texts sort by time.
     pub deleted_at: Option<Text>,
-    /// Whom it belongs to, and is to be deleted with.
+    /// The uids of its owners; the garbage collector deletes it with them.
     pub owners: Vec<Uid>,
 }
 
-/// What a watch of a second told.
+/// What a second watch delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// Its events in their order, each with the version it is of.
+    /// Its events in their order, each with its version.
     pub events: Vec<Seen>,
-    /// The version of the last event or bookmark: it told of all up to there.
+    /// The version of its last event or bookmark: it delivered every event up to there.
     pub reached: Option<ResourceVersion>,
 }
 
-/// A page of a list. Bounded by the `limit` it was asked for with.
+/// A page of a list. The `limit` of its request bounds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// The list's version.
     pub version: ResourceVersion,
-    /// Where the next page begins.
+    /// The continue token of the next page; absent on the last one.
     pub token: Option<String>,
     /// Its items.
     pub items: Vec<Seen>,
-    /// Items of which not even name and version can be read.
+    /// The number of items whose name or version cannot be read.
     pub unreadable: u64,
-    /// Its items came whole, though their metadata alone was asked for.
+    /// Whether the items are whole objects, although only their metadata was requested.
     pub is_whole: bool,
 }

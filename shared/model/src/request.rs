@@ -1,17 +1,18 @@
-//! How requests to an apiserver are spelt, whoever makes them: a probe, or the audit beside it.
+//! The spelling of requests to an apiserver, for probes and for the audit.
 
 use std::fmt::Write as _;
 
-/// Accepts whole objects.
+/// The `Accept` header for whole objects.
 pub const ACCEPT_WHOLE: &str = "application/json";
-/// Accepts the metadata of an object, or of each of a stream; a server that has no metadata alone may send it whole.
+/// The `Accept` header for the metadata of an object or of a stream's objects. A server that cannot send metadata
+/// alone sends whole objects.
 pub const ACCEPT_METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-/// The same of a list.
+/// The `Accept` header for a list of metadata; otherwise as [`ACCEPT_METADATA`].
 pub const ACCEPT_METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/// The path of a collection: that of a namespace, or of all.
+/// Returns the path of a collection, in one namespace or in all (docs/semantics/requests.md#forms).
 #[must_use]
 pub fn collection_path(
     group: &str,
@@ -37,7 +38,7 @@ pub fn collection_path(
     path
 }
 
-/// Appends a text for a path or query: all but RFC 3986's unreserved characters is encoded.
+/// Appends a text for a path or query. It encodes every byte that is not an unreserved character of RFC 3986.
 pub fn percent_encode(text: &str, out: &mut String) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {

@@ -1,7 +1,7 @@
-//! What each text of a record names, and how all texts of a record are rewritten: what hiding rests on.
+//! The class of each text in a record, and the rewriting of all texts; the hiding of names in exports rests on it.
 //!
-//! The macros that define records and folds ask each text field for its [`TextClass`] (`name: Text as Name`). A text
-//! without a class is no [`Rewrite`], so that a record with such a field does not compile:
+//! The macros that define records and folds require a [`TextClass`] for each text field (`name: Text as Name`). A text
+//! without a class does not implement [`Rewrite`], so a record with such a field does not compile:
 //!
 //! ```compile_fail
 //! fn is_rewritten<T: watchscope_model::rewrite::Rewrite>() {}
@@ -19,16 +19,16 @@ use crate::map::Map;
 use crate::time::Time;
 use crate::vocabulary as words;
 
-/// What a text is, or names.
+/// The class of a text: the kind of text, or the kind of thing that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TextClass {
-    /// A word of Kubernetes, of a protocol or of ours, or a version: it names nothing of a cluster.
+    /// A word of Kubernetes, of a protocol or of watchscope, or a version. It names nothing in a cluster.
     Fixed,
     /// An API group; empty for core.
     Group,
     /// A resource, with or without its API group: `pods`, `widgets.example.com`.
     Resource,
-    /// The name of an object that is no namespace and no node, or of a client program.
+    /// The name of an object other than a namespace or node, or of a client program.
     Name,
     /// The name of a namespace.
     Namespace,
@@ -50,50 +50,50 @@ pub enum TextClass {
     Query,
     /// A request as `VERB PATH?QUERY`.
     Request,
-    /// What a client program believes, as JSON (see [`crate::belief`]).
+    /// The belief of a client program, as JSON (see [`crate::belief`]).
     Belief,
-    /// Words of a server, of a network or of a library; they may name anything.
+    /// Words of a server, of a network or of a library. They may name anything.
     Free,
-    /// A sentence of ours, with names and numbers in it.
+    /// A sentence of watchscope that may contain names and numbers.
     Ours,
-    /// A person's words, or a narrator's.
+    /// Words of a person or of a story's narrator.
     Said,
 }
 
-/// Rewrites texts. Each answer is the text's new form; `None`: it stays as it is.
+/// Rewrites texts. Each method returns the new form, or `None` to keep the text as it is.
 pub trait Rewriter {
-    /// A text of a class.
+    /// Rewrites a text of a class.
     fn text(&mut self, class: TextClass, text: &str) -> Option<Text>;
 
-    /// The name of a watch. What follows in the same record, or in the fold of that watch, is about it.
+    /// Rewrites the name of a watch. Later texts of the same record, or of that watch's fold, belong to this watch.
     fn watch(&mut self, name: &WatchName) -> Option<WatchName>;
 
-    /// An object of the watch, or of the resource, that came last.
+    /// Rewrites an object of the last watch or resource.
     fn object(&mut self, object: &Arc<Object>) -> Option<Arc<Object>>;
 
-    /// The controller of an object.
+    /// Rewrites the controller of an object.
     fn owner(&mut self, owner: &Owner) -> Option<Owner>;
 
-    /// The name of a log.
+    /// Rewrites the name of a log.
     fn log(&mut self, log: &LogId) -> Option<LogId>;
 
-    /// HTTP headers.
+    /// Rewrites HTTP headers.
     fn headers(&mut self, headers: &mut Headers);
 }
 
-/// What texts there are in it is known from its type.
+/// A value whose type determines the classes of its texts.
 pub trait Rewrite {
-    /// Rewrites all of them.
+    /// Rewrites all of its texts.
     fn rewrite(&mut self, with: &mut dyn Rewriter);
 }
 
-/// It is text, and what kind of is known from where it stands.
+/// A text whose class the field around it determines.
 pub trait RewriteAs {
-    /// Rewrites it.
+    /// Rewrites it as a text of that class.
     fn rewrite_as(&mut self, class: TextClass, with: &mut dyn Rewriter);
 }
 
-/// How the macro of records rewrites a field: by its class if it states one, else by its type.
+/// Rewrites a field of a record: by its class if it states one, else by its type.
 macro_rules! rewrite_field {
     ($field:expr, $with:expr) => {
         $crate::rewrite::Rewrite::rewrite($field, $with)
@@ -104,7 +104,7 @@ macro_rules! rewrite_field {
 }
 pub(crate) use rewrite_field;
 
-/// Defines structs of records and folds: as `fields!`, and each field that is text gives its class (`as Name`).
+/// Defines structs of records and folds like `fields!`; each text field also states its class (`as Name`).
 macro_rules! classed_fields {
     ($($(#[$meta:meta])* struct $name:ident { $($(#[$field_meta:meta])* $field:ident $($json:literal)? : $type:ty $(as $class:ident)?,)* })*) => {
         $crate::field::fields! {$(
@@ -153,7 +153,7 @@ impl<T: RewriteAs> RewriteAs for Vec<T> {
     }
 }
 
-/// Its keys are texts of the class.
+/// The keys are texts of the class.
 impl<V: Rewrite> RewriteAs for Map<Text, V> {
     fn rewrite_as(&mut self, class: TextClass, with: &mut dyn Rewriter) {
         self.rekey(|mut key, value| {
@@ -265,7 +265,7 @@ impl<T: Rewrite> Rewrite for Vec<T> {
     }
 }
 
-/// A key that is no text of a class.
+/// A key that is not a text of a class.
 trait Key: Ord {}
 impl Key for u64 {}
 impl Key for ConnectionId {}

@@ -1,7 +1,7 @@
 //! The rows of the failure catalogue (docs/findings): code, name and usual severity of each.
 //!
-//! In a record a row is its code, a text: a log of a later version may name rows that are not known here. In code a row is
-//! a [`Row`], so that what is said by row can be an array with a place for each.
+//! In a record a row is its code, a text, because a log of a later version may name unknown rows. In code a row is a
+//! [`Row`], so an array can have a place for each row.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::vocabulary::Severity;
 
 macro_rules! rows {
     ($($row:ident $severity:ident $name:literal,)*) => {
-        /// A row of the failure catalogue. Its number is its place, so that arrays by row are found by `row as usize`.
+        /// A row of the failure catalogue. Its number is its index, so arrays by row are indexed with `row as usize`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Row {
             $(
@@ -19,12 +19,12 @@ macro_rules! rows {
         }
 
         impl Row {
-            /// All rows, in their order.
+            /// All rows, in order of their codes.
             pub const ALL: [Self; Self::COUNT] = [$(Self::$row,)*];
-            /// How many there are.
+            /// The number of rows.
             pub const COUNT: usize = [$(stringify!($row),)*].len();
 
-            /// `F01` to `F50`.
+            /// Its code: `F01` to `F50`.
             #[must_use]
             pub const fn code(self) -> &'static str {
                 match self {
@@ -32,7 +32,7 @@ macro_rules! rows {
                 }
             }
 
-            /// What it stands for, in a few words.
+            /// Its name: the failure in a few words.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -40,9 +40,9 @@ macro_rules! rows {
                 }
             }
 
-            /// How severe a finding of it is until its outcome is known. A finding is judged by what followed: a
-            /// divergence is proven, an error lasts until somebody acts, a warning took a list or over 60 s of blindness
-            /// to end, or may end by itself, and a note was resumed or ordinary.
+            /// The severity of a finding until its outcome is known. Later its outcome decides. A divergence is
+            /// proven. An error lasts until somebody acts. A warning took a list or over 60 s of blindness to end, or
+            /// may end by itself. A note was resumed or is ordinary.
             #[must_use]
             pub const fn usual_severity(self) -> Severity {
                 match self {
@@ -107,7 +107,7 @@ rows! {
 }
 
 impl Row {
-    /// The row of a code; `None` for what is none, or one of a later version.
+    /// The row of a code; `None` for another text, or a row of a later version.
     #[must_use]
     pub fn of(code: &str) -> Option<Self> {
         let digits = code.strip_prefix('F')?;
@@ -123,21 +123,21 @@ impl fmt::Display for Row {
     }
 }
 
-/// Why a stream ended, as an attribution's code says.
+/// Why a stream ended, by an attribution's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attributed {
-    /// Because of a failure.
+    /// A failure of the catalogue.
     Row(Row),
-    /// As it should: its time was over.
+    /// Its time was over, as it should be.
     Normal,
     /// watchscope ended it.
     Ours,
-    /// It is not known.
+    /// The reason is unknown.
     Unknown,
 }
 
 impl Attributed {
-    /// As the record has it.
+    /// The code in the record.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -148,7 +148,7 @@ impl Attributed {
         }
     }
 
-    /// What a record has; `None` for what a later version may say.
+    /// The value of a record's code; `None` for a code of a later version.
     #[must_use]
     pub fn of(code: &str) -> Option<Self> {
         match code {
@@ -159,7 +159,7 @@ impl Attributed {
         }
     }
 
-    /// The failure, if it is one.
+    /// The failure; `None` if there is none.
     #[must_use]
     pub const fn row(self) -> Option<Row> {
         match self {
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_has_its_code_and_nothing_else_has_a_row() {
+    fn every_row_has_its_code_and_no_other_text_has_a_row() {
         for (place, row) in Row::ALL.into_iter().enumerate() {
             assert_eq!(row as usize, place);
             assert_eq!(row.code(), format!("F{:02}", place + 1));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribution_is_what_its_code_says() {
+    fn an_attribution_is_read_from_its_code() {
         let all = Row::ALL.map(Attributed::Row).into_iter();
         let others = [Attributed::Ours, Attributed::Normal, Attributed::Unknown];
         for attributed in all.chain(others) {

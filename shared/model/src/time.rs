@@ -1,10 +1,10 @@
-//! Time in the log: microseconds since the Unix epoch in UTC, and its RFC 3339 form.
+//! Times in the log: microseconds since the Unix epoch in UTC, and their RFC 3339 form.
 
 use std::fmt;
 
-/// A moment of the log, in microseconds since 1970-01-01T00:00:00Z.
+/// A time in the log, in microseconds since 1970-01-01T00:00:00Z.
 ///
-/// `at` of a record is the wall clock at the start of the epoch plus a monotonic clock, so it never decreases
+/// `at` of a record is the wall clock at the start of the log's epoch plus a monotonic clock. So it never decreases
 /// within an epoch. All durations and all drawing use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(
@@ -18,32 +18,32 @@ pub const SECOND_US: i64 = 1_000_000;
 pub const MILLISECOND_US: i64 = 1_000;
 
 impl Time {
-    /// This moment moved by `micros` (saturating).
+    /// This time plus `micros` microseconds; saturates.
     #[must_use]
     pub fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
     }
 
-    /// This moment moved by `millis` (saturating).
+    /// This time plus `millis` milliseconds; saturates.
     #[must_use]
     pub fn plus_millis(self, millis: u64) -> Self {
         let millis = i64::try_from(millis).unwrap_or(i64::MAX);
         Self(self.0.saturating_add(millis.saturating_mul(MILLISECOND_US)))
     }
 
-    /// Whole milliseconds from `earlier` to this moment; 0 if `earlier` is later.
+    /// Whole milliseconds from `earlier` to this time; 0 if `earlier` is later.
     #[must_use]
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0) / MILLISECOND_US).unwrap_or(0)
     }
 
-    /// Microseconds from `earlier` to this moment; negative if `earlier` is later.
+    /// Microseconds from `earlier` to this time; negative if `earlier` is later. Saturates.
     #[must_use]
     pub fn micros_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The calendar fields of this moment in UTC.
+    /// The calendar fields of this time in UTC.
     #[must_use]
     pub fn civil(self) -> Civil {
         let micros_of_day = self.0.rem_euclid(86_400 * SECOND_US);
@@ -60,7 +60,9 @@ impl Time {
         }
     }
 
-    /// Parses the RFC 3339 form in UTC (`Z`), with zero to nine decimals; finer than a microsecond is cut.
+    /// Parses the RFC 3339 form in UTC (`Z`) with at most nine decimals, and cuts decimals below a microsecond. It
+    /// accepts second 60, and days 1 to 31 in every month; a day after a month's end counts into the next month.
+    /// `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (date, rest) = text.split_once('T')?;
@@ -110,7 +112,7 @@ pub struct Civil {
     pub micros: u32,
 }
 
-/// RFC 3339 in UTC with six decimals, as every `at` of the JSON form.
+/// RFC 3339 in UTC with six decimals, the form of every `at` in JSON.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Civil {
@@ -146,7 +148,7 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
     parts.next().is_none().then_some(all)
 }
 
-/// Days since 1970-01-01 to (year, month, day). The year is counted from March, so the leap day comes last.
+/// Converts days since 1970-01-01 to (year, month, day). The year is counted from March, so the leap day comes last.
 fn date_from_days(days: i64) -> (i64, u8, u8) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -165,7 +167,7 @@ fn date_from_days(days: i64) -> (i64, u8, u8) {
     (year, month as u8, day as u8)
 }
 
-/// (year, month, day) to days since 1970-01-01; the inverse of [`date_from_days`].
+/// Converts (year, month, day) to days since 1970-01-01; the inverse of [`date_from_days`].
 fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utc_time_is_refused() {
+    fn a_text_that_is_no_utc_time_is_refused() {
         for text in [
             "",
             "2024-01-01",

@@ -1,8 +1,7 @@
 //! The closed lists of words that records use: causes, phases, reasons, origins, severities.
 //!
-//! Each has a stable number in the binary form (its place in the list; lists are only ever appended) and a stable
-//! word in the JSON form. A number this build does not know reads as [`None`] where the field is optional and as
-//! the list's `Unknown` word elsewhere.
+//! Each word has a stable number in the binary form: its place in the list, which only grows at the end. Each has a
+//! stable text in the JSON form. A number that this build does not know reads as `Unknown`.
 
 use std::fmt;
 
@@ -14,15 +13,15 @@ macro_rules! words {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$word_doc])* $word,)*
-            /// A word appended by a later version of watchscope.
+            /// A word of a later version of watchscope.
             Unknown,
         }
 
         impl $name {
-            /// All words this build knows, in the order of their numbers.
+            /// All words that this build knows, sorted by number.
             pub const ALL: &'static [Self] = &[$(Self::$word),*];
 
-            /// The word as the JSON form writes it.
+            /// The text in the JSON form.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self {
@@ -37,13 +36,13 @@ macro_rules! words {
                 Self::ALL.iter().position(|&word| word == self).unwrap_or(Self::ALL.len()) as u64
             }
 
-            /// What a text is the word of.
+            /// The word of a text; `Unknown` for a text that is not in the list.
             #[must_use]
             pub fn of(word: &str) -> Self {
                 Self::ALL.iter().copied().find(|known| known.word() == word).unwrap_or(Self::Unknown)
             }
 
-            /// The word of a number.
+            /// The word of a number; `Unknown` for a number that is not in the list.
             #[must_use]
             pub fn from_number(number: u64) -> Self {
                 usize::try_from(number).ok().and_then(|place| Self::ALL.get(place).copied()).unwrap_or(Self::Unknown)
@@ -67,45 +66,46 @@ macro_rules! words {
 words! {
     /// Why a stream or a connection ended.
     Cause {
-        /// Orderly end of the body.
+        /// The body ended in order.
         End = "end",
-        /// The connection closed at a frame boundary without the body's end.
+        /// The connection closed at a frame boundary, before the body's end.
         Eof = "eof",
-        /// The connection closed, or the body ended, inside a frame.
+        /// The connection closed, or the body ended, within a frame.
         EofInFrame = "eof-in-frame",
-        /// HTTP/2 RST_STREAM.
+        /// An HTTP/2 RST_STREAM frame ended the stream.
         RstStream = "rst-stream",
-        /// HTTP/2 GOAWAY.
+        /// An HTTP/2 GOAWAY frame ended it.
         Goaway = "goaway",
-        /// TCP reset.
+        /// A TCP reset ended the connection.
         TcpReset = "tcp-reset",
-        /// TLS failed under way.
+        /// TLS failed on the open connection.
         Tls = "tls",
-        /// We closed it because nothing came and a side watch proved it dead.
+        /// watchscope closed it, because it was silent and a side watch proved it dead
+        /// (docs/semantics/clients.md#probe-silence).
         IdleTimeout = "idle-timeout",
-        /// We closed it because nobody wants it any more.
+        /// watchscope closed it, because nobody wants it any more.
         Cancelled = "cancelled",
-        /// We closed it because its frames could not be decoded.
+        /// watchscope closed it, because its frames could not be decoded.
         Decode = "decode",
-        /// The server sent an ERROR event; always this, once one came.
+        /// The server sent an ERROR event. After one, this is always the cause.
         ErrorEvent = "error-event",
-        /// The server refused to open the stream that was to follow a list; begins gaps, and ends no stream.
+        /// The server refused the stream that was to follow a list. This cause begins gaps and ends no stream.
         Refused = "refused",
     }
 
-    /// What a watch is doing.
+    /// The phase of a watch.
     Phase {
-        /// Dialling, or waiting for the answer to a watch request.
+        /// It dials, or waits for the answer to a watch request.
         Connecting = "connecting",
-        /// Reading a list.
+        /// It reads a list.
         Listing = "listing",
         /// A stream is open.
         Streaming = "streaming",
-        /// Backing off before the next request.
+        /// It backs off before the next request.
         Waiting = "waiting",
-        /// The server said no (401, 403, 404, 4xx); the next try is far.
+        /// The server refused it (401, 403, 404, another 4xx); the next try is far off.
         Refused = "refused",
-        /// Not wanted any more.
+        /// It was stopped.
         Stopped = "stopped",
     }
 
@@ -113,249 +113,254 @@ words! {
     PhaseReason {
         /// The watch has just been started.
         Started = "started",
-        /// A list is needed first.
+        /// The watch needs a list first.
         FirstList = "first-list",
-        /// The list is complete; a stream is opened from its resourceVersion.
+        /// The list is complete, and the watch opens a stream from its resourceVersion.
         Listed = "listed",
         /// The server accepted the watch.
         Opened = "opened",
-        /// The stream ended and is opened again from progress.
+        /// The stream ended, and the watch opens the next one from its progress.
         Resume = "resume",
-        /// Two streams in a row were short; the next waits for its turn.
+        /// Two consecutive streams were short, so the next one waits for the backoff.
         ShortStream = "short-stream",
-        /// 410: the history is gone; relist.
+        /// 410: the history is gone, and the watch lists again (docs/semantics/requests.md#expired).
         Expired = "expired",
-        /// 504 with ResourceVersionTooLarge: this server has not reached our resourceVersion.
+        /// 504 with ResourceVersionTooLarge: this server has not reached the requested resourceVersion
+        /// (docs/semantics/requests.md#too-large).
         TooLarge = "too-large",
-        /// An ERROR event other than 410; relist.
+        /// An ERROR event other than 410; the watch lists again.
         ErrorEvent = "error-event",
-        /// Frames could not be decoded; relist.
+        /// Frames could not be decoded; the watch lists again.
         Decode = "decode",
-        /// 429: the server asks to come later.
+        /// 429: the server asks the client to come later (docs/semantics/requests.md#too-many-requests).
         TooManyRequests = "too-many-requests",
-        /// 401.
+        /// 401: the server did not accept the credentials.
         Unauthorized = "unauthorized",
-        /// 403.
+        /// 403: the right is missing (docs/semantics/requests.md#rights).
         Forbidden = "forbidden",
         /// 404: the resource is not served.
         NotFound = "not-found",
-        /// Another 4xx.
+        /// Another 4xx: the server does not accept the request.
         BadRequest = "bad-request",
-        /// A 5xx.
+        /// A 5xx: the server failed.
         ServerError = "server-error",
         /// The server refused the connection or could not be reached.
         Unreachable = "unreachable",
         /// The TLS handshake failed.
         TlsFailed = "tls-failed",
-        /// No answer in time.
+        /// No answer came in time.
         Timeout = "timeout",
         /// The connection broke before the answer was complete.
         Broken = "broken",
-        /// Nothing came for too long and a side watch proved the stream dead.
+        /// The stream was silent for too long, and a side watch proved it dead.
         Idle = "idle",
-        /// Someone asked the watch to stop.
+        /// A stop of the watch was requested.
         StopRequested = "stop-requested",
-        /// Discovery does not know the resource (yet).
+        /// Discovery does not list the resource (yet).
         NotDiscovered = "not-discovered",
-        /// No credentials could be had (exec plugin, token file).
+        /// Credentials were unavailable (exec plugin, token file).
         Credentials = "credentials",
         /// The wait is over.
         RetryDue = "retry-due",
-        /// watch-list was refused by this server; falling back to list.
+        /// This server refused watch-list; the watch falls back to a list.
         WatchListRefused = "watch-list-refused",
         /// The initial events are complete.
         InitialEventsEnd = "initial-events-end",
-        /// A response did not have the shape of a list.
+        /// A response did not have the form of a list.
         Malformed = "malformed",
         /// A list shows that etcd went back (F33); the watch begins anew.
         Restored = "restored",
     }
 
-    /// What happened to an object.
+    /// What happened to an object, in the view of a watch.
     ChangeType {
-        /// It came into the watch's view.
+        /// The object came into the view.
         Added = "ADDED",
-        /// It changed.
+        /// The object changed.
         Modified = "MODIFIED",
-        /// It left the watch's view.
+        /// The object left the view.
         Deleted = "DELETED",
     }
 
-    /// Where a change was learned.
+    /// Where the watch learned of a change.
     Origin {
         /// From a list.
         List = "list",
-        /// From a watch-list's initial events, or a stream's synthetic phase.
+        /// From the initial events of a watch-list, or the synthetic events at the start of a stream.
         Initial = "initial",
         /// From the stream, live.
         Live = "live",
-        /// By us: held, and not in a list.
+        /// From watchscope: the watch held the object, and a list lacks it.
         Inferred = "inferred",
     }
 
-    /// What a client program does, as it reports. Records have the word, since a program may have others.
+    /// The phase of a client program, as it reports it. Records hold the text, because a program may have other
+    /// phases.
     ClientPhase {
-        /// It waits for an answer to a request that is neither a list nor yet a stream.
+        /// It waits for an answer to a request that is neither a list nor an open stream.
         Connecting = "connecting",
         /// It reads a list.
         Listing = "listing",
-        /// It reads initial events, until their end is marked.
+        /// It reads initial events until the mark of their end.
         Syncing = "syncing",
         /// It reads a stream of changes.
         Watching = "watching",
         /// It waits before it tries again.
         Backoff = "backoff",
-        /// It sleeps because it was written so, not because something failed.
+        /// It sleeps because its program does so, not because something failed.
         Sleeping = "sleeping",
-        /// It turns in a loop that never waits, reading a stream that is no more (F01, F02).
+        /// It runs a loop that never waits, reading a stream that has ended (F01, F02).
         Spinning = "spinning",
-        /// It returned and does nothing any more, though its process lives (F03, F48).
+        /// It returned and does nothing any more, although its process lives (F03, F48).
         Returned = "returned",
-        /// It ended with a failure it reports.
+        /// It ended with a failure that it reports.
         Failed = "failed",
-        /// It ended as it was meant to.
+        /// It ended as intended.
         Done = "done",
     }
 
-    /// Which client program reports. Records have the word, since a tapped cluster may have others.
+    /// A client program. Records hold the text, because a tapped cluster may have others.
     ClientProgram {
-        /// It lists now and then.
+        /// It lists from time to time.
         Poller = "poller",
         /// It compares two scopes.
         Comparer = "comparer",
-        /// A bare reflector of client-go.
+        /// A bare reflector of client-go (docs/semantics/clients.md#reflector).
         Reflector = "reflector",
         /// The loop of an end-to-end test over a watch of claims.
         PvcLoop = "e2e-pvc-loop",
         /// A function that watches a Deployment until it is ready.
         WatchDeployment = "watch-deployment",
-        /// A loop that resumes from the last event, whatever it was.
+        /// A loop that resumes from the last event, of whatever type.
         LastSeen = "resume-from-last-event",
-        /// The RetryWatcher of client-go.
+        /// The RetryWatcher of client-go (docs/semantics/clients.md#retry-watcher).
         RetryWatcher = "retry-watcher",
-        /// A controller over an informer of client-go.
+        /// A controller over an informer of client-go (docs/semantics/clients.md#informer).
         Informer = "informer",
         /// A scheduler.
         MiniScheduler = "mini-scheduler",
-        /// The watcher of kube-rs.
+        /// The watcher of kube-rs (docs/semantics/clients.md#kube-rs).
         KubeWatcher = "kube-rs-watcher",
     }
-    /// What a request does, in Kubernetes' own verbs. Records have the word.
+    /// The Kubernetes verb of a request. Records hold the text.
     Verb {
-        /// One object.
+        /// A request for one object.
         Get = "get",
-        /// A list, or a page of it.
+        /// A list, or a page of one.
         List = "list",
         /// A stream of events.
         Watch = "watch",
     }
-    /// How the audit read. Records have the word.
+    /// How the audit made a read (docs/semantics/checks.md#reads). Records hold the text.
     AuditMethod {
-        /// No list could be made, or none of use.
+        /// The audit made no list, or none that decides anything.
         List = "list",
-        /// All, at the version that the watch is at.
+        /// A list of all objects at the watch's version.
         ListExact = "list exact",
-        /// The same, since the first time something differed.
+        /// The same list again, after the first one differed.
         ListExactAgain = "list exact again",
-        /// The same, refused since the server's cache has not come so far (504); the audit's version is where the cache is.
+        /// The exact list was refused with 504, because the server's cache has not reached the version. The audit's
+        /// version is the cache's.
         ListExactTooLarge = "list exact too large",
-        /// What is there now.
+        /// A list of the newest objects.
         ListNewest = "list newest",
-        /// The newest list is of before what the watch has seen, twice: the revision went back (F33).
+        /// Two newest lists were older than what the watch has seen: the revision went back (F33).
         ListNewestTwice = "list newest twice",
-        /// What a server listed for its own watch, held against a watch of another one.
+        /// A server listed for its own watch, and the list was compared with a watch of another server.
         ListElsewhere = "list of another server",
-        /// Reads, the first and the last at least 10 s apart, show objects at versions that the stream, which delivered
-        /// nothing meanwhile, has not come to (F31); the audit's version is the highest of them.
+        /// Reads show objects at versions that the stream has not reached (F31). The first and the last read are at
+        /// least 10 s apart, and the stream delivered nothing between them. The audit's version is the highest of the
+        /// objects'.
         AheadTwice = "reads ahead",
-        /// How far the server's cache is.
+        /// A list at any version shows the version of the server's cache.
         ListAny = "list any",
-        /// The server's cache is behind where the watch was opened, twice (F32).
+        /// Two such lists show that the server's cache is behind the version at which the watch was opened (F32).
         ListAnyTwice = "list any twice",
-        /// One object, or samples that are not named, by a list of its name at the version that the watch is at.
+        /// A list by name of one object, or of samples that are not named, at the watch's version.
         ListOne = "list one exact",
         /// Two reads of etcd lack an object at the version at which the watch delivered it (F33).
         ListOneTwice = "list one as told twice",
-        /// One object, or samples that are not named, by path: as etcd has them now.
+        /// A GET of one object, or of samples that are not named: the newest state in etcd
+        /// (docs/semantics/lists-and-watches.md#get).
         Get = "get",
-        /// One object, by path, of which the watch's stream brought DELETED: etcd has it, with the uid it had (F43).
+        /// A GET of an object that the stream reported DELETED: etcd holds it with the same uid (F43).
         GetLeft = "get of what left",
-        /// Each object that the watch held at the version, one by one in etcd, for one who asked.
+        /// A GET in etcd of each object that the watch held at the version, made for a pending request.
         GetEach = "get each",
-        /// What another watch told of the same time (docs/semantics/checks.md#witness): events, and no objects.
+        /// The events of another watch over the same time (docs/semantics/checks.md#witness); no objects.
         SecondWatch = "second watch",
     }
-    /// The result of a comparison by the audit. Records have the word.
+    /// The result of a comparison by the audit. Records hold the text.
     AuditOutcome {
-        /// All that was compared is as the watch holds it.
+        /// All compared objects are as the watch holds them.
         Agrees = "agrees",
-        /// Something is not.
+        /// An object differs.
         Differs = "differs",
-        /// What was read says neither.
+        /// The read decides nothing.
         CannotTell = "cannot-tell",
     }
-    /// Whose account a read of the audit is (docs/semantics/checks.md#reads).
+    /// The source of an answer to a read of the audit (docs/semantics/checks.md#reads).
     Authority {
-        /// etcd's.
+        /// etcd.
         Etcd = "etcd",
-        /// It may be that of the apiserver's watch cache.
+        /// Perhaps the apiserver's watch cache.
         PerhapsCache = "perhaps-cache",
     }
-    /// Why a read of the audit cannot tell, or what it leaves open: the first of the reasons that its sentence gives.
+    /// Why a read of the audit decides nothing or leaves a question open: the first reason in its sentence.
     AuditReason {
-        /// The list may be the watch cache's, and so show what only the cache believes.
+        /// The list may come from the watch cache, and then shows only what the cache believes.
         MayBeACaches = "may-be-a-caches",
-        /// So may it, and the server refuses to list at an exact resourceVersion.
+        /// The list may come from the watch cache, and the server refuses lists at an exact resourceVersion.
         RefusesBoth = "may-be-a-caches-and-no-exact-list",
-        /// So may it; what differs is looked up in etcd.
+        /// The list may come from the watch cache; objects that differ are looked up in etcd.
         LookedUp = "looked-up",
-        /// So may it; it differs in what is known to be wrong.
+        /// The list may come from the watch cache; it differs only in objects that are known to be wrong.
         KnownDifference = "known-difference",
-        /// The versions are those of another apiserver, and only compared for equality.
+        /// The versions are those of another apiserver, and are only compared for equality.
         OnlyEqual = "only-equal",
-        /// The same, and whether what differs is still to come is not known.
+        /// As `OnlyEqual`, and it is unknown whether the watch will still deliver what differs.
         NotEqual = "not-equal",
-        /// The same, and a list of several pages need not be of one state.
+        /// As `OnlyEqual`, and a list of several pages need not show one state.
         PagesUnordered = "pages-unordered",
-        /// Versions that are no numbers do not say which is newer.
+        /// The versions are not numbers, so they do not show which is newer.
         Unordered = "unordered",
-        /// Where the watch stands is not known as a number.
+        /// The watch's position is not known as a number.
         NoPosition = "no-position",
-        /// The server refuses lists at an exact resourceVersion; the newest is of the watch's.
+        /// The server refuses lists at an exact resourceVersion; the newest list has the watch's version.
         RefusesExact = "refuses-exact",
-        /// The server refuses to list an object that differs at the watch's resourceVersion.
+        /// The server refuses to list an object that differs at the watch's version.
         CannotConfirm = "cannot-confirm",
-        /// The server refuses exact lists, and of the newest list only the first page is compared.
+        /// The server refuses exact lists, and only the first page of the newest list is compared.
         FirstPageOnly = "first-page-only",
-        /// Looking objects up by their paths is not allowed; they were listed by their names.
+        /// The server does not allow GETs; the objects were listed by their names.
         RefusesGet = "refuses-get",
         /// The server does not list metadata alone; whole objects were read.
         ListsWhole = "lists-whole",
-        /// The watch is too long to be listed as a whole.
+        /// The watch holds too many objects for a whole list.
         TooLong = "too-long",
-        /// What the watch held where it stands is not known.
+        /// The watch's state at its progress is unknown.
         NoPast = "no-past",
-        /// What was held then can no longer be read or rebuilt.
+        /// The state at that version can no longer be read or rebuilt.
         Compacted = "compacted",
-        /// Items could not be read.
+        /// Some items could not be read.
         Unreadable = "unreadable",
-        /// Objects have versions that cannot be compared.
+        /// The versions of some objects cannot be compared.
         NotComparable = "not-comparable",
-        /// The server listed another version than it was asked for.
+        /// The server listed another version than the requested one.
         OtherVersion = "other-version",
         /// The server refused the read.
         Refused = "refused",
-        /// There was no connection to ask over.
+        /// No connection was available for the read.
         Unreached = "unreached",
-        /// There was no answer that could be read.
+        /// No readable answer came.
         NoAnswer = "no-answer",
-        /// The watch moved on while it was read.
+        /// The watch moved on during the read.
         MovedOn = "moved-on",
         /// The watch is not streaming.
         NotStreaming = "not-streaming",
         /// The watch was stopped before each object was looked up.
         Stopped = "stopped",
-        /// The watch was listed anew before each object was looked up.
+        /// The watch listed again before each object was looked up.
         ListedAnew = "listed-anew",
         /// Some objects could not be looked up in etcd.
         NotLookedUp = "not-looked-up",
@@ -363,148 +368,149 @@ words! {
         Changed = "changed",
         /// The object only left the selector.
         OnlyLeft = "only-left",
-        /// The watch has not come to the version of a list that differs.
+        /// The watch does not reach the version of a list that differs.
         StandsStill = "stands-still",
-        /// The server's cache has not come to the version that was asked for.
+        /// The server's cache has not reached the requested version.
         CacheBehind = "cache-behind",
-        /// The server knows nothing as new as what the watch was opened at.
+        /// Everything that the server knows is older than the version at which the watch was opened.
         FromTheFuture = "from-the-future",
-        /// The newest list is from before what the watch has seen.
+        /// The newest list is older than what the watch has seen.
         WentBack = "went-back",
-        /// Reads show newer objects than the stream has come to.
+        /// Reads show newer objects than the stream has reached.
         ReadsAhead = "reads-ahead",
         /// The list was made by another server.
         OtherServer = "other-server",
-        /// A second watch was compared, of a span of versions.
+        /// Another watch was compared over a span of versions.
         Span = "span",
-        /// A second watch did not deliver some events of this one.
+        /// Another watch did not deliver some events of this one.
         SecondLacks = "second-lacks",
-        /// A second watch delivered events that this one did not.
+        /// Another watch delivered events that this one did not.
         SecondHasMore = "second-has-more",
     }
-    /// What kind of frame could not become an event.
+    /// Why a frame could not become an event.
     FrameLoss {
-        /// It cannot be read: no JSON, no UTF-8, or not of the shape of an event or list.
+        /// It cannot be read: it is not JSON or not UTF-8, or is neither an event nor a list.
         Malformed = "malformed",
-        /// Its object is of another kind than the watch asked for (F39).
+        /// Its object has another kind than the watch requested (F39).
         OtherKind = "other-kind",
-        /// It is longer than watchscope takes.
+        /// It is longer than watchscope reads.
         TooLong = "too-long",
-        /// It did not end.
+        /// It has no end.
         CutShort = "cut-short",
         /// It came after an ERROR event, or after watchscope had ended the stream.
         AfterEnd = "after-end",
-        /// It is an item of a list that cannot be read.
+        /// It is an item of a list and cannot be read.
         Item = "item",
     }
-    /// Whose words tell why a server refused a request.
+    /// Who wrote the text of an error in a refused request's record.
     ErrorText {
-        /// The server's message.
+        /// The server: its message.
         Message = "message",
-        /// The reason of the server's Status: there is no message, or it may quote a Secret and is not kept.
+        /// The server: the reason of its Status, because there is no message, or the message may quote a Secret and is
+        /// not kept.
         Reason = "reason",
-        /// watchscope's, which name the HTTP status: the server's body says nothing, or may quote a Secret.
+        /// watchscope: it names the HTTP status, because the server's body has no text or may quote a Secret.
         StatusOnly = "status-only",
     }
     /// Where something was lost.
     LossPlace {
-        /// Records dropped by the ring.
+        /// Records that the ring dropped.
         Ring = "ring",
-        /// Bodies dropped from the body ring.
+        /// Bodies that the ring of bodies dropped.
         Body = "body",
         /// Bytes of a stream that could not become an event.
         Frame = "frame",
-        /// Records the log could not take.
+        /// Records that the log could not take.
         Log = "log",
         /// Records that a history could not write to its file.
         File = "file",
-        /// Records that whoever made an extract left out.
+        /// Records that were left out of an extract on purpose.
         Withheld = "withheld",
     }
 
-    /// What keeps a history from being written.
+    /// Why a history cannot be written.
     DiskTrouble {
-        /// There is no room, by the file system, a quota or a limit of the process.
+        /// The file system, a quota or a limit of the process leaves no room.
         Full = "full",
-        /// It may not be written.
+        /// It is read-only.
         ReadOnly = "read-only",
         /// The folder or the file was removed.
         Gone = "gone",
-        /// It takes writes, and each takes long.
+        /// Each write takes long.
         Slow = "slow",
         /// Anything else.
         Failing = "failing",
     }
 
-    /// One scale of certainty for all.
+    /// How certain a finding, verdict or attribution is; one scale for all.
     Certainty {
         /// Proven.
         Definite = "definite",
-        /// All evidence says so.
+        /// All evidence supports it.
         Likely = "likely",
-        /// Some evidence says so.
+        /// Some evidence supports it.
         Suspected = "suspected",
     }
 
-    /// How bad a finding is.
+    /// The severity of a finding.
     Severity {
-        /// Worth knowing.
+        /// It is worth knowing.
         Note = "note",
-        /// Worth acting on.
+        /// It is worth acting on.
         Warning = "warning",
         /// Something failed.
         Error = "error",
-        /// The watch and the truth have parted.
+        /// The watch and the cluster's true state differ.
         Divergence = "divergence",
     }
 
-    /// The state of a finding or verdict.
+    /// The state of a finding or verdict, as a record states it.
     Standing {
-        /// New.
+        /// It is new, or raised again.
         Raised = "raised",
-        /// More evidence.
+        /// There is more evidence.
         Updated = "updated",
-        /// Confirmed a second time at the same resourceVersion.
+        /// It was confirmed a second time at the same resourceVersion.
         Confirmed = "confirmed",
-        /// Over.
+        /// It is over.
         Cleared = "cleared",
     }
 
-    /// The outcome of comparing what a watch holds with what a read returned.
+    /// How a watch and a read of the audit differ in an object.
     Divergence {
-        /// Held, not in the list.
+        /// The watch holds it, and the list lacks it.
         Ghost = "ghost",
-        /// In the list, not held.
+        /// The list has it, and the watch lacks it.
         Missing = "missing",
-        /// Held at an older version than the list's.
+        /// The watch holds an older version than the list.
         Stale = "stale",
-        /// Held at a newer version than the list's.
+        /// The watch holds a newer version than the list.
         ListOlder = "list-older",
     }
 
-    /// How far the cacher of a resource is, inside a simulated apiserver.
+    /// The phase of a resource's cacher inside a simulated apiserver (docs/semantics/servers.md#watch-cache).
     CachePhase {
-        /// It reads all there is; reads of it wait or are refused.
+        /// It reads all objects; reads of it wait or are refused.
         Listing = "listing",
-        /// It answers, and watches etcd.
+        /// It answers reads, and watches etcd.
         Ready = "ready",
         /// It lost etcd and begins again soon; reads of it are refused.
         Failed = "failed",
     }
 
-    /// How a connection of a simulated network is.
+    /// The state of a connection's link in a simulated network.
     Way {
-        /// What is sent arrives.
+        /// Sent bytes arrive.
         Open = "open",
-        /// What is sent is held, and neither side knows.
+        /// Sent bytes are held back, and neither side knows it.
         Stalled = "stalled",
-        /// The server's side is gone; what was under way may still arrive.
+        /// The server's side is closed; bytes under way may still arrive.
         Cut = "cut",
-        /// It is gone.
+        /// Both sides are closed.
         Closed = "closed",
     }
 
-    /// Who wrote a note.
+    /// The author of a note.
     Author {
         /// A story's narrator.
         Story = "story",
@@ -512,35 +518,35 @@ words! {
         Person = "person",
     }
 
-    /// Why a note of a person was not taken.
+    /// Why a person's note was refused.
     NoteRefusal {
-        /// It says nothing, and replaces no note that it would withdraw.
+        /// Its text is empty, and it replaces no note that it could withdraw.
         Empty = "empty",
-        /// It is longer than 4 KiB.
+        /// It is longer than 4 KiB ([`crate::notes::MAX_NOTE_BYTES`]).
         TooLong = "too-long",
-        /// Its text is no UTF-8.
+        /// Its text is not UTF-8.
         NotText = "not-text",
         /// No watch of the log has this name.
         UnknownWatch = "unknown-watch",
-        /// No object has such a name: it is empty or too long.
+        /// Its object has an empty name, or a name that is too long.
         BadObject = "bad-object",
-        /// Its time ends before it begins, or ends without a begin.
+        /// Its time ends before it begins, or has an end and no start.
         BadSpan = "bad-span",
-        /// What it is to replace is no note of a person that is kept.
+        /// The note that it is to replace is not a person's note that is kept.
         UnknownNote = "unknown-note",
-        /// The session wrote ten notes in the last minute.
+        /// The session wrote 10 notes in the last minute ([`crate::notes::NOTES_A_MINUTE`]).
         TooOften = "too-often",
-        /// The log holds as many notes as it may.
+        /// The log holds the most notes that it may ([`crate::notes::MAX_NOTES`]).
         TooMany = "too-many",
-        /// Other commands of this viewer, or of all, wait for their answer.
+        /// Too many commands of this viewer, or of all viewers, are pending.
         Busy = "busy",
-        /// The log is over: a recording, or a process that ends.
+        /// The log takes no records any more: it is a recording, or the process ends.
         NotKept = "not-kept-here",
     }
 }
 
 impl Severity {
-    /// All of them, the least severe first.
+    /// All severities, the least severe first.
     pub const RISING: [Self; 5] = [
         Self::Unknown,
         Self::Note,
@@ -549,14 +555,14 @@ impl Severity {
         Self::Divergence,
     ];
 
-    /// How bad, as a number that rises.
+    /// The severity's index in [`Severity::RISING`].
     #[must_use]
     pub fn rank(self) -> usize {
         let place = Self::RISING.iter().position(|&other| other == self);
         place.unwrap_or(0)
     }
 
-    /// The worse of two.
+    /// The more severe of two.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         if other.rank() > self.rank() {
@@ -572,7 +578,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_words_go_both_ways_and_the_unknown_is_unknown() {
+    fn numbers_and_words_convert_both_ways_and_others_are_unknown() {
         for &cause in Cause::ALL {
             assert_eq!(Cause::from_number(cause.number()), cause);
         }

@@ -1,4 +1,4 @@
-//! The codec's promises, over random logs: identity, cuts, chapters alone, hostile bytes, old versions.
+//! The promises of the codec, checked over random logs: identity, cuts, chapters alone, hostile bytes, old versions.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -71,14 +71,14 @@ fn text() -> impl Strategy<Value = Text> {
     "\\PC{0,12}".prop_map(Text::from)
 }
 
-/// Of few codes and subjects, so that some are raised again and cleared.
+/// A finding with one of few codes and subjects, so that some findings are raised again and cleared.
 fn finding() -> impl Strategy<Value = Event> {
     let subject = (
         prop::option::of(watch()),
         prop::option::of(word(&["s:1", "s:2"])),
         prop::option::of(word(&["informer", "v1"])),
     );
-    let told = (
+    let stated = (
         word(&["F08", "F44"]),
         prop::collection::vec(word(&["F50", "F04"]).prop_map(Text::from), 0..3),
         word(Severity::ALL),
@@ -99,9 +99,9 @@ fn finding() -> impl Strategy<Value = Event> {
         prop::array::uniform3(prop::option::of(any::<u64>())),
         prop::collection::vec(watch(), 0..3),
     );
-    (subject, told, counted, shared).prop_map(|(subject, told, counted, shared)| {
+    (subject, stated, counted, shared).prop_map(|(subject, stated, counted, shared)| {
         let (watch, server, client) = subject;
-        let (code, candidates, severity, state, certainty, evidence, summary) = told;
+        let (code, candidates, severity, state, certainty, evidence, summary) = stated;
         let (count, since, worst) = counted;
         let (connection, group, resource, [watches, resumed, relisted], names) = shared;
         Finding {
@@ -262,7 +262,7 @@ fn folded(records: &[Record]) -> State {
     state
 }
 
-/// Changes of few objects with few controllers or none; some controllers are what others control, and what controls them.
+/// Changes of few objects, with few controllers or none. Some controllers are controlled objects themselves.
 fn owned_changes() -> impl Strategy<Value = Vec<Record>> {
     let place = || {
         (
@@ -310,7 +310,7 @@ fn owned_changes() -> impl Strategy<Value = Vec<Record>> {
     })
 }
 
-/// Encodes `records` as one chapter after `before`, sealing after every `run` records.
+/// Encodes `records` as one chapter after `before`, and seals after every `run` records.
 fn chapter(before: &State, records: &[Record], run: usize) -> Vec<u8> {
     let (mut writer, mut bytes) = ChapterWriter::open("log".into(), "epoch".into(), before);
     for run in records.chunks(run) {
@@ -381,7 +381,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(96)))]
 
     #[test]
-    fn a_chapter_decodes_to_what_was_written(records in log(), run in 1usize..40) {
+    fn a_chapter_decodes_to_the_written_records(records in log(), run in 1usize..40) {
         let (opening, decoded) = decode_chapter(&chapter(&State::default(), &records, run)).unwrap();
         prop_assert_eq!(opening.state, State::default());
         prop_assert_eq!(decoded, records);
@@ -401,7 +401,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reader_who_joins_between_two_segments_reads_on(records in log(), at in 0usize..120) {
+    fn a_reader_that_joins_between_two_segments_reads_on(records in log(), at in 0usize..120) {
         let at = at.min(records.len());
         let (mut writer, _) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
         records[..at].iter().for_each(|record| writer.push(record));
@@ -417,18 +417,18 @@ proptest! {
     }
 
     #[test]
-    fn a_live_reader_needs_no_opening_but_the_first_and_each_chapter_alone_decodes_and_folds(
+    fn a_live_reader_needs_only_its_first_opening_and_each_chapter_alone_decodes_and_folds(
         records in log(), run in 1usize..20, runs in 1usize..5, join in 0usize..20,
     ) {
         reads_back_for_every_reader(&records, run, runs, join)?;
     }
 
     #[test]
-    fn changes_read_back_with_their_controllers_in_whatever_order_those_come_and_go(
+    fn changes_read_back_with_controllers_in_any_order(
         records in owned_changes(), run in 1usize..20, runs in 1usize..5, join in 0usize..20, cut in 0usize..120,
     ) {
         reads_back_for_every_reader(&records, run, runs, join)?;
-        // As an extract begins: behind a snapshot that defines objects without their controllers.
+        // An extract begins like this: after a snapshot that defines objects without their controllers.
         let (before, after) = records.split_at(cut.min(records.len() - 1));
         let (opening, decoded) = decode_chapter(&chapter(&folded(before), after, run)).unwrap();
         prop_assert_eq!(opening.state, folded(before));
@@ -436,14 +436,14 @@ proptest! {
     }
 
     #[test]
-    fn the_same_state_is_written_the_same_whatever_its_history(records in log()) {
+    fn the_same_state_has_the_same_bytes_for_any_history(records in log()) {
         let state = folded(&records);
         let (opening, _) = decode_chapter(&chapter(&state, &[], 1)).unwrap();
         prop_assert_eq!(chapter(&opening.state, &[], 1), chapter(&state, &[], 1));
     }
 
     #[test]
-    fn damaged_chapters_are_refused_without_panic_and_within_the_memory_bound(
+    fn damaged_chapters_are_refused_without_a_panic_and_within_the_memory_bound(
         records in log(), cut in any::<prop::sample::Index>(), flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
     ) {
         let mut bytes = chapter(&folded(&records[..records.len() / 2]), &records[records.len() / 2..], 9);
@@ -457,7 +457,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_payloads_behind_a_right_checksum_stay_within_the_memory_bound(
+    fn hostile_payloads_with_a_right_checksum_stay_within_the_memory_bound(
         payload in prop::collection::vec(any::<u8>(), 0..4_000), small in any::<bool>(), kind in prop::sample::select(vec![b'H', b'S']), version in 1..=FORMAT_VERSION,
     ) {
         let payload: Vec<u8> = if small { payload.iter().map(|byte| byte % 4).collect() } else { payload };
@@ -472,18 +472,18 @@ proptest! {
     }
 }
 
-/// What a later version may do to a record without a new format version.
+/// A change that a later version may make to a record without a new format version.
 #[derive(Clone, Copy, Debug)]
 enum Later {
-    /// Nothing.
+    /// No change.
     Same,
-    /// Fields appended, a resourceVersion among them.
+    /// New fields at the end, a resourceVersion among them.
     Grown,
-    /// A kind that this build does not know; never done to a `change`, which every reader knows.
+    /// A kind that this build does not know. It never replaces a `change`, which every reader knows.
     Unknown,
 }
 
-/// A segment that defines nothing, as a later version would write it.
+/// Rewrites a segment that defines nothing, as a later version would write it.
 fn as_a_later_version(segment: &[u8], later: &[Later]) -> Vec<u8> {
     fn number(bytes: &mut &[u8]) -> u64 {
         let mut value = 0;
@@ -506,7 +506,7 @@ fn as_a_later_version(segment: &[u8], later: &[Later]) -> Vec<u8> {
     }
     let mut rest = &segment[10..];
     let mut payload = Vec::new();
-    // First seq, count, base time; no texts, objects and patterns are defined.
+    // The head is first seq, count and base time, then the counts of defined texts, objects and patterns, all 0.
     let head: Vec<u64> = (0..6).map(|_| number(&mut rest)).collect();
     assert_eq!(head[3..], [0, 0, 0]);
     head.iter().for_each(|value| push(*value, &mut payload));
@@ -516,7 +516,8 @@ fn as_a_later_version(segment: &[u8], later: &[Later]) -> Vec<u8> {
         rest = after;
         let grown: &[u8] = match later {
             Later::Same => &[],
-            // Where a new field follows, absent ones are written before it, each as a zero. Here are more zeros than any event has.
+            // A writer with a new field writes each absent field before it as a zero. Here are more zeros than any
+            // event has fields.
             Later::Grown | Later::Unknown => &[
                 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x8a, 0xf4, 0x12, 0xff, 3,
             ],
@@ -546,14 +547,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(96)))]
 
     #[test]
-    fn what_a_later_version_appends_changes_nothing_of_what_is_known(
+    fn what_a_later_version_appends_does_not_change_the_known_part(
         records in log(), later in prop::collection::vec(prop::sample::select(vec![Later::Same, Later::Grown, Later::Unknown]), 120),
     ) {
         let (mut writer, opening) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
         let (mut reader, _) = ChapterReader::open(&opening).unwrap();
         records.iter().for_each(|record| writer.push(record));
         reader.segment(&writer.seal().unwrap()).unwrap();
-        // The same once more: all that is used is defined by now.
+        // The same records again: this segment defines nothing, because the first one defined all entries.
         let end = records.len() as u64;
         let again: Vec<Record> = records
             .iter()
@@ -575,12 +576,12 @@ proptest! {
             .map(|(record, later)| (!matches!(later, Later::Unknown)).then_some(record))
             .collect();
         let decoded = reader.segment(&segment).unwrap();
-        prop_assert_eq!(reader.next_seq(), Seq(2 * end + 1), "what is passed over takes its seq");
+        prop_assert_eq!(reader.next_seq(), Seq(2 * end + 1), "a skipped record takes its seq");
         prop_assert_eq!(decoded, expected);
     }
 }
 
-/// One record of every kind, always the same.
+/// One record of every kind, the same in every run.
 fn every_kind() -> Vec<Record> {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let strategy = event();
@@ -602,7 +603,7 @@ fn every_kind() -> Vec<Record> {
         .collect()
 }
 
-/// What a file holds, in the JSON form: the opening's state, then the records.
+/// The JSON form of a file: the opening's state, then the records.
 fn lines_of(chapter: &[u8]) -> Vec<String> {
     let (opening, records) = decode_chapter(chapter).unwrap();
     let mut lines = Vec::new();

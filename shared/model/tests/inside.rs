@@ -1,5 +1,5 @@
-//! Records of the inside: they come back as written, fold the same from every cut, and change nothing for those who
-//! pass over them.
+//! Records of the inside: they read back as written, fold the same from every cut, and change nothing for readers that
+//! skip them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -27,6 +27,7 @@ use watchscope_model::{
     Entry, Event, Inside, InsideRecord, Layers, Object, Record, Seq, State, Text, Time, Uid,
 };
 
+/// When every test's log begins.
 const START: Time = Time(1_763_715_600_000_000);
 
 fn object() -> impl Strategy<Value = Arc<Object>> {
@@ -127,7 +128,7 @@ fn fold(entries: &[Entry]) -> (State, Layers) {
     (state, layers)
 }
 
-/// The opening after `before`, and the segments of `entries`, `run` in each.
+/// Encodes the opening after `before`, and the segments of `entries` with `run` entries each.
 fn chapter(before: &[Entry], entries: &[Entry], run: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
     let (state, layers) = fold(before);
     let fold = Fold::new(&state, &layers);
@@ -149,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(96)))]
 
     #[test]
-    fn they_decode_to_what_was_written_and_fold_the_same_from_every_cut(entries in log(), run in 1usize..20) {
+    fn they_decode_to_the_written_records_and_fold_the_same_from_every_cut(entries in log(), run in 1usize..20) {
         let whole = fold(&entries);
         for cut in 0..=entries.len() {
             let (before, after) = entries.split_at(cut);
@@ -175,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn who_passes_over_them_reads_the_same_records_at_the_same_places(entries in log(), run in 1usize..20) {
+    fn a_reader_that_skips_them_reads_the_same_records_at_the_same_places(entries in log(), run in 1usize..20) {
         let (opening, segments) = chapter(&[], &entries, run);
         let (mut reader, _) = ChapterReader::open(&opening).unwrap();
         let mut decoded = Vec::new();
@@ -187,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_layers_are_refused_without_panic(entries in log(), cut in any::<prop::sample::Index>(), value in any::<u8>()) {
+    fn damaged_layers_are_refused_without_a_panic(entries in log(), cut in any::<prop::sample::Index>(), value in any::<u8>()) {
         let (opening, _) = chapter(&entries, &[], 1);
         let (reader, opening) = ChapterReader::open(&opening).unwrap();
         let mut bytes = opening.layers.clone();
@@ -202,7 +203,7 @@ proptest! {
 }
 
 #[test]
-fn a_log_without_an_inside_has_the_bytes_it_always_had() {
+fn the_bytes_of_a_log_without_an_inside_are_unchanged() {
     let state = State {
         seq: Seq(7),
         at: START,
@@ -217,7 +218,7 @@ fn a_log_without_an_inside_has_the_bytes_it_always_had() {
 }
 
 #[test]
-fn numbers_of_the_inside_and_of_events_never_meet() {
+fn kind_numbers_of_the_inside_and_of_events_differ() {
     for (number, name) in Inside::KINDS {
         assert!(*number >= 64 && name.starts_with("inside."), "{name}");
         assert!(
@@ -229,7 +230,7 @@ fn numbers_of_the_inside_and_of_events_never_meet() {
 }
 
 #[test]
-fn the_json_form_is_that_of_all_records() {
+fn the_json_form_is_the_one_of_all_records() {
     let line = |inside: Inside| {
         to_line(&Entry::Inside(InsideRecord {
             seq: Seq(7),
@@ -268,7 +269,7 @@ fn the_json_form_is_that_of_all_records() {
     assert_snapshot!(line(cache.into()), @r#"{"type":"inside.cache","seq":7,"at":"2025-11-21T09:00:00.000000Z","server":1,"resource":"pods","phase":"ready","revision":604,"oldest":519,"events":85,"capacity":100}"#);
 }
 
-/// The kinds of some entries that are told of, or by, a simulated world.
+/// The kinds among `entries` that only a simulated world records.
 fn kinds(entries: &[Entry]) -> BTreeSet<&'static str> {
     let names = Event::KINDS.iter().chain(Inside::KINDS);
     let by_number: BTreeMap<_, _> = names.copied().collect();
@@ -277,14 +278,14 @@ fn kinds(entries: &[Entry]) -> BTreeSet<&'static str> {
         Entry::Inside(record) => record.inside.kind(),
     };
     let names = entries.iter().map(|entry| by_number[&number(entry)]);
-    names.filter(|name| is_told_by_worlds(name)).collect()
+    names.filter(|name| is_of_a_world(name)).collect()
 }
 
-fn is_told_by_worlds(kind: &str) -> bool {
+fn is_of_a_world(kind: &str) -> bool {
     kind.starts_with("inside.") || kind.starts_with("client.")
 }
 
-/// A chapter with entries of every such kind, and the opening of the next.
+/// Writes a chapter with entries of every such kind, and the opening of the next.
 fn write_fixture(path: &str) {
     let mut runner = TestRunner::deterministic();
     let logs = (0..2_000).map(|_| log().new_tree(&mut runner).unwrap().current());
@@ -303,7 +304,7 @@ fn a_file_of_every_format_version_that_has_an_inside_is_read() {
     if std::env::var_os("WATCHSCOPE_WRITE_FIXTURES").is_some() {
         write_fixture(&format!("{folder}/version-{FORMAT_VERSION}-inside"));
     }
-    // There was none in format 1.
+    // Format 1 had no inside.
     for version in 2..=FORMAT_VERSION {
         let path = format!("{folder}/version-{version}-inside");
         let bytes = std::fs::read(format!("{path}.chapter")).unwrap();
@@ -331,7 +332,7 @@ fn a_file_of_every_format_version_that_has_an_inside_is_read() {
             .iter()
             .chain(Inside::KINDS)
             .map(|(_, name)| *name);
-        let all = all.filter(|name| is_told_by_worlds(name));
+        let all = all.filter(|name| is_of_a_world(name));
         assert_eq!(kinds(&entries), all.collect::<BTreeSet<_>>(), "{version}");
     }
 }

@@ -1,6 +1,7 @@
-//! The CRC-32 of frames and of the blocks of a recording (ISO-HDLC, as in gzip and zip): fast on a host, small in a page.
+//! The CRC-32 of frames and of the blocks of a recording (ISO-HDLC, as in gzip and zip). Hosts use a fast
+//! implementation, the page a small one.
 
-/// The checksum of parts that lie one behind the other.
+/// The CRC-32 of consecutive parts.
 #[cfg(not(target_arch = "wasm32"))]
 #[must_use]
 pub fn checksum(parts: &[&[u8]]) -> u32 {
@@ -9,7 +10,7 @@ pub fn checksum(parts: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
-/// The checksum of parts that lie one behind the other.
+/// The CRC-32 of consecutive parts.
 #[cfg(target_arch = "wasm32")]
 #[must_use]
 pub fn checksum(parts: &[&[u8]]) -> u32 {
@@ -29,7 +30,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_checksum_is_the_one_everybody_knows() {
+    fn the_checksum_is_the_standard_one() {
         assert_eq!(checksum(&[b"1234", b"56789"]), 0xCBF4_3926);
     }
 

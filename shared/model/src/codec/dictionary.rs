@@ -1,13 +1,14 @@
-//! The dictionary of a chapter: texts, objects and patterns of changes by number.
+//! The dictionary of a chapter: numbers for texts, objects and patterns of changes.
 //!
-//! A number keeps its meaning for as long as chapters in a row define it: the opening of the next chapter carries over
-//! what its snapshot still uses, under the same numbers, and gives the other numbers back. So whoever reads live needs
-//! no opening but the first, and the numbers stay as small as the largest chapter's dictionary.
+//! A number keeps its meaning while consecutive chapters define it. The opening of the next chapter carries over the
+//! entries that its snapshot uses, under the same numbers, and frees the other numbers. So a live reader needs only
+//! its first opening, and numbers stay as small as the largest chapter's dictionary.
 //!
-//! An object is defined with the controller that it has in the `change` that first names it, so that only a change with
-//! another controller, or with none, has to say so. A controller is an object of the dictionary too.
+//! The definition of an object names the controller that the object has in the first `change` that names it. So a
+//! `change` states a controller only if it has another one or none. A controller is itself an object of the
+//! dictionary.
 //!
-//! Patterns are in no snapshot, so each chapter defines those that its changes have.
+//! No snapshot holds patterns, so each chapter defines the patterns of its own changes.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -25,26 +26,27 @@ use super::writer::{Subject, Writer};
 use crate::id::{Object, Owner, Text, Uid, WatchName};
 use crate::vocabulary::{ChangeType, Origin};
 
-/// The writer's side: what has a number. Bounded by the chapter: what the next opening does not use is forgotten.
+/// The writer's side of the dictionary: the numbers of known entries. One chapter bounds it, because the next opening
+/// drops the entries that it does not use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interner {
     texts: Numbers<Text>,
     objects: Numbers<Arc<Object>>,
-    /// The controllers that objects are defined with, by the number of the object.
+    /// The controller in each object's definition, by the object's number.
     owners: Vec<Option<Owner>>,
     patterns: Numbers<Pattern>,
     unwritten_bytes: usize,
 }
 
-/// What a definition takes beside its text at most: its number, the shared length, its own length.
+/// Most bytes of a text's definition beside the text itself: its number, the shared length and its own length.
 const TEXT_BYTES: usize = 13;
-/// What an object's definition takes beside its name: the numbers of namespace and controller, and a uid too.
+/// Most bytes of an object's definition beside its name: the numbers of namespace and controller, and a uid.
 const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 5 + 17;
-/// What a pattern's definition takes: its number, those of its texts, the stream, two words.
+/// Most bytes of a pattern's definition: its number, the numbers of its texts, the stream, and two words.
 const PATTERN_BYTES: usize = 5 + 3 * 5 + 10 + 2;
 
 impl Interner {
-    /// The number of a text, given if it is new.
+    /// The number of a text; a new text gets one.
     pub(crate) fn number_text(&mut self, text: &Text) -> u64 {
         if let Some(&number) = self.texts.known.get(text) {
             return number;
@@ -53,7 +55,7 @@ impl Interner {
         self.texts.define(text)
     }
 
-    /// The number of an object, given if it is new, with its namespace.
+    /// The number of an object; a new object gets one, and so does its namespace.
     pub(crate) fn number_object(&mut self, object: &Arc<Object>) -> u64 {
         if let Some(&number) = self.objects.known.get(object) {
             return number;
@@ -69,7 +71,7 @@ impl Interner {
         self.objects.define(object)
     }
 
-    /// The number of a pattern, given if it is new, with its texts.
+    /// The number of a pattern; a new pattern gets one, and so do its texts.
     pub(crate) fn number_pattern(&mut self, parts: PatternParts<'_>) -> u64 {
         if let Some(&number) = self.patterns.known.get(&parts) {
             return number;
@@ -82,12 +84,12 @@ impl Interner {
         self.patterns.define(&parts.into())
     }
 
-    /// The number of a text, noted as used.
+    /// Marks a known text as used; returns its number.
     pub(crate) fn use_text(&self, text: &Text, used: &mut Used) -> Option<u64> {
         self.texts.use_number(text, &mut used.texts)
     }
 
-    /// An object in the dictionary; defines it with its controller, if it is not there.
+    /// Looks up an object; if it is new, defines it with its controller.
     pub(crate) fn define_object<'a>(
         &mut self,
         object: &'a Arc<Object>,
@@ -98,7 +100,8 @@ impl Interner {
             None => {
                 let owner_number = owner.map(|owner| self.number_object(&owner.0));
                 let number = self.number_object(object);
-                // One that has a controller itself would make chains: nothing bounds those of a hostile server.
+                // A controller that has a controller itself would make chains, and nothing bounds the chains of a
+                // hostile server.
                 if owner_number.is_some_and(|owner| owner != number && self.owner(owner).is_none())
                 {
                     let place = number as usize;
@@ -121,7 +124,7 @@ impl Interner {
         self.owners.get(number as usize)?.as_ref()
     }
 
-    /// The number of an object, noted as used with its namespace and its controller, which is defined before it.
+    /// The number of a known object. Marks as used the object, its namespace, and before it its controller.
     pub(crate) fn use_object(&self, object: &Arc<Object>, used: &mut Used) -> Option<u64> {
         let &number = self.objects.known.get(object)?;
         if let Some(owner) = self.owner(number) {
@@ -137,12 +140,12 @@ impl Interner {
         self.objects.use_number(object, &mut used.objects)
     }
 
-    /// At most so many bytes are the definitions that no frame has carried yet.
+    /// An upper bound of the bytes of all definitions that no frame has carried yet.
     pub(crate) fn unwritten_bytes(&self) -> usize {
         self.unwritten_bytes
     }
 
-    /// Writes the definitions that no frame has carried yet.
+    /// Writes all definitions that no frame has carried yet.
     pub(crate) fn write_new(&mut self, out: &mut Vec<u8>) {
         self.unwritten_bytes = 0;
         let texts = std::mem::take(&mut self.texts.unwritten);
@@ -159,8 +162,8 @@ impl Interner {
         );
     }
 
-    /// Writes all definitions: those used in the order of their use, so that sorted names share their beginnings,
-    /// then the rest.
+    /// Writes all definitions. Used ones come first, in the order of their use, so sorted names share their
+    /// beginnings; unused ones follow.
     pub(crate) fn write_all(&self, used: &Used, out: &mut Vec<u8>) {
         write_texts(
             self.texts
@@ -178,7 +181,7 @@ impl Interner {
         self.write_patterns(patterns.map(|(pattern, &number)| (pattern, number)), out);
     }
 
-    /// Writes the definitions used and forgets all others.
+    /// Writes the used definitions and forgets all others.
     pub(crate) fn write_used_and_prune(&mut self, used: &Used, out: &mut Vec<u8>) {
         write_texts(self.texts.used(&used.texts), out);
         self.write_objects(self.objects.used(&used.objects), out);
@@ -231,14 +234,14 @@ impl Interner {
         }
     }
 
-    /// 0 for no text, else its number plus 1.
+    /// Writes 0 for no text, else the text's number plus 1.
     fn push_text(&self, text: Option<&Text>, out: &mut Vec<u8>) {
         let number = text.and_then(|text| self.texts.known.get(text));
         push_varint(number.map_or(0, |number| number + 1), out);
     }
 }
 
-/// Unknown texts are given a number.
+/// A new text, object or pattern gets a number.
 impl Ids for Interner {
     fn text(&mut self, text: &Text) -> Option<u64> {
         Some(self.number_text(text))
@@ -253,7 +256,8 @@ impl Ids for Interner {
     }
 }
 
-/// Unknown texts are written in place: only segments, and the first opening, define numbers anew.
+/// Looks up known entries only; a new text is written in place. Only segments, and the first opening, define new
+/// numbers.
 pub(crate) struct Frozen<'a>(pub(crate) &'a Interner, pub(crate) &'a mut Used);
 
 impl Ids for Frozen<'_> {
@@ -270,14 +274,14 @@ impl Ids for Frozen<'_> {
     }
 }
 
-/// What a snapshot uses of a dictionary.
+/// The dictionary entries that a snapshot uses.
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     texts: Marks,
     objects: Marks,
 }
 
-/// Entries by their place in the table, in the order of their first use.
+/// Marked entries by their place in the table, in the order of their first use.
 #[derive(Debug, Default)]
 struct Marks {
     is_used: Vec<bool>,
@@ -299,11 +303,11 @@ impl Marks {
     }
 }
 
-/// Things and their numbers.
+/// Entries of one type and their numbers.
 #[derive(Clone, Debug)]
 struct Numbers<T> {
     known: IndexMap<T, u64, FxBuildHasher>,
-    /// Numbers given back, highest first.
+    /// Numbers that were freed, highest first.
     free: Vec<u64>,
     unwritten: Vec<(T, u64)>,
 }
@@ -319,9 +323,9 @@ impl<T> Default for Numbers<T> {
 }
 
 impl<T: Clone + Eq + Hash> Numbers<T> {
-    /// Gives a number to what has none.
+    /// Gives a number to an entry that has none.
     fn define(&mut self, thing: &T) -> u64 {
-        // Numbers known and free together have no holes, so the next new one is their count.
+        // Known and free numbers together have no holes, so the next new number is the count of known entries.
         let number = self.free.pop().unwrap_or(self.known.len() as u64);
         self.known.insert(thing.clone(), number);
         self.unwritten.push((thing.clone(), number));
@@ -372,13 +376,13 @@ fn write_texts<'a>(texts: impl Iterator<Item = (&'a Text, u64)> + Clone, out: &m
     }
 }
 
-/// A number as its distance from the one after the last.
+/// Writes a number as its distance from the one expected next.
 fn push_number(expected: &mut u64, number: u64, out: &mut Vec<u8>) {
     push_varint(zigzag(number.wrapping_sub(*expected) as i64), out);
     *expected = number + 1;
 }
 
-/// A text as the length it shares with the one before, and the rest.
+/// Writes a text as the length that it shares with the text before, and the rest.
 fn push_suffix(before: &[u8], text: &[u8], out: &mut Vec<u8>) {
     let shared = before.iter().zip(text).take_while(|(a, b)| a == b).count();
     push_varint(shared as u64, out);
@@ -386,8 +390,8 @@ fn push_suffix(before: &[u8], text: &[u8], out: &mut Vec<u8>) {
 }
 
 impl Tables {
-    /// Reads definitions written by [`Interner`]; a number defined anew loses its old meaning.
-    /// After an error, which the reader keeps, they are of no further use.
+    /// Reads definitions that [`Interner`] wrote. A number that is defined again loses its old meaning. If the reader
+    /// holds an error afterwards, the tables are unusable.
     pub(crate) fn read_new(&mut self, reader: &mut Reader<'_>) {
         let (mut name, mut expected) = (Vec::new(), 0);
         for _ in 0..reader.count(3, entry_bytes::<Text>()) {
@@ -445,7 +449,7 @@ impl Tables {
         }
     }
 
-    /// 0 for none, else the number plus 1 of a text that is defined before.
+    /// Reads 0 for no text, else the number plus 1 of a text that was defined before.
     fn read_text(&self, reader: &mut Reader<'_>) -> Option<Text> {
         let number = reader.varint().checked_sub(1)?;
         let text = self.text(number).cloned();
@@ -455,7 +459,7 @@ impl Tables {
         text
     }
 
-    /// 0 for none, else the number plus 1 of an object that is defined before.
+    /// Reads 0 for no controller, else the number plus 1 of an object that was defined before.
     fn read_owner(&self, reader: &mut Reader<'_>) -> Option<Owner> {
         let number = reader.varint().checked_sub(1)?;
         let owner = self.object(number).cloned().map(Owner);

@@ -1,88 +1,89 @@
-//! The frame around every encoded thing: tag, version, length, checksum.
+//! The frame around all encoded data: tag, version, length, checksum.
 
 use super::checksum::checksum;
 
 use thiserror::Error;
 
-/// The version this build writes. It reads this and all earlier ones.
+/// The format version that this build writes. It reads this version and all earlier ones; later ones are refused.
 pub const FORMAT_VERSION: u8 = 4;
 
-/// The largest payload a frame may have; a length beyond is refused before anything is allocated.
+/// The largest payload of a frame in bytes. A frame that states more is refused before anything is allocated.
 pub const MAX_FRAME_BYTES: usize = 256 << 20;
 
+/// Bytes of a frame's header: tag, version, and four bytes each of length and checksum.
 const HEADER_BYTES: usize = 10;
 
-/// Why bytes could not be decoded.
+/// Why bytes cannot be decoded.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
-    /// The input ends inside something.
+    /// The input ends too early.
     #[error("the data ends early: {needed} more bytes are needed at byte {at}")]
     Truncated {
-        /// Offset in the input.
+        /// Byte offset in the input.
         at: usize,
-        /// Bytes missing.
+        /// The number of missing bytes.
         needed: usize,
     },
     /// The checksum of a frame does not match.
     #[error("the data is damaged: its checksum is {found:08x}, it should be {expected:08x}")]
     Checksum {
-        /// As written.
+        /// The checksum in the frame's header.
         expected: u32,
-        /// As computed.
+        /// The checksum of the payload as read.
         found: u32,
     },
-    /// Written by a later version.
+    /// A later version wrote the data.
     #[error(
         "the data has format version {0}; this watchscope reads up to version {FORMAT_VERSION}"
     )]
     Version(u8),
-    /// Not the kind of frame that belongs here.
+    /// The frame's tag is unknown, or of the wrong kind for this place.
     #[error("a frame with tag {0:#04x} stands where another belongs")]
     Tag(u8),
-    /// A number is larger than its field holds.
+    /// A number is larger than its type holds.
     #[error("a number at byte {at} is too large")]
     NumberTooLarge {
-        /// Offset in the payload.
+        /// Byte offset in the payload.
         at: usize,
     },
-    /// A length or count is larger than the data justifies.
+    /// A length or count needs more memory than the size of the input allows.
     #[error("the data asks for more memory than its {input} bytes justify")]
     OverBudget {
-        /// Size of the input.
+        /// The size of the input in bytes.
         input: usize,
     },
-    /// Text that is not UTF-8.
+    /// A text is not UTF-8.
     #[error("a text at byte {at} is not UTF-8")]
     Utf8 {
-        /// Offset in the payload.
+        /// Byte offset in the payload.
         at: usize,
     },
-    /// An id that the dictionary does not define.
+    /// The dictionary does not define an id.
     #[error("dictionary id {id} is used before it is defined")]
     UnknownId {
         /// The id.
         id: u64,
     },
-    /// A field that cannot be absent is missing.
+    /// A required field is missing.
     #[error("the field {field} is missing")]
     MissingField {
-        /// Its JSON name.
+        /// The field's JSON name.
         field: &'static str,
     },
-    /// A segment that does not follow the one before.
+    /// A segment does not follow the one before.
     #[error("a segment starts at record {found}, {expected} was expected")]
     Discontinuous {
-        /// The seq that should come next.
+        /// The seq that was expected.
         expected: u64,
-        /// The seq that came.
+        /// The seq of the segment's first record.
         found: u64,
     },
-    /// A wire message of an unknown or wrong shape.
+    /// A wire message has an unknown type or a wrong shape.
     #[error("the message is no watchscope message: {0}")]
     Message(&'static str),
 }
 
-/// What a frame holds.
+/// What a frame contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// The opening of a chapter, or a head snapshot.
@@ -100,12 +101,12 @@ impl FrameKind {
     }
 }
 
-/// A frame whose checksum was right.
+/// A frame whose checksum is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What it holds.
+    /// What the frame contains.
     pub kind: FrameKind,
-    /// Format version of its payload.
+    /// The format version of its payload.
     pub version: u8,
     /// The payload.
     pub payload: &'a [u8],
@@ -113,10 +114,10 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Takes the first frame off `bytes`; returns it and what follows.
+/// Splits the first frame off `bytes`; returns it and the bytes after it.
 ///
 /// # Errors
-/// If the frame is cut, damaged, too large, of a later version or of an unknown kind.
+/// If the frame is cut or damaged, has an unknown tag, a later version, or a payload over [`MAX_FRAME_BYTES`].
 pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
     let header = bytes
         .get(..HEADER_BYTES)
@@ -162,7 +163,7 @@ pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
     ))
 }
 
-/// Puts a header before a payload.
+/// Returns a payload with its header.
 pub(crate) fn seal_frame(kind: FrameKind, payload: &[&[u8]]) -> Vec<u8> {
     let length: usize = payload.iter().map(|part| part.len()).sum();
     let mut bytes = Vec::with_capacity(HEADER_BYTES + length);

@@ -1,4 +1,4 @@
-//! The binary form: bytes, frames, the dictionary. Chapters are put together of it in [`crate::chapter`].
+//! The binary form: bytes, frames, the dictionary. [`crate::chapter`] builds chapters from them.
 //!
 //! ```text
 //!   chapter = head frame, then segment frames         frame = tag, version, length, CRC-32, payload
@@ -7,23 +7,26 @@
 //!     record   time since the one before, kind, length, fields
 //! ```
 //!
-//! Kinds and fields are only ever appended, and what a reader passes over must not change what it reads next. So
-//! nothing inside a record is read in the light of another, with one exception: a resourceVersion is the distance
-//! from that of the last `change` before it in the segment, or from 0, and `change` is a kind every reader knows. In a
-//! snapshot the objects of one watch are each the distance from the one before, all other resourceVersions from 0.
+//! New kinds and fields are only appended, and a part that a reader skips must not change how it reads the rest. So no
+//! value inside a record depends on another value, with one exception. A resourceVersion is a distance from that of
+//! the last `change` before it in the segment, or from 0; every reader knows the kind `change`. In a snapshot, each
+//! object of a watch has a distance from the object before; all other resourceVersions there are distances from 0.
 //!
-//! Most records are changes, and most of each repeats. Its watch, stream, type, origin, manager and subresource are a
-//! *pattern* of the dictionary, which is one number. The dictionary also says of an object which controller it had in
-//! the `change` that first named it, and a `change` says its controller only where that is another.
+//! Most records are changes, and most fields of each repeat. Its watch, stream, type, origin, manager and subresource
+//! form a *pattern* of the dictionary, written as one number. The dictionary's definition of an object names the
+//! controller that it had in the first `change` that named it. A `change` states its controller only if it is another
+//! one.
 //!
-//! Format 3: as this one without patterns; the fields of a `change` stand in their order. Format 2: as format 3, and each
-//! `change` says its controller. Format 1: as format 2, and every resourceVersion is the distance from the one before, of
-//! whatever kind.
+//! Format 3: as format 4, without patterns; the fields of a `change` stand in their order. Format 2: as format 3, and
+//! each `change` states its controller. Format 1: as format 2, and each resourceVersion is a distance from the one
+//! before, in a record of any kind.
 //!
-//! Every interned id used in a chapter is defined in it before its first use, so a chapter can be read, evicted,
-//! filed and sent alone. The next chapter defines what it carries over under the same ids, so whoever reads on needs no
-//! opening but the first. Decoding arbitrary bytes never panics, and never allocates over 16 times its input plus
-//! 1 MiB: every allocation is charged against that budget first.
+//! A chapter defines every id before its first use, so a chapter can be read, evicted, stored and sent alone. The next
+//! chapter defines the ids that it carries over with the same numbers, so a reader that reads on needs only its first
+//! opening.
+//!
+//! Decoding arbitrary bytes never panics. It never allocates more than 16 times its input plus 1 MiB, because each
+//! allocation is charged to that budget first; above it decoding fails.
 
 mod checksum;
 pub(crate) mod dictionary;

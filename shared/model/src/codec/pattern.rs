@@ -1,11 +1,11 @@
-//! What many changes have in common, so that a chapter's dictionary says it once.
+//! The fields that many changes share, so a chapter's dictionary holds them once.
 
 use indexmap::Equivalent;
 
 use crate::id::{StreamId, Text, WatchName};
 use crate::vocabulary::{ChangeType, Origin};
 
-/// What a `change` says beside its object and that object's state.
+/// All fields of a `change` that do not describe its object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pattern {
     pub(crate) watch: WatchName,
@@ -16,7 +16,7 @@ pub(crate) struct Pattern {
     pub(crate) subresource: Option<Text>,
 }
 
-/// A pattern in parts, to look it up without making one. Hashes as a [`Pattern`] does.
+/// The borrowed parts of a pattern, for a look-up without an allocation. It hashes as a [`Pattern`] does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PatternParts<'a> {
     pub(crate) watch: &'a WatchName,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_a_pattern_hash_as_it_does() {
+    fn a_pattern_and_its_parts_hash_the_same() {
         let whole = Pattern {
             watch: "shop/pods".into(),
             stream: Some(StreamId(7)),

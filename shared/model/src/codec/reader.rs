@@ -1,4 +1,4 @@
-//! Reads fields from a payload, charging every allocation to a budget first.
+//! Reads fields from a payload, and charges every allocation to a budget first.
 
 use std::sync::Arc;
 
@@ -10,16 +10,17 @@ use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid, WatchN
 use crate::time::Time;
 use crate::vocabulary::{ChangeType, Origin};
 
-/// How much may be allocated per byte of input.
+/// Bytes that may be allocated per byte of input. Beyond the budget the reader fails with [`DecodeError::OverBudget`].
 const BUDGET_FACTOR: usize = 16;
-/// How much may be allocated beside.
+/// Bytes that may be allocated in addition, whatever the input's size: 1 MiB.
 const BUDGET_BASE: usize = 1 << 20;
 
-/// A cursor over a payload with the chapter's dictionary at hand.
+/// A cursor over a payload, with the chapter's dictionary.
 ///
-/// It keeps the first error and then stands at the end of its input: what is read from there on is empty, zero or
-/// nothing, and [`finish`](Self::finish) hands the error out. So a field is read in one step, not in two.
-/// Allocation is bounded: 16 times the input plus 1 MiB; what asks for more is an error.
+/// It keeps the first error and moves to the end of its input. Values read after that are empty or zero, and
+/// `finish` returns the error. So callers need not check each field.
+///
+/// Allocation is bounded by 16 times the input plus 1 MiB; input that needs more is an error.
 pub struct Reader<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -30,7 +31,7 @@ pub struct Reader<'a> {
     /// The format version of the input.
     pub(crate) format: u8,
     pub(crate) base_version: u64,
-    /// The number of the last object read, where it has one.
+    /// The number of the object read last, if the dictionary has it.
     object: Option<u64>,
     pub(crate) base_at: Time,
     pub(crate) base_seq: Seq,
@@ -56,12 +57,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// For fields that were written without a dictionary.
+    /// A reader of fields that were written without a dictionary.
     pub(crate) fn plain(bytes: &'a [u8]) -> Self {
         Self::new(bytes, Tables::NONE)
     }
 
-    /// What was read, or the first error.
+    /// Returns `value`, or the first error.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, DecodeError> {
         match self.error {
             None => Ok(value),
@@ -69,23 +70,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes an error, unless there was one, and goes to the end.
+    /// Keeps an error, unless there was one, and moves to the end.
     pub(crate) fn fail(&mut self, error: DecodeError) {
         self.error.get_or_insert(error);
         (self.position, self.end) = (self.bytes.len(), self.bytes.len());
     }
 
-    /// Whether there was an error: no more is worth reading.
+    /// Whether there was an error; all values read since are meaningless.
     pub(crate) fn has_failed(&self) -> bool {
         self.error.is_some()
     }
 
-    /// What has not been read.
+    /// The bytes that are not read yet.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.position..]
     }
 
-    /// Goes on where `self` stands, with other tables and what is left of the budget.
+    /// Continues at the same position with other tables and the rest of the budget.
     pub(crate) fn with_tables<'b>(self, tables: &'b Tables) -> Reader<'b>
     where
         'a: 'b,
@@ -101,7 +102,7 @@ impl<'a> Reader<'a> {
         self.position >= self.end
     }
 
-    /// Takes `bytes` of memory from the budget; says whether they may be allocated.
+    /// Takes `bytes` of memory from the budget; returns whether they may be allocated.
     pub(crate) fn charge(&mut self, bytes: usize) -> bool {
         match self.budget.checked_sub(bytes) {
             Some(budget) => self.budget = budget,
@@ -112,7 +113,8 @@ impl<'a> Reader<'a> {
         !self.has_failed()
     }
 
-    /// Reads a count of things that each take at least `min_bytes` here and `memory` there, and charges for them.
+    /// Reads a count of entries that take at least `min_bytes` each in the input and `memory` bytes in memory, and
+    /// charges for them.
     pub(crate) fn count(&mut self, min_bytes: usize, memory: usize) -> usize {
         let at = self.position;
         let count: usize = self.varint_as();
@@ -134,7 +136,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// So many bytes, or none.
+    /// Takes `length` bytes; if fewer are left, fails and returns none.
     pub(crate) fn take(&mut self, length: usize) -> &'a [u8] {
         let left = self.end - self.position;
         if length > left {
@@ -166,8 +168,8 @@ impl<'a> Reader<'a> {
         0
     }
 
-    /// A number of at most nine bytes: it has 63 bits. Nearly all are so short, and wasm32 calls a function for each shift of
-    /// 128 bits.
+    /// Reads a number of at most nine bytes (63 bits); `None` if it is longer. Nearly all numbers are that short, and
+    /// wasm32 calls a function for each shift of 128 bits.
     fn short(&mut self) -> Option<u64> {
         let mut value = 0;
         for (place, &byte) in self.bytes[self.position..self.end]
@@ -223,7 +225,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// A text of bytes that were read from `at` on.
+    /// Converts bytes that were read at `at` into text; fails if they are not UTF-8.
     pub(crate) fn utf8<'b>(&mut self, at: usize, bytes: &'b [u8]) -> &'b str {
         str::from_utf8(bytes).unwrap_or_else(|_| {
             self.fail(DecodeError::Utf8 { at });
@@ -251,7 +253,7 @@ impl<'a> Reader<'a> {
         Some(self.text_of(id))
     }
 
-    /// 0: the text that follows; else the dictionary's.
+    /// Id 0: the text follows in place; else the id is the dictionary's number plus 1.
     fn text_of(&mut self, id: u64) -> Text {
         let Some(number) = id.checked_sub(1) else {
             return self.inline_str().into();
@@ -265,7 +267,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// 0 for none, else the number plus 1.
+    /// Reads 0 for none, else the number plus 1.
     pub(crate) fn optional_varint(&mut self) -> Option<u64> {
         let at = self.position;
         let value = self.wide().checked_sub(1)?;
@@ -278,14 +280,14 @@ impl<'a> Reader<'a> {
         self.object_of(id)
     }
 
-    /// The controller that the dictionary says of the object read last.
+    /// The controller in the dictionary's definition of the object read last.
     pub(crate) fn defined_owner(&self) -> Option<&'a Owner> {
         self.object
             .filter(|_| self.dictionary_has_owners())
             .and_then(|number| self.tables.owner(number))
     }
 
-    /// The controller of the object read last.
+    /// Reads the controller of the object read last.
     pub(crate) fn owner(&mut self) -> Option<Owner> {
         let id = self.varint();
         if !self.dictionary_has_owners() {
@@ -298,7 +300,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// 0: the pattern that follows; else the dictionary's.
+    /// Reads 0 and a pattern in place, or the dictionary's number plus 1.
     pub(crate) fn pattern(&mut self) -> Pattern {
         if let Some(number) = self.varint().checked_sub(1) {
             match self.tables.pattern(number) {
@@ -316,27 +318,27 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// 0 for none, else the number plus 1.
+    /// Reads 0 for none, else the number plus 1.
     pub(crate) fn stream(&mut self) -> Option<StreamId> {
         self.optional_varint().map(StreamId)
     }
 
-    /// Since format 3 the dictionary says which controllers objects have.
+    /// Whether the dictionary's definitions name controllers: since format 3.
     pub(crate) fn dictionary_has_owners(&self) -> bool {
         self.format >= 3
     }
 
-    /// Since format 4 it says what changes have in common too.
+    /// Whether the dictionary has patterns of changes: since format 4.
     pub(crate) fn has_patterns(&self) -> bool {
         self.format >= 4
     }
 
-    /// In format 1 each resourceVersion read becomes the base.
+    /// Whether each resourceVersion becomes the base of the next one: only in format 1.
     fn every_version_is_base(&self) -> bool {
         self.format == 1
     }
 
-    /// 0: the object that follows; else the dictionary's.
+    /// Id 0: the object follows in place; else the id is the dictionary's number plus 1.
     fn object_of(&mut self, id: u64) -> Arc<Object> {
         if let Some(number) = id.checked_sub(1) {
             match self.tables.object(number) {
@@ -357,7 +359,7 @@ impl<'a> Reader<'a> {
         let at = self.position;
         let folded = self.wide();
         if folded & 1 == 1 {
-            // Also a number that is in no order with others.
+            // The text may be a number without an order.
             return ResourceVersion::Other(self.text());
         }
         let distance = self.fitting(at, u64::try_from(folded >> 1));
@@ -368,7 +370,7 @@ impl<'a> Reader<'a> {
         ResourceVersion::Number(number)
     }
 
-    /// Reads what [`Writer::row`](super::Writer::row) wrote.
+    /// Reads values that [`Writer::row`](super::Writer::row) wrote.
     pub(crate) fn row<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let base = self.base_version;
         let value = read(self);
@@ -378,7 +380,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Makes a version the base, as [`Writer::go_on_from`](super::Writer::go_on_from) did.
+    /// Makes a version the base of the next ones, as [`Writer::go_on_from`](super::Writer::go_on_from) did.
     pub(crate) fn go_on_from(&mut self, version: &ResourceVersion) {
         if let ResourceVersion::Number(number) = version {
             self.base_version = *number;
@@ -401,7 +403,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a length and lets `read` see only so many bytes; what it leaves is skipped.
+    /// Reads a length and lets `read` see only that many bytes; bytes that `read` leaves are skipped.
     pub(crate) fn sized<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let ends = self.enter();
         let value = read(self);
@@ -409,7 +411,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Begins a sized part; returns where it and what holds it end.
+    /// Begins a sized part; returns where the part and the part around it end.
     fn enter(&mut self) -> (usize, usize) {
         let length: usize = self.varint_as();
         let left = self.end - self.position;

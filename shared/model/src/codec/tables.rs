@@ -1,4 +1,4 @@
-//! What the numbers of a chapter's dictionary mean, for who reads it.
+//! The reader's side of a chapter's dictionary: what its numbers mean.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 use super::pattern::Pattern;
 use crate::id::{Object, Owner, Text};
 
-/// The reader's side: what numbers mean.
+/// The entries of a dictionary by their numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     texts: Table<Text>,
@@ -16,24 +16,24 @@ pub(crate) struct Tables {
     patterns: Table<Pattern>,
 }
 
-/// An object, and which controller it has.
+/// An object and the controller in its definition.
 #[derive(Clone, Debug)]
 pub(crate) struct Defined {
     pub(crate) object: Arc<Object>,
     pub(crate) owner: Option<Owner>,
 }
 
-/// Things by number. Numbers are given without holes, so nearly all are found by place; pruning may leave holes as wide
-/// as the largest chapter there was, and what lies beyond them is found by hash.
+/// Entries by number. Numbers have few holes, so nearly all entries are in a list. Pruning may leave holes as wide as
+/// the largest chapter so far; entries beyond them are in a hash table.
 #[derive(Clone, Debug)]
 struct Table<T> {
     dense: Vec<Option<T>>,
     sparse: IndexMap<u64, T, FxBuildHasher>,
-    /// Insertions so far; the places stay within a multiple of it.
+    /// The number of insertions so far; the list has at most twice as many places, plus [`MIN_PLACES`].
     inserted: usize,
 }
 
-/// Places a table may have whatever was inserted.
+/// Places that the list may have in addition to twice the insertions. A number beyond goes into the hash table.
 const MIN_PLACES: usize = 64;
 
 impl<T> Table<T> {
@@ -77,7 +77,7 @@ impl<T> Default for Table<T> {
 }
 
 impl Tables {
-    /// Defines nothing.
+    /// Tables that define nothing.
     pub(crate) const NONE: &Self = &Self {
         texts: Table::new(),
         objects: Table::new(),
@@ -113,11 +113,11 @@ impl Tables {
     }
 }
 
-/// What an allocation costs beside its content: the reference counts and the allocator's own.
+/// Bytes that an allocation costs beside its content: the reference counts and the allocator's overhead.
 pub(crate) const ALLOCATION_BYTES: usize = 32;
 
-/// What an entry of a table costs at most, by place (two places, while they grow to twice their number) or by hash
-/// (entries and index, likewise).
+/// An upper bound of the bytes of one entry of a table. In the list: two places, while the list grows to twice its
+/// size. In the hash table: entry and index, likewise.
 pub(crate) const fn entry_bytes<T>() -> usize {
     3 * size_of::<(u64, u64, T)>() + 4 * size_of::<usize>()
 }

@@ -1,4 +1,4 @@
-//! Numbers in as few bytes as they need, and bytes behind their length.
+//! Varints (numbers in as few bytes as they need), and byte strings after their length.
 
 pub(crate) fn push_varint(value: u64, out: &mut Vec<u8>) {
     push_wide(u128::from(value), out);

@@ -8,32 +8,32 @@ use super::varint::{push_inline, push_varint, push_wide, zigzag};
 use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid};
 use crate::time::Time;
 
-/// Appends fields to a payload, with the chapter's dictionary at hand.
+/// Appends fields to a payload, with the chapter's dictionary.
 pub struct Writer<'a> {
     pub(crate) out: &'a mut Vec<u8>,
-    /// Absent: every text is written in place.
+    /// The dictionary; if absent, every text is written in place.
     pub(crate) ids: Option<&'a mut dyn Ids>,
-    /// What resourceVersions are written as the distance from.
+    /// The base from which resourceVersions are written as distances.
     pub(crate) base_version: u64,
-    /// What times are written as the distance from.
+    /// The base from which times are written as distances, in µs.
     pub(crate) base_at: Time,
-    /// What seqs of moments are written as the distance from.
+    /// The base from which the seqs of moments are written as distances.
     pub(crate) base_seq: Seq,
-    /// Of a `change`, its object in the dictionary.
+    /// The object of the `change` that is being written.
     pub(crate) subject: Option<Subject<'a>>,
 }
 
-/// An object that is looked up already.
+/// An object that was already looked up in the dictionary.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) object: &'a Arc<Object>,
     pub(crate) number: u64,
-    /// The controller that the dictionary says it has.
+    /// The controller in the dictionary's definition of the object.
     pub(crate) owner: Option<Owner>,
 }
 
 impl Writer<'_> {
-    /// The bytes of fields without a dictionary: every text is written in place.
+    /// Returns the bytes of fields without a dictionary: every text is written in place.
     pub(crate) fn plain(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
         let mut out = Vec::new();
         write(&mut Writer {
@@ -47,12 +47,12 @@ impl Writer<'_> {
         out
     }
 
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     pub(crate) fn position(&self) -> usize {
         self.out.len()
     }
 
-    /// Takes back what was written behind a position.
+    /// Removes the bytes after a position.
     pub(crate) fn cut(&mut self, position: usize) {
         self.out.truncate(position);
     }
@@ -85,7 +85,8 @@ impl Writer<'_> {
         push_inline(bytes, self.out);
     }
 
-    /// `above` and the text in place, or `above` plus 1 plus its id; nothing but 0 for no text (`above` is 1 then).
+    /// Writes `above` and the text in place, or `above` plus 1 plus its id. No text is a single 0; then `above` must
+    /// be 1.
     pub(crate) fn text(&mut self, text: Option<&Text>, above: u64) {
         let Some(text) = text else {
             self.byte(0);
@@ -100,7 +101,8 @@ impl Writer<'_> {
         }
     }
 
-    /// `above` and the object, or `above` plus 1 plus its id; nothing but 0 for no object (`above` is over 0 then).
+    /// Writes `above` and the object in place, or `above` plus 1 plus its id. No object is a single 0; then `above`
+    /// must be over 0.
     pub(crate) fn object(&mut self, object: Option<&Arc<Object>>, above: u64) {
         let Some(object) = object else {
             self.byte(0);
@@ -121,7 +123,7 @@ impl Writer<'_> {
         }
     }
 
-    /// 0 and the pattern, or its id plus 1.
+    /// Writes 0 and the pattern in place, or its id plus 1.
     pub(crate) fn pattern(&mut self, parts: PatternParts<'_>) {
         if let Some(id) = self.ids.as_mut().and_then(|ids| ids.pattern(parts)) {
             self.varint(id + 1);
@@ -136,20 +138,20 @@ impl Writer<'_> {
         self.text(parts.subresource, 1);
     }
 
-    /// 0 for none, else the number plus 1.
+    /// Writes 0 for none, else the number plus 1.
     pub(crate) fn stream(&mut self, stream: Option<StreamId>) {
         self.wide(stream.map_or(0, |stream| u128::from(stream.0) + 1));
     }
 
-    /// The controller that the dictionary says of the object that the record is about.
+    /// The controller in the dictionary's definition of the record's object.
     pub(crate) fn defined_owner(&self) -> Option<&Owner> {
         self.subject.as_ref()?.owner.as_ref()
     }
 
-    /// A number as 0 and its distance from the base, folded into one varint; other text, and a number that is in no
-    /// order with others, as 1 and the text.
+    /// Writes a number as 0 and its distance from the base, folded into one varint. Writes any other text, or a number
+    /// without an order, as 1 and the text.
     ///
-    /// It does not become the base: a reader that does not know the kind or field it stands in would not know either.
+    /// The version does not become the base, because a reader that does not know its kind or field skips it.
     pub(crate) fn version(&mut self, version: &ResourceVersion) {
         match version {
             ResourceVersion::Number(number) => {
@@ -163,15 +165,15 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes versions in a row, each the distance from the one given to [`go_on_from`](Self::go_on_from) before it;
-    /// what follows the row does not depend on it.
+    /// Writes consecutive versions. Each is a distance from the one passed last to [`go_on_from`](Self::go_on_from).
+    /// The base is restored afterwards, so later values do not depend on the row.
     pub(crate) fn row(&mut self, write: impl FnOnce(&mut Self)) {
         let base = self.base_version;
         write(self);
         self.base_version = base;
     }
 
-    /// Makes a version the base. Only for what every reader of the format knows.
+    /// Makes a version the base. Callers may do so only for values that every reader of the format knows.
     pub(crate) fn go_on_from(&mut self, version: &ResourceVersion) {
         if let ResourceVersion::Number(number) = version {
             self.base_version = *number;
@@ -195,7 +197,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes what `write` writes behind its length.
+    /// Writes the length of the output of `write`, then that output.
     pub(crate) fn sized(&mut self, write: impl FnOnce(&mut Self)) {
         let start = self.out.len();
         self.out.push(0);

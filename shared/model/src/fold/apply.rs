@@ -1,4 +1,4 @@
-//! How the fold takes in a record: what it opens, changes and ends.
+//! How the fold applies a record: what the record opens, changes and ends.
 
 use super::moment::Moment;
 use super::objects::{Held, Objects};
@@ -15,7 +15,7 @@ use crate::time::Time;
 use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, Standing, Verb};
 
 impl State {
-    /// Fills in what only the state knows about an event that is about to be recorded: the end since which a gap is.
+    /// Fills in a value that only the state knows: the seq since which a gap is open.
     pub fn complete(&self, event: &mut Event) {
         if let Event::Gap(gap) = event
             && let Some(open) = self
@@ -27,7 +27,8 @@ impl State {
         }
     }
 
-    /// The record that an event becomes if it is appended next. A time before the last record's is raised to it.
+    /// Returns the record that an event becomes if it is appended next. A time before the last record's is raised to
+    /// that.
     #[must_use]
     pub fn stamp(&self, mut event: Event, at: Time) -> Record {
         self.complete(&mut event);
@@ -38,7 +39,7 @@ impl State {
         }
     }
 
-    /// The record that something of the inside becomes if it is appended next, as [`State::stamp`].
+    /// Returns the record that an event of the inside becomes if it is appended next; stamps as [`State::stamp`] does.
     #[must_use]
     pub fn stamp_inside(&self, inside: Inside, at: Time) -> InsideRecord {
         InsideRecord {
@@ -48,13 +49,12 @@ impl State {
         }
     }
 
-    /// Takes note that the next record of the log is none of these: one of the inside, or of a kind this build does not
-    /// know.
+    /// Counts the next record without folding it: a record of the inside, or of a kind that this build does not know.
     pub fn pass(&mut self, seq: Seq, at: Time) {
         (self.seq, self.at) = (seq, at);
     }
 
-    /// Folds the next record in.
+    /// Folds the next record.
     pub fn apply(&mut self, record: &Record) {
         let now = Moment::from(record);
         (self.seq, self.at) = (record.seq, record.at);
@@ -205,14 +205,14 @@ impl Watch {
         }
     }
 
-    /// Counts what an event says of what the watch has been through, before the event itself is folded in.
+    /// Adds an event to the totals of the watch, before the event itself is folded.
     fn count(&mut self, event: &Event, now: Moment) {
         let totals = &mut self.totals;
         match event {
             Event::Change(_) | Event::Bookmark(_) => totals.hear(now.at),
             Event::ListComplete(event) => {
                 totals.hear(now.at);
-                // This one is among the records already.
+                // This list is already among the counted records.
                 if self.counts.of(ListComplete::KIND) > 1 {
                     totals.relist(event.items);
                 }
@@ -234,8 +234,8 @@ impl Watch {
         }
     }
 
-    /// A request without a good answer. If it was to open a stream, the server's no begins a gap: of what happens from
-    /// now on nothing comes, and what happened since progress may be gone.
+    /// Folds a failed answer. If a server refused to open a stream, a gap begins. No events come from now on, and
+    /// events since progress may be lost.
     fn apply_refusal(&mut self, event: &RequestAnswered, now: Moment) {
         let request = self.request.take();
         let is_watch = request
@@ -246,8 +246,8 @@ impl Watch {
         }
     }
 
-    /// The watch rests though its list is complete and it has no stream: the one that was to follow cannot be had, and
-    /// of what happens from now on nothing comes.
+    /// Folds a wait or refusal. If the list is complete and no stream is open, the next stream cannot be opened. Then
+    /// no events come from now on.
     fn apply_rest(&mut self, now: Moment) {
         let is_listed = self
             .list
@@ -258,7 +258,7 @@ impl Watch {
         }
     }
 
-    /// The stream that was to go on from progress cannot be had: a gap begins, unless one is open.
+    /// Folds that no stream can go on from progress: a gap begins, unless one is open.
     fn stay_without_stream(&mut self, now: Moment) {
         let can_resume = self
             .progress
@@ -353,8 +353,9 @@ impl Watch {
         }
         let mut is_step = event.origin == Origin::Live;
         if event.change == ChangeType::Deleted {
-            // One that says which version is gone, and not at which, leaves the watch where it stood. Numbers that
-            // are in order see to that by themselves.
+            // Some servers send a DELETED with the object's last version, not with that of the deletion. Such a
+            // DELETED leaves progress as it is. Versions that are numbers need no such check, because the fold never
+            // lowers them.
             let version = &event.resource_version;
             let is_last = |held: &Held| held.resource_version == *version;
             is_step &=
@@ -369,13 +370,13 @@ impl Watch {
     }
 }
 
-/// Adds to a figure. A file of a stranger may say any number, so that the sum may be none.
+/// Adds to a counter. It wraps, because a hostile file may state any number.
 fn add(figure: &mut u64, by: u64) {
     *figure = figure.wrapping_add(by);
 }
 
-/// The `timeoutSeconds` of a query, in milliseconds. It is read alone, without [`crate::options`]: the fold is in what a
-/// page downloads first.
+/// Reads the `timeoutSeconds` of a query, in milliseconds. It does not use [`crate::options`], because the fold is in
+/// the page's first download.
 fn timeout_ms(query: &str) -> Option<u64> {
     let seconds = query
         .split('&')
@@ -486,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn only_records_that_the_log_could_not_take_count_as_lost_to_it() {
+    fn only_records_that_the_log_dropped_count_as_lost_to_the_log() {
         let mut state = State::default();
         for (seq, place) in (1..).zip([LossPlace::Body, LossPlace::Log, LossPlace::Ring]) {
             let event = Loss {
@@ -509,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_is_stopped_and_started_again_counts_on_and_holds_nothing() {
+    fn a_watch_that_is_stopped_and_started_again_keeps_its_counts_and_holds_nothing() {
         let list = ListComplete {
             watch: watch_of_pods(),
             resource_version: 9.into(),

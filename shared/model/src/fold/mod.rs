@@ -1,7 +1,7 @@
-//! The fold: all that is open after some record, with the record since which it is.
+//! The fold: everything that is open after a record, with the record that opened it.
 //!
-//! One function, [`State::apply`], used by the hub, diagnosis, the timeline and tests. A snapshot is a `State`
-//! encoded; the fold of a snapshot and the records after it equals the fold from the start, at every cut.
+//! One function, [`State::apply`], folds for the hub, diagnosis, the timeline and tests. A snapshot is an encoded
+//! `State`. Folding a snapshot and the records after it gives the same result as folding from the start, at every cut.
 
 mod apply;
 mod moment;

@@ -1,4 +1,4 @@
-//! The record since which something is so.
+//! A record's place and time, as the start of a state.
 
 use serde::ser::SerializeMap;
 
@@ -9,7 +9,7 @@ use crate::id::Seq;
 use crate::rewrite::{Rewrite, Rewriter};
 use crate::time::Time;
 
-/// The record since which something is so.
+/// The record since which a state holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     /// The record's seq.

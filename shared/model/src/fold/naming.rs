@@ -1,4 +1,4 @@
-//! The JSON form of the fold: one line for each thing, which names its type and itself.
+//! The JSON form of the fold: one line per thing, with its type and its name.
 
 use serde::ser::SerializeMap;
 
@@ -13,7 +13,7 @@ pub(crate) struct StateLine<'a, I, T> {
     pub(crate) value: &'a T,
 }
 
-/// Names the thing a line is about.
+/// Writes the entries that name the thing of a line.
 pub(crate) trait Naming {
     fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
@@ -50,7 +50,8 @@ impl<I: Naming, T: Fields> serde::Serialize for StateLine<'_, I, T> {
 }
 
 impl State {
-    /// The fold as JSON lines: first the cluster and counts, then one line per connection, watch, object, finding.
+    /// Appends the fold as JSON lines: first the cluster and counts, then one line per connection, watch, object and
+    /// finding.
     pub fn json_lines(&self, out: &mut Vec<u8>) {
         if let Some(cluster) = &self.cluster {
             push_line(

@@ -1,4 +1,4 @@
-//! The objects a watch holds: one per place, found by namespace and name.
+//! The objects that a watch holds: one per namespace and name.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use crate::tree;
 use crate::vocabulary::{ChangeType, Origin};
 
 classed_fields! {
-    /// An object a watch holds.
+    /// An object that a watch holds.
     struct Held {
-        /// Which.
+        /// The object.
         object "object": Arc<Object>,
-        /// At which version.
+        /// Its resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
-        /// Its generation.
+        /// Its `metadata.generation`.
         generation "generation": Option<u64>,
-        /// Where its last version was learned.
+        /// Where the watch learned its last version.
         origin "origin": Origin,
-        /// Since when this incarnation is held.
+        /// Since when the watch holds this incarnation of the object.
         since "since": Moment,
     }
 }
 
 impl Held {
-    /// Whether `change` of it touches status only: `generation` is known and unchanged, and `subresource` is `status`.
+    /// Whether `change` touches the status only: `generation` is known and unchanged, and `subresource` is `status`.
     #[must_use]
     pub fn is_status_only(&self, change: &Change) -> bool {
         change.change == ChangeType::Modified
@@ -41,16 +41,16 @@ impl Held {
             && self.generation == change.generation
     }
 
-    /// Whether `change` is from the past: a replay or a step back (F21, F23, F29, F30), which a correct client passes
-    /// over because it knows a later version of what lives in that place.
+    /// Whether `change` is from the past: a replay or a step back (F21, F23, F29, F30). A correct client ignores it,
+    /// because it holds a later version in that place.
     fn is_newer_than(&self, change: &Change) -> bool {
         self.resource_version.is_after(&change.resource_version)
     }
 }
 
-/// Objects by place. Bounded by what the cluster holds.
+/// The objects of a watch by place. Their number is bounded by the cluster, not here.
 ///
-/// Found by hash, kept in an order that depends on history; what is written or shown is sorted first.
+/// A hash table whose order depends on history. Whatever is written or shown is sorted first.
 #[derive(Clone, Debug, Default)]
 pub struct Objects(IndexMap<Place, Held, FxBuildHasher>);
 
@@ -61,24 +61,25 @@ impl Objects {
         self.0.get(&Place(object.clone()))
     }
 
-    /// How many are held.
+    /// The number of objects held.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether none is held.
+    /// Whether no object is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All, in an order that depends on history; by namespace and name, if they were read and nothing has changed.
+    /// All objects. After a decode they are in the order of namespace and name; after any change the order depends on
+    /// history.
     pub fn iter(&self) -> impl Iterator<Item = &Held> {
         self.0.values()
     }
 
-    /// All, by namespace and name.
+    /// All objects, sorted by namespace and name.
     #[must_use]
     pub fn sorted(&self) -> Vec<&Held> {
         let mut held: Vec<&Held> = self.0.values().collect();
@@ -88,7 +89,7 @@ impl Objects {
         held
     }
 
-    /// Takes an ADDED or MODIFIED; one from the past changes nothing.
+    /// Applies an ADDED or MODIFIED; one from the past changes nothing.
     pub(super) fn hold(&mut self, change: &Change, now: Moment) {
         let place = Place(change.object.clone());
         match self.0.get_mut(&place) {
@@ -99,7 +100,8 @@ impl Objects {
                 held.origin = change.origin;
             }
             _ => {
-                // A place's key must carry the uid of who has it now, so the old key goes with the old object.
+                // The key of a place must carry the uid of its present object, so the old key is removed with the old
+                // object.
                 self.0.swap_remove(&place);
                 let held = Held {
                     object: change.object.clone(),
@@ -113,7 +115,7 @@ impl Objects {
         }
     }
 
-    /// Takes a DELETED; one from the past changes nothing.
+    /// Applies a DELETED; one from the past changes nothing.
     pub(super) fn remove(&mut self, change: &Change) {
         let place = Place(change.object.clone());
         if !self
@@ -126,7 +128,7 @@ impl Objects {
     }
 }
 
-/// Equal if the same objects are held, in whatever order.
+/// Two are equal if they hold the same objects, in whatever order.
 impl PartialEq for Objects {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
@@ -145,7 +147,7 @@ impl Rewrite for Objects {
     }
 }
 
-/// Count, then the objects by namespace and name, so that names share their beginnings in the dictionary.
+/// The count, then the objects sorted by namespace and name, so that names share their beginnings in the dictionary.
 impl Field for Objects {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.varint(self.len() as u64);
@@ -162,7 +164,7 @@ impl Field for Objects {
     }
 
     fn read(reader: &mut Reader<'_>) -> Self {
-        // Twice: the index table beside the entries.
+        // The index table beside the entries takes two words per entry.
         let memory = 2 * size_of::<u64>() + size_of::<(u64, Place, Held)>();
         let count = reader.count(5, 0);
         let mut objects = IndexMap::with_hasher(FxBuildHasher);
@@ -223,7 +225,7 @@ mod tests {
     fn a_change_from_the_past_changes_nothing_held() {
         let mut objects = Objects::default();
         objects.hold(&change(ChangeType::Added, "u2", 130), Moment::default());
-        // The replay of 1.9.2 (F23): the life and end of the object that had the name before.
+        // The replay of 1.9.2 (F23): it delivers the life and end of the object that had the name before.
         objects.hold(&change(ChangeType::Added, "u1", 110), Moment::default());
         objects.remove(&change(ChangeType::Deleted, "u1", 110));
         let version = |objects: &Objects| {
@@ -231,7 +233,7 @@ mod tests {
             held.resource_version.number()
         };
         assert_eq!(version(&objects), Some(130));
-        // A DELETED that carries the version last held is no older than it.
+        // A DELETED that carries the last held version is not older than it.
         objects.remove(&change(ChangeType::Deleted, "u2", 130));
         assert_eq!(version(&objects), None);
     }

@@ -1,4 +1,5 @@
-//! What the fold holds: cluster, connections, watches with all that is open of them, and findings.
+//! The content of the fold: the cluster, connections, watches with their open requests, streams and gaps, and
+//! findings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,53 +19,53 @@ use crate::time::Time;
 use crate::vocabulary::{Cause, Phase, PhaseReason};
 
 classed_fields! {
-    /// All that is open after record `seq`.
+    /// Everything that is open after record `seq`.
     struct State {
-        /// Records lost to the log, by its own account.
+        /// The number of records that the log lost, by its own `loss` records.
         lost "lost": u64,
-        /// Wall clock less `at`, in milliseconds, as last reported.
+        /// The wall clock minus `at`, in milliseconds, as last recorded.
         clock_off_ms "clockOffMs": Option<i64>,
-        /// The cluster, once it answered.
+        /// The cluster; absent until it answers.
         cluster "cluster": Option<Cluster>,
-        /// Open connections.
+        /// The open connections.
         connections "connections": Map<ConnectionId, Connection>,
-        /// All watches of the epoch, stopped ones too.
+        /// All watches of the epoch, including stopped ones.
         watches "watches": Map<WatchName, Watch>,
-        /// Findings that stand, by code and subject.
+        /// The open findings, by code and subject.
         findings "findings": Map<Text, OpenFinding>,
         /// The last record folded; 0 before the first.
         seq "seq": Seq,
-        /// Its time.
+        /// The time of that record.
         at "at": Time,
     }
 
     /// A cluster that answered.
     struct Cluster {
-        /// Name.
+        /// Its name.
         cluster "cluster": Text as Cluster,
         /// Base URL of the apiserver.
         server "server": Text as Address,
-        /// Its version.
+        /// Its `gitVersion`.
         version "version": Text as Fixed,
-        /// Since when.
+        /// Since when it answers.
         since "since": Moment,
-        /// The uid of its namespace `kube-system`, if that may be read.
+        /// The uid of its namespace `kube-system`; absent if watchscope may not read it.
         uid "uid": Option<Text> as Uid,
     }
 
     /// An open connection.
     struct Connection {
-        /// Host and port asked for.
+        /// The host and port in the configuration.
         server "server": Text as Address,
-        /// Address reached.
+        /// The address and port that the connection reached.
         remote "remote": Text as Address,
-        /// Protocol.
+        /// The negotiated protocol.
         alpn "alpn": Option<Text> as Fixed,
         /// TLS version and cipher suite.
         tls "tls": Option<Text> as Fixed,
-        /// Since when.
+        /// Since when it is open.
         since "since": Moment,
-        /// Since when the server takes no new streams on it.
+        /// Since when the server takes no new streams on it; absent if it takes them.
         goaway "goaway": Option<Moment>,
     }
 
@@ -82,76 +83,78 @@ classed_fields! {
         label_selector "labelSelector": Option<Text> as LabelSelector,
         /// Field selector.
         field_selector "fieldSelector": Option<Text> as FieldSelector,
-        /// Since when it is wanted.
+        /// When it was started.
         since "since": Moment,
-        /// What it does now; absent before its first phase.
+        /// Its present phase; absent before the first.
         phase "phase": Option<OpenPhase>,
         /// The connection of its last request, while that is open.
         connection "connection": Option<ConnectionId>,
-        /// Its last request that has no end yet.
+        /// Its last request, until it fails or its response ends.
         request "request": Option<OpenRequest>,
-        /// Its open stream.
+        /// Its open stream; absent if none is open.
         stream "stream": Option<OpenStream>,
-        /// The gap it is in.
+        /// The open gap; absent if none is open.
         gap "gap": Option<OpenGap>,
-        /// The list it is reading, or read last.
+        /// The list that it is reading, or read last.
         list "list": Option<List>,
-        /// The highest resourceVersion it may resume from.
+        /// The highest resourceVersion that it may resume from.
         progress "progress": Option<ResourceVersion>,
-        /// The resourceVersion it saw last.
+        /// The resourceVersion that it saw last.
         seen "seen": Option<ResourceVersion>,
-        /// The last steps of its resourceVersion, oldest first.
+        /// The last forward steps of its resourceVersion, oldest first; at most
+        /// [`STEPS_KEPT`](super::STEPS_KEPT).
         steps "steps": Vec<u64>,
-        /// Records of the watch, by kind number.
+        /// The number of its records, by kind number.
         counts "counts": Counts,
-        /// Changes by type: added, modified, deleted.
+        /// The number of changes of type ADDED.
         added "added": u64,
-        /// Changes of type MODIFIED.
+        /// The number of changes of type MODIFIED.
         modified "modified": u64,
-        /// Changes of type DELETED.
+        /// The number of changes of type DELETED.
         deleted "deleted": u64,
-        /// Documents or bytes that could not become events.
+        /// The number of documents or bytes that could not become events.
         lost "lost": u64,
-        /// Verdicts that stand.
+        /// The open verdicts, by the place of their object.
         verdicts "verdicts": Map<Text, OpenVerdict>,
-        /// Objects it holds.
+        /// The objects that it holds.
         objects "objects": Objects,
-        /// The address of the apiserver it is pinned to.
+        /// The address of the apiserver that it is pinned to; absent if it is not pinned.
         server "server": Option<Text> as Address,
-        /// What it has been through.
+        /// Totals since the watch was started.
         totals "totals": Totals,
-        /// Whether another apiserver serves it, so that its resourceVersions are only compared for equality.
+        /// Whether another apiserver serves it, so its resourceVersions are only compared for equality.
         aggregated "aggregated": Option<bool>,
-        /// When something last happened to it: a stream delivered a change or an ERROR, broke off or was refused, or a
-        /// gap ended without a resume. An orderly end that is resumed, a bookmark and a list do not count.
+        /// When it last changed: a stream delivered a change or an ERROR, broke off or was refused, or a gap ended
+        /// without a resume. Orderly ends, bookmarks and lists do not count.
         last_change "lastChange": Option<Moment>,
         /// The end that began the last gap without a resume.
         last_lost "lastLost": Option<Moment>,
-        /// The resourceVersion that it saw last before it was stopped and started again; absent once it has seen one since.
+        /// The resourceVersion that it saw last before it was stopped and started again; absent once it has seen
+        /// another one.
         left_at "leftAt": Option<ResourceVersion>,
     }
 
-    /// What a watch does now.
+    /// The present phase of a watch.
     struct OpenPhase {
-        /// What.
+        /// The phase.
         phase "phase": Phase,
-        /// Why.
+        /// Why the watch is in it.
         reason "reason": PhaseReason,
-        /// For how long it waits, in milliseconds.
+        /// The time that the watch waits, in milliseconds; absent if it does not wait.
         delay_ms "delayMs": Option<u64>,
-        /// Since when.
+        /// Since when it is in the phase.
         since "since": Moment,
-        /// What went wrong before it, in a sentence.
+        /// The error before it, in a sentence.
         error "error": Option<String> as Free,
     }
 
-    /// A request without an end.
+    /// A request that has not failed, and whose response has not ended.
     struct OpenRequest {
-        /// Its id.
+        /// The request's id.
         request "request": RequestId,
-        /// Verb.
+        /// Its Kubernetes verb.
         verb "verb": Text as Fixed,
-        /// The `timeoutSeconds` it asked for, in milliseconds.
+        /// The `timeoutSeconds` of its query, in milliseconds.
         timeout_ms "timeoutMs": Option<u64>,
         /// When it was sent.
         since "since": Moment,
@@ -159,13 +162,13 @@ classed_fields! {
 
     /// An open stream.
     struct OpenStream {
-        /// Its id.
+        /// The stream's id.
         stream "stream": StreamId,
         /// The request that opened it.
         request "request": RequestId,
-        /// Where it was opened from.
+        /// The resourceVersion that it was opened from; absent if unset.
         resource_version "resourceVersion": Option<ResourceVersion>,
-        /// The timeout it asked for, in milliseconds.
+        /// The `timeoutSeconds` of its request, in milliseconds.
         timeout_ms "timeoutMs": Option<u64>,
         /// Since when it is open.
         since "since": Moment,
@@ -177,43 +180,44 @@ classed_fields! {
     struct OpenGap {
         /// The end that began it.
         since "since": Moment,
-        /// That end's cause.
+        /// The cause of that end.
         reason "reason": Cause,
-        /// The stream that ended; 0 if none had begun, because the one after a list was refused.
+        /// The stream that ended; 0 if none had been opened, because the stream after a list was refused.
         stream "stream": StreamId,
-        /// Progress then.
+        /// The progress when it began; absent if unknown.
         from "from": Option<ResourceVersion>,
     }
 
-    /// A list, in pages.
+    /// A list in pages.
     struct List {
-        /// Since when.
+        /// When its first page came.
         since "since": Moment,
         /// Its resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
-        /// Items so far.
+        /// The number of items so far.
         items "items": u64,
-        /// When it was complete.
+        /// When it was complete; absent while pages are missing.
         complete "complete": Option<Moment>,
     }
 
-    /// A finding that stands.
+    /// An open finding.
     struct OpenFinding {
-        /// The finding as last reported.
+        /// The last record of the finding.
         finding "finding": Finding,
-        /// Since when.
+        /// Since when it is open.
         since "since": Moment,
-        /// How often it occurred.
+        /// The number of occurrences so far.
         count "count": u64,
-        /// The record that last raised it, which `finding` states; absent if that is the one since which it stands.
+        /// The record that last raised it, which `finding` states; absent if that is the record since which it is
+        /// open.
         last_raised "lastRaised": Option<Moment>,
     }
 
-    /// A verdict that stands.
+    /// An open verdict.
     struct OpenVerdict {
-        /// The verdict as last reported.
+        /// The last record of the verdict.
         verdict "verdict": Verdict,
-        /// Since when.
+        /// Since when it is open.
         since "since": Moment,
     }
 }
@@ -233,7 +237,7 @@ struct_fields!(
     Verdict,
 );
 
-/// Its keys are those of the findings.
+/// The keys are those of the findings, so they are built again.
 impl Rewrite for Map<Text, OpenFinding> {
     fn rewrite(&mut self, with: &mut dyn Rewriter) {
         self.rekey(|_, open| {
@@ -243,7 +247,7 @@ impl Rewrite for Map<Text, OpenFinding> {
     }
 }
 
-/// Its keys are the places of the objects.
+/// The keys are the places of the objects, so they are built again.
 impl Rewrite for Map<Text, OpenVerdict> {
     fn rewrite(&mut self, with: &mut dyn Rewriter) {
         self.rekey(|_, open| {
@@ -257,12 +261,12 @@ impl Rewrite for Counts {
     fn rewrite(&mut self, _with: &mut dyn Rewriter) {}
 }
 
-/// Running counts by the kind number of [`Event`]; index 0 is unused.
+/// Counts by the kind number of [`Event`]; index 0 is unused. A count wraps above 64 bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(Vec<u64>);
 
 impl Counts {
-    /// The count of a kind number.
+    /// The count of a kind number; 0 for a kind that never came.
     #[must_use]
     pub fn of(&self, kind: u64) -> u64 {
         usize::try_from(kind)
@@ -271,7 +275,7 @@ impl Counts {
             .unwrap_or(0)
     }
 
-    /// All together.
+    /// The sum of all counts.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, count| sum.wrapping_add(*count))
@@ -306,7 +310,7 @@ impl Field for Counts {
 }
 
 impl Default for State {
-    /// Nothing has happened yet.
+    /// The state before the first record.
     fn default() -> Self {
         Self {
             seq: Seq(0),
@@ -322,7 +326,7 @@ impl Default for State {
 }
 
 impl OpenFinding {
-    /// The record that raised the occurrence that `finding` states.
+    /// The record that raised the occurrence which `finding` states.
     #[must_use]
     pub fn raised(&self) -> Moment {
         self.last_raised.unwrap_or(self.since)
@@ -369,7 +373,8 @@ impl Connection {
 }
 
 impl OpenGap {
-    /// Whether a list shows what was missed in it: what is found where nothing was held need not have come meanwhile.
+    /// Whether a list shows what was missed in the gap. Without a known progress it does not: items that were not held
+    /// before need not have come in the gap.
     pub(super) fn is_measurable(&self) -> bool {
         self.from.is_some()
     }
@@ -421,8 +426,8 @@ impl Watch {
         }
     }
 
-    /// The watch was stopped before and is started again, as after a restore of etcd (F33): what it held and where it
-    /// was is forgotten, and what was counted in this epoch goes on.
+    /// Carries over the counts of a watch that was stopped and is started again, as after a restore of etcd (F33). Its
+    /// objects and its progress are forgotten.
     pub(super) fn count_on_from(&mut self, before: Self) {
         self.counts = before.counts;
         (self.added, self.modified, self.deleted) = (before.added, before.modified, before.deleted);
@@ -433,20 +438,20 @@ impl Watch {
         self.left_at = before.seen.or(before.left_at);
     }
 
-    /// The object this watch holds in the place of `object`, if it holds one.
+    /// The object that this watch holds in the place of `object`; `None` if it holds none.
     #[must_use]
     pub fn held(&self, object: &Arc<Object>) -> Option<&Held> {
         self.objects.get(object)
     }
 
-    /// The verdict that stands on what is in the place of `object`, if one does.
+    /// The open verdict on the object in the place of `object`; `None` if there is none.
     #[must_use]
     pub fn verdict_on(&self, object: &Object) -> Option<&OpenVerdict> {
         self.verdicts.get(&verdict_key(object))
     }
 }
 
-/// The key of a place among a watch's verdicts.
+/// The key of a place among a watch's verdicts: `NAMESPACE/NAME`, or `-/NAME`.
 pub(super) fn verdict_key(object: &Object) -> Text {
     let namespace = object.namespace.as_deref().unwrap_or("-");
     format!("{namespace}/{}", object.name).into()

@@ -1,7 +1,7 @@
-//! What a watch has been through since it was started, counted: why its streams ended, its gaps, what it read again.
+//! Totals of a watch since it was started: why its streams ended, its gaps, and the objects that it listed again.
 //!
-//! An end counts under what was seen on the wire until diagnosis says why it was; a later answer takes the place of an
-//! earlier one. All is one list of numbers, so that the fold's code stays small: it is in what is downloaded first.
+//! An end counts under its cause on the wire until diagnosis attributes it; a later attribution replaces an earlier
+//! one. All totals are in one list of numbers, which keeps the code small: the fold is in the page's first download.
 
 use std::collections::BTreeMap;
 
@@ -17,31 +17,44 @@ use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::Cause;
 
-/// Ends whose answer may still come, or be replaced, for one watch: diagnosis gives none later than 2 s after the end.
-/// If more streams than this end within that time, those before them keep what they are counted under.
+/// The number of last ends per watch that an attribution may still change. Diagnosis attributes no end later than 2 s
+/// after it. If more streams end within that time, earlier ends keep what they count under.
 pub const ENDS_KEPT: usize = 8;
 
-// Places in the list.
+// Places in the list, each of one number unless said otherwise.
+
+/// The place of the number of gaps that resumed.
 const RESUMED: usize = 0;
+/// The place of the number of gaps without a resume.
 const LOST: usize = 1;
+/// The place of the sum of their lengths, in µs.
 const LOST_US: usize = 2;
+/// The place of the number of events lost in them.
 const MISSED: usize = 3;
+/// The place of the number of those with unknown losses.
 const UNMEASURED: usize = 4;
+/// The place of the number of objects in lists after the first.
 const RELISTED: usize = 5;
+/// The place of the time in µs of the last list, change or bookmark.
 const HEARD: usize = 6;
-/// Pairs: a stream that ended, and the number it counts under; the newest last.
+/// The place of [`ENDS_KEPT`] pairs of a stream that ended, and the number that it counts under; the newest pair is
+/// last.
 const RECENT: usize = 7;
-/// Pairs: a reason's number, and how many streams ended for it, in the order in which they first did.
+/// The place of the remaining pairs: a reason's number, and the number of streams that ended for it, in the order of
+/// first occurrence.
 const COUNTED: usize = RECENT + 2 * ENDS_KEPT;
 
-/// Why a stream ended, as a number: a cause's own; these; or an F number and [`CATALOGUE`].
+/// The number of an attribution `normal`. A reason's number is a cause's own, one of these three, or [`CATALOGUE`]
+/// plus an F number.
 const NORMAL: u64 = 50;
+/// The number of an attribution `ours`.
 const OURS: u64 = 51;
+/// The number of an unknown attribution.
 const UNKNOWN: u64 = 52;
-/// What is added to an F number.
+/// The number that is added to an F number.
 const CATALOGUE: u64 = 100;
 
-/// Totals of a watch; of none if the fold was of a version that did not count.
+/// The totals of a watch. They are empty if the fold was encoded by a version that did not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
 
@@ -56,14 +69,14 @@ fn number_of(code: &str) -> u64 {
     }
 }
 
-/// Why streams ended, as it is counted.
+/// Why streams ended, as the totals count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// What they were attributed to.
+    /// The attribution.
     Attributed(Attributed),
-    /// What was seen on the wire, where no attribution came.
+    /// The cause on the wire, if no attribution came.
     Seen(Cause),
-    /// A row of a later version, by its number.
+    /// The number of a catalogue row of a later version.
     Later(u64),
 }
 
@@ -83,7 +96,7 @@ impl EndReason {
         }
     }
 
-    /// As records have it: `F08`, `normal`, or a cause on the wire.
+    /// The word as in records: `F08`, `normal`, or a cause on the wire.
     #[must_use]
     pub fn word(self) -> String {
         match self {
@@ -95,61 +108,62 @@ impl EndReason {
 }
 
 impl Totals {
-    /// Nothing has happened yet.
+    /// Totals of a watch that has just started: all zero.
     pub(super) fn begun() -> Self {
         Self(vec![0; COUNTED])
     }
 
-    /// Whether anything was counted.
+    /// Whether totals were counted at all.
     #[must_use]
     pub fn are_known(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Gaps that were resumed from progress.
+    /// The number of gaps that resumed from progress.
     #[must_use]
     pub fn resumed(&self) -> u64 {
         self.figure(RESUMED)
     }
 
-    /// Gaps that were not: events may be lost.
+    /// The number of gaps without a resume, in which events may be lost.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.figure(LOST)
     }
 
-    /// How long those lasted, all together, in microseconds.
+    /// The sum of the lengths of gaps without a resume, in microseconds.
     #[must_use]
     pub fn lost_us(&self) -> u64 {
         self.figure(LOST_US)
     }
 
-    /// Events lost in them, at the least: a list that follows shows of each object only what it is now.
+    /// The lower bound of events lost in gaps. A later list shows only the final state of each object, so it may hide
+    /// some.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.figure(MISSED)
     }
 
-    /// Those of them in which it is not known how many.
+    /// The number of gaps without a resume whose losses nobody measured.
     #[must_use]
     pub fn unmeasured(&self) -> u64 {
         self.figure(UNMEASURED)
     }
 
-    /// Objects read by lists after the first.
+    /// The number of objects read by lists after the first.
     #[must_use]
     pub fn relisted(&self) -> u64 {
         self.figure(RELISTED)
     }
 
-    /// When a list, change or bookmark came last: what shows that it is up to date.
+    /// When a list, change or bookmark came last, so the watch was up to date; `None` before the first.
     #[must_use]
     pub fn heard(&self) -> Option<Time> {
         let at = i64::try_from(self.figure(HEARD)).ok()?;
         (at > 0).then_some(Time(at))
     }
 
-    /// Each reason and how many streams ended for it, in the order in which they first did.
+    /// Each reason and the number of streams that ended for it, in the order of first occurrence.
     pub fn ends(&self) -> impl Iterator<Item = (EndReason, u64)> {
         let pairs = self.0.get(COUNTED..).unwrap_or_default().chunks_exact(2);
         let counted = pairs.filter(|pair| pair[1] > 0);
@@ -160,31 +174,32 @@ impl Totals {
         self.0.get(place).copied().unwrap_or(0)
     }
 
-    /// Adds to a figure; where nothing was counted from the beginning, nothing is.
+    /// Adds to a total. It does nothing if the totals are empty, because a count must begin with the watch.
     fn add(&mut self, place: usize, by: u64) {
         if let Some(figure) = self.0.get_mut(place) {
             *figure = figure.wrapping_add(by);
         }
     }
 
-    /// A list, change or bookmark came.
+    /// Notes the time at which a list, change or bookmark came.
     pub(super) fn hear(&mut self, at: Time) {
         if let Some(heard) = self.0.get_mut(HEARD) {
             *heard = at.0 as u64;
         }
     }
 
-    /// A list after the first was read.
+    /// Adds the items of a list after the first.
     pub(super) fn relist(&mut self, items: u64) {
         self.add(RELISTED, items);
     }
 
-    /// A list found so much changed since a gap began.
+    /// Adds the objects that a list showed as changed since a gap began.
     pub(super) fn miss(&mut self, objects: u64) {
         self.add(MISSED, objects);
     }
 
-    /// A gap closed that was open for so long; a list may have measured it.
+    /// Counts a closed gap that lasted `lasted_us` microseconds; `is_measured` says whether a list has counted its
+    /// losses.
     pub(super) fn close(&mut self, gap: &Gap, lasted_us: i64, is_measured: bool) {
         if gap.resumed {
             self.add(RESUMED, 1);
@@ -198,7 +213,7 @@ impl Totals {
         }
     }
 
-    /// A stream ended.
+    /// Counts the end of a stream under its cause.
     pub(super) fn end(&mut self, stream: StreamId, cause: Cause) {
         if let Some(recent) = self.0.get_mut(RECENT..COUNTED) {
             recent.copy_within(2.., 0);
@@ -208,7 +223,7 @@ impl Totals {
         }
     }
 
-    /// Why a stream ended.
+    /// Moves the count of a stream's end from its present reason to its attribution.
     pub(super) fn attribute(&mut self, event: &Attribution) {
         let number = number_of(&event.code);
         let recent = self.0.get_mut(RECENT..COUNTED).unwrap_or_default();
@@ -220,7 +235,7 @@ impl Totals {
         }
     }
 
-    /// Adds to how many streams ended for a reason; the largest number takes one away.
+    /// Adds to the number of streams that ended for a reason; [`u64::MAX`] takes one away.
     fn count(&mut self, number: u64, by: u64) {
         let mut place = COUNTED;
         while self.0.get(place).is_some_and(|known| *known != number) {
@@ -296,7 +311,7 @@ mod tests {
         });
     }
 
-    fn told(ends: &Totals) -> String {
+    fn counted(ends: &Totals) -> String {
         let words = ends
             .ends()
             .map(|(why, times)| format!("{times} {}", why.word()));
@@ -304,29 +319,29 @@ mod tests {
     }
 
     #[test]
-    fn an_end_counts_once_under_the_last_answer_given_for_it() {
+    fn an_end_counts_once_under_its_last_attribution() {
         let mut ends = Totals::begun();
         ends.end(StreamId(1), Cause::TcpReset);
         ends.end(StreamId(2), Cause::End);
         ends.end(StreamId(3), Cause::End);
-        assert_eq!(told(&ends), "1 tcp-reset, 2 end");
+        assert_eq!(counted(&ends), "1 tcp-reset, 2 end");
         attributed(&mut ends, 1, "F08");
         attributed(&mut ends, 2, "normal");
         attributed(&mut ends, 1, "F06");
         attributed(&mut ends, 9, "F11");
-        assert_eq!(told(&ends), "1 end, 1 normal, 1 F06");
+        assert_eq!(counted(&ends), "1 end, 1 normal, 1 F06");
     }
 
     #[test]
-    fn an_answer_for_an_end_that_is_no_longer_remembered_changes_nothing() {
+    fn an_attribution_of_an_end_that_is_no_longer_kept_changes_nothing() {
         let mut ends = Totals::begun();
         for stream in 0..=ENDS_KEPT as u64 {
             ends.end(StreamId(stream), Cause::End);
         }
         attributed(&mut ends, 0, "F10");
-        assert_eq!(told(&ends), "9 end");
+        assert_eq!(counted(&ends), "9 end");
         attributed(&mut ends, 1, "F10");
-        assert_eq!(told(&ends), "8 end, 1 F10");
+        assert_eq!(counted(&ends), "8 end, 1 F10");
     }
 
     #[test]
@@ -345,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_older_version_did_not_count_stays_unknown() {
+    fn totals_of_an_older_version_stay_unknown() {
         let mut totals = Totals::default();
         totals.end(StreamId(1), Cause::End);
         totals.hear(Time(5));

@@ -1,22 +1,22 @@
-//! How the resourceVersion of a watch moves: its usual steps, jumps and reversals, and its progress.
+//! How the resourceVersion of a watch moves: usual steps, jumps, reversals, and progress.
 
 use super::state::Watch;
 use crate::id::ResourceVersion;
 use crate::vocabulary::Phase;
 
-/// Steps of a watch's resourceVersion that are kept to tell a jump.
+/// The number of last steps of a watch's resourceVersion that the fold keeps. Above it the oldest is dropped.
 pub const STEPS_KEPT: usize = 16;
-/// A jump is a step over this…
+/// The least step of a jump, in revisions: a jump is larger than this and than [`JUMP_FACTOR`] times the last steps.
 const JUMP_OVER: u64 = 100;
-/// …and over this many times the largest of the last [`STEPS_KEPT`] steps.
+/// A jump is larger than this many times the largest of the last [`STEPS_KEPT`] steps.
 const JUMP_FACTOR: u64 = 8;
 
-/// How a watch's resourceVersion moved with one event.
+/// How one event moves a watch's resourceVersion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionStep {
-    /// As usual, or the first.
+    /// A usual step, or the first version.
     Usual,
-    /// Up by `by`, far beyond its last steps.
+    /// Up by `by`, far beyond the last steps: over 100, and over 8 times the largest of them.
     Jump {
         /// The step.
         by: u64,
@@ -26,13 +26,13 @@ pub enum VersionStep {
         /// The step.
         by: u64,
     },
-    /// Not comparable with the one before.
+    /// One of the two versions is no number.
     Incomparable,
 }
 
 impl Watch {
-    /// How this watch's resourceVersion moves to `version`. The first one after a stop and a start is held against the last
-    /// one before them, below which it only is if etcd was restored.
+    /// How this watch's resourceVersion moves to `version`. The first version after a stop and a start is compared
+    /// with the last one before them; it is lower only if etcd was restored.
     #[must_use]
     pub fn move_to(&self, version: &ResourceVersion) -> VersionStep {
         if self.seen.is_some() {
@@ -45,7 +45,7 @@ impl Watch {
         }
     }
 
-    /// How this watch's resourceVersion would move to `version`.
+    /// How this watch's resourceVersion moves to `version`, compared only with the last one since its start.
     #[must_use]
     pub fn step_to(&self, version: &ResourceVersion) -> VersionStep {
         let Some(seen) = &self.seen else {
@@ -67,8 +67,8 @@ impl Watch {
         }
     }
 
-    /// A version came by a stream. While the state is still being read there (initial events), it is no progress: what
-    /// was before it may not have come yet (docs/semantics/clients.md#probe-initial-events).
+    /// Notes a version that a stream delivered. While the stream still delivers the initial state, the version is no
+    /// progress: objects with lower versions may still come (docs/semantics/clients.md#probe-initial-events).
     pub(super) fn learn(&mut self, version: &ResourceVersion) {
         self.see(version);
         let is_reading = self
@@ -95,7 +95,7 @@ impl Watch {
         self.left_at = None;
     }
 
-    /// Moves progress up to `version`; never down. What cannot be compared replaces it.
+    /// Moves progress up to `version`, never down. A version that cannot be compared replaces it.
     pub(super) fn advance(&mut self, version: &ResourceVersion) {
         let goes_down = self
             .progress

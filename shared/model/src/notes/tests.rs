@@ -46,7 +46,7 @@ fn of(notes: impl IntoIterator<Item = KeptNote>) -> Notes {
 }
 
 #[test]
-fn the_later_text_stands_under_the_first_place_and_an_empty_one_withdraws() {
+fn the_later_text_counts_under_the_first_key_and_an_empty_one_withdraws() {
     let first = kept(3, 30, "first");
     let second = replacing(3, 5, 50, "second");
     let of_second = replacing(5, 9, 90, "third\nwith more");
@@ -65,7 +65,7 @@ fn the_later_text_stands_under_the_first_place_and_an_empty_one_withdraws() {
 }
 
 #[test]
-fn a_later_record_stands_even_where_the_clock_was_set_back_between_two_runs() {
+fn a_later_record_stands_even_if_the_clock_was_set_back_between_two_runs() {
     let mut later = kept(1, 10, "later");
     later.key = key("e0", 1);
     later.note.replaces = Some(key("e1", 3));
@@ -98,7 +98,7 @@ fn a_range_takes_every_note_whose_time_touches_it() {
 }
 
 #[test]
-fn over_the_bound_the_latest_stay_in_whatever_order_they_came() {
+fn above_the_bound_the_latest_notes_are_kept_in_any_order_of_arrival() {
     let count = MAX_NOTES as u64 + 20;
     let rising = of((0..count).map(|seq| kept(seq, seq as i64, "x")));
     let falling = of((0..count).rev().map(|seq| kept(seq, seq as i64, "x")));
@@ -109,7 +109,7 @@ fn over_the_bound_the_latest_stay_in_whatever_order_they_came() {
 }
 
 #[test]
-fn a_note_of_a_story_is_none_of_a_person() {
+fn a_note_of_a_story_is_not_a_persons() {
     let mut note = kept(1, 1, "x");
     note.note.author = Author::Story;
     let mut out = Vec::new();
@@ -145,7 +145,7 @@ fn asked(text: &[u8]) -> WriteNote {
 }
 
 #[test]
-fn what_a_person_asks_for_is_refused_by_a_typed_reason() {
+fn a_refused_note_gets_a_typed_reason() {
     let longest = vec![b'a'; MAX_NOTE_BYTES];
     assert_eq!(checked(asked(&longest)).unwrap().text.len(), MAX_NOTE_BYTES);
     let too_long = [&longest[..], b"a"].concat();
@@ -178,7 +178,7 @@ fn what_a_person_asks_for_is_refused_by_a_typed_reason() {
         checked(object(&"x".repeat(MAX_OBJECT_TEXT_BYTES + 1))),
         Err(NoteRefusal::BadObject)
     );
-    // What a person writes is kept as it is: whoever shows it takes it for hostile.
+    // A person's text is kept unchanged; the code that shows it must treat it as hostile.
     let hostile = "<script>alert(1)</script>\u{1b}[2J\u{202e}\0";
     assert_eq!(checked(asked(hostile.as_bytes())).unwrap().text, hostile);
 }
@@ -221,7 +221,7 @@ fn any_note() -> impl Strategy<Value = KeptNote> {
 
 proptest! {
     #[test]
-    fn the_records_about_a_range_tell_of_it_as_all_do(
+    fn the_records_about_a_range_show_the_same_notes_as_all_records(
         notes in prop::collection::vec(any_note(), 0..20), from in 0..60_i64, length in 0..30_i64,
     ) {
         let notes = of(notes);
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn any_order_of_arrival_gives_the_same(
+    fn any_order_of_arrival_gives_the_same_notes(
         (notes, shuffled) in prop::collection::btree_map(any_note().prop_map(|note| note.key), any_note(), 0..30)
             .prop_map(|notes| notes.into_iter().map(|(key, note)| KeptNote { key, ..note }).collect::<Vec<_>>())
             .prop_flat_map(|notes| (Just(notes.clone()), Just(notes).prop_shuffle())),
@@ -242,7 +242,7 @@ proptest! {
         let other = of(shuffled.iter().cloned().chain(notes.clone()));
         prop_assert_eq!(&some, &other);
         prop_assert_eq!(some.standing(), other.standing());
-        // Each thread stands once, and numbers rise with time.
+        // Each thread stands once, and times rise.
         let standing = other.standing();
         let keys: BTreeSet<&NoteKey> = standing.iter().map(|note| note.key).collect();
         prop_assert_eq!(keys.len(), standing.len());
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn a_range_is_what_touches_it_by_brute_force(
+    fn a_range_holds_the_same_notes_as_by_brute_force(
         notes in prop::collection::vec(any_note(), 0..20), from in 0..60_i64, length in 0..30_i64,
     ) {
         let notes = of(notes);
@@ -264,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn notes_read_back_and_other_bytes_are_no_reason_to_panic(
+    fn notes_read_back_and_other_bytes_do_not_panic(
         notes in prop::collection::vec(any_note(), 0..10), cut: prop::sample::Index, bytes: Vec<u8>,
     ) {
         let mut out = Vec::new();

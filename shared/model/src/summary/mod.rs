@@ -1,6 +1,6 @@
-//! What a chapter holds in short: from when to when, how many records of each kind, and what went wrong.
+//! The summary of a chapter: its time range, its records by kind, and what went wrong.
 //!
-//! An overview draws hours from summaries without a record of them. A summary's bytes are the same in a file and on the
+//! An overview draws hours from summaries alone, without records. A summary has the same bytes in a file and on the
 //! wire; docs/recordings.md describes them.
 
 mod summarizer;
@@ -14,38 +14,39 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::Severity;
 
-/// The most bytes of an encoded summary: 32 troubles, 256 counts, and the rest.
+/// The most bytes of an encoded summary. [`MAX_TROUBLES`] troubles, 256 counts and the other fields fit into it. A
+/// reader of recordings refuses a longer one.
 pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
-/// The most kinds of record that are counted; those beyond count as of none.
+/// The most kinds that a summary counts. Records of further kinds count as [`UNKNOWN_KIND`].
 const MAX_KINDS: usize = 256;
 
-/// A chapter in short.
+/// The summary of a chapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Its first record, or the one to come.
+    /// The chapter's first record, or the next one if it has none.
     pub first: Seq,
-    /// Its last record; the one before `first` if it has none.
+    /// The chapter's last record; the one before `first` if it has none.
     pub last: Seq,
-    /// When its first record was taken; without one, when it was opened.
+    /// The time of its first record; if it has none, of its opening.
     pub first_at: Time,
-    /// When its last record was taken; without one, when it was opened.
+    /// The time of its last record; if it has none, of its opening.
     pub last_at: Time,
-    /// Records by the number of their kind, in its order; 0 stands for kinds that the writer did not know.
+    /// The number of records of each kind, sorted by kind number. 0 counts kinds that the writer did not know.
     pub counts: Vec<(u64, u64)>,
     /// The worst severity of its troubles.
     pub worst: Option<Severity>,
-    /// What went wrong, by time; at most [`MAX_TROUBLES`].
+    /// What went wrong, sorted by time; at most [`MAX_TROUBLES`], since neighbours are joined above that.
     pub troubles: Vec<Trouble>,
 }
 
 impl Summary {
-    /// How many records there are.
+    /// The number of records.
     #[must_use]
     pub fn records(&self) -> u64 {
         (self.last.0.saturating_add(1)).saturating_sub(self.first.0)
     }
 
-    /// This and a later one of the same run as one.
+    /// Joins this summary and a later one of the same run.
     #[must_use]
     pub fn join(mut self, later: Self) -> Self {
         for (kind, count) in later.counts {
@@ -69,7 +70,7 @@ impl Summary {
         }
     }
 
-    /// Its bytes, as they stand in files and on the wire.
+    /// Returns the bytes, the same in files and on the wire.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         Writer::plain(|writer| {
@@ -91,10 +92,10 @@ impl Summary {
         })
     }
 
-    /// Reads a summary; bytes behind it, of a later version, are passed over.
+    /// Reads a summary. Bytes after it, from a later version, are ignored.
     ///
     /// # Errors
-    /// If the bytes are no summary, or list too much.
+    /// If the bytes are not a summary, or list more kinds or troubles than allowed.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::plain(bytes);
         let first = reader.varint();

@@ -1,4 +1,4 @@
-//! Makes a summary of records as they come.
+//! Makes the summary of a chapter from its records, one by one.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,20 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::{Divergence, Severity, Standing};
 
-/// The kind under which records are counted that this build does not know.
+/// The kind number that counts records of kinds which this build does not know.
 pub const UNKNOWN_KIND: u64 = 0;
-/// When this many troubles are held, neighbours are joined…
+/// The most troubles held. At this number neighbours are joined until [`TROUBLES_KEPT`] are left.
 const TROUBLES_HELD: usize = 4_096;
-/// …until this many are left.
+/// The number of troubles left after a join of neighbours.
 const TROUBLES_KEPT: usize = 1_024;
-/// A gap that has been open for this long is a warning, whatever comes of it.
+/// The least length in µs of an open gap that counts as a warning, whatever its outcome. A shorter one counts as a
+/// note.
 const BLIND_US: u64 = 60_000_000;
 
-/// Sums up the records of a chapter.
+/// Summarizes the records of a chapter.
 ///
-/// Holds the fold without the objects that the chapter opens with, and at most 4,096 troubles.
+/// It holds the fold without the objects that the chapter opens with, and at most 4,096 troubles; above that
+/// neighbours are joined.
 #[derive(Debug)]
 pub struct Summarizer {
     state: State,
@@ -33,10 +35,10 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
-    /// Begins behind the last record of a fold.
+    /// Begins after the last record of a fold.
     #[must_use]
     pub fn new(mut state: State) -> Self {
-        // Troubles do not rest on what is held, and this is nearly all of the fold.
+        // Troubles do not depend on the objects held, and the objects are nearly all of the fold.
         for watch in state.watches.values_mut() {
             watch.objects = Objects::default();
         }
@@ -50,7 +52,7 @@ impl Summarizer {
         }
     }
 
-    /// The fold behind the last record, without the objects that the chapter opened with.
+    /// The fold after the last record, without the objects that the chapter opened with.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
@@ -62,14 +64,14 @@ impl Summarizer {
         self.first
     }
 
-    /// Begins the next chapter, behind the last record.
+    /// Begins the next chapter, after the last record.
     pub fn next_chapter(&mut self) {
         let state = std::mem::take(&mut self.state);
         *self = Self::new(state);
     }
 
-    /// Takes in the next record, which is not one that a client of the log can be told: it is counted by the number of its
-    /// kind.
+    /// Counts the next record by the number of its kind, without folding it: a record that clients of the log never
+    /// see.
     pub fn pass(&mut self, kind: u64, at: Time) {
         self.count(kind, at);
         self.state.pass(self.state.seq.next(), at);
@@ -82,7 +84,7 @@ impl Summarizer {
         *self.counts.entry(kind).or_default() += 1;
     }
 
-    /// Takes in the next record.
+    /// Counts and folds the next record.
     pub fn record(&mut self, record: &Record) {
         self.count(record.event.kind(), record.at);
         if self.is_no_trouble(&record.event) {
@@ -97,8 +99,8 @@ impl Summarizer {
         }
     }
 
-    /// Whether an event neither is trouble nor changes what later ones are. Nearly all records are changes, and of those
-    /// only the first of a watch matters: it shows from where a stream could be resumed.
+    /// Whether an event is no trouble and has no effect on later ones. Nearly all records are changes. Of these only
+    /// the first of a watch matters, because it shows that a stream could be resumed.
     fn is_no_trouble(&self, event: &Event) -> bool {
         let Event::Change(change) = event else {
             return false;
@@ -107,7 +109,7 @@ impl Summarizer {
         watch.is_none_or(|watch| watch.progress.is_some())
     }
 
-    /// What an event ends, or is, of trouble; the fold is the one before it.
+    /// The troubles that an event ends or is, by the fold before that event.
     fn ended_by(&self, event: &Event, now: Moment) -> Vec<Trouble> {
         let at = now.at;
         match event {
@@ -121,7 +123,7 @@ impl Summarizer {
             Event::StreamError(_) => {
                 vec![self.trouble(TroubleKind::Error, Severity::Error, now, at)]
             }
-            // A difference that turns out to be an older list is one no more.
+            // A difference whose cause is an older list is no longer trouble.
             Event::Verdict(verdict)
                 if verdict.state == Standing::Cleared || verdict.kind == Divergence::ListOlder =>
             {
@@ -136,7 +138,7 @@ impl Summarizer {
                 let before = self.state.watches.get(watch);
                 before.map_or(Vec::new(), |watch| self.of_watch(watch, at))
             }
-            // What is reported of a finding without being raised is of the same occurrence.
+            // A record of a finding that neither raises nor clears it belongs to the same occurrence.
             Event::Finding(finding)
                 if matches!(finding.state, Standing::Raised | Standing::Cleared) =>
             {
@@ -149,7 +151,7 @@ impl Summarizer {
         }
     }
 
-    /// The gap and the verdicts of a watch, which end with it.
+    /// The gap and the verdicts of a watch, which end with the watch.
     fn of_watch(&self, watch: &Watch, until: Time) -> Vec<Trouble> {
         let gap = watch.gap.as_ref().map(|gap| {
             let severity = if length_us(gap.since.at, until) >= BLIND_US {
@@ -164,7 +166,7 @@ impl Summarizer {
         gap.into_iter().chain(verdicts).collect()
     }
 
-    /// A read that was older than the watch says nothing against it.
+    /// The trouble of a verdict. A read that was older than the watch proves nothing wrong, so it is `None`.
     fn verdict(&self, open: &OpenVerdict, until: Time) -> Option<Trouble> {
         let is_trouble = open.verdict.kind != Divergence::ListOlder;
         is_trouble.then(|| {
@@ -206,7 +208,7 @@ impl Summarizer {
         }
     }
 
-    /// What the chapter is in short so far.
+    /// Returns the summary of the chapter so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let at = self.state.at;

@@ -1,4 +1,4 @@
-//! What went wrong in a chapter, as its summary lists it: a stretch, its kind and how bad it was.
+//! What went wrong in a chapter, as its summary lists it: a stretch of time, its kind and its severity.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,24 +8,24 @@ use crate::time::Time;
 use crate::tree;
 use crate::vocabulary::Severity;
 
-/// The most troubles that a summary lists; over that, neighbours stand as one.
+/// The most troubles in a summary. Above it neighbours are joined into one.
 pub const MAX_TROUBLES: usize = 32;
 
-/// What kind of trouble.
+/// The kind of a trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TroubleKind {
-    /// A gap that was still open at the chapter's end, or whose watch was stopped in it: whether events are lost is not
-    /// known in this chapter.
+    /// A gap that was open at the chapter's end, or whose watch was stopped in it. The chapter does not show whether
+    /// events were lost.
     OpenGap,
     /// A gap that ended without a resume: events may be lost.
     LostGap,
     /// The server sent an ERROR event.
     Error,
-    /// A watch held what was read otherwise: a verdict stood.
+    /// A verdict was open: a read returned other objects than a watch held.
     Divergence,
-    /// An occurrence of a finding above note.
+    /// An occurrence of a finding with a severity above note.
     Finding,
-    /// Something of a later version.
+    /// A kind of a later version, by its number.
     Later(u64),
 }
 
@@ -66,22 +66,22 @@ impl fmt::Display for TroubleKind {
     }
 }
 
-/// A stretch of a chapter with trouble in it.
+/// A stretch of a chapter in which something went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// When it began; the chapter's opening if it was open then.
+    /// When it began; the chapter's opening if it was open before that.
     pub start: Time,
-    /// How long it lasted, in microseconds; up to the chapter's last record if it was open then.
+    /// Its length in microseconds; up to the chapter's last record if it was still open then.
     pub length_us: u64,
-    /// What kind; of several, that of the worst.
+    /// Its kind; if joined, that of the worst.
     pub kind: TroubleKind,
-    /// How bad; of several, the worst.
+    /// Its severity; if joined, the worst.
     pub severity: Severity,
-    /// Whether it was open when the chapter was opened.
+    /// Whether it was open at the chapter's opening.
     pub open_at_begin: bool,
     /// Whether it was open after the chapter's last record.
     pub open_at_end: bool,
-    /// How many troubles stand here as one.
+    /// The number of troubles that are joined in it.
     pub count: u64,
 }
 
@@ -114,13 +114,13 @@ impl Trouble {
     }
 }
 
-/// The microseconds from one time to a later one.
+/// The microseconds from one time to a later one; 0 if that is not later.
 pub(super) fn length_us(from: Time, to: Time) -> u64 {
     u64::try_from(to.micros_since(from)).unwrap_or(0)
 }
 
-/// Sorts troubles by time and joins neighbours until there are at most `most`, the least severe first, and of those the
-/// nearest first. Each stretch that had a trouble keeps one.
+/// Sorts troubles by time, and joins neighbours until at most `most` are left. It joins the least severe first, and
+/// among those the nearest. Each stretch with a trouble keeps one.
 pub(super) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
     tree::sort_by_key(troubles, Trouble::key);
     let surplus = troubles.len().saturating_sub(most.max(1));
@@ -130,21 +130,21 @@ pub(super) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
     let mut joined = Neighbours::new(std::mem::take(troubles));
     (0..surplus).for_each(|_| joined.join_least());
     *troubles = joined.finish();
-    // A long trouble may have swallowed the place of others.
+    // A joined trouble may begin before others that were sorted before it.
     tree::sort_by_key(troubles, Trouble::key);
 }
 
-/// Troubles in a row, and which two of them to join next.
+/// A list of troubles, and the order in which neighbours are joined.
 struct Neighbours {
-    /// By place; `None` where one was joined to another.
+    /// Troubles by place; `None` if it was joined to another.
     all: Vec<Option<Trouble>>,
     before: Vec<usize>,
     after: Vec<usize>,
-    /// How bad and how far apart a trouble and the next are, and the place of the first.
+    /// The severity and the distance of a trouble and the next one, and the place of the first.
     pairs: BTreeSet<(usize, u64, usize)>,
 }
 
-/// Stands for no place.
+/// Stands for "no place".
 const NONE: usize = usize::MAX;
 
 impl Neighbours {
@@ -208,11 +208,13 @@ impl Neighbours {
     }
 }
 
+/// The flag of a trouble that was open at the chapter's opening.
 const BEGIN: u8 = 1;
+/// The flag of a trouble that is open after the chapter's last record.
 const END: u8 = 2;
 
 impl Trouble {
-    /// Writes it; its start is written as the distance from the writer's base time.
+    /// Writes the trouble. Its start is a distance from the writer's base time.
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
         writer.time(self.start);
         writer.varint(self.length_us);
@@ -224,7 +226,7 @@ impl Trouble {
         writer.varint(self.count);
     }
 
-    /// Reads what [`Trouble::write`] wrote.
+    /// Reads a trouble that [`Trouble::write`] wrote.
     pub(super) fn read(reader: &mut Reader<'_>) -> Self {
         let start = reader.time();
         let length_us = reader.varint();
@@ -283,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_severe_neighbours_are_joined_first_and_of_those_the_nearest() {
+    fn the_least_severe_neighbours_are_joined_first_and_among_those_the_nearest() {
         let mut troubles = vec![
             at(0, 5, Severity::Warning),
             at(10, 0, Severity::Warning),

@@ -1,35 +1,36 @@
-//! A map and a set with what is used of the standard library's trees, as lists in key order.
+//! A map and a set as sorted lists, with the part of the standard library's interface that is used here.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Bound, Index, RangeBounds};
 
-/// A map in key order: one sorted list, found by bisection. Inserting moves what comes after. Bounded by whoever inserts.
+/// A map in key order: a sorted list, searched by bisection. An insertion moves the entries after it. Nothing here
+/// bounds it; the code that inserts must.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Map<K, V>(Vec<(K, V)>);
 
-/// Things in order, each once. Bounded by whoever inserts.
+/// A sorted set. Nothing here bounds it; the code that inserts must.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Set<T>(Map<T, ()>);
 
-/// A key's place in a map.
+/// The place of a key in a map.
 #[derive(Debug)]
 pub enum Entry<'a, K, V> {
-    /// The key is there.
+    /// The key is in the map.
     Occupied(OccupiedEntry<'a, K, V>),
-    /// It is not.
+    /// The key is not in the map.
     Vacant(VacantEntry<'a, K, V>),
 }
 
-/// The place of a key that is there.
+/// The place of a key that is in the map.
 #[derive(Debug)]
 pub struct OccupiedEntry<'a, K, V> {
     list: &'a mut Vec<(K, V)>,
     place: usize,
 }
 
-/// Where a key would be.
+/// The place where an absent key belongs.
 #[derive(Debug)]
 pub struct VacantEntry<'a, K, V> {
     list: &'a mut Vec<(K, V)>,
@@ -41,20 +42,20 @@ pub struct VacantEntry<'a, K, V> {
 #[derive(Debug)]
 pub struct Iter<'a, K, V>(std::slice::Iter<'a, (K, V)>);
 
-/// Entries in key order, their values to be changed.
+/// Entries in key order, with values that can be changed.
 #[derive(Debug)]
 pub struct IterMut<'a, K, V>(std::slice::IterMut<'a, (K, V)>);
 
-/// Keys, or a set's things, in order.
+/// Keys of a map, or things of a set, in order.
 #[derive(Debug)]
 pub struct Keys<'a, K, V>(std::slice::Iter<'a, (K, V)>);
 
-/// A set's things, in order and taken out of it.
+/// The things of a set, in order, by value.
 #[derive(Debug)]
 pub struct IntoKeys<K>(std::vec::IntoIter<(K, ())>);
 
-/// Puts things in order; equal things keep their order. What is compiled for each kind of thing is to compare two of them
-/// and to swap them.
+/// Sorts things; equal things keep their order. Only the comparison and the swap of two things are compiled per kind
+/// of thing.
 pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     let mut places: Vec<usize> = (0..things.len()).collect();
     merge_sort(&mut places, &|one, other| {
@@ -63,7 +64,7 @@ pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     arrange(&mut places, &mut |one, other| things.swap(one, other));
 }
 
-/// Sorts places by the things that lie there, in runs that double in length.
+/// Sorts places by the things there, in runs that double in length.
 fn merge_sort(places: &mut Vec<usize>, order: &dyn Fn(usize, usize) -> Ordering) {
     let mut merged = Vec::with_capacity(places.len());
     let mut run = 1;
@@ -90,7 +91,7 @@ fn merge_sort(places: &mut Vec<usize>, order: &dyn Fn(usize, usize) -> Ordering)
     }
 }
 
-/// Moves to each place what `places` has for it, along the circles that these moves form.
+/// Moves each thing to its place by `places`, along the cycles of the permutation.
 fn arrange(places: &mut [usize], swap: &mut dyn FnMut(usize, usize)) {
     for start in 0..places.len() {
         let mut at = start;
@@ -112,13 +113,13 @@ impl<K, V> Map<K, V> {
         Self(Vec::new())
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -129,68 +130,68 @@ impl<K, V> Map<K, V> {
         self.0.clear();
     }
 
-    /// All entries, by key.
+    /// All entries, in key order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter(self.0.iter())
     }
 
-    /// All entries, by key, their values to be changed.
+    /// All entries, in key order, with values that can be changed.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         IterMut(self.0.iter_mut())
     }
 
-    /// All keys, in order.
+    /// All keys, sorted.
     #[must_use]
     pub fn keys(&self) -> Keys<'_, K, V> {
         Keys(self.0.iter())
     }
 
-    /// All values, by key.
+    /// All values, in key order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator + Clone {
         self.0.iter().map(|(_, value)| value)
     }
 
-    /// All values, by key, to be changed.
+    /// All values, in key order, to be changed.
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> {
         self.0.iter_mut().map(|(_, value)| value)
     }
 
-    /// All keys, in order.
+    /// All keys, sorted.
     pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
         self.0.into_iter().map(|(key, _)| key)
     }
 
-    /// All values, by key.
+    /// All values, in key order, by value.
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
         self.0.into_iter().map(|(_, value)| value)
     }
 
-    /// The entry of the least key.
+    /// The entry with the least key.
     #[must_use]
     pub fn first_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next()
     }
 
-    /// The entry of the greatest key.
+    /// The entry with the greatest key.
     #[must_use]
     pub fn last_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next_back()
     }
 
-    /// Takes the entry of the least key away.
+    /// Removes the entry with the least key, and returns it.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
     }
 
-    /// Keeps the entries for which this holds.
+    /// Keeps the entries for which `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         self.0.retain_mut(|(key, value)| keep(key, value));
     }
 }
 
 impl<K: Ord, V> Map<K, V> {
-    /// Where a key is, or belongs.
+    /// The index of a key; if absent, the index where it belongs.
     fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,
@@ -199,7 +200,7 @@ impl<K: Ord, V> Map<K, V> {
             .binary_search_by(|(other, _)| other.borrow().cmp(key))
     }
 
-    /// The value of a key.
+    /// The value of a key; `None` if there is none.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -208,7 +209,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(&self.0[place].1)
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, to be changed; `None` if there is none.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -217,7 +218,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(&mut self.0[place].1)
     }
 
-    /// The key that is there, and its value.
+    /// The key in the map and its value.
     pub fn get_key_value<Q: Ord + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
     where
         K: Borrow<Q>,
@@ -226,7 +227,7 @@ impl<K: Ord, V> Map<K, V> {
         Some((key, value))
     }
 
-    /// Whether there is a value of a key.
+    /// Whether a key has a value.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -234,7 +235,7 @@ impl<K: Ord, V> Map<K, V> {
         self.place(key).is_ok()
     }
 
-    /// Gives a key a value; the one it had.
+    /// Sets the value of a key; returns the value before.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.place(&key) {
             Ok(place) => Some(std::mem::replace(&mut self.0[place].1, value)),
@@ -245,7 +246,7 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// Takes a key's value away.
+    /// Removes a key; returns its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -269,12 +270,12 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// The entries whose keys lie in a range. None if it ends before it begins.
+    /// The entries whose keys lie in a range; none if the range ends before it begins.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Iter<'_, K, V>
     where
         K: Borrow<Q>,
     {
-        // The first entry that is not before a bound, or that is after it.
+        // The index of the first entry at or after `key`; with `after`, of the first one after it.
         let place = |key: &Q, after: bool| match self.place(key) {
             Ok(place) => place + usize::from(after),
             Err(place) => place,
@@ -300,59 +301,59 @@ impl<T> Set<T> {
         Self(Map::new())
     }
 
-    /// How many things there are.
+    /// The number of things.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Removes all.
+    /// Removes all things.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// All, in order.
+    /// All things, in order.
     #[must_use]
     pub fn iter(&self) -> Keys<'_, T, ()> {
         self.0.keys()
     }
 
-    /// The least.
+    /// The least thing.
     #[must_use]
     pub fn first(&self) -> Option<&T> {
         self.iter().next()
     }
 
-    /// The greatest.
+    /// The greatest thing.
     #[must_use]
     pub fn last(&self) -> Option<&T> {
         self.iter().next_back()
     }
 
-    /// Takes the least away.
+    /// Removes the least thing, and returns it.
     pub fn pop_first(&mut self) -> Option<T> {
         self.0.pop_first().map(|(thing, ())| thing)
     }
 
-    /// Keeps those for which this holds.
+    /// Keeps the things for which `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.0.retain(|thing, ()| keep(thing));
     }
 }
 
 impl<T: Ord> Set<T> {
-    /// Adds a thing; whether it was not there.
+    /// Adds a thing; returns whether it is new.
     pub fn insert(&mut self, thing: T) -> bool {
         self.0.insert(thing, ()).is_none()
     }
 
-    /// Takes a thing away; whether it was there.
+    /// Removes a thing; returns whether it was in the set.
     pub fn remove<Q: Ord + ?Sized>(&mut self, thing: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -360,7 +361,7 @@ impl<T: Ord> Set<T> {
         self.0.remove(thing).is_some()
     }
 
-    /// Whether a thing is there.
+    /// Whether a thing is in the set.
     pub fn contains<Q: Ord + ?Sized>(&self, thing: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -368,7 +369,7 @@ impl<T: Ord> Set<T> {
         self.0.contains_key(thing)
     }
 
-    /// The things in a range. None if it ends before it begins.
+    /// The things in a range; none if the range ends before it begins.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Keys<'_, T, ()>
     where
         T: Borrow<Q>,
@@ -376,19 +377,19 @@ impl<T: Ord> Set<T> {
         Keys(self.0.range(range).0)
     }
 
-    /// The things that the other set has not, in order.
+    /// The things that the other set does not hold, in order.
     pub fn difference<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a T> {
         self.iter().filter(|thing| !other.contains(*thing))
     }
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
-    /// The value there, or this.
+    /// The value of the key; sets `value` first if there is none.
     pub fn or_insert(self, value: V) -> &'a mut V {
         self.or_insert_with(|| value)
     }
 
-    /// The value there, or what this gives.
+    /// The value of the key; sets what `value` returns first if there is none.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
         match self {
             Self::Occupied(entry) => entry.into_mut(),
@@ -396,7 +397,7 @@ impl<'a, K, V> Entry<'a, K, V> {
         }
     }
 
-    /// The value there, or its type's first.
+    /// The value of the key; sets the default first if there is none.
     pub fn or_default(self) -> &'a mut V
     where
         V: Default,
@@ -417,25 +418,25 @@ impl<'a, K, V> OccupiedEntry<'a, K, V> {
         &mut self.list[self.place].1
     }
 
-    /// The value, to be changed for as long as the map.
+    /// The value, to be changed while the map is borrowed.
     #[must_use]
     pub fn into_mut(self) -> &'a mut V {
         &mut self.list[self.place].1
     }
 
-    /// Gives another value; the one it had.
+    /// Sets another value; returns the one before.
     pub fn insert(&mut self, value: V) -> V {
         std::mem::replace(self.get_mut(), value)
     }
 
-    /// Takes the entry away.
+    /// Removes the entry; returns its value.
     pub fn remove(self) -> V {
         self.list.remove(self.place).1
     }
 }
 
 impl<'a, K, V> VacantEntry<'a, K, V> {
-    /// Gives the key a value.
+    /// Sets the value of the key; returns it, to be changed.
     pub fn insert(self, value: V) -> &'a mut V {
         self.list.insert(self.place, (self.key, value));
         &mut self.list[self.place].1
@@ -625,7 +626,7 @@ impl<T: fmt::Debug> fmt::Debug for Set<T> {
     }
 }
 
-/// The value of a key that is there.
+/// The value of an existing key; panics if there is none.
 impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for Map<K, V> {
     type Output = V;
 

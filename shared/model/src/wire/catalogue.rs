@@ -1,4 +1,4 @@
-//! The entries of a catalogue: chapters in short, and whether they can be had.
+//! The entries of a catalogue: summaries of chapters, and whether their records can be read.
 //!
 //! ```text
 //!   entry   length, flags (availability in bits 0 and 1, bit 2: several chapters as one), summary
@@ -7,34 +7,38 @@
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::summary::Summary;
 
-/// Whether a chapter can be had.
+/// Whether the records of a chapter can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// It is in memory or in a file.
+    /// The chapter is in memory or in a file.
     Kept,
-    /// It was, and was dropped to make room.
+    /// The chapter was dropped to make room.
     Expired,
-    /// It left the memory before it was in any file.
+    /// The chapter left the memory before a file had it.
     Lost,
 }
 
+/// The bits of an expired chapter.
 const EXPIRED: u8 = 1;
+/// The bits of a lost chapter.
 const LOST: u8 = 2;
+/// The mask of the bits of an availability.
 const AVAILABILITY: u8 = 3;
+/// The bit of several chapters as one.
 const MERGED: u8 = 4;
 
-/// A chapter of a catalogue, or several as one.
+/// A chapter of a catalogue, or several chapters as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogueEntry {
-    /// Whether it can be had. Of several, whether any can be.
+    /// Whether its records can be read; for several chapters, whether those of any can.
     pub availability: Availability,
-    /// Whether it stands for several chapters. It takes the place of all entries of its records.
+    /// Whether it stands for several chapters. It then replaces all entries of its records.
     pub is_merged: bool,
-    /// What is in it.
+    /// Its summary.
     pub summary: Summary,
 }
 
-/// Adds an entry to the data behind a [`Catalogue`](super::Catalogue).
+/// Appends an entry to the data after a [`Catalogue`](super::Catalogue).
 pub fn push_catalogue_entry(entry: &CatalogueEntry, out: &mut Vec<u8>) {
     let availability = match entry.availability {
         Availability::Kept => 0,
@@ -50,10 +54,10 @@ pub fn push_catalogue_entry(entry: &CatalogueEntry, out: &mut Vec<u8>) {
     out.extend_from_slice(&summary);
 }
 
-/// The entries behind a [`Catalogue`](super::Catalogue).
+/// Decodes the entries after a [`Catalogue`](super::Catalogue).
 ///
 /// # Errors
-/// If the bytes are no entries.
+/// If the bytes are not entries.
 pub fn catalogue_entries(bytes: &[u8]) -> Result<Vec<CatalogueEntry>, DecodeError> {
     let mut reader = Reader::plain(bytes);
     let mut entries = Vec::new();
@@ -116,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>) {
+        fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
             let _ = catalogue_entries(&bytes);
         }
     }

@@ -1,4 +1,4 @@
-//! What a viewer sends.
+//! The messages that a viewer sends.
 
 use std::sync::Arc;
 
@@ -12,59 +12,60 @@ use crate::id::{EpochId, LogId, Object, Seq, Text, WatchName};
 use crate::time::Time;
 
 messages! {
-    /// What a viewer sends.
+    /// A message from a viewer.
     ClientMessage {
-        /// First.
+        /// The first message of a conversation.
         0 Hello {
             /// The viewer's protocol version.
             protocol: u32,
-            /// The log wanted; absent: the server's.
+            /// The log that the viewer wants; absent: the server's.
             log: Option<LogId>,
-            /// The epoch of what the viewer has.
+            /// The epoch of the records that the viewer has.
             epoch: Option<EpochId>,
-            /// The last seq of the last whole segment the viewer has.
+            /// The last seq of the last whole segment that the viewer has.
             last: Option<Seq>,
         }
-        /// The viewer has taken in so many bytes of messages since the connection opened.
+        /// The viewer has processed `bytes` bytes of messages since the connection opened.
         1 Acknowledge {
-            /// All bytes, from the first message on.
+            /// The number of bytes, counted from the first message.
             bytes: u64,
         }
-        /// Asks for the chapter that holds `before` - 1, of any run, in any order.
+        /// Requests the chapter that holds the record `before` - 1, of any run. A viewer may request chapters in any
+        /// order.
         2 Backfill {
             /// The log.
             log: LogId,
-            /// The run of its writer.
+            /// The run of the log's writer.
             epoch: EpochId,
-            /// The record before which it is wanted.
+            /// The record after the last one wanted.
             before: Seq,
         }
-        /// Names the logs wanted.
+        /// Names the logs that the viewer wants.
         3 Subscribe {
             /// The logs.
             logs: Vec<LogId>,
         }
-        /// A hidden tab wants no live data; when it comes back it is moved to the head.
+        /// Pauses or resumes live data. A hidden tab pauses; when it resumes, the server moves it to the head.
         4 Pause {
             /// Whether to pause.
             paused: bool,
         }
-        /// Asks for something to be done.
+        /// A command to the server.
         5 Command {
-            /// The command's number, chosen by the viewer.
+            /// The command's number, which the viewer chooses.
             command: u64,
-            /// What: `use-context`, or `audit` (a watch, and in a second line an object of it).
+            /// Its name: `use-context`, or `audit`.
             verb: Text,
-            /// To what.
+            /// Its argument: for `audit`, a watch, and optionally an object of it on a second line.
             argument: String,
         }
     }
 }
 
-/// The kind of a [`WriteNote`] among the messages of a viewer.
+/// The kind number of a [`WriteNote`] among the messages of a viewer.
 const WRITE_NOTE: u64 = 6;
 
-/// A text as it came, which may be no UTF-8: whoever takes it says so.
+/// A text as received. It may not be UTF-8; the code that uses it checks that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawText(
     /// Its bytes.
@@ -91,33 +92,33 @@ impl Field for RawText {
 }
 
 fields! {
-    /// Asks that a person's note be written into the log. The answer is a [`CommandDone`](super::CommandDone).
+    /// Requests that a person's note be written into the log. The answer is a [`CommandDone`](super::CommandDone).
     ///
-    /// It is no [`ClientMessage`], so that the page's first part, which sends none, has no code for it.
+    /// It is not a [`ClientMessage`], so that the page's first part, which sends no notes, has no code for it.
     struct WriteNote {
-        /// The command's number, chosen by the viewer.
+        /// The command's number, which the viewer chooses.
         command: u64,
-        /// The text; empty withdraws the note that it replaces.
+        /// The text; an empty one withdraws the note that it replaces.
         text: RawText,
-        /// The watch it is about.
+        /// The watch that it is about.
         watch: Option<WatchName>,
-        /// The object it is about.
+        /// The object that it is about.
         object: Option<Arc<Object>>,
-        /// When the time it is about begins.
+        /// Start of the time that it is about.
         from: Option<Time>,
-        /// When that time ends.
+        /// End of that time.
         to: Option<Time>,
-        /// The earlier note that it takes the place of.
+        /// The earlier note that it replaces.
         replaces: Option<NoteKey>,
     }
 }
 
-/// What a server receives.
+/// A message as a server receives it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromViewer {
-    /// A message.
+    /// A message other than a note.
     Message(ClientMessage),
-    /// A note of a person.
+    /// A person's note.
     Note(WriteNote),
 }
 
@@ -130,10 +131,10 @@ pub fn encode_note(note: &WriteNote) -> Vec<u8> {
     })
 }
 
-/// Decodes what a viewer sends, notes too. `None` for a kind this build does not know.
+/// Decodes a viewer's message or note; `None` for a kind that this build does not know.
 ///
 /// # Errors
-/// If the bytes are no message, or too many.
+/// If the bytes are not a message, or longer than [`MAX_MESSAGE_BYTES`].
 pub fn decode_viewer(bytes: &[u8]) -> Result<Option<FromViewer>, DecodeError> {
     decode_sized(bytes, |kind, fields| match kind {
         WRITE_NOTE => Some(FromViewer::Note(WriteNote::read_fields(fields))),
@@ -150,10 +151,10 @@ pub fn encode_client(message: &ClientMessage) -> Vec<u8> {
     })
 }
 
-/// Decodes a viewer's message. `None` for a kind this build does not know, and for a note.
+/// Decodes a viewer's message; `None` for a note, or a kind that this build does not know.
 ///
 /// # Errors
-/// If the bytes are no message, or too many.
+/// If the bytes are not a message, or longer than [`MAX_MESSAGE_BYTES`].
 pub fn decode_client(bytes: &[u8]) -> Result<Option<ClientMessage>, DecodeError> {
     decode_sized(bytes, ClientMessage::read_fields)
 }

@@ -1,26 +1,28 @@
-//! What both sides share: limits, and how a message is written: its kind, its fields, and data behind them.
+//! The part of the protocol that both sides share: its limits, and the form of a message.
 
 use crate::codec::{DecodeError, Reader};
 
-/// The version of the wire protocol; a viewer and a server of different versions do not talk.
+/// The version of the wire protocol. A server sends a viewer of another version away.
 pub const PROTOCOL_VERSION: u32 = 2;
 
-/// The page sends this header, with any value, when it fetches from `/api`; see docs/design/origins.md.
+/// The name of the header that the page sends, with any value, when it fetches from `/api`; see
+/// docs/design/origins.md.
 pub const PAGE_HEADER: &str = "x-watchscope-page";
 
-/// No message is larger.
+/// The most bytes of a message. A server cuts a larger one into pieces, and a viewer's larger one is refused.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
-/// How much may be on its way to a viewer without being acknowledged.
+/// The most bytes of messages on the way to a viewer without acknowledgement. At the bound the server waits.
 pub const WINDOW_BYTES: u64 = 1 << 20;
 
-/// A viewer acknowledges after this many bytes…
+/// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first.
 pub const ACKNOWLEDGE_BYTES: u64 = 256 << 10;
 
-/// …or after this long, in milliseconds.
+/// The time in milliseconds after which a viewer acknowledges received bytes, if there are fewer than
+/// [`ACKNOWLEDGE_BYTES`].
 pub const ACKNOWLEDGE_MS: u64 = 250;
 
-/// The server sends a heartbeat at least this often, in milliseconds.
+/// The longest time between two heartbeats of a server, in milliseconds.
 pub const HEARTBEAT_MS: u64 = 20_000;
 
 macro_rules! messages {
@@ -62,7 +64,7 @@ macro_rules! messages {
 }
 pub(super) use messages;
 
-/// Decodes a message with `read`, which takes its kind and fields; returns it and the data behind it.
+/// Decodes a message: `read` decodes its fields by its kind. Returns the message and the data after it.
 pub(super) fn decode<T>(
     bytes: &[u8],
     read: impl FnOnce(u64, &mut Reader<'_>) -> Option<T>,

@@ -4,9 +4,9 @@
 //!   viewer   hello ─► welcome, snapshot, segment…, catalogue…   acknowledge ─►   backfill ─► chapter   pause, command, note ─►
 //! ```
 //!
-//! A message is a kind (varint), then its fields; the server's messages that carry encoded data end in its bytes as
-//! they are in the ring. No message exceeds [`MAX_MESSAGE_BYTES`]; larger ones come as numbered pieces, with live
-//! messages between them.
+//! A message is a kind (varint), then its fields. Some server messages end in encoded data, which are the bytes in the
+//! ring. No message exceeds [`MAX_MESSAGE_BYTES`]; larger ones come as numbered pieces, with live messages between
+//! them.
 
 mod catalogue;
 mod client;

@@ -1,13 +1,13 @@
-//! Messages that are too large for the wire go in pieces, and are joined again.
+//! Cuts messages that are too large for the wire into pieces, and joins them again.
 
 use super::message::MAX_MESSAGE_BYTES;
 use super::server::{Piece, encode_server};
 use crate::codec::DecodeError;
 
-/// Bytes of a large message that one piece carries; leaves room for the piece's own fields.
+/// The bytes of a large message that one piece carries; 64 bytes are left for the piece's own fields.
 pub const PIECE_BYTES: usize = MAX_MESSAGE_BYTES - 64;
 
-/// Cuts a message that is too large for the wire into encoded pieces; `transfer` numbers such messages.
+/// Cuts a message into encoded pieces of at most [`MAX_MESSAGE_BYTES`]; `transfer` is the number of this message.
 #[must_use]
 pub fn cut_into_pieces(message: &[u8], transfer: u64) -> Vec<Vec<u8>> {
     let count = u32::try_from(message.len().div_ceil(PIECE_BYTES)).unwrap_or(u32::MAX);
@@ -27,10 +27,11 @@ pub fn cut_into_pieces(message: &[u8], transfer: u64) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Joins pieces to the messages they were cut from.
+/// Joins pieces into their messages.
 ///
-/// Holds at most two messages that have not ended, since a live one may overtake one of the past; a third replaces the
-/// older. Together they are of at most `limit` bytes. Pieces of one message come in order.
+/// It holds at most two incomplete messages, because a live one may overtake one of the past; a third replaces the
+/// older one. Together they have at most `limit` bytes; above that [`Joiner::push`] fails. Pieces of one message must
+/// come in order.
 #[derive(Clone, Debug)]
 pub struct Joiner {
     open: Vec<OpenTransfer>,
@@ -44,11 +45,11 @@ struct OpenTransfer {
     bytes: Vec<u8>,
 }
 
-/// Messages that may be open at once.
+/// The most incomplete messages at once. A further one replaces the oldest.
 const OPEN_TRANSFERS: usize = 2;
 
 impl Joiner {
-    /// Joins messages of at most `limit` bytes.
+    /// A joiner whose incomplete messages have at most `limit` bytes together.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -57,10 +58,10 @@ impl Joiner {
         }
     }
 
-    /// Takes a piece; returns the whole message with its last piece.
+    /// Adds a piece; with the last piece it returns the whole message.
     ///
     /// # Errors
-    /// If the piece does not follow the one before of its message, or what is open grows larger than the limit.
+    /// If the piece does not follow the last one of its message, or the incomplete messages exceed the limit.
     pub fn push(&mut self, piece: &Piece, data: &[u8]) -> Result<Option<Vec<u8>>, DecodeError> {
         if piece.index == 0 {
             self.open.retain(|open| open.transfer != piece.transfer);
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_join_to_their_message_and_another_one_may_come_between() {
+    fn pieces_join_to_their_message_with_another_message_between_them() {
         let past: Vec<u8> = (0..200_000u32).map(|i| i as u8).collect();
         let live: Vec<u8> = (0..70_000u32).map(|i| (i / 7) as u8).collect();
         let (past_pieces, live_pieces) = (cut_into_pieces(&past, 3), cut_into_pieces(&live, 4));
@@ -183,7 +184,7 @@ mod tests {
         }
 
         #[test]
-        fn a_note_survives_the_wire_whatever_its_bytes_are(command: u64, text: Vec<u8>, from: Option<i64>, seq: Option<u64>) {
+        fn a_note_of_any_bytes_survives_the_wire(command: u64, text: Vec<u8>, from: Option<i64>, seq: Option<u64>) {
             let note = WriteNote {
                 command,
                 text: RawText(text),
@@ -199,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>) {
+        fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
             let _ = decode_client(&bytes);
             let _ = decode_viewer(&bytes);
             let _ = decode_server(&bytes);

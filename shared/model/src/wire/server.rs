@@ -1,4 +1,4 @@
-//! What a server sends.
+//! The messages that a server sends.
 
 use super::message::{decode, messages};
 use crate::codec::{DecodeError, Reader, Writer};
@@ -8,164 +8,168 @@ use crate::time::Time;
 use crate::vocabulary::{DiskTrouble, NoteRefusal};
 
 messages! {
-    /// What a server sends. [`Snapshot`], [`Segment`], [`Chapter`], [`Piece`] and [`Catalogue`] are followed by data.
+    /// A message from a server. Data follows a [`Snapshot`], [`Segment`], [`Chapter`], [`Piece`] and [`Catalogue`].
     ServerMessage {
-        /// First, in answer to [`Hello`](super::Hello).
+        /// The first message, in answer to [`Hello`](super::Hello).
         0 Welcome {
             /// The server's protocol version.
             protocol: u32,
-            /// The log that follows.
+            /// The log whose records follow.
             log: LogId,
-            /// The run of its writer.
+            /// The run of the log's writer.
             epoch: EpochId,
-            /// First record kept in the ring.
+            /// The first record in the ring.
             first: Seq,
-            /// Last record sealed.
+            /// The last sealed record.
             head: Seq,
-            /// Whether segments go on from what the viewer has, without a snapshot.
+            /// Whether segments continue from the records that the viewer has, without a snapshot.
             resumed: bool,
             /// The server's time.
             at: Time,
             /// watchscope's version.
             version: Text,
-            /// The wall clock at which the ring's first record was taken.
+            /// The wall clock when the first record in the ring was taken.
             first_at: Time,
-            /// If this is no live log but a recording: its name.
+            /// The name of a recording; absent for a live log.
             recording: Option<Text>,
             /// The time of the first record of a recording that is shown at once.
             recorded_from: Option<Time>,
-            /// The time of its last record: it is always then.
+            /// The time of the recording's last record, which serves as the present.
             recorded_to: Option<Time>,
-            /// Whether diagnosis was done anew for it, and is not the one that was recorded.
+            /// Whether diagnosis ran again for the recording, so its judgements are not the recorded ones.
             judged_again: Option<bool>,
         }
-        /// A head frame: the fold up to `seq`, and the open chapter's dictionary. The frame follows.
+        /// A snapshot: the fold up to `seq` and the open chapter's dictionary. The head frame follows.
         1 Snapshot {
             /// The log.
             log: LogId,
-            /// The last record folded.
+            /// The last folded record.
             seq: Seq,
         }
-        /// A segment frame follows. Segments go on across chapters: the numbers of the dictionary keep their meaning.
+        /// A segment, whose frame follows. Segments continue across chapters: the dictionary's numbers keep their
+        /// meaning.
         2 Segment {
             /// The log.
             log: LogId,
         }
-        /// The viewer was too far behind; a snapshot follows, and the stretch between is past like any other.
+        /// The viewer was too far behind, or resumed from a pause. A snapshot follows; the viewer may request the
+        /// skipped records as any others.
         3 Moved {
             /// The log.
             log: LogId,
-            /// First record not sent.
+            /// The first record that is not sent.
             from: Seq,
-            /// Last record not sent.
+            /// The last record that is not sent.
             to: Seq,
         }
-        /// These records are neither in the ring nor in a file. Also answers a [`Backfill`](super::Backfill) of them.
+        /// The records are neither in the ring nor in a file. It also answers a [`Backfill`](super::Backfill) of them.
         4 Expired {
             /// The log.
             log: LogId,
-            /// First.
+            /// The first of these records.
             first: Seq,
-            /// Last.
+            /// The last of these records.
             last: Seq,
-            /// The run of its writer.
+            /// The run of the log's writer.
             epoch: EpochId,
         }
-        /// Answers [`Backfill`](super::Backfill): the chapter that holds `before` - 1, cut at `before`. Head and segment frames follow.
-        /// Segments are never encoded again: where `before` falls inside one, it comes whole, and the viewer leaves
-        /// out the records from `before` on.
+        /// Answers [`Backfill`](super::Backfill): the chapter that holds the record `before` - 1, up to `before`. Head
+        /// and segment frames follow.
+        ///
+        /// Segments are never encoded again. If `before` lies inside one, the server sends it whole, and the viewer
+        /// leaves out the records from `before` on.
         5 Chapter {
             /// The log.
             log: LogId,
-            /// First record in it.
+            /// The chapter's first record.
             first: Seq,
-            /// The record it was cut before.
+            /// The record before which the chapter is cut.
             before: Seq,
         }
-        /// Nothing is wrong; sent every 20 s.
+        /// A sign of life, sent every 20 s ([`HEARTBEAT_MS`](super::HEARTBEAT_MS)).
         6 Heartbeat {
-            /// Last record sealed.
+            /// The last sealed record.
             head: Seq,
             /// The server's time.
             at: Time,
-            /// Bytes in the ring.
+            /// The bytes in the ring.
             ring_bytes: u64,
-            /// Bytes the ring may hold.
+            /// The most bytes that the ring may hold.
             ring_capacity: u64,
-            /// First record kept in the ring.
+            /// The first record in the ring.
             first: Seq,
-            /// The wall clock at which it was taken.
+            /// The wall clock when that record was taken.
             first_at: Time,
         }
         /// The server ends this connection on purpose.
         7 Bye {
-            /// Why, as a word: `going-away`, `version`, `session-ended`, `too-slow`.
+            /// Why: `going-away`, `version`, `session-ended` or `too-slow`.
             reason: Text,
-            /// When to come back, in milliseconds; absent: do not.
+            /// The time after which the viewer should come back, in milliseconds; absent: it should not.
             retry_after_ms: Option<u64>,
         }
-        /// Part of a larger message; its bytes follow.
+        /// A part of a larger message; the part's bytes follow.
         8 Piece {
-            /// Which message; rises by one.
+            /// The number of the larger message; it rises by 1.
             transfer: u64,
-            /// Which part, from 0.
+            /// The number of the part, from 0.
             index: u32,
-            /// How many parts.
+            /// The number of parts.
             count: u32,
         }
-        /// There is no cluster yet: the contexts one can choose from.
+        /// There is no cluster yet; lists the contexts that a person can choose from.
         9 Contexts {
-            /// Names of the kubeconfig's contexts.
+            /// The names of the kubeconfig's contexts.
             names: Vec<Text>,
             /// Why there is no cluster, in a sentence.
             reason: String,
         }
-        /// What became of a [`Command`](super::Command) or of a [`WriteNote`](super::WriteNote); after all records that it
-        /// made.
+        /// The outcome of a [`Command`](super::Command) or [`WriteNote`](super::WriteNote). The server sends it after
+        /// all records that the command caused.
         10 CommandDone {
             /// The command's number.
             command: u64,
             /// What went wrong, in a sentence; absent on success.
             error: Option<String>,
-            /// Why a note was not taken; absent of other commands, and of a note that is in the log.
+            /// Why a note was refused; absent for other commands, and for a note that is in the log.
             refused: Option<NoteRefusal>,
         }
-        /// How the history on disk fares; sent where one is kept, after the welcome and as that changes, at most every 10 s
-        /// unless there is trouble.
+        /// The state of the history on disk, if one is kept. The server sends it after the welcome and when it
+        /// changes, at most every 10 s unless there is trouble.
         11 History {
-            /// Bytes of all files.
+            /// The bytes of all files.
             bytes: u64,
-            /// The most bytes that they may have.
+            /// The most bytes that the files may have.
             size_bytes: u64,
-            /// The first record of all files.
+            /// The time of the first record in all files.
             since: Option<Time>,
             /// The last record of this run that is in a file.
             kept_to: Seq,
-            /// Records of this run that left the ring before they could be written.
+            /// The number of records of this run that left the ring before they were written.
             lost: u64,
-            /// What keeps it from being written.
+            /// Why the history cannot be written; absent if it can.
             trouble: Option<DiskTrouble>,
-            /// Since when.
+            /// Since when it cannot be written.
             trouble_since: Option<Time>,
         }
-        /// Chapters of one run, the newest first; entries follow ([`catalogue_entries`](super::catalogue_entries)). All that
-        /// are known come after the first snapshot, and after that those that change. An entry takes the place of an
-        /// earlier one with the same first record.
+        /// Chapters of one run, the newest first; their entries follow
+        /// ([`catalogue_entries`](super::catalogue_entries)). After the first snapshot the server sends all known
+        /// chapters, later those that changed. An entry replaces an earlier one with the same first record.
         12 Catalogue {
             /// The log.
             log: LogId,
-            /// The run of its writer.
+            /// The run of the log's writer.
             epoch: EpochId,
-            /// Runs are in the order of this number; the one that is being written has the highest there is.
+            /// The place of the run among all runs. The run that is being written has the highest number.
             order: u64,
         }
-        /// Answers [`Backfill`](super::Backfill): the chapter is in a file, and cannot be read.
+        /// Answers [`Backfill`](super::Backfill): the chapter is in a file that cannot be read.
         13 NotRead {
             /// The log.
             log: LogId,
-            /// The run of its writer.
+            /// The run of the log's writer.
             epoch: EpochId,
-            /// As it was asked for.
+            /// The record from the request.
             before: Seq,
             /// Why, in a sentence.
             reason: String,
@@ -174,7 +178,7 @@ messages! {
 }
 
 impl CommandDone {
-    /// A command that was carried out, or why not, in a sentence.
+    /// The outcome of a command: success, or the error in a sentence.
     #[must_use]
     pub fn of(command: u64, error: Option<String>) -> Self {
         Self {
@@ -184,7 +188,7 @@ impl CommandDone {
         }
     }
 
-    /// A note that is in the log, or why it is not.
+    /// The outcome of a note: written, or the reason of its refusal.
     #[must_use]
     pub fn of_note(command: u64, refused: Option<NoteRefusal>) -> Self {
         Self {
@@ -206,10 +210,10 @@ pub fn encode_server(message: &ServerMessage, data: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// Decodes a server's message; returns it and the data behind it. `None` for a kind this build does not know.
+/// Decodes a server's message; returns it and the data after it. `None` for a kind that this build does not know.
 ///
 /// # Errors
-/// If the bytes are no message.
+/// If the bytes are not a message.
 pub fn decode_server(bytes: &[u8]) -> Result<Option<(ServerMessage, &[u8])>, DecodeError> {
     decode(bytes, ServerMessage::read_fields)
 }
