@@ -1,4 +1,4 @@
-//! What is known of all chapters of a log: of those in memory, those in files, and those that are gone.
+//! The catalogue of a log: all its chapters, in memory, in files or gone.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;
@@ -8,26 +8,26 @@ use watchscope_model::summary::Summary;
 use watchscope_model::wire::{self, Availability, CatalogueEntry, push_catalogue_entry};
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-/// The most chapters that are listed each for itself.
+/// The most entries. Above it the oldest chapters of the oldest runs are merged into one entry per run.
 pub const MAX_ENTRIES: usize = 10_000;
-/// The most runs that are listed.
+/// The most runs. Above it the oldest runs are forgotten.
 pub const MAX_RUNS: usize = 1_000;
-/// The order of the run that is being written: behind all others.
+/// The order of the run that is being written: above all others.
 const LIVE: u64 = u64::MAX;
-/// A message is sent once its entries have this number of bytes.
+/// The bytes of entries at which a message is complete and sent.
 const MESSAGE_BYTES: usize = 40 << 10;
 
-/// All chapters that are known, run by run.
+/// All known chapters, run by run.
 ///
-/// Bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]: the oldest chapters of the oldest run become one entry, with all their
-/// troubles; beyond the most runs, the oldest are forgotten.
+/// They are bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]. Above the first, the oldest chapters of the oldest run become
+/// one entry that keeps their troubles. Above the second, the oldest runs are forgotten.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    /// In their order, the oldest first.
+    /// The runs in their order, the oldest first.
     runs: Vec<Run>,
-    /// Rises with every change of an entry.
+    /// A counter that rises with every change of entries.
     changes: u64,
-    /// Whether chapters that leave the ring are kept in files.
+    /// Whether files keep chapters that leave the ring.
     has_files: bool,
 }
 
@@ -39,36 +39,36 @@ struct Run {
     chapters: BTreeMap<Seq, Listed>,
 }
 
-/// A chapter, or several of the oldest as one.
+/// One chapter, or several of the oldest chapters as one entry.
 #[derive(Clone, Debug, PartialEq)]
 struct Listed {
     summary: Summary,
     in_ring: bool,
     in_file: bool,
-    /// It was in a file, or there never were any.
+    /// Whether it was in a file, or left the ring while there were no files.
     has_expired: bool,
     is_merged: bool,
     changed: u64,
 }
 
-/// A run, and its chapters that files hold.
+/// A run and those of its chapters that are in files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRun {
     /// The run.
     pub epoch: EpochId,
-    /// Runs are in the order of this number, which no two of them share. It never changes; that of the run that is being
-    /// written does not matter.
+    /// The place of the run among all runs; no two runs share one, and it never changes. For the run that is being
+    /// written it is ignored.
     pub order: u64,
-    /// The chapters, in the order of their first records, each once.
+    /// The chapters sorted by their first records, each once.
     pub chapters: Vec<Summary>,
 }
 
-/// How far a reader knows a catalogue.
+/// The part of a catalogue that a reader has received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
-    /// Of changes up to this one it knows.
-    told: u64,
-    /// A pass is under way: it tells of changes up to the first, and has come down to the second.
+    /// The last change up to which the reader has received all entries.
+    received: u64,
+    /// The pass that is under way: the last change that it covers, and the last entry that it has sent.
     pass: Option<(u64, Option<(u64, Seq)>)>,
 }
 
@@ -94,7 +94,7 @@ impl Listed {
         }
     }
 
-    /// This and the next chapter of the run as one.
+    /// Joins this chapter and the next one of the run.
     fn join(self, next: Self) -> Self {
         Self {
             summary: self.summary.join(next.summary),
@@ -108,13 +108,13 @@ impl Listed {
 }
 
 impl Run {
-    /// The entry in which a record is.
+    /// The entry that holds a record.
     fn entry(&self, seq: Seq) -> Option<&Listed> {
         let (_, listed) = self.chapters.range(..=seq).next_back()?;
         (seq <= listed.summary.last).then_some(listed)
     }
 
-    /// Makes the two oldest chapters one.
+    /// Joins the two oldest chapters into one.
     fn merge_oldest(&mut self, changed: u64) {
         let Some((first, oldest)) = self.chapters.pop_first() else {
             return;
@@ -146,14 +146,14 @@ impl Catalogue {
         self.runs.iter().find(|run| run.epoch == *epoch)
     }
 
-    /// Whether a record can be had from a file.
+    /// Whether a file holds a record.
     #[must_use]
     pub fn is_in_file(&self, epoch: &EpochId, seq: Seq) -> bool {
         let listed = self.run(epoch).and_then(|run| run.entry(seq));
         listed.is_some_and(|listed| listed.in_file)
     }
 
-    /// The first chapter of a run with a record from `seq` on that files hold, by its first and last record.
+    /// The first chapter in files that holds `seq` or a later record of a run, as its first and last record.
     #[must_use]
     pub fn next_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<(Seq, Seq)> {
         let mut chapters = self.run(epoch)?.chapters.values();
@@ -161,7 +161,7 @@ impl Catalogue {
         Some((next.summary.first, next.summary.last))
     }
 
-    /// The runs, the oldest first, each with its last record that is listed.
+    /// All runs, the oldest first, each with its last listed record.
     pub fn runs(&self) -> impl Iterator<Item = (&EpochId, Seq)> {
         self.runs.iter().map(|run| {
             let last = run.chapters.values().next_back();
@@ -170,19 +170,19 @@ impl Catalogue {
         })
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.runs.iter().map(|run| run.chapters.len()).sum()
     }
 
-    /// Whether nothing is listed.
+    /// Whether the catalogue has no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A chapter of the run that is being written is in the ring; of the open one, what is known so far.
+    /// Lists a chapter of the ring, of the run that is being written; for the open chapter, its summary so far.
     pub(crate) fn put(&mut self, summary: Summary) {
         let changed = self.changes + 1;
         let Some(live) = self.runs.last_mut() else {
@@ -205,7 +205,7 @@ impl Catalogue {
         self.bound();
     }
 
-    /// The ring has dropped a chapter.
+    /// Notes that the ring has dropped a chapter.
     pub(crate) fn left_ring(&mut self, first: Seq) {
         let (changed, has_files) = (self.next_change(), self.has_files);
         let live = self.runs.last_mut();
@@ -216,8 +216,8 @@ impl Catalogue {
         }
     }
 
-    /// Files keep all records of the run that is being written from `first` to `last`. Whole chapters count. Returns whether
-    /// that is news.
+    /// Notes that files hold the records from `first` to `last` of the run that is being written. Only whole chapters
+    /// count. Returns whether an entry changed.
     pub fn keep(&mut self, first: Seq, last: Seq) -> bool {
         self.has_files = true;
         let changed = self.changes + 1;
@@ -236,8 +236,8 @@ impl Catalogue {
         is_changed
     }
 
-    /// Says what files hold, and replaces what was said before. A stretch between two chapters of a run that no file holds
-    /// is listed as lost.
+    /// Replaces the list of all chapters in files. A stretch between two chapters of a run that no file holds is
+    /// listed as lost.
     pub fn set_files(&mut self, files: &[FileRun]) {
         self.has_files = true;
         let changed = self.next_change();
@@ -290,12 +290,12 @@ impl Catalogue {
         }
     }
 
-    /// Whether a reader is to be told more.
+    /// Whether there are entries that a reader has not received.
     pub(crate) fn has_news(&self, cursor: &Cursor) -> bool {
-        cursor.pass.is_some() || cursor.told < self.changes
+        cursor.pass.is_some() || cursor.received < self.changes
     }
 
-    /// The next message for a reader: the newest entries that it does not know. `None` once it knows all.
+    /// The next message for a reader: the newest entries that it has not received; `None` once it has all.
     pub(crate) fn next_message(&self, log: &LogId, cursor: &mut Cursor) -> Option<Vec<u8>> {
         if !self.has_news(cursor) {
             return None;
@@ -309,7 +309,7 @@ impl Catalogue {
             };
             let mut entries = Vec::new();
             for (first, listed) in run.chapters.range(..below).rev() {
-                if cursor.told < listed.changed && listed.changed <= until {
+                if cursor.received < listed.changed && listed.changed <= until {
                     let entry = CatalogueEntry {
                         availability: listed.availability(),
                         is_merged: listed.is_merged,
@@ -333,14 +333,14 @@ impl Catalogue {
             }
         }
         *cursor = Cursor {
-            told: until,
+            received: until,
             pass: None,
         };
         self.next_message(log, cursor)
     }
 }
 
-/// Whether a run's files hold an entry; of several chapters as one, any of them.
+/// Whether a run's files hold an entry; for several chapters as one, whether they hold any.
 fn holds(file: &FileRun, first: Seq, listed: &Listed) -> bool {
     let last = listed.summary.last;
     let place = file
@@ -355,7 +355,7 @@ fn holds(file: &FileRun, first: Seq, listed: &Listed) -> bool {
     })
 }
 
-/// Adds chapters of files to a run, and what is lost between them.
+/// Adds chapters of files to a run, and the lost stretches between them.
 fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
     let mut before: Option<&Summary> = None;
     let mut rests = Vec::new();
@@ -367,7 +367,7 @@ fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
             match run.chapters.entry(summary.first) {
                 Place::Occupied(mut known) => {
                     let known = known.get_mut();
-                    // A failure cut it short: the rest is lost, once the ring has dropped it.
+                    // A failed write cut this file's chapter short: its rest is lost once the ring has dropped it.
                     if !known.in_ring && !known.in_file && summary.last < known.summary.last {
                         let (next, last_at) = (known.summary.last.next(), known.summary.last_at);
                         let rest = lost((summary.last.next(), next), (summary.last_at, last_at));
@@ -412,7 +412,7 @@ fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
     }
 }
 
-/// What stands for the records from the first up to before the second that no file holds.
+/// A summary of the lost records from `first` up to `next`, without counts or troubles.
 fn lost((first, next): (Seq, Seq), (from, to): (Time, Time)) -> Summary {
     Summary {
         first,

@@ -1,12 +1,12 @@
-//! The pure halves of log and hub: what seals records into segments, keeps them in a ring, and hands them to readers.
+//! The pure parts of log and hub: they seal records into segments, keep segments in a ring, and send them to readers.
 //!
 //! ```text
 //!   Record, fold ─► Sealer ─► Sealed ─► Ring ◄─── Reader ─► wire messages
 //!                   (one)               (one)     (one a viewer) ◄─ client messages
 //! ```
 //!
-//! A [`Reader`] is a cursor into the [`Ring`], not a queue: a slow one costs the log nothing. There is no clock inside;
-//! whoever drives it (the hub, a worker in a browser) passes the log's time in.
+//! A [`Reader`] is a cursor into the [`Ring`], not a queue, so a slow reader costs the log nothing. Nothing here has a
+//! clock: the caller (the hub, or a worker in a browser) passes the log's time.
 
 #[cfg(feature = "catalogue")]
 mod catalogue;

@@ -1,4 +1,4 @@
-//! The chapters kept in memory, newest last, and the catalogue of all.
+//! The chapters in memory, the newest last, and the catalogue of all chapters.
 
 use std::collections::VecDeque;
 
@@ -10,24 +10,26 @@ use watchscope_model::{Entry, EpochId, LogId, Seq, Time};
 use crate::catalogue::{Catalogue, Summing};
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
-/// A head snapshot is handed to readers who join within so many microseconds…
+/// The greatest age in microseconds of a head snapshot that serves joining readers. If records were sealed since, an
+/// older one does not, and the reader asks for a new one.
 pub const SNAPSHOT_AGE_US: i64 = 250_000;
-/// …while no more than so many bytes were sealed since: a hundred who come at once cost one snapshot, and the segments
-/// since bring them to the head.
+/// The most bytes that were sealed since a head snapshot that serves joining readers. Above it the reader asks for a
+/// new one. Thus 100 readers that join at once cost one snapshot, and the segments since bring them to the head.
 pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 
-/// A log or an epoch of a longer name is not read from a file: each message names the log.
+/// The longest name of a log or epoch in a file, in bytes; a file with a longer one is refused. Each message carries
+/// the log's name.
 pub const MAX_NAME_BYTES: usize = 1_024;
 
-/// What a segment costs beside its bytes: its entry here and its allocation.
+/// The bytes that a segment costs beside its message: its entry in the ring and its allocation.
 const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
 
-/// A run of segments that can be read alone.
+/// Consecutive segments with an opening, which can be read alone.
 #[derive(Clone, Debug)]
 pub struct Chapter {
-    /// The head frame that opens it.
+    /// The head frame of its opening.
     pub opening: Bytes,
-    /// Its first record, or the one to come.
+    /// Its first record, or the next one if it has none.
     pub first: Seq,
     /// When it was opened.
     pub at: Time,
@@ -47,7 +49,7 @@ impl Chapter {
         }
     }
 
-    /// The segment that holds a record.
+    /// The segment that holds a record; `None` if none does.
     #[must_use]
     pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
         let place = self.segments.partition_point(|segment| segment.last < seq);
@@ -56,18 +58,20 @@ impl Chapter {
             .filter(|segment| segment.first <= seq)
     }
 
-    /// How many of its segments hold records before `seq`.
+    /// The number of its segments that hold records before `seq`.
     #[must_use]
     pub fn segments_before(&self, seq: Seq) -> usize {
         self.segments.partition_point(|segment| segment.first < seq)
     }
 }
 
-/// The chapters in memory.
+/// The ring of chapters in memory.
 ///
-/// Bounded by bytes, its own bookkeeping included: when a push takes it over, whole chapters go, oldest first; the open
-/// one always stays. What went is told by [`Ring::first`] and, per watch, by the difference between the running counts
-/// of a reader's own fold and those of the first opening kept.
+/// It is bounded by bytes, its own bookkeeping included. When a push exceeds the bound, it drops whole chapters, the
+/// oldest first; the open chapter always stays.
+///
+/// [`Ring::first`] shows what was dropped. For each watch, so does the difference between the counts in a reader's own
+/// fold and those in the first opening held.
 #[derive(Debug)]
 pub struct Ring {
     log: LogId,
@@ -78,13 +82,13 @@ pub struct Ring {
     head: Seq,
     bytes: u64,
     snapshot: Option<HeadSnapshot>,
-    /// Bytes sealed when the snapshot was made.
+    /// The total of sealed bytes when the snapshot was made.
     snapshot_bytes: u64,
     catalogue: Catalogue,
 }
 
 impl Ring {
-    /// A ring of an epoch that begins with `first`, of at most `capacity` bytes.
+    /// A ring of at most `capacity` bytes for an epoch whose first record is that of `first`.
     #[must_use]
     pub fn new(log: LogId, epoch: EpochId, capacity: u64, first: NextChapter) -> Self {
         let head = Seq(first.first.0.saturating_sub(1));
@@ -103,11 +107,11 @@ impl Ring {
         }
     }
 
-    /// A ring of a run that is over: it holds the run's last chapter, by its head frame and segment frames, and a snapshot
-    /// of the end.
+    /// A ring of a finished run: it holds the run's last chapter, from its head frame and segment frames, and a
+    /// snapshot of its end.
     ///
     /// # Errors
-    /// If a frame cannot be read or does not follow the one before, or if the log's or the run's name is longer than
+    /// If a frame cannot be read or does not follow the one before. If the log's or the run's name is longer than
     /// [`MAX_NAME_BYTES`].
     pub fn recorded<'a>(
         head: &[u8],
@@ -146,7 +150,7 @@ impl Ring {
                 }
                 layers.apply(entry);
             }
-            // Records of kinds that this build does not know took their seqs.
+            // Records of kinds that this build does not know have seqs, too.
             state.seq = Seq(reader.next_seq().0 - 1);
             let segment = SealedSegment::new(&log, frame, (first, state.seq), (first_at, state.at));
             ring.push(Sealed {
@@ -160,7 +164,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Takes in what was sealed; drops the oldest chapters while it holds more than it may.
+    /// Adds a sealed segment, and drops the oldest chapters while the ring exceeds its capacity.
     pub fn push(&mut self, sealed: Sealed) {
         let Sealed {
             mut segment,
@@ -176,7 +180,7 @@ impl Ring {
         self.cost += cost;
         if let Some((summary, next)) = closed {
             self.catalogue.put(summary);
-            // It grows no more: what was reserved for growth goes back.
+            // A closed chapter grows no more, so its spare memory is freed.
             self.open_chapter().segments.shrink_to_fit();
             let chapter = Chapter::new(next);
             self.cost += chapter.cost;
@@ -195,17 +199,17 @@ impl Ring {
             .filter(|snapshot| snapshot.seq.next() >= first);
     }
 
-    /// Puts a head snapshot where joining readers find it.
+    /// Sets the head snapshot for joining readers.
     pub fn set_snapshot(&mut self, snapshot: HeadSnapshot) {
         self.snapshot_bytes = self.bytes;
-        // Of a chapter that was closed since, more is known.
+        // If the chapter was closed since, the catalogue already has a newer summary of it.
         if snapshot.chapter.first == self.open_chapter().first {
             self.catalogue.put(snapshot.chapter.clone());
         }
         self.snapshot = Some(snapshot);
     }
 
-    /// The head snapshot, if one is there that is as good as new.
+    /// The head snapshot, if it is recent enough ([`SNAPSHOT_AGE_US`], [`SNAPSHOT_BEHIND_BYTES`]).
     #[must_use]
     pub fn snapshot(&self, now: Time) -> Option<&HeadSnapshot> {
         self.snapshot.as_ref().filter(|snapshot| {
@@ -215,13 +219,13 @@ impl Ring {
         })
     }
 
-    /// All chapters that are known, also those that are not in memory.
+    /// The catalogue of all known chapters, including those that are not in memory.
     #[must_use]
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// The same, for who keeps chapters elsewhere.
+    /// The catalogue, for a caller that keeps chapters in files.
     pub fn catalogue_mut(&mut self) -> &mut Catalogue {
         &mut self.catalogue
     }
@@ -232,19 +236,19 @@ impl Ring {
         &self.log
     }
 
-    /// The run of its writer.
+    /// The run of the log's writer.
     #[must_use]
     pub fn epoch(&self) -> &EpochId {
         &self.epoch
     }
 
-    /// The first record kept, or the one to come if there is none.
+    /// The first record in the ring; the next one if the ring is empty.
     #[must_use]
     pub fn first(&self) -> Seq {
         self.first_chapter().first
     }
 
-    /// The time of the first record kept, or when the log began if there is none.
+    /// The time of the first record in the ring; the start of the first chapter if the ring is empty.
     #[must_use]
     pub fn first_at(&self) -> Time {
         let chapter = self.first_chapter();
@@ -254,25 +258,25 @@ impl Ring {
             .map_or(chapter.at, |segment| segment.first_at)
     }
 
-    /// The last record sealed; 0 before the first.
+    /// The last sealed record; 0 before the first.
     #[must_use]
     pub fn head(&self) -> Seq {
         self.head
     }
 
-    /// Bytes held, bookkeeping included.
+    /// The bytes held, bookkeeping included.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.cost
     }
 
-    /// Bytes it may hold.
+    /// The most bytes that the ring may hold.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity
     }
 
-    /// Bytes of all segment messages of the epoch.
+    /// The bytes of all segment messages of the epoch.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.bytes
@@ -290,7 +294,7 @@ impl Ring {
         self.chapters.get(after.checked_sub(1)?)
     }
 
-    /// The segment that holds a record.
+    /// The segment that holds a record; `None` if none does.
     #[must_use]
     pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
         self.chapter(seq)?.segment(seq)
@@ -315,6 +319,7 @@ mod tests {
     use super::*;
     use crate::sealer::folding::FoldingSealer;
 
+    /// When every log of these tests begins.
     const START: Time = Time(1_763_715_600_000_000);
 
     fn note() -> Event {
@@ -333,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_chapters_go_oldest_first_and_what_stays_is_within_the_budget() {
+    fn whole_chapters_are_dropped_oldest_first_and_the_rest_is_within_the_budget() {
         let (_, ring) = filled(4 << 20, 20_000);
         assert!(ring.held_bytes() <= 4 << 20);
         assert!(ring.held_bytes() > 2 << 20);
@@ -370,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_serves_those_who_join_within_a_quarter_second_or_while_nothing_happens() {
+    fn a_snapshot_serves_readers_that_join_within_250_ms_or_while_nothing_happens() {
         let (mut sealer, mut ring) = filled(64 << 20, 10);
         let (sealed, snapshot) = sealer.snapshot(START);
         ring.push(sealed.unwrap());
@@ -387,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_far_behind_serves_nobody_however_new() {
+    fn a_snapshot_over_64_kib_behind_serves_no_reader_at_any_age() {
         let (mut sealer, mut ring) = filled(64 << 20, 10);
         let (sealed, snapshot) = sealer.snapshot(START);
         ring.push(sealed.unwrap());

@@ -12,22 +12,24 @@ use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Seq,
 use crate::catalogue::Summing;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
-/// The shortest time between two seals while records keep coming, in microseconds. The first record after a longer quiet
-/// time is sealed at once.
+/// The shortest time between two seals while records keep coming, in microseconds. The first record after a longer
+/// quiet time is sealed at once.
 pub const SEAL_US: i64 = 16_000;
-/// The bytes of records and definitions at which a segment is sealed: with a last record of up to 4 KiB, its wire
-/// message stays within [`MAX_MESSAGE_BYTES`].
+/// The bytes of records and definitions at which a segment is sealed. If its last record has up to 4 KiB, its wire
+/// message does not exceed [`MAX_MESSAGE_BYTES`]; a larger message goes in pieces.
 pub const SEAL_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 10);
-/// The number of records at which a segment is sealed.
+/// The number of records at which a segment is sealed, whatever its bytes.
 pub const SEAL_RECORDS: u64 = 256;
-/// A chapter closes when its segments outweigh both this and its opening snapshot.
+/// The least bytes of a chapter's segments at which it closes; they must also outweigh its opening snapshot.
 pub const CHAPTER_BYTES: usize = 1 << 20;
 
-/// The one writer's encoder.
+/// The encoder of the log's one writer.
 ///
-/// Holds the chapter's dictionary, the open segment, the chapter's summary so far, and the fold of the inside where there is one. The segment is
-/// bounded by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of them seals it. The fold of the records
-/// is the caller's: each call gets it with all records taken so far in it, and no other one.
+/// It holds the chapter's dictionary, the open segment, the chapter's summary so far, and the fold of the inside if
+/// there is one. The segment is bounded by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of them
+/// seals it.
+///
+/// The caller keeps the fold of the records. Each call gets that fold with exactly the records taken so far.
 #[derive(Debug)]
 pub struct Sealer {
     log: LogId,
@@ -41,7 +43,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Begins an epoch at `at`; returns its first chapter, to make a ring from.
+    /// Begins an epoch at `at`; returns the sealer and the first chapter, for a ring.
     #[must_use]
     pub fn new(log: LogId, epoch: EpochId, at: Time) -> (Self, NextChapter) {
         let state = State {
@@ -51,7 +53,7 @@ impl Sealer {
         Self::after(log, epoch, state, Layers::default())
     }
 
-    /// Goes on behind what is folded, of records and of the inside; returns the first chapter.
+    /// Continues after the given folds of records and of the inside; returns the sealer and the first chapter.
     #[must_use]
     pub fn after(log: LogId, epoch: EpochId, state: State, layers: Layers) -> (Self, NextChapter) {
         let (first, at) = (state.seq.next(), state.at);
@@ -81,7 +83,7 @@ impl Sealer {
         &self.layers
     }
 
-    /// Takes in the next record; `after` is the fold with it. Returns what was sealed if the record filled the segment.
+    /// Encodes the next record; `after` is the fold with it. Returns the sealed segment if the record filled it.
     pub fn take(&mut self, record: &Record, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert((record.seq, record.at));
@@ -91,7 +93,7 @@ impl Sealer {
         self.seal_if_full(after)
     }
 
-    /// Takes in what happened inside a simulated cluster, as [`Sealer::take`] takes a record.
+    /// Encodes the next record of the inside, as [`Sealer::take`] does a record.
     pub fn take_inside(&mut self, record: InsideRecord, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert((record.seq, record.at));
@@ -111,8 +113,8 @@ impl Sealer {
         }
     }
 
-    /// When the open segment is due: at once after a quiet [`SEAL_US`], else that long after the last seal. `None`
-    /// while nothing is open.
+    /// When the open segment is due: at once if [`SEAL_US`] have passed since the last seal, else at the end of that
+    /// time. `None` while no segment is open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
         let (_, first_at) = self.open?;
@@ -122,7 +124,7 @@ impl Sealer {
         )
     }
 
-    /// Seals the open segment, due or not; `None` if nothing is open.
+    /// Seals the open segment, whether due or not; `None` if none is open.
     pub fn seal(&mut self, now: Time, state: &State) -> Option<Sealed> {
         let (first, first_at) = self.open.take()?;
         let frame = self.writer.seal()?;
@@ -149,7 +151,7 @@ impl Sealer {
         (summary, next)
     }
 
-    /// The fold at the head for readers who join now, and what had to be sealed for it.
+    /// Returns a snapshot of the head for readers that join, and the segment that had to be sealed for it.
     pub fn snapshot(&mut self, now: Time, state: &State) -> (Option<Sealed>, HeadSnapshot) {
         let sealed = self.seal(now, state);
         let frame = self.writer.head_snapshot(Fold::new(state, &self.layers));
@@ -169,6 +171,7 @@ mod tests {
     use super::folding::FoldingSealer;
     use super::*;
 
+    /// When every log of these tests begins.
     const START: Time = Time(1_763_715_600_000_000);
 
     fn sealer() -> (FoldingSealer, NextChapter) {
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_record_is_due_at_once_and_those_after_it_wait_for_16_ms() {
+    fn the_first_record_is_due_at_once_and_later_ones_after_16_ms() {
         let (mut sealer, _) = sealer();
         assert_eq!(sealer.seal_at(), None);
         sealer.push(clock(), START.plus_millis(5));
@@ -321,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_holds_all_that_was_pushed() {
+    fn a_snapshot_holds_all_pushed_records() {
         let (mut sealer, opening) = sealer();
         sealer.push(clock(), START);
         let (sealed, snapshot) = sealer.snapshot(START);

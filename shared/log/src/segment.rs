@@ -1,30 +1,31 @@
-//! What the sealer hands to the ring, and the ring to readers: sealed segments, openings of chapters and snapshots.
+//! The values that the sealer passes to the ring, and the ring to readers: sealed segments, chapter openings,
+//! snapshots.
 
 use bytes::Bytes;
 use watchscope_model::summary::Summary;
 use watchscope_model::wire;
 use watchscope_model::{LogId, Seq, State, Time};
 
-/// A sealed run of records, encoded once for all.
+/// A sealed sequence of records, encoded once for all readers.
 #[derive(Clone, Debug)]
 pub struct SealedSegment {
-    /// First record.
+    /// The first record.
     pub first: Seq,
-    /// Last record.
+    /// The last record.
     pub last: Seq,
-    /// Time of the first record.
+    /// The time of the first record.
     pub first_at: Time,
-    /// Time of the last record.
+    /// The time of the last record.
     pub last_at: Time,
     /// The wire message; the segment frame is its end.
     pub message: Bytes,
     pub(crate) frame_at: usize,
-    /// Bytes of all messages before it in the epoch; set by the ring.
+    /// The bytes of all messages before it in the epoch; the ring sets it.
     pub(crate) bytes_before: u64,
 }
 
 impl SealedSegment {
-    /// A segment of a log by its frame, with its first and last record and their times.
+    /// A segment of a log with a frame, its first and last record, and their times.
     pub(crate) fn new(
         log: &LogId,
         frame: &[u8],
@@ -51,14 +52,14 @@ impl SealedSegment {
     }
 }
 
-/// The fold at some head, for readers who join.
+/// The fold at a head of the log, for readers that join.
 #[derive(Clone, Debug)]
 pub struct HeadSnapshot {
     /// The last record folded.
     pub seq: Seq,
     /// When it was made.
     pub taken_at: Time,
-    /// The open chapter in short, up to that record.
+    /// The summary of the open chapter up to that record.
     pub chapter: Summary,
     /// The wire message; the head frame is its end.
     pub message: Bytes,
@@ -66,7 +67,7 @@ pub struct HeadSnapshot {
 }
 
 impl HeadSnapshot {
-    /// A snapshot of a log by its head frame; `chapter` is the open chapter in short.
+    /// A snapshot of a log with its head frame; `chapter` is the summary of the open chapter.
     pub(crate) fn new(
         log: &LogId,
         state: &State,
@@ -95,16 +96,16 @@ impl HeadSnapshot {
     }
 }
 
-/// What sealing gives to the ring.
+/// The result of a seal, for the ring.
 #[derive(Clone, Debug)]
 pub struct Sealed {
     /// The segment.
     pub segment: SealedSegment,
-    /// The chapter that this segment closed, in short, and the opening of the next one.
+    /// The summary of the chapter that this segment closed, and the opening of the next one.
     pub closed: Option<(Summary, NextChapter)>,
 }
 
-/// What opens a chapter.
+/// The opening of a chapter.
 #[derive(Clone, Debug)]
 pub struct NextChapter {
     /// The head frame.

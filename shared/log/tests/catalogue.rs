@@ -1,4 +1,4 @@
-//! What viewers learn about chapters that are not here, and how they get them.
+//! Viewers receive the list of all chapters, and can read those that only files hold.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -11,10 +11,11 @@ use watchscope_model::{Seq, Time};
 
 use crate::world::{Viewer, World};
 
+/// The ring of most tests, in bytes: 64 MiB.
 const RING: u64 = 64 << 20;
 
-/// `1-30 kept, 31-60 lost`, run by run, the oldest first.
-fn told(viewer: &Viewer) -> String {
+/// The entries of the catalogue, run by run, the oldest first: `1-30 kept, 31-60 lost`.
+fn listed(viewer: &Viewer) -> String {
     let runs = viewer.page.catalogue.iter();
     let run = |((_, epoch), entries): (
         &(u64, String),
@@ -45,7 +46,7 @@ fn live(viewer: &Viewer) -> Vec<&CatalogueEntry> {
     entries.values().collect()
 }
 
-/// A log whose chapters have a known size, all of them in the ring.
+/// A world with `count` chapters of 1 MiB, in a ring of `ring_bytes`.
 fn chapters(count: usize, ring_bytes: u64) -> World {
     let mut world = World::new(ring_bytes);
     for _ in 0..count {
@@ -55,11 +56,11 @@ fn chapters(count: usize, ring_bytes: u64) -> World {
 }
 
 #[test]
-fn a_viewer_is_told_of_all_chapters_after_its_snapshot_and_of_each_that_closes() {
+fn a_viewer_gets_all_chapters_after_its_snapshot_and_each_that_closes_later() {
     let mut world = chapters(3, RING);
     let mut viewer = Viewer::joined(&mut world);
     let entries = live(&viewer);
-    // All that was written, in chapters that follow each other; the open one too, as far as it had come.
+    // The chapters follow each other and cover all records; the open one is listed up to the snapshot.
     assert!(entries.len() >= 3);
     assert_eq!(entries[0].summary.first, Seq(1));
     assert_eq!(entries.last().unwrap().summary.last, world.head());
@@ -98,13 +99,13 @@ fn chapters_that_leave_the_ring_are_expired_without_files_and_lost_if_no_file_ha
         .into_iter()
         .find(|entry| entry.availability == Availability::Kept);
     assert_eq!(kept.unwrap().summary.first, first);
-    // From now on there are files; they take some chapters in, and then no more.
+    // From now on files hold the chapters so far, and later ones are not added.
     world.keep();
     world.notes(12 << 20);
     viewer.settle(&mut world);
     let gone = gone(&viewer);
     let lost = gone.iter().filter(|is| **is == Availability::Lost).count();
-    assert!(lost > 0, "{}", told(&viewer));
+    assert!(lost > 0, "{}", listed(&viewer));
     let first_kept = live(&viewer)
         .into_iter()
         .find(|entry| entry.availability == Availability::Kept);
@@ -112,7 +113,7 @@ fn chapters_that_leave_the_ring_are_expired_without_files_and_lost_if_no_file_ha
 }
 
 #[test]
-fn a_chapter_that_only_a_file_has_is_read_while_live_goes_on() {
+fn a_chapter_that_only_a_file_has_is_read_while_live_data_continues() {
     let mut world = chapters(2, 5 << 20);
     world.keep();
     world.notes(8 << 20);
@@ -135,7 +136,7 @@ fn a_chapter_that_only_a_file_has_is_read_while_live_goes_on() {
 }
 
 #[test]
-fn chapters_of_earlier_runs_are_listed_in_their_order_and_can_be_had_in_any() {
+fn chapters_of_earlier_runs_are_listed_in_their_order_and_can_be_read_in_any() {
     let mut old = chapters(4, RING);
     old.keep();
     let mut world = World::of_epoch("e2", RING);
@@ -165,7 +166,7 @@ fn chapters_of_earlier_runs_are_listed_in_their_order_and_can_be_had_in_any() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why_and_what_has_gone_meanwhile_is_expired() {
+fn an_unreadable_chapter_is_answered_with_the_reason_and_a_removed_one_as_expired() {
     let mut old = chapters(2, RING);
     old.keep();
     let mut world = World::of_epoch("e2", RING);
@@ -185,17 +186,17 @@ fn what_cannot_be_read_says_why_and_what_has_gone_meanwhile_is_expired() {
     viewer.say(&world, ask(last.next()));
     viewer.settle(&mut world);
     assert_eq!(viewer.page.tell(), format!("expired:1-{last}"));
-    // The files are looked at again.
+    // The host lists its files again.
     world.list_files();
     viewer.settle(&mut world);
-    let (run, _) = told(&viewer)
+    let (run, _) = listed(&viewer)
         .split_once(';')
         .map(|(a, b)| (a.to_owned(), b.to_owned()))
         .unwrap();
     assert!(run.ends_with(&format!("-{last} expired")), "{run}");
 }
 
-/// A chapter of ten records, the `number`-th of its run.
+/// The summary of a chapter of ten records, the `number`-th of its run.
 fn chapter(number: u64) -> Summary {
     let first = number * 10 + 1;
     Summary {
@@ -226,13 +227,13 @@ fn a_stretch_between_two_chapters_that_no_file_has_is_listed_as_lost() {
         .set_files(&[run(1, [0, 1, 4]), run(2, [3])]);
     let viewer = Viewer::joined(&mut world);
     assert_eq!(
-        told(&viewer),
+        listed(&viewer),
         "run1: 1-10 kept, 11-20 kept, 21-40 lost, 41-50 kept; run2: 31-40 kept; e1: 1-1 kept"
     );
 }
 
 #[test]
-fn over_ten_thousand_chapters_the_oldest_become_one_and_none_is_left_out() {
+fn over_10_000_chapters_the_oldest_become_one_and_none_is_left_out() {
     let mut world = World::new(RING);
     let most = MAX_ENTRIES as u64;
     world
@@ -246,7 +247,7 @@ fn over_ten_thousand_chapters_the_oldest_become_one_and_none_is_left_out() {
     assert!(merged.is_merged && run1.len() == 1);
     assert_eq!(merged.summary.last, Seq(most * 5));
     assert_eq!(merged.summary.counts, [(5, most * 5)]);
-    // The messages are small, and each entry came once.
+    // The list takes several messages, and each entry comes once.
     assert!(viewer.page.catalogue_messages > 4);
     let before = viewer.page.catalogue_messages;
     viewer.settle(&mut world);
@@ -254,7 +255,7 @@ fn over_ten_thousand_chapters_the_oldest_become_one_and_none_is_left_out() {
 }
 
 #[test]
-fn of_too_many_runs_the_oldest_are_forgotten_and_the_live_one_stays() {
+fn above_the_most_runs_the_oldest_are_forgotten_and_the_live_one_stays() {
     let mut catalogue = Catalogue::new("live".into());
     let runs: Vec<FileRun> = (0..2 * MAX_RUNS as u64)
         .map(|order| run(order, [0]))

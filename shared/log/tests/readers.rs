@@ -1,4 +1,4 @@
-//! Readers, rule by rule: what a viewer gets for what it says and does not say.
+//! The rules of readers: the messages that a viewer gets for the messages that it sends.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -13,16 +13,17 @@ use watchscope_model::wire::{
 
 use world::{START, Viewer, World, note};
 
+/// The ring of most tests, in bytes: 64 MiB.
 const RING: u64 = 64 << 20;
 
-/// An empty log with a ring of that size, and a viewer that waits at its head.
+/// An empty log with a ring of `ring_bytes`, and a viewer that waits at its head.
 fn live(ring_bytes: u64) -> (World, Viewer) {
     let mut world = World::new(ring_bytes);
     let viewer = Viewer::joined(&mut world);
     (world, viewer)
 }
 
-/// The viewer has the log's fold.
+/// Asserts that the viewer has the log's fold.
 fn assert_whole(world: &World, viewer: &Viewer) {
     assert_eq!(viewer.page.state, world.folded(world.head()));
 }
@@ -91,7 +92,8 @@ fn a_viewer_that_acknowledges_nothing_gets_one_window() {
     assert!(viewer.fill(&mut world) > WINDOW_BYTES / 2);
 }
 
-/// A link that takes `bytes_per_s`, and a page that acknowledges four times a second.
+/// Simulates a link of `bytes_per_s`, a page that acknowledges four times a second, and a log that writes `log` bytes
+/// per second.
 fn run_link(world: &mut World, viewer: &mut Viewer, seconds: u64, bytes_per_s: u64, log: u64) {
     let mut credit = 0;
     for tick in 0..seconds * 20 {
@@ -125,20 +127,21 @@ fn a_viewer_slower_than_the_log_is_moved_to_the_head_and_never_far_behind() {
     );
     let last = viewer.page.records.last().unwrap();
     assert!(world.now.micros_since(last.at) < BEHIND_US + 7_000_000);
-    // A faster link brings it back.
+    // A faster link lets the viewer catch up.
     run_link(&mut world, &mut viewer, 10, 10_000_000, 100_000);
     viewer.settle(&mut world);
     assert_whole(&world, &viewer);
 }
 
 #[test]
-fn a_viewer_over_4_mib_behind_is_moved_however_short_the_time() {
+fn a_viewer_over_4_mib_behind_is_moved_in_any_time() {
     let (mut world, mut viewer) = live(RING);
     world.notes(5 << 20);
     viewer.fill(&mut world);
     viewer.deliver(usize::MAX);
     assert_eq!(viewer.page.moved.len(), 0);
-    // Acknowledged, it is moved with the window free; what it was not sent is past like any other.
+    // After the acknowledgement the window is free, and the viewer is moved. Records that it was not sent are past
+    // ones.
     viewer.acknowledge(&world);
     world.notes(3 << 20);
     viewer.settle(&mut world);
@@ -149,7 +152,7 @@ fn a_viewer_over_4_mib_behind_is_moved_however_short_the_time() {
 #[test]
 fn a_viewer_that_catches_up_is_not_moved() {
     let (mut world, mut viewer) = live(RING);
-    // 4 s of nothing read, then a link ten times as fast as the log.
+    // The viewer reads nothing for 4 s; then its link is ten times as fast as the log.
     for _ in 0..80 {
         world.notes(10_000);
         world.pass_ms(50);
@@ -166,7 +169,7 @@ fn a_viewer_far_behind_whose_lag_shrinks_is_not_moved() {
     let mut world = World::new(RING);
     world.changes(40_000);
     let mut viewer = Viewer::connect(&world);
-    // The snapshot alone takes some 20 s of this link; then it is faster than the log, but not by much.
+    // The snapshot alone takes about 20 s on this link. After it the link is slightly faster than the log.
     run_link(&mut world, &mut viewer, 80, 100_000, 50_000);
     assert_eq!(viewer.page.moved, []);
     let last = viewer.page.records.last().unwrap();
@@ -174,11 +177,11 @@ fn a_viewer_far_behind_whose_lag_shrinks_is_not_moved() {
 }
 
 #[test]
-fn a_snapshot_on_its_way_is_never_replaced_and_lag_counts_from_its_acknowledgement() {
+fn a_snapshot_in_transit_is_never_replaced_and_lag_counts_from_its_acknowledgement() {
     let mut world = World::new(RING);
     world.changes(40_000);
     let mut viewer = Viewer::connect(&world);
-    // It takes 20 s, far over the limit of a move, while the log goes on.
+    // The snapshot takes 20 s, far over the limit of a move, and the log continues meanwhile.
     for _ in 0..20 {
         viewer.fill(&mut world);
         viewer.deliver(1);
@@ -199,7 +202,7 @@ fn a_snapshot_on_its_way_is_never_replaced_and_lag_counts_from_its_acknowledgeme
 }
 
 #[test]
-fn a_viewer_whose_next_record_was_dropped_is_moved_even_without_lag_limits() {
+fn a_viewer_whose_next_record_was_dropped_is_moved_even_within_the_lag_limits() {
     let (mut world, mut viewer) = live(3 << 20);
     world.notes(8 << 20);
     viewer.settle(&mut world);
@@ -208,7 +211,7 @@ fn a_viewer_whose_next_record_was_dropped_is_moved_even_without_lag_limits() {
 }
 
 #[test]
-fn what_became_of_a_viewer_is_counted_and_a_pause_is_no_fault_of_it() {
+fn moves_of_a_viewer_are_counted_and_a_pause_is_not_its_fault() {
     let (mut world, mut viewer) = live(3 << 20);
     let joined = viewer.reader.served();
     assert_eq!((joined.moves, joined.moved_past), (0, 0));
@@ -243,7 +246,7 @@ fn what_became_of_a_viewer_is_counted_and_a_pause_is_no_fault_of_it() {
 }
 
 #[test]
-fn how_long_a_segment_waited_is_told_with_it_alone() {
+fn the_wait_of_a_segment_is_reported_only_with_that_segment() {
     let (mut world, mut viewer) = live(RING);
     world.changes(1);
     world.pass_ms(70);
@@ -256,7 +259,7 @@ fn how_long_a_segment_waited_is_told_with_it_alone() {
 }
 
 #[test]
-fn a_viewer_that_comes_back_soon_goes_on_from_what_it_has() {
+fn a_viewer_that_comes_back_soon_continues_from_its_last_record() {
     let mut world = World::new(RING);
     let mut viewer = Viewer::connect(&world);
     world.changes(5);
@@ -289,7 +292,7 @@ fn a_viewer_that_comes_back_too_late_joins_at_the_head() {
 }
 
 #[test]
-fn a_viewer_that_comes_back_is_told_what_the_ring_has_dropped() {
+fn a_viewer_that_comes_back_gets_the_range_that_the_ring_has_dropped() {
     let (mut world, mut viewer) = live(3 << 20);
     world.notes(8 << 20);
     viewer.reconnect(&world);
@@ -299,14 +302,14 @@ fn a_viewer_that_comes_back_is_told_what_the_ring_has_dropped() {
         viewer.page.tell(),
         format!("welcome {gone} heartbeat snapshot")
     );
-    // Its counts are the difference of the running counts: the first opening kept knows all before.
+    // Counts show what the dropped records were: the first opening held has the counts of all records before it.
     let chapter = world.ring.chapter(world.ring.first()).unwrap();
     let (opening, _) = decode_chapter(&chapter.opening).unwrap();
     assert_eq!(opening.state, world.folded(Seq(chapter.first.0 - 1)));
 }
 
 #[test]
-fn a_position_of_another_run_another_log_or_the_future_is_no_place_to_resume_from() {
+fn a_position_in_another_run_or_log_or_in_the_future_does_not_resume() {
     let world = World::new(RING);
     let mut restarted = World::of_epoch("e2", RING);
     let mut viewer = Viewer::connect(&world);
@@ -351,7 +354,7 @@ fn a_hidden_tab_gets_heartbeats_only_and_moves_to_the_head_when_it_comes_back() 
         (viewer.page.moved[0].from, viewer.page.moved[0].to),
         (Seq(2), Seq(121))
     );
-    // Nothing happened while it was hidden: nothing to move for.
+    // Nothing happened while it was hidden, so it is not moved.
     viewer.pause(&world, true);
     viewer.pause(&world, false);
     viewer.settle(&mut world);
@@ -384,7 +387,7 @@ fn a_viewer_subscribed_to_other_logs_gets_nothing_live_until_it_comes_back() {
 }
 
 #[test]
-fn the_past_comes_newest_first_chapter_by_chapter_until_what_the_ring_has_dropped() {
+fn past_chapters_come_newest_first_until_the_ring_has_dropped_them() {
     let mut world = World::new(6 << 20);
     world.changes(1_000);
     world.notes(8 << 20);
@@ -441,7 +444,7 @@ fn backfills_of_another_run_and_of_nothing_are_answered_as_expired() {
 }
 
 #[test]
-fn live_goes_between_the_pieces_of_the_past() {
+fn live_data_goes_between_the_pieces_of_the_past() {
     let mut world = World::new(RING);
     world.changes(20_000);
     let mut viewer = Viewer::joined(&mut world);
@@ -465,7 +468,7 @@ fn live_goes_between_the_pieces_of_the_past() {
 }
 
 #[test]
-fn the_past_leaves_half_the_window_to_live() {
+fn past_data_leaves_half_the_window_to_live_data() {
     let mut world = World::new(RING);
     world.changes(40_000);
     let mut viewer = Viewer::joined(&mut world);
@@ -477,7 +480,7 @@ fn the_past_leaves_half_the_window_to_live() {
 }
 
 #[test]
-fn a_chapter_dropped_while_it_is_sent_is_told_as_expired() {
+fn a_chapter_dropped_while_it_is_sent_is_answered_as_expired() {
     let mut world = World::new(4 << 20);
     world.changes(30_000);
     let mut viewer = Viewer::joined(&mut world);
@@ -492,7 +495,7 @@ fn a_chapter_dropped_while_it_is_sent_is_told_as_expired() {
 }
 
 #[test]
-fn a_segment_larger_than_a_message_comes_in_pieces_and_the_past_goes_on_after_it() {
+fn a_segment_larger_than_a_message_comes_in_pieces_and_past_data_continues_after_it() {
     let mut world = World::new(RING);
     world.changes(20_000);
     let mut viewer = Viewer::joined(&mut world);
@@ -506,7 +509,7 @@ fn a_segment_larger_than_a_message_comes_in_pieces_and_the_past_goes_on_after_it
 }
 
 #[test]
-fn a_heartbeat_comes_every_20_s_also_when_the_window_is_full() {
+fn a_heartbeat_comes_every_20_s_even_if_the_window_is_full() {
     let mut world = World::new(RING);
     let mut viewer = Viewer::connect(&world);
     world.notes(2 << 20);
@@ -521,7 +524,7 @@ fn a_heartbeat_comes_every_20_s_also_when_the_window_is_full() {
 }
 
 #[test]
-fn the_machine_says_when_it_wants_to_be_asked_again() {
+fn the_machine_returns_the_time_of_its_next_call() {
     let (mut world, mut viewer) = live(RING);
     let wait = |until| Step::Wait {
         until: Some(until),
@@ -554,7 +557,7 @@ fn a_goodbye_is_the_last_message() {
 }
 
 #[test]
-fn another_version_of_the_protocol_is_sent_away() {
+fn a_viewer_of_another_protocol_version_is_sent_away() {
     let mut world = World::new(RING);
     let mut viewer = Viewer::silent();
     let hello = Hello {
@@ -571,7 +574,7 @@ fn another_version_of_the_protocol_is_sent_away() {
 }
 
 #[test]
-fn what_breaks_the_protocol_is_refused() {
+fn messages_that_break_the_protocol_are_refused() {
     let mut world = World::new(RING);
     let mut silent = Viewer::silent();
     let early = silent.try_say(&world, Acknowledge { bytes: 0 });

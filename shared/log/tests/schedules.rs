@@ -1,5 +1,5 @@
-//! Over random schedules of appends, acknowledgements, pauses and broken connections, a viewer that applies what it
-//! gets has exactly the log's fold, and no hole that was not announced.
+//! Random schedules of appends, acknowledgements, pauses and broken connections. A viewer that applies all messages
+//! has exactly the log's fold, and every hole was announced.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -43,7 +43,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What the viewer holds must be a stretch of the log, and what it lacks must have been told.
+/// Asserts that the viewer holds a stretch of the log, and that every record it lacks was announced.
 fn check(world: &World, viewer: &Viewer) {
     let page = &viewer.page;
     if page.live_seq().is_some() {
@@ -51,13 +51,16 @@ fn check(world: &World, viewer: &Viewer) {
     }
     for pair in page.records.windows(2) {
         let (mut from, to) = (pair[0].seq.next(), pair[1].seq);
-        // Absences were told in order, one may begin where the one before ended.
+        // Absences were announced in order; one may begin where the last one ended.
         for &(first, last) in &page.absences {
             if first <= from && from <= last {
                 from = last.next();
             }
         }
-        assert!(from >= to, "{from} up to before {to} is missing untold");
+        assert!(
+            from >= to,
+            "{from} up to before {to} is missing without an announcement"
+        );
     }
     for record in &page.records {
         assert_eq!(*record, world.written(record.seq, record.seq.next())[0]);
@@ -71,7 +74,8 @@ fn check(world: &World, viewer: &Viewer) {
     }
 }
 
-/// The viewer knows of all that was ever written, and each chapter that is said to be kept can be had.
+/// Asserts that the viewer's catalogue covers all records ever written, and that each chapter listed as kept can be
+/// read.
 fn check_catalogue(world: &mut World, viewer: &mut Viewer) {
     let entries: Vec<_> = viewer
         .page
@@ -98,7 +102,7 @@ fn check_catalogue(world: &mut World, viewer: &mut Viewer) {
             assert_eq!((chapter.first, chapter.before), (summary.first, next));
         }
     }
-    // What came live since the open chapter was listed, the viewer has.
+    // The viewer has the live records since the open chapter was listed.
     assert!(
         next >= world
             .ring
@@ -111,7 +115,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(128)))]
 
     #[test]
-    fn a_viewer_that_applies_what_it_gets_has_the_logs_fold_and_no_untold_hole(
+    fn a_viewer_that_applies_all_messages_has_the_logs_fold_and_no_unannounced_hole(
         acts in prop::collection::vec(act(), 1..120), ring_bytes in prop::sample::select(vec![2u64 << 20, 5 << 20, 64 << 20]),
     ) {
         let mut world = World::new(ring_bytes);

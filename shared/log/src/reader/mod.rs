@@ -1,12 +1,12 @@
-//! The reader machine: one viewer's messages × the ring → what that viewer gets.
+//! The reader machine: turns one viewer's messages and the ring into the messages for that viewer.
 //!
 //! ```text
 //!  Greeting ──hello──► Joining ──snapshot──► Live ──left behind, or back from a pause──► Joining
 //!              └────────resumed───────────────▲
 //! ```
 //!
-//! Live goes before the past, a snapshot before live, what controls the conversation before all. A viewer gets
-//! everything in order or is told what it does not get: moved, expired, not resumed.
+//! Control messages go first, then a snapshot, then live data, then the past. A viewer gets everything in order. A
+//! message names records that it does not get: moved, expired, not resumed.
 
 mod transfer;
 mod window;
@@ -30,18 +30,20 @@ use self::window::{Content, Window};
 use crate::catalogue::Cursor;
 use crate::ring::Ring;
 
-/// Chapters a viewer may have asked for and not got yet; one more is refused.
+/// The most requested chapters of a viewer that wait, besides the one in transit. A further request ends the
+/// conversation.
 pub const MAX_BACKFILLS: usize = 16;
-/// Answers and news that may wait for a viewer; one who asks for more without reading is refused.
+/// The number of waiting control messages at which any message of the viewer ends the conversation. The driver bounds
+/// messages of its own.
 const MAX_CONTROL: usize = 64;
-/// While something waits to be sent, the lag is looked at so often, in microseconds.
+/// The time between two checks of the lag while a message waits to be sent, in microseconds.
 const LAG_CHECK_US: i64 = 1_000_000;
 
-/// One viewer: a cursor into the ring.
+/// One viewer of the log: a cursor into the ring.
 ///
-/// Bounded: the cursors, marks of what is unacknowledged (about a hundred), [`MAX_BACKFILLS`] positions, 64 control
-/// messages, a snapshot shared with others while it is on its way, one chapter of a file, and a message of the catalogue.
-/// A viewer that goes over is refused.
+/// It holds the cursors, about 100 marks of unacknowledged bytes, at most [`MAX_BACKFILLS`] requests and 64 control
+/// messages. It also holds one snapshot in transit, shared with other readers, one chapter of a file, and one message
+/// of the catalogue. A viewer that exceeds a bound is refused.
 #[derive(Debug)]
 pub struct Reader {
     version: Text,
@@ -52,9 +54,9 @@ pub struct Reader {
     control: VecDeque<Bytes>,
     backfills: VecDeque<Backfill>,
     past: Option<Past>,
-    /// How far it knows the catalogue.
+    /// The part of the catalogue that it has received.
     catalogue: Cursor,
-    /// The next message of the catalogue, which waits for the window.
+    /// The next message of the catalogue, which waits for space in the window.
     listing: Option<Bytes>,
     window: Window,
     transfers: u64,
@@ -65,157 +67,159 @@ pub struct Reader {
     served: Served,
 }
 
-/// What is read where there is no live log.
+/// A recording that is read in place of a live log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// Its name, for people.
+    /// Its name, as people see it.
     pub name: Text,
     /// The time of the first record that is shown at once.
     pub from: Time,
     /// The time of its last record.
     pub to: Time,
-    /// Whether diagnosis was done anew for it.
+    /// Whether diagnosis ran again for it.
     pub is_judged_again: bool,
 }
 
-/// What became of a viewer so far, for whoever counts.
+/// Counters of one viewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// Messages sent.
+    /// The number of messages sent.
     pub messages: u64,
-    /// Their bytes.
+    /// The bytes of these messages.
     pub bytes: u64,
-    /// Of those, what is not acknowledged yet.
+    /// Those bytes that the viewer has not acknowledged.
     pub unacknowledged_bytes: u64,
-    /// How often it was moved to the head because it was left behind; not: because it came back from a pause.
+    /// The number of moves to the head because it was left behind; moves after a pause do not count.
     pub moves: u64,
-    /// Records it was moved past, which it has only as part of a snapshot.
+    /// The number of records that these moves skipped; the viewer has them only as part of a snapshot.
     pub moved_past: u64,
-    /// How long the first record of the last segment sent had waited since it was written, in microseconds; `None` once
-    /// something else was sent.
+    /// The time that the first record of the last sent segment waited since it was written, in microseconds. It is
+    /// `None` once another message was sent.
     pub waited_us: Option<i64>,
 }
 
-/// Where a viewer stands with live data.
+/// The state of a viewer's live data.
 #[derive(Debug)]
 enum Feed {
-    /// It has not said hello.
+    /// It has not sent hello.
     Greeting,
-    /// It needs a snapshot of the head; `moved_from` is the first record it will not get live.
+    /// It needs a snapshot of the head; `moved_from` is the first record that it does not get live.
     Joining { moved_from: Option<Seq> },
-    /// A snapshot, or a segment larger than a message, is on its way; `next` follows it. Never replaced by a newer one.
+    /// A snapshot, or a segment larger than a message, is in transit; `next` follows it. A newer one never replaces
+    /// it.
     Sending {
         transfer: Transfer,
         is_snapshot: bool,
         next: Seq,
     },
-    /// It has or is being sent all before `next`.
+    /// All records before `next` are sent.
     Live { next: Seq },
 }
 
-/// A chapter that was asked for.
+/// A chapter that the viewer requested.
 #[derive(Debug)]
 enum Past {
     /// The host reads it from a file.
     Fetched(Backfill),
-    /// It is on its way.
+    /// It is in transit.
     Sent(Backfill, Transfer),
 }
 
-/// What a host found in its files for [`Step::Fetch`].
+/// The result of a host's look into its files for [`Step::Fetch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// A chapter.
+    /// It found a chapter.
     Chapter {
-        /// Its first record.
+        /// The chapter's first record.
         first: Seq,
-        /// Its last record.
+        /// The chapter's last record.
         last: Seq,
-        /// Its head frame and segment frames.
+        /// The chapter's head frame and segment frames.
         frames: Bytes,
     },
-    /// No file has it any more.
+    /// No file holds the chapter any more.
     Gone,
-    /// It cannot be read.
+    /// The chapter cannot be read.
     NotRead {
         /// Why, in a sentence.
         reason: String,
     },
 }
 
-/// What a viewer asks of the host, and no reader can do.
+/// A viewer's request that the host must carry out, because no reader can.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     /// A command.
     Command(Command),
-    /// A person's note is to be written into the log.
+    /// A person's note for the log.
     Note(WriteNote),
 }
 
-/// What to do next for a viewer.
+/// The next act of the driver for a viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Send this message.
     Send(Bytes),
-    /// Read the chapter that holds the record before `before` from a file, and hand it to [`Reader::fetched`]. Ask again
-    /// meanwhile.
+    /// Read the chapter that holds the record before `before` from a file, and pass it to [`Reader::fetched`]. Call
+    /// [`Reader::next`] again meanwhile.
     Fetch(Backfill),
-    /// Nothing can be sent. Ask again when the ring changed, the viewer said something, or at this time.
+    /// Nothing can be sent. Call [`Reader::next`] again when the ring changed, the viewer sent a message, or `until`
+    /// has come.
     Wait {
-        /// At the latest then; `None` before hello.
+        /// The latest time for the next call; `None` before hello.
         until: Option<Time>,
-        /// The ring has no head snapshot that would do: have the writer put one there.
+        /// Whether the ring has no suitable head snapshot, so that the writer must put one there.
         needs_snapshot: bool,
     },
-    /// It is over; close.
+    /// The conversation is over; close the connection.
     End(Parting),
 }
 
 /// Why the server ends a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parting {
-    /// The word of [`Bye`].
+    /// The `reason` of [`Bye`].
     pub reason: Text,
-    /// When to come back, in milliseconds; `None`: do not.
+    /// The time after which the viewer should come back, in milliseconds; `None`: it should not.
     pub retry_after_ms: Option<u64>,
 }
 
-/// A viewer's message that breaks the protocol; the conversation ends.
+/// A viewer's message that breaks the protocol, so the conversation ends.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no message.
+    /// The bytes are not a message.
     #[error("not a message of this protocol: {0}")]
     Undecodable(#[from] DecodeError),
-    /// Something came before hello, or a second hello.
+    /// A message came before hello, or hello came twice.
     #[error("the first message, and only the first, is hello")]
     Hello,
-    /// More was acknowledged than was sent.
+    /// The viewer acknowledged more than it was sent.
     #[error("{acknowledged} bytes were acknowledged, fewer were sent")]
     Acknowledged {
-        /// By the viewer.
+        /// The bytes that the viewer acknowledged.
         acknowledged: u64,
     },
-    /// Too many chapters at once.
+    /// The viewer requested more than [`MAX_BACKFILLS`] chapters at once.
     #[error("more than {MAX_BACKFILLS} chapters were asked for at once")]
     Backfills,
-    /// It asks and does not read the answers.
+    /// The viewer sends requests and does not read the answers.
     #[error("more than {MAX_CONTROL} answers wait to be read")]
     Unread,
 }
 
-/// What can be sent of live data.
+/// The live data that can be sent now.
 enum Live {
     Send(Bytes, Content),
-    /// The viewer stands elsewhere now: look again.
+    /// The viewer's state changed, so look again.
     Changed,
     NeedsSnapshot,
-    /// Something waits for the window.
+    /// A message waits for space in the window.
     Blocked,
     Idle,
 }
 
 impl Reader {
-    /// A viewer that has said nothing yet; `version` is watchscope's, for its welcome.
+    /// A viewer that has sent nothing yet. `version` is watchscope's, for the welcome.
     #[must_use]
     pub fn new(version: Text) -> Self {
         Self {
@@ -238,13 +242,13 @@ impl Reader {
         }
     }
 
-    /// The same, of a recording.
+    /// Like [`Self::new`], for a recording instead of a live log.
     #[must_use]
     pub fn of_recording(self, recording: Option<Recording>) -> Self {
         Self { recording, ..self }
     }
 
-    /// What became of it so far.
+    /// The counters so far.
     #[must_use]
     pub fn served(&self) -> Served {
         Served {
@@ -253,7 +257,7 @@ impl Reader {
         }
     }
 
-    /// All records before this one were sent, or will not be; none while it does not get any live.
+    /// The record before which all were sent, or will not be sent; `None` while the viewer gets no live data.
     #[must_use]
     pub fn sent_before(&self) -> Option<Seq> {
         match &self.feed {
@@ -262,11 +266,11 @@ impl Reader {
         }
     }
 
-    /// Takes one message of the viewer; returns what its host is to do for it, if anything. What a later version added is
-    /// ignored.
+    /// Processes one message of the viewer; returns a request for the host, if it is one. Messages of a later version
+    /// are ignored.
     ///
     /// # Errors
-    /// If the message breaks the protocol.
+    /// If the message breaks the protocol; the caller must end the conversation.
     pub fn receive(
         &mut self,
         message: &[u8],
@@ -311,13 +315,14 @@ impl Reader {
         Ok(None)
     }
 
-    /// Whether the viewer has said hello, in a version that is spoken here.
+    /// Whether the viewer has sent hello, in the protocol version of this server.
     #[must_use]
     pub fn is_greeted(&self) -> bool {
         self.heartbeat_at.is_some()
     }
 
-    /// Tells the viewer something beside the log. Kept until it is sent: the driver bounds how much there can be.
+    /// Queues a message that is not part of the log. The queue keeps it until it is sent; the driver bounds their
+    /// number.
     pub fn tell(&mut self, message: impl Into<ServerMessage>) {
         if self.parting.is_none() {
             self.control
@@ -325,7 +330,7 @@ impl Reader {
         }
     }
 
-    /// Ends the conversation: the next message is a goodbye, then comes the end.
+    /// Ends the conversation: the next message is a goodbye, then comes [`Step::End`].
     pub fn part(&mut self, parting: Parting) {
         if self.parting.is_none() {
             self.tell(Bye {
@@ -336,7 +341,7 @@ impl Reader {
         }
     }
 
-    /// What to do next.
+    /// Returns the next act of the driver.
     pub fn next(&mut self, ring: &Ring, now: Time) -> Step {
         self.served.waited_us = None;
         loop {
@@ -435,7 +440,7 @@ impl Reader {
                 epoch: ring.epoch().clone(),
             });
         }
-        // How full the ring is, is of interest from the beginning.
+        // A viewer shows at once how full the ring is.
         self.tell(heartbeat(ring, now));
         self.heartbeat_at = Some(now.plus_millis(HEARTBEAT_MS));
         self.feed = match resumed {
@@ -447,8 +452,8 @@ impl Reader {
         };
     }
 
-    /// Whether the viewer wants live data: its tab is not hidden and it is subscribed. One that comes back after
-    /// something happened is moved to the head.
+    /// Sets whether the viewer wants live data: its tab is not hidden, and it is subscribed. If it resumes after new
+    /// records, it is moved to the head.
     fn want(&mut self, is_paused: bool, is_subscribed: bool, ring: &Ring) {
         let was_wanted = self.is_wanted();
         (self.is_paused, self.is_subscribed) = (is_paused, is_subscribed);
@@ -521,7 +526,7 @@ impl Reader {
         Live::Send(message, content)
     }
 
-    /// Starts a snapshot, as soon as there is room for it and one that goes beyond what the viewer has.
+    /// Starts a snapshot, once the window has space and the ring has one that goes beyond the viewer's records.
     fn join(&mut self, moved_from: Option<Seq>, ring: &Ring, now: Time) -> Live {
         if !self.window.admits_snapshot(MAX_MESSAGE_BYTES) {
             return Live::Blocked;
@@ -552,14 +557,14 @@ impl Reader {
         Live::Changed
     }
 
-    /// Sends the next segment, or gives up on it if the viewer is left behind.
+    /// Sends the next segment, or moves the viewer if it is left behind.
     fn follow(&mut self, next: Seq, ring: &Ring, now: Time) -> Live {
         self.window.watch_lag(ring, now);
         if next > ring.head() {
             return Live::Idle;
         }
         let Some(segment) = ring.segment(next) else {
-            // Dropped by the ring before it was sent.
+            // The ring dropped the segment before it was sent.
             self.fall_behind(next);
             return Live::Changed;
         };
@@ -588,8 +593,8 @@ impl Reader {
         Live::Blocked
     }
 
-    /// Begins with the next chapter that was asked for, if none is under way; what the host has to fetch, if it has to. The
-    /// answer for a chapter that nobody has any more is `Expired`.
+    /// Begins to send the next requested chapter, if none is in transit; returns the request if the host must fetch
+    /// it. A chapter that nobody holds is answered with `Expired`.
     fn begin_past(&mut self, ring: &Ring) -> Option<Backfill> {
         if self.past.is_some() {
             return None;
@@ -616,7 +621,7 @@ impl Reader {
         None
     }
 
-    /// Takes what the host found for the chapter that it was to fetch.
+    /// Takes the host's result for the chapter of [`Step::Fetch`].
     pub fn fetched(&mut self, fetched: Fetched) {
         let Some(Past::Fetched(backfill)) = self.past.take() else {
             return;
@@ -649,7 +654,7 @@ impl Reader {
         }
     }
 
-    /// The next message of the past, if there is room for it.
+    /// The next message of the past, if the window has space for it.
     fn past(&mut self, ring: &Ring, now: Time) -> Option<Bytes> {
         let Some(Past::Sent(_, transfer)) = &mut self.past else {
             return None;
@@ -664,7 +669,7 @@ impl Reader {
                 }
                 Some(message)
             }
-            // It may be in a file: it is looked for again.
+            // A file may hold the chapter, so it is looked up again.
             Err(Dropped) => {
                 if let Some(Past::Sent(backfill, _)) = self.past.take() {
                     self.backfills.push_front(backfill);
@@ -674,7 +679,8 @@ impl Reader {
         }
     }
 
-    /// The next message of the catalogue, if there is news and room for it. It comes after the first snapshot.
+    /// The next message of the catalogue, if there are new entries and the window has space. It comes after the first
+    /// snapshot.
     fn list(&mut self, ring: &Ring, now: Time) -> Option<Bytes> {
         if !self.is_wanted() || !matches!(self.feed, Feed::Live { .. }) {
             return None;
@@ -702,8 +708,8 @@ impl Reader {
     }
 }
 
-/// Whether segments may go on from `next`: the ring has it, a segment begins with it, and it is within the limits of a
-/// move.
+/// Whether segments may continue from `next`: the ring holds it, a segment begins with it, and it is within the limits
+/// of a move.
 fn may_resume(next: Seq, ring: &Ring, now: Time) -> bool {
     if next == ring.head().next() {
         return true;
@@ -726,8 +732,8 @@ fn heartbeat(ring: &Ring, now: Time) -> Heartbeat {
     }
 }
 
-/// How many bytes of a chapter's frames are sent to a viewer that asked for what is before a record, and the record behind
-/// them: the segment that holds the one before it goes whole. `None` if a frame is damaged, which the viewer will say.
+/// The bytes of a chapter's frames to send for a request up to `before`, and the record after them. The last segment
+/// goes whole. `None` if a frame is damaged; then the viewer reports it.
 fn cut(frames: &[u8], before: Seq) -> Option<(usize, Seq)> {
     let (_, mut rest) = split_frame(frames).ok()?;
     let mut end = None;
@@ -749,7 +755,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_chapter_the_segments_before_a_record_are_sent() {
+    fn a_request_up_to_a_record_gets_the_segments_before_it() {
         let (mut writer, mut frames) =
             ChapterWriter::open("log".into(), "a".into(), &State::default());
         let mut ends = vec![frames.len()];

@@ -1,4 +1,4 @@
-//! A message on its way in pieces.
+//! A message in transit, whole or in pieces.
 
 use bytes::Bytes;
 use watchscope_model::Seq;
@@ -6,17 +6,17 @@ use watchscope_model::wire::{self, MAX_MESSAGE_BYTES, PIECE_BYTES, Piece};
 
 use crate::ring::Ring;
 
-/// A message that goes out whole, or in numbered pieces if it is larger than a message may be.
+/// A message that is sent whole, or in numbered pieces if it is larger than [`MAX_MESSAGE_BYTES`].
 ///
-/// A chapter is not held: each piece is read from the ring when it is sent, so a viewer that never takes it keeps
-/// nothing alive. A message that is held is shared with all who get it.
+/// A chapter is not held: each piece is read from the ring when it is sent. So a viewer that never takes it keeps
+/// nothing alive. An encoded message is shared by all readers that send it.
 #[derive(Debug)]
 pub(super) struct Transfer {
     source: Source,
     number: u64,
     index: u32,
     count: u32,
-    /// The part that goes on, and how much of it has gone.
+    /// The index of the part that is sent next, and the bytes of it that were sent.
     part: usize,
     part_at: usize,
 }
@@ -31,12 +31,12 @@ enum Source {
     },
 }
 
-/// The chapter that was being sent is no longer in the ring.
+/// The ring no longer holds the chapter that was being sent.
 #[derive(Debug)]
 pub(super) struct Dropped;
 
 impl Source {
-    /// The parts whose bytes together are the message; `None` after the last.
+    /// The part of the message with an index; `None` after the last. The parts together are the message.
     fn part<'a>(&'a self, ring: &'a Ring, part: usize) -> Result<Option<&'a [u8]>, Dropped> {
         match self {
             Self::Message(message) => Ok((part == 0).then_some(message)),
@@ -75,13 +75,13 @@ impl Source {
 }
 
 impl Transfer {
-    /// A message that is already encoded.
+    /// A transfer of a message that is already encoded.
     pub(super) fn message(message: Bytes, number: u64) -> Self {
         let count = pieces(message.len());
         Self::new(Source::Message(message), number, count)
     }
 
-    /// The chapter that holds the record before `before`, cut there; `None` if the ring has dropped it.
+    /// A transfer of the chapter that holds the record before `before`, cut there; `None` if the ring has dropped it.
     pub(super) fn chapter(ring: &Ring, before: Seq, number: u64) -> Option<Self> {
         let chapter = ring.chapter(Seq(before.0.checked_sub(1)?))?;
         let header = wire::Chapter {
@@ -109,7 +109,7 @@ impl Transfer {
         }
     }
 
-    /// Upper bound of the bytes of the next message.
+    /// An upper bound of the bytes of the next message.
     pub(super) fn next_bytes(&self) -> usize {
         match &self.source {
             Source::Message(message) if self.count == 1 => message.len(),
@@ -117,7 +117,7 @@ impl Transfer {
         }
     }
 
-    /// The next message, and whether it is the last.
+    /// Returns the next message, and whether it is the last.
     pub(super) fn next(&mut self, ring: &Ring) -> Result<(Bytes, bool), Dropped> {
         if let Source::Message(message) = &self.source
             && self.count == 1
@@ -143,7 +143,7 @@ impl Transfer {
         Ok((message.into(), self.index == self.count))
     }
 
-    /// Takes the next `limit` bytes, or what is left.
+    /// Takes the next `limit` bytes, or all that are left.
     fn take(&mut self, ring: &Ring, limit: usize) -> Result<Vec<u8>, Dropped> {
         let mut data = Vec::with_capacity(limit);
         while data.len() < limit
@@ -162,7 +162,7 @@ impl Transfer {
     }
 }
 
-/// How many messages so many bytes take.
+/// The number of messages for `bytes` bytes.
 fn pieces(bytes: usize) -> u32 {
     if bytes <= MAX_MESSAGE_BYTES {
         1

@@ -1,4 +1,4 @@
-//! What is on its way to a viewer, and how far behind that leaves it.
+//! The bytes in transit to a viewer, and its lag behind the log.
 
 use std::collections::VecDeque;
 
@@ -7,48 +7,50 @@ use watchscope_model::{Seq, Time};
 
 use crate::ring::Ring;
 
-/// A viewer so many microseconds behind is moved to the head.
+/// The lag in microseconds above which a viewer is moved to the head, unless the lag shrinks.
 pub const BEHIND_US: i64 = 5_000_000;
-/// A viewer so many bytes behind is moved to the head.
+/// The lag in bytes above which a viewer is moved to the head, unless the lag shrinks.
 pub const BEHIND_BYTES: u64 = 4 << 20;
 
-/// Live data waits while the oldest unacknowledged message is so old: a slow link would else hold a whole window, and
-/// the head would come behind it.
+/// The age in microseconds of the oldest unacknowledged message at which live data waits. Otherwise a slow link would
+/// hold a whole window, and a snapshot of the head would come after it.
 const STALLED_US: i64 = 2_000_000;
-/// So much is sent however long its acknowledgement takes.
+/// The unacknowledged bytes below which data is sent at any age of the oldest message.
 const STALLED_BYTES: u64 = 64 << 10;
-/// Messages of the past leave this much of the window to live ones.
+/// The bytes of the window that messages of the past leave to live ones. Messages of the past wait while less is free.
 const LIVE_RESERVE_BYTES: u64 = WINDOW_BYTES / 2;
 
-/// Messages sent within this time share a mark…
+/// The longest time in microseconds over which sent messages share a mark. Above it a new mark begins.
 const MARK_US: i64 = 100_000;
-/// …while they are of at most so many bytes together.
+/// The most bytes of sent messages that share a mark. Above it a new mark begins.
 const MARK_BYTES: u64 = 16 << 10;
-/// Lag is compared with the lag so long ago, or up to twice that.
+/// The least time in microseconds between two samples of the lag. The present lag is compared with one that old, or up
+/// to twice as old.
 const TREND_US: i64 = 1_000_000;
 
-/// Counts what was sent and acknowledged.
+/// Counts the sent and the acknowledged bytes.
 ///
-/// Bounded: marks hold 16 KiB or 100 ms each of what the window lets out, about a hundred in all.
+/// It is bounded: each mark holds 16 KiB or 100 ms of at most one window, about 100 marks in all.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     sent: u64,
     acknowledged: u64,
     marks: VecDeque<Mark>,
-    /// The record after the last one acknowledged.
+    /// The record after the last acknowledged one.
     next: Seq,
-    /// When the last snapshot was acknowledged, and what the log had sealed by then; `None` while one is on its way.
+    /// When the last snapshot was acknowledged, and the bytes that the log had sealed by then; `None` while a snapshot
+    /// is in transit.
     settled: Option<(Time, u64)>,
     trend: Trend,
 }
 
-/// Messages sent, up to a count of bytes.
+/// A range of sent bytes, with the time of sending.
 #[derive(Debug)]
 struct Mark {
     start: u64,
     end: u64,
     sent_at: Time,
-    /// The record after the last one that these messages bring.
+    /// The record after the last one in these bytes.
     next: Option<Seq>,
     is_snapshot: bool,
 }
@@ -60,45 +62,45 @@ struct Trend {
     before: Lag,
 }
 
-/// How far behind a viewer is: what the log sealed after the last record it acknowledged.
+/// How far a viewer is behind: the log's data after the last acknowledged record.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lag {
     us: i64,
     bytes: u64,
 }
 
-/// What a message brings.
+/// The content of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
-    /// Nothing of the log.
+    /// No part of the log.
     Control,
-    /// Something of the past, or a piece that is not the last.
+    /// A part of the past, or a piece that is not the last.
     Part,
-    /// A segment whole.
+    /// A whole segment, or its last piece.
     Records {
-        /// The record after its last.
+        /// The record after the segment's last.
         next: Seq,
     },
-    /// A snapshot whole.
+    /// A whole snapshot, or its last piece.
     Snapshot {
-        /// The record after it.
+        /// The record after the snapshot's last.
         next: Seq,
     },
 }
 
 impl Window {
-    /// Starts at `next` without a snapshot: the viewer has what is before.
+    /// Begins at `next` without a snapshot: the viewer already holds the records before it.
     pub(super) fn resume(&mut self, next: Seq, ring: &Ring, now: Time) {
         self.next = next;
         self.settled = Some((now, ring.total_bytes()));
     }
 
-    /// Whether a live message of `bytes` may be sent.
+    /// Whether a live message of `bytes` bytes may be sent.
     pub(super) fn admits_live(&self, bytes: usize, now: Time) -> bool {
         self.admits_snapshot(bytes) && !self.is_stalled(now)
     }
 
-    /// Whether part of a snapshot may be sent.
+    /// Whether a part of a snapshot may be sent.
     pub(super) fn admits_snapshot(&self, bytes: usize) -> bool {
         self.unacknowledged() == 0 || self.unacknowledged() + bytes as u64 <= WINDOW_BYTES
     }
@@ -109,7 +111,7 @@ impl Window {
             && !self.is_stalled(now)
     }
 
-    /// Counts a message.
+    /// Counts a sent message.
     pub(super) fn send(&mut self, bytes: usize, content: Content, now: Time) {
         let start = self.sent;
         self.sent += bytes as u64;
@@ -143,7 +145,7 @@ impl Window {
         }
     }
 
-    /// Counts an acknowledgement of all bytes up to `bytes`; returns whether so many were sent.
+    /// Counts an acknowledgement of all bytes up to `bytes`; returns false if fewer were sent.
     pub(super) fn acknowledge(&mut self, bytes: u64, ring: &Ring, now: Time) -> bool {
         if bytes > self.sent {
             return false;
@@ -162,7 +164,7 @@ impl Window {
         true
     }
 
-    /// Notes the lag of now and then, so that it can be told whether it shrinks.
+    /// Samples the lag at most once per [`TREND_US`], so that its trend is known.
     pub(super) fn watch_lag(&mut self, ring: &Ring, now: Time) {
         if now.micros_since(self.trend.at) >= TREND_US {
             self.trend = Trend {
@@ -173,8 +175,8 @@ impl Window {
         }
     }
 
-    /// Whether the viewer is so far behind that it should be moved to the head: over a limit, counted from the
-    /// acknowledgement of its last snapshot, and not catching up.
+    /// Whether the viewer must be moved to the head: its lag is over a limit and does not shrink. The lag counts from
+    /// the acknowledgement of its last snapshot.
     pub(super) fn is_left_behind(&self, ring: &Ring, now: Time) -> bool {
         let Some((settled_at, settled_bytes)) = self.settled else {
             return false;
@@ -192,7 +194,7 @@ impl Window {
         }
         let (at, bytes) = match ring.segment(self.next) {
             Some(segment) => (segment.first_at, segment.bytes_before),
-            // Dropped: at least as far behind as the oldest kept.
+            // The ring dropped the record, so the viewer is at least as far behind as the oldest record held.
             None => (ring.first_at(), 0),
         };
         Lag {
@@ -201,7 +203,7 @@ impl Window {
         }
     }
 
-    /// Bytes sent and not acknowledged.
+    /// The bytes that were sent and not acknowledged.
     pub(super) fn unacknowledged(&self) -> u64 {
         self.sent - self.acknowledged
     }

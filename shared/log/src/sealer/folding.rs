@@ -1,11 +1,11 @@
-//! A sealer with a fold of its own: what the tests of the crate push events into.
+//! A sealer with its own fold, into which the tests of this crate push events.
 
 use watchscope_model::{Event, Seq, State, Time};
 
 use super::Sealer;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed};
 
-/// Stamps, folds and seals, as the log's writer does with a journal.
+/// Stamps, folds and seals events, as the log's writer does with a journal.
 pub(crate) struct FoldingSealer {
     state: State,
     sealer: Sealer,

@@ -1,4 +1,4 @@
-//! A log and its viewers without a clock or a socket: what the tests of readers drive.
+//! A log and its viewers without a clock or a socket, for the tests of readers.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(unreachable_pub, reason = "shared by test files")]
@@ -30,7 +30,7 @@ pub struct World {
     pub ring: Ring,
     pub now: Time,
     pub written: Vec<Record>,
-    /// Chapters that were copied into files.
+    /// The chapters that were copied into files.
     pub files: Vec<Kept>,
     objects: u64,
 }
@@ -98,7 +98,7 @@ impl World {
         }
     }
 
-    /// Writes a segment of `count` changes of as many new objects.
+    /// Writes a segment with `count` changes, each of a new object.
     pub fn changes(&mut self, count: u64) {
         for _ in 0..count {
             self.objects += 1;
@@ -108,7 +108,7 @@ impl World {
         self.seal();
     }
 
-    /// Writes segments of together at least `bytes`, in notes of 1 kB.
+    /// Writes segments of at least `bytes` bytes together, in notes of 1 kB.
     pub fn notes(&mut self, bytes: u64) {
         let until = self.ring.total_bytes() + bytes;
         while self.ring.total_bytes() < until {
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// Says anew what the files hold.
+    /// Gives the catalogue the present list of chapters in files.
     pub fn list_files(&mut self) {
         let mut runs: Vec<FileRun> = Vec::new();
         for kept in &self.files {
@@ -173,7 +173,7 @@ impl World {
         self.ring.catalogue_mut().set_files(&runs);
     }
 
-    /// What a host finds in the files.
+    /// The result of a host's look into the files.
     pub fn fetch(&self, backfill: &Backfill) -> Fetched {
         let last = Seq(backfill.before.0 - 1);
         let found = self.files.iter().find(|kept| {
@@ -259,21 +259,21 @@ pub fn note(bytes: usize) -> Event {
     Note::new(Author::Story, "n".repeat(bytes)).into()
 }
 
-/// A viewer: the machine at the server, what is on its way, and the page.
+/// A viewer: the reader at the server, the messages in transit, and the page.
 pub struct Viewer {
     pub reader: watchscope_log::Reader,
     pub wire: VecDeque<Bytes>,
     pub page: Page,
     pub end: Option<String>,
-    /// Chapters asked for on this connection.
+    /// The chapters requested on this connection.
     pub backfills: usize,
-    /// What the host is to read from a file, while the disk is slow.
+    /// The request for the host while the disk is slow.
     pub fetches: Option<Backfill>,
     pub disk_is_slow: bool,
 }
 
 impl Viewer {
-    /// Has connected and says nothing yet.
+    /// A viewer that has connected and sent nothing.
     pub fn silent() -> Self {
         Self {
             reader: watchscope_log::Reader::new("0.1.0".into()),
@@ -286,14 +286,14 @@ impl Viewer {
         }
     }
 
-    /// Connects and says hello, for the first time.
+    /// A viewer that has connected and sent its first hello.
     pub fn connect(world: &World) -> Self {
         let mut viewer = Self::silent();
         viewer.hello(world);
         viewer
     }
 
-    /// Has connected and taken in all there is; its story begins after that.
+    /// A viewer that has connected and received everything so far; its story begins after that.
     pub fn joined(world: &mut World) -> Self {
         let mut viewer = Self::connect(world);
         viewer.settle(world);
@@ -301,7 +301,7 @@ impl Viewer {
         viewer
     }
 
-    /// Connects anew with what the page has; what was on its way is lost.
+    /// Connects again with the page's records; messages in transit are lost.
     pub fn reconnect(&mut self, world: &World) {
         self.reader = watchscope_log::Reader::new("0.1.0".into());
         self.wire.clear();
@@ -345,13 +345,13 @@ impl Viewer {
         self.say(world, backfill);
     }
 
-    /// Acknowledges all the page has taken in.
+    /// Acknowledges all bytes that the page has received.
     pub fn acknowledge(&mut self, world: &World) {
         let bytes = self.page.bytes;
         self.say(world, Acknowledge { bytes });
     }
 
-    /// Puts all the machine has to say on the wire, making snapshots as it asks; returns how many bytes.
+    /// Puts all messages of the reader on the wire, and makes snapshots at its request; returns the number of bytes.
     pub fn fill(&mut self, world: &mut World) -> u64 {
         let mut bytes = 0;
         loop {
@@ -387,7 +387,7 @@ impl Viewer {
         }
     }
 
-    /// The host has read what it was to read.
+    /// The host answers the pending request from the files.
     pub fn answer(&mut self, world: &World) {
         if let Some(backfill) = self.fetches.take() {
             self.reader.fetched(world.fetch(&backfill));
@@ -401,7 +401,7 @@ impl Viewer {
         }
     }
 
-    /// Fills, delivers and acknowledges until nothing more comes.
+    /// Fills, delivers and acknowledges until no message comes.
     pub fn settle(&mut self, world: &mut World) {
         loop {
             self.deliver(usize::MAX);
@@ -414,12 +414,12 @@ impl Viewer {
     }
 }
 
-/// What a page makes of the messages it gets; panics at any hole that was not announced.
+/// The state of a page after its messages. It panics at any hole that was not announced.
 #[derive(Default)]
 pub struct Page {
-    /// Bytes taken in on this connection.
+    /// The bytes received on this connection.
     pub bytes: u64,
-    /// What came, in short.
+    /// The messages received, a word each.
     pub story: Vec<String>,
     pub welcome: Option<Welcome>,
     pub epoch: Option<EpochId>,
@@ -427,10 +427,10 @@ pub struct Page {
     live: Option<ChapterReader>,
     joiner: Option<Joiner>,
     pub moved: Vec<Moved>,
-    /// Stretches that were told not to come live.
+    /// Stretches that were announced as missing from live data.
     pub absences: Vec<(Seq, Seq)>,
     pub expired: Vec<Expired>,
-    /// What it knows of chapters, by the order of their runs and by run, and by first record.
+    /// The entries of the catalogue, by the order and name of their runs, and by first record.
     pub catalogue: BTreeMap<(u64, String), BTreeMap<Seq, CatalogueEntry>>,
     pub catalogue_messages: usize,
     pub records: Vec<Record>,
@@ -438,7 +438,7 @@ pub struct Page {
     pub heartbeats: usize,
     pub live_during_past: usize,
     is_past_coming: bool,
-    /// Whether a welcome said that a snapshot comes.
+    /// Whether a welcome announced a snapshot.
     joins: bool,
 }
 
@@ -464,7 +464,7 @@ impl Page {
         }
     }
 
-    /// The record that comes next live, once a snapshot has come.
+    /// The next live record; `None` before the first snapshot.
     pub fn live_seq(&self) -> Option<Seq> {
         self.live.as_ref().map(ChapterReader::next_seq)
     }
@@ -480,16 +480,17 @@ impl Page {
         self.read(message);
     }
 
-    /// The story since it was last told, in one line; a repeated word once with its count.
+    /// Takes the story since the last call, in one line; a repeated word stands once with its count.
     pub fn tell(&mut self) -> String {
-        let mut told: Vec<(String, usize)> = Vec::new();
+        let mut words: Vec<(String, usize)> = Vec::new();
         for word in self.story.drain(..) {
-            match told.last_mut() {
+            match words.last_mut() {
                 Some((last, count)) if *last == word => *count += 1,
-                _ => told.push((word, 1)),
+                _ => words.push((word, 1)),
             }
         }
-        told.iter()
+        words
+            .iter()
             .map(|(word, count)| match count {
                 1 => word.clone(),
                 _ => format!("{word}*{count}"),
