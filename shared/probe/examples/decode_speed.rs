@@ -6,8 +6,8 @@
 //! time target/release/examples/decode_speed metadata    # about 1.1 kB an event
 //! ```
 //!
-//! A thousand objects take turns; bytes come in pieces of 64 KiB, as from a socket. Absent on purpose: a clock, which
-//! pure crates do not have.
+//! The program decodes the events of 1,000 objects in rotation. Bytes come in pieces of 64 KiB, as from a socket. It
+//! measures no time itself, because pure crates have no clock.
 
 use anyhow::{Context as _, bail};
 use watchscope_model::field::Headers;
@@ -17,8 +17,11 @@ use watchscope_probe::{
     Channel, Context, Effect, Ids, Input, Output, Probe, ProbeConfig, WatchSpec,
 };
 
+/// The number of events that the program decodes at least.
 const EVENTS: u64 = 1_000_000;
+/// The number of objects in the body.
 const OBJECTS: usize = 1_000;
+/// The bytes of a piece of the body.
 const PIECE_BYTES: usize = 64 << 10;
 
 #[derive(Default)]
@@ -47,7 +50,7 @@ fn main() -> anyhow::Result<()> {
     let (probe, stream) = open_stream(metadata_only)?;
     let (events, copied) = run(probe, stream, &body);
     anyhow::ensure!(events >= EVENTS, "only {events} events came out");
-    // What was measured, so that nobody can think it was optimised away.
+    // Printing the results keeps the compiler from optimising the measured work away.
     let line_bytes = body.len() / OBJECTS;
     eprint(&format!(
         "{events} events of {line_bytes} bytes a line, {copied} bytes of redacted bodies"
@@ -55,7 +58,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One MODIFIED for each of the objects.
+/// A body with one MODIFIED event for each object.
 fn body(template: &str) -> Vec<u8> {
     let mut body = String::new();
     for number in 0..OBJECTS {
@@ -68,7 +71,7 @@ fn body(template: &str) -> Vec<u8> {
     body.into_bytes()
 }
 
-/// A probe whose stream has just been opened.
+/// A probe whose stream has just been opened, and the stream's request.
 fn open_stream(metadata_only: bool) -> anyhow::Result<(Probe, RequestId)> {
     let spec = WatchSpec::of("shop", "pods", "Pod");
     let config = ProbeConfig {

@@ -1,40 +1,43 @@
-//! How long to wait: doubling delays with jitter, from integer tables and a seeded source.
+//! Delays between tries: they double and have jitter, from integer tables and a seeded source of random numbers.
 
 use watchscope_model::Time;
 use watchscope_model::chance::Chance;
 
-/// After a failure: 0.8 s, doubling to 30 s, as client-go's reflector waits.
+/// Delays in ms after failures, before jitter: 0.8 s, doubling to 30 s, as in client-go's reflector
+/// (docs/semantics/clients.md#reflector). The last one repeats.
 const FAILURE_MS: &[u64] = &[800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000];
-/// After a refusal, which only a person or a controller can lift: from 30 s.
+/// Delays in ms after refusals, before jitter: 30 s, then 60 s. Only a person or a controller can change the answer.
 const REFUSAL_MS: &[u64] = &[30_000, 60_000];
-/// Health that makes a failure or a refusal the first again.
+/// The time in ms after the end of the last delay after which the next failure or refusal counts as the first.
 const HEALTHY_MS: u64 = 120_000;
-/// A history that expires within this time after the list before expires again and again.
+/// The time in ms after the end of the last delay in which an expired history (410) counts as repeated. A later one
+/// counts as the first.
 const LASTING_MS: u64 = 60_000;
 
-/// Delays that grow while failures follow each other.
+/// Delays that grow from one failure to the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     table: &'static [u64],
-    /// Without another failure for this time the delays begin anew.
+    /// The time in ms after the last delay's end after which the delays begin again with the first.
     healthy_ms: u64,
     step: usize,
-    /// When the last delay ended.
+    /// When the last delay ended or will end.
     until: Option<Time>,
 }
 
 impl Backoff {
-    /// For failures of the network or the server.
+    /// Delays for failures of the network or the server.
     pub(crate) fn for_failures() -> Self {
         Self::new(FAILURE_MS, HEALTHY_MS)
     }
 
-    /// For histories that are gone (410), whatever failed before: the list that follows is late by this delay alone.
+    /// Delays for expired histories (410), apart from those for failures: an earlier failure must not make the next
+    /// list later.
     pub(crate) fn for_expirations() -> Self {
         Self::new(FAILURE_MS, LASTING_MS)
     }
 
-    /// For refusals.
+    /// Delays for refusals.
     pub(crate) fn for_refusals() -> Self {
         Self::new(REFUSAL_MS, HEALTHY_MS)
     }
@@ -48,7 +51,8 @@ impl Backoff {
         }
     }
 
-    /// The next delay in milliseconds, drawn from [d, 2d), for a failure at `now`. A healthy while begins anew.
+    /// The next delay in milliseconds for a failure at `now`, drawn from [d, 2d). After [`Self::healthy_ms`] without a
+    /// failure, d is the first delay again.
     pub(crate) fn next_ms(&mut self, now: Time, rng: &mut Chance) -> u64 {
         if self
             .until
@@ -62,18 +66,18 @@ impl Backoff {
         delay
     }
 
-    /// Begins anew.
+    /// Makes the next delay the first one.
     pub(crate) fn reset(&mut self) {
         self.step = 0;
     }
 }
 
-/// A number from [ms, 2 ms).
+/// A number drawn from [ms, 2 ms).
 pub(crate) fn jittered(ms: u64, rng: &mut Chance) -> u64 {
     ms + below(ms, rng)
 }
 
-/// A number below `limit`, or 0. The bias of the remainder (under 2^-40 here) does not matter for delays.
+/// A number below `limit`; 0 if `limit` is 0. The remainder's bias (under 2^-40 here) does not matter for delays.
 pub(crate) fn below(limit: u64, rng: &mut Chance) -> u64 {
     if limit == 0 {
         0
@@ -87,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_double_to_their_cap_within_their_jitter_and_begin_anew_after_two_healthy_minutes() {
+    fn delays_double_to_their_cap_within_their_jitter_and_begin_again_after_120_healthy_seconds() {
         let mut rng = Chance::new(1);
         let mut backoff = Backoff::for_failures();
         let mut now = Time(0);

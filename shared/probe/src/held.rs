@@ -1,7 +1,7 @@
-//! What the watch holds: for each place the object and its version, so that a list can be told from it.
+//! The objects that the watch holds, by place with their versions, so that a list can be compared with them.
 //!
-//! The rule is the fold's: a change from the past (older than what is held in its place) changes nothing held. So
-//! what a relist writes is exactly what a reader of the log lacks.
+//! The rule is that of the fold: a change from the past, older than the object in its place, changes nothing. So a
+//! relist writes exactly the changes that a reader of the log lacks.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -11,50 +11,51 @@ use rustc_hash::FxBuildHasher;
 use watchscope_model::id::{Owner, Place};
 use watchscope_model::{Object, ResourceVersion, Text, Uid, tree};
 
-/// Objects by place. Bounded by what the cluster holds.
+/// Objects by place. Their number is bounded by the cluster, not here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held(IndexMap<Place, Version, FxBuildHasher>);
 
 #[derive(Clone, Debug)]
 struct Version {
     version: ResourceVersion,
-    /// The list that saw it last.
+    /// The number of the last list that had it.
     list: u64,
 }
 
-/// What is held in the place of an object that came.
+/// How the object held in a place relates to one that came.
 #[derive(Debug)]
 pub(crate) enum Relation {
-    /// Nothing.
+    /// The place is empty.
     Absent,
-    /// The same version of it.
+    /// The same version is held.
     Same,
-    /// An older version of it.
+    /// An older version is held.
     Older,
-    /// A newer version, of it or of a later object: what came is from the past.
+    /// A newer version is held, of the same object or a later one, so the one that came is from the past.
     Newer,
-    /// Another object, not newer: it must have gone.
+    /// Another object is held that is not newer, so it must have been deleted.
     Replaced(Arc<Object>, ResourceVersion),
 }
 
-/// Whether a state shows that etcd went back, by the objects it has at lower versions than the watch holds them.
+/// Collects evidence that etcd went back: objects that a state has at lower versions than the watch holds.
 ///
-/// In one history the version of a living object never goes down. A server that lost an event shows an object at a
-/// lower version too, but it also has objects as the watch saw them later; after a restore there is none of these.
-/// Holds one object, however many differ.
+/// In one history the version of a living object never goes down. A server that lost an event also shows an object at
+/// a lower version. But such a server has other objects as the watch saw them later; after a restore there are none.
+///
+/// It holds a single object, however many differ.
 #[derive(Debug, Default)]
 pub(crate) struct Reversal {
-    /// The first object that the state has at a lower version, with that version.
+    /// The first object with a lower version in the state, and that version.
     first: Option<(Arc<Object>, ResourceVersion)>,
     /// The lowest version at which the watch holds any of these objects.
     lowest_held: Option<u64>,
-    /// The highest version that the state has of an object just as the watch holds it.
+    /// The highest version at which the state has an object exactly as the watch holds it.
     highest_kept: u64,
 }
 
 impl Reversal {
-    /// Takes an object of the state. `progress` is where the watch stands: what it holds beyond that came from an
-    /// attempt at a list, so a lower version proves nothing.
+    /// Adds an object of the state. `progress` is that of the watch. Versions above it came from an attempt at a list,
+    /// so a lower version than those proves nothing.
     pub(crate) fn take(
         &mut self,
         held: &Held,
@@ -81,7 +82,7 @@ impl Reversal {
         }
     }
 
-    /// The first object at a lower version, if etcd went back.
+    /// The first object at a lower version, if etcd went back; else `None`.
     pub(crate) fn shown(self) -> Option<(Arc<Object>, ResourceVersion)> {
         let is_shown = self.lowest_held? > self.highest_kept;
         self.first.filter(|_| is_shown)
@@ -89,7 +90,7 @@ impl Reversal {
 }
 
 impl Held {
-    /// The object of this identity, shared if it is held, and how what is held relates to `version` of it.
+    /// Returns the object with this identity, shared if it is held, and the relation of the held object to `version`.
     pub(crate) fn relate(
         &self,
         namespace: Option<&str>,
@@ -119,7 +120,7 @@ impl Held {
         (object.clone(), relation)
     }
 
-    /// What is held in a place, and at which version.
+    /// The object held in a place, and its version.
     pub(crate) fn named(
         &self,
         namespace: Option<&str>,
@@ -129,13 +130,14 @@ impl Held {
         Some((object.clone(), held.version.clone()))
     }
 
-    /// Holds a version, seen by `list`.
+    /// Holds a version of an object, which `list` had.
     pub(crate) fn hold(&mut self, object: Arc<Object>, version: ResourceVersion, list: u64) {
         let version = Version { version, list };
         let place = Place(object);
         match self.0.get_full_mut(&place) {
             Some((_, key, held)) if key.0.uid == place.0.uid => *held = version,
-            // A place's key carries the uid of who has it now, so the old key goes with the old object.
+            // The key of a place must carry the uid of its present object, so the old key is removed with the old
+            // object.
             Some(_) => {
                 self.0.swap_remove(&place);
                 self.0.insert(place, version);
@@ -146,26 +148,27 @@ impl Held {
         }
     }
 
-    /// Notes that `list` saw what is held in a place.
+    /// Notes that `list` had the object in a place.
     pub(crate) fn touch(&mut self, object: &Arc<Object>, list: u64) {
         if let Some(held) = self.0.get_mut(&Place(object.clone())) {
             held.list = list;
         }
     }
 
-    /// The same, by name.
+    /// Like [`Self::touch`], by namespace and name.
     pub(crate) fn touch_named(&mut self, namespace: Option<&str>, name: &str, list: u64) {
         if let Some(held) = self.0.get_mut(&Key(namespace, name)) {
             held.list = list;
         }
     }
 
-    /// Holds nothing in a place any more.
+    /// Empties a place.
     pub(crate) fn remove(&mut self, object: &Arc<Object>) {
         self.0.swap_remove(&Place(object.clone()));
     }
 
-    /// Takes out all that `list`, a state at `version`, has not seen and that is not newer; by namespace and name.
+    /// Removes and returns all objects that `list`, a state at `version`, did not have and that are not newer. They
+    /// are sorted by namespace and name.
     pub(crate) fn take_unseen(
         &mut self,
         list: u64,
@@ -189,7 +192,7 @@ impl Held {
         unseen
     }
 
-    /// Everything held, in no order that means anything.
+    /// All objects, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<Object>, &ResourceVersion)> {
         self.0.iter().map(|(place, held)| (&place.0, &held.version))
     }
@@ -203,7 +206,7 @@ pub(crate) fn new_object(namespace: Option<&str>, name: &str, uid: &str) -> Arc<
     })
 }
 
-/// A place by name, for looking up without building an object. Hashes as [`Place`] does.
+/// A place by name, for look-ups without an allocation. It hashes as [`Place`] does.
 struct Key<'a>(Option<&'a str>, &'a str);
 
 impl Hash for Key<'_> {
@@ -218,7 +221,8 @@ impl Equivalent<Place> for Key<'_> {
     }
 }
 
-/// Values that recur (managers, subresources, controllers), each held once. At most 64; then the oldest makes room.
+/// Values that recur (managers, subresources, controllers), shared. It keeps at most 64; a further one replaces the
+/// oldest.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<T> {
     values: Vec<T>,
@@ -235,7 +239,7 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T: Clone> Recent<T> {
-    /// The value that is wanted; it is made if it is not held.
+    /// The value that matches; made and kept if there is none.
     fn share(&mut self, is_wanted: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
         if let Some(shared) = self.values.iter().find(|value| is_wanted(value)) {
             return shared.clone();
@@ -252,14 +256,14 @@ impl<T: Clone> Recent<T> {
 }
 
 impl Recent<Text> {
-    /// The shared form of a text.
+    /// The shared copy of a text.
     pub(crate) fn text(&mut self, text: &str) -> Text {
         self.share(|known| **known == *text, || text.into())
     }
 }
 
 impl Recent<Owner> {
-    /// The shared form of a controller.
+    /// The shared copy of a controller.
     pub(crate) fn owner(&mut self, kind: &str, name: &str, uid: &str) -> Owner {
         let uid = Uid::parse(uid);
         let is_same =
@@ -275,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_found_by_name_and_told_by_uid_and_version() {
+    fn a_place_is_found_by_name_and_related_by_uid_and_version() {
         let mut held = Held::default();
         let relate = |held: &Held, uid: &str, version: u64| {
             format!("{:?}", held.relate(Some("a"), "b", uid, &version.into()).1)
@@ -297,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_list_did_not_see_comes_out_in_order() {
+    fn objects_that_a_list_did_not_have_come_out_in_order() {
         let mut held = Held::default();
         for name in ["c", "a", "b"] {
             let (object, _) = held.relate(None, name, "u", &1.into());
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_newer_than_a_list_is_not_missing_from_it() {
+    fn an_object_newer_than_a_list_is_not_missing_from_it() {
         let mut held = Held::default();
         let (object, _) = held.relate(None, "a", "u", &80.into());
         held.hold(object, 80.into(), 0);

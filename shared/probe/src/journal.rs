@@ -1,4 +1,4 @@
-//! What is written to the log, apart from what streams and lists bring: phases, requests, losses, gaps.
+//! Writes the events that neither streams nor lists deliver: phases, requests, losses, gaps.
 
 use watchscope_model::event::{Gap, Loss, RequestAnswered, RequestSent, WatchPhase};
 use watchscope_model::field::Headers;
@@ -9,7 +9,7 @@ use crate::port::{Effect, Get};
 use crate::probe::{OpenGap, Probe, Turn};
 
 impl Probe {
-    /// Goes into a phase, unless it is in it.
+    /// Enters a phase, unless the watch is in it already.
     pub(crate) fn set_phase(&mut self, to: Phase, reason: PhaseReason, turn: &mut Turn<'_>) {
         if self.phase == Some(to) {
             return;
@@ -25,7 +25,7 @@ impl Probe {
         self.phase = Some(to);
     }
 
-    /// Writes that a request has no answer, and why.
+    /// Writes that a request got no answer, and why.
     pub(crate) fn answered_by_failure(
         &mut self,
         request: RequestId,
@@ -43,7 +43,7 @@ impl Probe {
         });
     }
 
-    /// A frame that could not become an event.
+    /// Writes the loss of a frame that could not become an event.
     pub(crate) fn lose(
         &self,
         what: FrameLoss,
@@ -54,7 +54,7 @@ impl Probe {
         self.lose_all(what, 1, bytes, reason, turn);
     }
 
-    /// The same, of several documents.
+    /// Like [`Self::lose`], for several documents.
     pub(crate) fn lose_all(
         &self,
         what: FrameLoss,
@@ -70,7 +70,7 @@ impl Probe {
         });
     }
 
-    /// A body that is not kept though its event is.
+    /// Writes the loss of a body whose event is kept.
     pub(crate) fn lose_body(&self, bytes: u64, reason: &str, turn: &mut Turn<'_>) {
         turn.emit(self.loss(LossPlace::Body, 1, bytes, reason.to_owned()));
     }
@@ -88,7 +88,7 @@ impl Probe {
         }
     }
 
-    /// Begins a gap, unless one is open.
+    /// Opens a gap, unless one is open.
     pub(crate) fn open_gap(&mut self, reason: Cause) {
         self.gap.get_or_insert_with(|| OpenGap {
             from: self.progress.clone(),
@@ -101,7 +101,7 @@ impl Probe {
         self.gap.is_some()
     }
 
-    /// Closes the gap, if one is open.
+    /// Closes the open gap, if there is one.
     pub(crate) fn close_gap(&mut self, resumed: bool, turn: &mut Turn<'_>) {
         if let Some(gap) = self.gap.take() {
             turn.emit(Gap {
@@ -116,7 +116,7 @@ impl Probe {
         }
     }
 
-    /// Moves progress up to `version`; never down. What cannot be compared replaces it.
+    /// Moves progress up to `version`, never down. A version that cannot be compared replaces it.
     pub(crate) fn advance(&mut self, version: &ResourceVersion) {
         let goes_down = self
             .progress
@@ -129,7 +129,7 @@ impl Probe {
     }
 }
 
-/// Sends a request and writes it.
+/// Sends a request and writes its event.
 pub(crate) fn send_get(
     watch: &WatchName,
     verb: &str,
@@ -153,7 +153,7 @@ pub(crate) fn send_get(
     });
 }
 
-/// Headers an event keeps.
+/// The names of the headers that an event keeps.
 const KEPT_HEADERS: [&str; 7] = [
     "audit-id",
     "connection",
@@ -164,7 +164,7 @@ const KEPT_HEADERS: [&str; 7] = [
     "x-kubernetes-pf-prioritylevel-uid",
 ];
 
-/// The headers that matter, each cut at 512 characters.
+/// Keeps the headers that matter: at most 16, each cut at 512 characters.
 pub(crate) fn worth_keeping(headers: Headers) -> Headers {
     Headers(
         headers

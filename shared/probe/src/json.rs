@@ -1,28 +1,32 @@
-//! A reader that goes through a JSON text once, from value to value, and knows where it is.
+//! A JSON reader that passes through a text once, value by value, and knows each value's position.
 //!
-//! The probe needs three things of a parser that serde_json does not give together: the place of each value in the
-//! text (what must not be passed on is cut out there), a nesting limit for values nobody looks at, and speed in
-//! skipping those, which is nine tenths of the work. Measured with `examples/decode_speed.rs` on one busy machine, a
-//! line of 6.3 kB, redacted and copied, costs 5.7 µs of CPU; with serde_json's borrowing seeds, which had no nesting
-//! limit for what they ignored, it was 8.7 µs. Everything it passes is checked to be JSON (RFC 8259), as
-//! strictly as serde_json does; a test holds the two against each other. Absent on purpose: numbers as numbers.
+//! The probe needs three properties that serde_json does not combine. It needs the position of each value, because
+//! redaction cuts values out there. It needs a nesting limit for skipped values. And it needs fast skipping, because
+//! nine tenths of the work is skipping.
+//!
+//! Measured with `examples/decode_speed.rs` on one busy machine, a line of 6.3 kB, redacted and copied, costs 5.7 µs
+//! of CPU. With serde_json's borrowing seeds it was 8.7 µs, without a nesting limit for ignored values.
+//!
+//! The reader checks all text for valid JSON (RFC 8259), as strictly as serde_json; a test compares the two. It does
+//! not convert numbers, on purpose.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Deepest nesting that is read; serde_json's limit. Kubernetes' own objects stay under 30.
+/// The deepest nesting that is read; a deeper value is an error. It is serde_json's limit. Kubernetes' own objects
+/// stay under 30.
 pub(crate) const DEPTH_LIMIT: u32 = 128;
 
 /// Why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JsonError {
-    /// Byte offset in the text.
+    /// The byte offset in the text.
     pub(crate) at: usize,
-    /// In what way.
+    /// The kind of error.
     pub(crate) kind: JsonErrorKind,
 }
 
-/// In what way a text is not what it should be.
+/// How a text differs from what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonErrorKind {
     /// It is not JSON.
@@ -31,11 +35,11 @@ pub(crate) enum JsonErrorKind {
     CutShort,
     /// It is nested deeper than [`DEPTH_LIMIT`].
     TooDeep,
-    /// It is JSON of an unexpected shape.
+    /// It is JSON of an unexpected form.
     Shape,
 }
 
-/// What kind of value comes next.
+/// The type of the next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Object,
@@ -66,7 +70,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader of a text that stands inside another as a string: as deep as that string.
+    /// A reader for a text that is a string inside this one; it starts at this reader's depth.
     pub(crate) fn inside<'b>(&self, text: &'b str) -> Reader<'b> {
         Reader {
             text,
@@ -75,23 +79,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text being read.
+    /// The text that is read.
     pub(crate) fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Where the next value begins.
+    /// The offset at which the next value begins.
     pub(crate) fn position(&mut self) -> usize {
         self.at = space(self.text.as_bytes(), self.at);
         self.at
     }
 
-    /// Where the value read last ended.
+    /// The offset after the last value read.
     pub(crate) fn position_after(&self) -> usize {
         self.at
     }
 
-    /// What kind of value comes next.
+    /// The type of the next value.
     pub(crate) fn peek(&mut self) -> Result<Next> {
         let at = self.position();
         Ok(match self.text.as_bytes().get(at) {
@@ -104,7 +108,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads an object: `each` is given every key and reads its value.
+    /// Reads an object: `each` gets every key and reads its value.
     pub(crate) fn object(
         &mut self,
         mut each: impl FnMut(&mut Self, Cow<'a, str>) -> Result<()>,
@@ -112,7 +116,7 @@ impl<'a> Reader<'a> {
         self.object_placed(|reader, key, _| each(reader, key))
     }
 
-    /// Reads an object: `each` is given every key and its place, quotes included, and reads its value.
+    /// Reads an object: `each` gets every key with its range, quotes included, and reads its value.
     pub(crate) fn object_placed(
         &mut self,
         mut each: impl FnMut(&mut Self, Cow<'a, str>, Range<usize>) -> Result<()>,
@@ -149,7 +153,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a string; borrowed unless it has escapes.
+    /// Reads a string; borrows it unless it has escapes.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -167,7 +171,7 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| fail(start, JsonErrorKind::Syntax))
     }
 
-    /// Reads a string, or null as nothing.
+    /// Reads a string; null is `None`.
     pub(crate) fn optional_string(&mut self) -> Result<Option<Cow<'a, str>>> {
         match self.peek()? {
             Next::Null => self.skip().map(|_| None),
@@ -176,14 +180,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over a value; gives its place.
+    /// Skips a value; returns its range.
     pub(crate) fn skip(&mut self) -> Result<Range<usize>> {
         let start = self.position();
         self.at = value_end(self.text.as_bytes(), start, self.depth)?;
         Ok(start..self.at)
     }
 
-    /// Passes over a value however deep it is, by its strings and brackets alone; gives its place.
+    /// Skips a value of any depth by its strings and brackets alone; returns its range.
     pub(crate) fn skip_deep(&mut self) -> Result<Range<usize>> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -210,7 +214,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over a value; gives its place and its size: of a string that of its text, of anything else its JSON's.
+    /// Skips a value; returns its range and its size. The size of a string is that of its text, of any other value
+    /// that of its JSON.
     pub(crate) fn skip_sized(&mut self) -> Result<(Range<usize>, usize)> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -224,7 +229,7 @@ impl<'a> Reader<'a> {
         Ok((start..end, end - start - 2 - saved))
     }
 
-    /// Nothing but white space follows.
+    /// Checks that only white space follows.
     pub(crate) fn end(&mut self) -> Result<()> {
         let at = self.position();
         if at == self.text.len() {
@@ -234,7 +239,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The error for a value that cannot be used where it stands.
+    /// The error for a value of the wrong type at the present position.
     pub(crate) fn unexpected(&self) -> JsonError {
         let kind = match self.text.as_bytes().get(self.at) {
             None => JsonErrorKind::CutShort,
@@ -246,7 +251,7 @@ impl<'a> Reader<'a> {
         fail(self.at, kind)
     }
 
-    /// The error for a string that cannot be judged.
+    /// The error for a string whose content cannot be judged.
     pub(crate) fn unjudged(&self) -> JsonError {
         fail(self.at, JsonErrorKind::Shape)
     }
@@ -281,8 +286,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A byte that does not belong where it is. The inner functions return it in registers, which the whole error does
-/// not fit.
+/// The offset of a misplaced byte. The inner functions return it in registers; the whole error does not fit there.
 struct At(usize);
 
 type Place = std::result::Result<usize, At>;
@@ -300,7 +304,7 @@ fn wrong(bytes: &[u8], at: usize) -> JsonError {
     fail(at, kind)
 }
 
-/// The first place from `at` on that is no white space.
+/// The first offset from `at` on that is no white space.
 #[inline]
 fn space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
@@ -319,8 +323,8 @@ fn expect(bytes: &[u8], at: usize, byte: u8) -> Place {
     }
 }
 
-/// Where the value that begins at `at` ends, in one pass without recursion. Which of the open containers are objects
-/// is kept as bits, which the nesting limit makes possible.
+/// Returns the end of the value that begins at `at`, in one pass without recursion. Bits record which open containers
+/// are objects; the nesting limit makes them fit.
 fn value_end(bytes: &[u8], mut at: usize, floor: u32) -> Result<usize> {
     let misplaced = |At(at)| wrong(bytes, at);
     let mut depth = floor;
@@ -337,7 +341,7 @@ fn value_end(bytes: &[u8], mut at: usize, floor: u32) -> Result<usize> {
                     return Err(fail(at, JsonErrorKind::TooDeep));
                 }
                 let is_object = first == b'{';
-                // An empty container closes at once. In ASCII the closing bracket is two after the opening one.
+                // An empty container closes at once. In ASCII the closing bracket is the opening one plus 2.
                 at = space(bytes, at + 1);
                 if bytes.get(at) == Some(&(first + 2)) {
                     at += 1;
@@ -355,7 +359,7 @@ fn value_end(bytes: &[u8], mut at: usize, floor: u32) -> Result<usize> {
             b'n' => at = literal_end(bytes, at, b"null").map_err(misplaced)?,
             _ => at = number_end(bytes, at).map_err(misplaced)?,
         }
-        // A value is over: what does it belong to?
+        // The value has ended, so look at the container around it.
         loop {
             if depth == floor {
                 return Ok(at);
@@ -381,7 +385,7 @@ fn value_end(bytes: &[u8], mut at: usize, floor: u32) -> Result<usize> {
     }
 }
 
-/// The place after a key and its colon.
+/// The offset after a key and its colon.
 #[inline]
 fn key_end(bytes: &[u8], at: usize) -> Place {
     let at = expect(bytes, at, b'"')?;
@@ -389,7 +393,7 @@ fn key_end(bytes: &[u8], at: usize) -> Place {
     expect(bytes, at, b':')
 }
 
-/// The place after the closing quote of a string whose text begins at `at`.
+/// The offset after the closing quote of a string whose text begins at `at`.
 #[inline(always)]
 fn string_end(bytes: &[u8], at: usize) -> Place {
     let at = plain_end(bytes, at);
@@ -400,13 +404,14 @@ fn string_end(bytes: &[u8], at: usize) -> Place {
     }
 }
 
-/// The same from the first escape on. Apart, so that strings without one, nearly all, cost no call.
+/// Like [`string_end`], from the first escape on. It is separate, so that strings without escapes, which nearly all
+/// are, cost no call.
 #[inline(never)]
 fn escaped_end(bytes: &[u8], at: usize) -> Place {
     escaped_size(bytes, at).map(|(end, _)| end)
 }
 
-/// The same, and by how much the text is shorter than its JSON.
+/// Like [`escaped_end`], with the number of bytes by which the text is shorter than its JSON.
 fn escaped_size(bytes: &[u8], mut at: usize) -> std::result::Result<(usize, usize), At> {
     let mut saved = 0;
     loop {
@@ -425,7 +430,8 @@ fn escaped_size(bytes: &[u8], mut at: usize) -> std::result::Result<(usize, usiz
     }
 }
 
-/// Bytes in UTF-8 of what the four hexadecimal digits of an escape stand for; of half a surrogate pair, half.
+/// The UTF-8 bytes of the character in an escape's four hexadecimal digits; for half of a surrogate pair, half of the
+/// pair's.
 fn utf8_len(digits: &[u8]) -> usize {
     let digit = |&digit: &u8| char::from(digit).to_digit(16).unwrap_or(0);
     match digits
@@ -439,11 +445,13 @@ fn utf8_len(digits: &[u8]) -> usize {
     }
 }
 
-/// The first place from `at` on that is a quote, a backslash or a control character. Eight bytes at a time: most
-/// strings of an object are shorter than what makes a call into memchr worth it.
+/// The first offset from `at` on with a quote, a backslash or a control character. It reads eight bytes at a time,
+/// because most strings of an object are too short for a call of memchr to pay off.
 #[inline(always)]
 fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+    /// A one in each byte.
     const ONES: u64 = 0x0101_0101_0101_0101;
+    /// The high bit of each byte.
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -452,7 +460,7 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
             | has_zero(word ^ (ONES * b'\\' as u64))
             | word.wrapping_sub(ONES * 0x20) & !word & HIGH;
         if special != 0 {
-            // A borrow can only disturb the bytes above the first that is special.
+            // A borrow can only change bytes above the first special one.
             return at + special.trailing_zeros() as usize / 8;
         }
         at += 8;
@@ -466,7 +474,7 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The place after an escape whose letter is at `at`.
+/// The offset after an escape whose letter is at `at`.
 fn escape_end(bytes: &[u8], at: usize) -> Place {
     match bytes.get(at) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 1),
@@ -512,7 +520,7 @@ fn number_end(bytes: &[u8], mut at: usize) -> Place {
     Ok(at)
 }
 
-/// The place after at least one digit.
+/// The offset after at least one digit.
 fn digits_end(bytes: &[u8], mut at: usize) -> Place {
     let start = at;
     while bytes.get(at).is_some_and(u8::is_ascii_digit) {
@@ -521,7 +529,7 @@ fn digits_end(bytes: &[u8], mut at: usize) -> Place {
     if at == start { Err(At(at)) } else { Ok(at) }
 }
 
-/// What stands between the quotes of a JSON string, without its escapes.
+/// The text between the quotes of a JSON string, with its escapes decoded.
 fn unescaped(inner: &str) -> Option<String> {
     let mut text = String::with_capacity(inner.len());
     let mut rest = inner;
@@ -569,7 +577,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::value::RawValue;
 
-    /// Reads a text to its end, looking at everything.
+    /// Reads a whole text value by value.
     fn read_all(reader: &mut Reader<'_>) -> Result<()> {
         match reader.peek()? {
             Next::Object => reader.object(|reader, _| read_all(reader)),
@@ -589,13 +597,13 @@ mod tests {
         read_all(&mut reader).and_then(|()| reader.end()).is_ok()
     }
 
-    /// serde_json without its nesting limit or numbers' ranges.
+    /// Parses with serde_json, without its nesting limit or its ranges of numbers.
     fn is_json(text: &str) -> bool {
         serde_json::from_str::<&RawValue>(text).is_ok()
     }
 
     #[test]
-    fn values_are_found_where_they_are() {
+    fn values_are_found_at_their_positions() {
         let text = r#" {"a" : [1, {"b":"x\"y"}] , "ab\u0063": -0.5e+7 }"#;
         let mut reader = Reader::new(text);
         let mut found = Vec::new();
@@ -614,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_of_a_string_is_that_of_its_text() {
+    fn the_size_of_a_string_is_its_texts() {
         let size = |json: &str| Reader::new(json).skip_sized().unwrap();
         for text in ["", "abc", "a\"b\\c\n\u{1}", "é€😀"] {
             let json = serde_json::to_string(text).unwrap();
@@ -625,7 +633,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_is_limited_whether_looked_at_or_not() {
+    fn nesting_is_limited_in_read_and_in_skipped_values() {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let nested = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
             assert!(skips(&nested(128)) && reads(&nested(128)));
@@ -638,7 +646,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3_000))]
         #[test]
-        fn what_is_json_to_serde_json_is_json_here(
+        fn json_for_serde_json_is_json_here(
             text in r#"([\[\]{}:,"\\a0-9.eE+ \n\t-]|null|true|false|"a"|\\u00e9|é|\x01|"a":|,"b":1|\{\}|\[\]){0,14}"#,
         ) {
             prop_assert_eq!(skips(&text), is_json(&text), "skipping {}", text);
@@ -646,13 +654,13 @@ mod tests {
         }
 
         #[test]
-        fn a_mutated_object_is_json_to_both_or_to_neither(at in 0usize..300, byte in any::<u8>()) {
+        fn a_mutated_object_is_json_for_both_or_for_neither(at in 0usize..300, byte in any::<u8>()) {
             let mut text = r#"{"kind":"Pod","metadata":{"name":"a\n","labels":{"x":"é\u00e9"},"n":[1,-2.5e3,0,true,false,null,[],{}]},"spec":{"a":[{"b":[{"c":{}}]}],"long":"0123456789012345678901234567890123456789 \\ \" / and more of it"}}"#.as_bytes().to_vec();
             let at = at % text.len();
             text[at] = byte;
             if let Ok(text) = std::str::from_utf8(&text) {
                 prop_assert_eq!(skips(text), is_json(text), "skipping {}", text);
-                // serde_json's RawValue does not look for lone surrogates; a reader of the string does.
+                // serde_json's RawValue does not check for lone surrogates; a reader of the string does.
                 prop_assert!(!reads(text) || is_json(text), "reading {}", text);
             }
         }

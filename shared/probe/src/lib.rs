@@ -1,4 +1,4 @@
-//! The instrumented list/watch client as a by-value machine.
+//! The instrumented list/watch client, as a machine that is passed by value.
 //!
 //! ```text
 //!              Input                              ┌─ effects ─► driver: dial, send, close, set timer
@@ -8,14 +8,15 @@
 //!    wait ─► dial ─► list page… ─► watch request ─► stream ─► (resume: watch request | relist: list)
 //! ```
 //!
-//! It does what a correct client does (docs/semantics/clients.md#probe) and hides nothing of it: every request,
-//! answer, page, document, end and wait is an event, and every byte of a body is in an event or counted as a loss.
-//! resourceVersions the watch may resume from (its progress) never go down, where they have an order: those of an
-//! aggregated API are only equal or not, and the last one is progress. Redaction happens here, while a body is
-//! copied for the first and only time.
+//! It acts as a correct client (docs/semantics/clients.md#probe) and records everything: every request, answer, page,
+//! document, end and wait is an event. Every byte of a body is in an event or counted as a loss.
 //!
-//! Pure: no clock, no I/O; the same inputs and seed give the same outputs. Absent on purpose: connections, what
-//! happens on them (the driver reports that), and any opinion on why a stream ended (that is diagnosis).
+//! The progress of the watch is the resourceVersion that it may resume from. It never goes down where versions have an
+//! order. Versions of an aggregated API are only equal or not, and the last one is progress. Redaction happens here,
+//! while a body is copied for the first and only time.
+//!
+//! The crate is pure: no clock, no I/O; the same inputs and seed give the same outputs. It has no connections; the
+//! driver reports what happens on them. It has no opinion on why a stream ended; diagnosis has.
 
 mod backoff;
 mod decode;

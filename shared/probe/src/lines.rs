@@ -1,35 +1,35 @@
-//! A body's bytes → lines, across the pieces in which they arrive.
+//! Splits the bytes of a body into lines, across the pieces in which they arrive.
 
 use memchr::memchr;
 
-/// Memory kept between long lines.
+/// The most memory in bytes that is kept after a long line.
 const CARRY_KEPT: usize = 256 << 10;
 
 /// Splits a body at line feeds.
 ///
-/// A line that lies inside one piece is handed out where it is; one that spans pieces is put together in a buffer
-/// that never exceeds the limit. What is longer is discarded up to the next line feed and counted.
+/// A line inside one piece is returned without a copy. A line that spans pieces is joined in a buffer that never
+/// exceeds `limit` bytes. A longer line is discarded up to its line feed, and its bytes are counted.
 #[derive(Debug)]
 pub(crate) struct Lines {
     limit: usize,
     carry: Vec<u8>,
-    /// Whether `carry` is a line already handed out.
+    /// Whether `carry` is a line that was already returned.
     handed_out: bool,
-    /// Bytes of a line that is too long, so far.
+    /// The bytes so far of a line over the limit.
     discarding: Option<u64>,
 }
 
-/// What comes out.
+/// The result of a split.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
     /// A line, without its line feed.
     Line(&'a [u8]),
-    /// A line over the limit is over; so many bytes of it, its line feed included, are gone.
+    /// The number of bytes, line feed included, of a line over the limit that was discarded.
     TooLong(u64),
 }
 
 impl Lines {
-    /// A splitter for one body.
+    /// A splitter for one body with lines of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -39,7 +39,7 @@ impl Lines {
         }
     }
 
-    /// The next line that `input` completes; takes what it has looked at from `input`. `None` when more is needed.
+    /// Returns the next line that `input` completes, and moves `input` past it. `None` if more bytes are needed.
     pub(crate) fn next<'a, 'b: 'a>(&'a mut self, input: &mut &'b [u8]) -> Option<Piece<'a>> {
         if self.handed_out {
             self.handed_out = false;
@@ -69,12 +69,12 @@ impl Lines {
         Some(Piece::Line(&self.carry))
     }
 
-    /// Bytes so far of a line that is over the limit and has not ended; they are then forgotten.
+    /// Takes the bytes so far of an unfinished line over the limit; `None` if there is none.
     pub(crate) fn take_excess(&mut self) -> Option<u64> {
         self.discarding.take()
     }
 
-    /// Bytes of a line that has not ended.
+    /// The bytes of a line that has not ended.
     pub(crate) fn pending(&self) -> u64 {
         let carried = if self.handed_out {
             0
@@ -96,7 +96,7 @@ impl Lines {
     }
 }
 
-/// Bytes of a stream that are not read, and the documents they hold.
+/// The unread bytes of a stream, and the number of documents in them.
 #[derive(Debug, Default)]
 pub(crate) struct Unread {
     pub(crate) bytes: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub(crate) fn take(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -118,7 +118,7 @@ impl Unread {
         }
     }
 
-    /// How many documents they hold, counting those that begin or end in them; at least one.
+    /// The number of documents that begin or end in these bytes; at least one.
     pub(crate) fn documents(&self) -> u64 {
         self.documents.max(1)
     }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_the_limit_is_counted_and_the_next_one_comes_through() {
+    fn a_line_over_the_limit_is_counted_and_the_next_one_is_returned() {
         let (lines, pending) = split(3, &[b"abcd\nxyz\nab", b"cdef", b"g\nok\nlonger"]);
         assert_eq!(
             lines,

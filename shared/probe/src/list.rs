@@ -1,4 +1,4 @@
-//! Reading a list: pages, what of them is news, and what is missing from them.
+//! Reads a list: its pages, the changes in them, and the objects that are missing.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use crate::held::{Held, Relation, Reversal};
 use crate::port::Emitted;
 use crate::probe::{Probe, Streaks, Task, Turn};
 
-/// A list under way, over all its pages and attempts; or initial events, which amount to one.
+/// A list in progress, over all its pages and attempts; or initial events, which amount to a list.
 #[derive(Debug)]
 pub(crate) struct ListRun {
-    /// Which list this is; what it sees is marked with it.
+    /// The number of the list, which marks every object in it.
     pub(crate) number: u64,
-    /// Whether to ask for a state not older than progress, rather than the most recent.
+    /// Whether to request a state not older than progress, instead of the most recent one.
     pub(crate) at_progress: bool,
-    /// Where the next page begins.
+    /// The continue token of the next page; absent for the first page.
     pub(crate) token: Option<String>,
-    /// Items asked for a page; absent for all in one.
+    /// The number of items requested per page; absent to request all in one page.
     pub(crate) limit: Option<u32>,
     /// The resourceVersion of the pages so far.
     version: Option<ResourceVersion>,
     items: u64,
-    /// Items of which not even the name could be read: any object held may be one of them.
+    /// The number of items whose name cannot be read. Any held object may be one of them.
     nameless: u64,
     added: u64,
     changed: u64,
     removed: u64,
-    /// Continue tokens that expired (410) on the way.
+    /// The number of continue tokens that expired (410) during this list.
     expired_tokens: u32,
 }
 
@@ -54,7 +54,7 @@ impl ListRun {
         }
     }
 
-    /// Begins again with the first page. What has been written stays counted: it is part of what this list brings.
+    /// Begins again with the first page. Written changes stay counted, because they are part of this list's result.
     pub(crate) fn restart(&mut self, at_progress: bool) {
         self.number += 1;
         self.at_progress = at_progress;
@@ -64,13 +64,13 @@ impl ListRun {
         self.nameless = 0;
     }
 
-    /// The reading broke off: what it brought is held, and the next one is counted against that.
+    /// Ends an unfinished reading. Its objects stay held, and the next list is counted against them.
     pub(crate) fn break_off(&mut self) {
         self.number += 1;
         (self.added, self.changed, self.removed) = (0, 0, 0);
     }
 
-    /// The list is over: the next one counts from zero.
+    /// Ends the list; the next one counts from zero.
     pub(crate) fn finish(&mut self, page_size: u32) {
         *self = Self {
             number: self.number + 1,
@@ -79,10 +79,10 @@ impl ListRun {
     }
 }
 
-/// How long a watch waits for all watches to be told to begin anew before it does so alone, in milliseconds.
+/// The time in ms after which a watch begins anew by itself, if diagnosis has not made all watches do so.
 const RESTORED_MS: u64 = 1_000;
 
-/// A page of a list, arriving.
+/// A page of a list while it arrives.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) request: RequestId,
@@ -99,7 +99,7 @@ impl Page {
         }
     }
 
-    /// Takes a piece; `false` if the page is longer than allowed.
+    /// Adds a piece; returns `false` if the page is over the limit.
     pub(crate) fn push(&mut self, bytes: &[u8], limit: usize, now: Time) -> bool {
         self.heard_at = now;
         self.body.extend_from_slice(bytes);
@@ -108,7 +108,7 @@ impl Page {
 }
 
 impl Probe {
-    /// The page is over the limit: lists again in smaller pages.
+    /// A page is over the limit: requests the list again, in pages of an eighth of the items.
     pub(crate) fn page_too_long(&mut self, page: Page, turn: &mut Turn<'_>) {
         let items = self.list.limit.unwrap_or(self.config.page_size);
         let limit = self.config.page_limit;
@@ -124,7 +124,7 @@ impl Probe {
         self.fail(PhaseReason::Malformed, turn);
     }
 
-    /// A page that came in part.
+    /// Writes the loss of a page that did not come whole.
     pub(crate) fn page_lost(
         &self,
         page: &Page,
@@ -135,7 +135,7 @@ impl Probe {
         self.lose(what, page.body.len() as u64, reason, turn);
     }
 
-    /// The page's body is over.
+    /// Processes a page whose body has ended.
     pub(crate) fn page_over(&mut self, page: Page, cause: Cause, turn: &mut Turn<'_>) {
         if cause != Cause::End {
             let reason = format!("the page was cut short ({cause})");
@@ -193,7 +193,7 @@ impl Probe {
             .as_ref()
             .is_some_and(|first| *first != version)
         {
-            // Every page of a list repeats its resourceVersion, else it is no state at all.
+            // Every page of a list must have the same resourceVersion; otherwise the pages are not one state.
             return Err(DecodeError::Pages);
         }
         if decoded.token.is_some() && decoded.token.as_deref() == self.list.token.as_deref() {
@@ -202,7 +202,7 @@ impl Probe {
         self.list.version = Some(version.clone());
         self.list.items += decoded.items.len() as u64;
         let is_older = self.is_older_than_progress(&version);
-        // A page that follows another may come from elsewhere, so only the first proves anything.
+        // A later page may come from another server, so only the first one proves anything.
         let lower = if is_older || self.list.token.is_some() {
             None
         } else {
@@ -231,7 +231,7 @@ impl Probe {
         Ok(Taken::Page(decoded.token.map(Cow::into_owned)))
     }
 
-    /// A version as the server wrote it, with an order only if it has one.
+    /// The version as the server wrote it, without an order if the API is aggregated.
     pub(crate) fn version(&self, version: ResourceVersion) -> ResourceVersion {
         if self.spec.is_aggregated() {
             version.unordered()
@@ -240,7 +240,7 @@ impl Probe {
         }
     }
 
-    /// What every object must have.
+    /// The name and the version of an object, which every object must have.
     pub(crate) fn identity<'a>(
         &self,
         head: &'a ObjectHead<'_>,
@@ -254,7 +254,7 @@ impl Probe {
         version.is_position() && progress.is_some_and(|progress| progress.is_after(version))
     }
 
-    /// The first object that items show at a lower version than the watch holds it, if that shows that etcd went back.
+    /// The first item with a lower version than the watch holds, if that shows that etcd went back.
     fn lower_than_held(&self, items: &[Item<'_>]) -> Option<(Arc<Object>, ResourceVersion)> {
         let progress = self.progress.as_ref().filter(|_| self.has_place())?;
         let mut reversal = Reversal::default();
@@ -269,15 +269,15 @@ impl Probe {
         reversal.shown()
     }
 
-    /// A list shows that etcd went back (F33). Diagnosis finds that from the page and tells all watches to begin anew. It
-    /// does not where it has told so before, so after [`RESTORED_MS`] the watch begins anew by itself.
+    /// A list shows that etcd went back (F33). Diagnosis sees that in the page's record and makes all watches begin
+    /// anew. It does so only once, so after [`RESTORED_MS`] the watch begins anew by itself.
     fn etcd_went_back(&mut self, turn: &mut Turn<'_>) {
         self.is_restored = true;
         let why = PhaseReason::Restored;
         self.wait(RESTORED_MS, why, Task::List, why, turn);
     }
 
-    /// Drops what is held and where the watch was, and lists, as a watch that stops and starts.
+    /// Drops the held objects and the progress, and lists again, like a watch that stops and starts.
     pub(crate) fn begin_anew(&mut self, turn: &mut Turn<'_>) {
         let reason = PhaseReason::Restored;
         self.set_phase(Phase::Stopped, reason, turn);
@@ -296,8 +296,8 @@ impl Probe {
         self.begin(Task::List, PhaseReason::FirstList, turn);
     }
 
-    /// A list from before progress though it was asked not to be (F22). It changes nothing; the watch lists the most
-    /// recent.
+    /// Handles a list older than progress, although the request excluded that (F22). It changes nothing; the watch
+    /// then lists the most recent state.
     fn list_was_older(&mut self, version: &ResourceVersion, turn: &mut Turn<'_>) {
         turn.emit(ListComplete {
             watch: self.spec.name.clone(),
@@ -313,7 +313,7 @@ impl Probe {
     fn take_item(&mut self, item: &Item<'_>, decoder: &Decoder, turn: &mut Turn<'_>) {
         let (bytes, taken) = match item {
             Ok(object) => {
-                // Items of a list carry no kind; where one does, it must be the one asked for.
+                // Items of a list have no kind; if one has, it must be the requested one.
                 let kind = object.head.kind.as_deref();
                 let checked = kind.map_or(Ok(()), |kind| decoder.check_kind(Some(kind)));
                 let taken =
@@ -322,7 +322,7 @@ impl Probe {
             }
             Err(broken) => (broken.bytes, Err(broken.error.into())),
         };
-        // What cannot be read is lost, not gone: it says nothing about what is held in its place.
+        // An unreadable item is lost, not gone, so the object held in its place stays.
         if taken.is_err() {
             let place = match item {
                 Ok(object) => object
@@ -352,7 +352,7 @@ impl Probe {
         }
     }
 
-    /// Compares an object of a list (or an initial event) with what is held, and writes what differs.
+    /// Compares an object of a list (or an initial event) with the held one, and writes the difference.
     pub(crate) fn learn(
         &mut self,
         read: &decode::Object<'_>,
@@ -371,7 +371,7 @@ impl Probe {
             Relation::Newer if origin == Origin::List && self.is_lost_there(&object) => {
                 self.held.touch(&object, self.list.number);
                 self.list.changed += 1;
-                // What is held stays: the record says what the list has in its place.
+                // The held object stays; the record has the list's object in its place.
                 let learned = Learned {
                     change: ChangeType::Modified,
                     origin,
@@ -417,8 +417,8 @@ impl Probe {
         Ok(())
     }
 
-    /// Whether a list has an older version of what is held though it is of a later state: who answered has lost an event
-    /// (F24). What an attempt at the same list read from a server further on is newer than the list.
+    /// Whether a list of a later state has an older version of a held object: its server has lost an event (F24). An
+    /// object from an earlier attempt at the same list may be newer than the list; that is no loss.
     fn is_lost_there(&self, object: &Object) -> bool {
         let held = self.held.named(object.namespace.as_deref(), &object.name);
         let list = self.list.version.as_ref();
@@ -426,8 +426,8 @@ impl Probe {
             .is_some_and(|((_, held), list)| *list == held || list.is_after(&held))
     }
 
-    /// All objects of a state have been seen: what was held and is not among them is gone. Unless it is newer than the
-    /// state (an attempt at this list reached a server that was further on), or may be among the unreadable.
+    /// Completes a state: held objects that it lacks are gone. Objects newer than the state stay: an earlier attempt
+    /// read them from a server further ahead. If an item without a name could not be read, all objects stay.
     pub(crate) fn complete_list(
         &mut self,
         version: ResourceVersion,
@@ -492,7 +492,7 @@ impl Probe {
         turn: &mut Turn<'_>,
     ) {
         let head = &read.head;
-        // A DELETED may be told with what the object has become.
+        // A DELETED may have the object's labels after a change that left the selector.
         let is_stray = learned.change != ChangeType::Deleted
             && self
                 .selector
@@ -528,7 +528,7 @@ impl Probe {
         }
     }
 
-    /// A continue token has expired (410): begins again, and after the second time asks for all at once.
+    /// Handles an expired continue token (410): lists again, and from the second time on in a single page.
     pub(crate) fn token_expired(&mut self, turn: &mut Turn<'_>) {
         let expired_tokens = self.list.expired_tokens + 1;
         self.list.expired_tokens = expired_tokens;
@@ -539,17 +539,17 @@ impl Probe {
     }
 }
 
-/// What came of a page.
+/// The result of a page.
 enum Taken {
-    /// It was taken; where the next one begins, if there is one.
+    /// It was processed; the continue token of the next page, if there is one.
     Page(Option<String>),
-    /// It is from before progress.
+    /// It is older than progress.
     Older(ResourceVersion),
     /// It shows that etcd went back.
     Restored,
 }
 
-/// What was learned of an object, and where.
+/// A change that the watch learned, and its source.
 pub(crate) struct Learned {
     pub(crate) change: ChangeType,
     pub(crate) origin: Origin,
@@ -558,7 +558,7 @@ pub(crate) struct Learned {
     pub(crate) stream: Option<StreamId>,
 }
 
-/// What every object must have, with its version as it is written.
+/// The name and the version of an object, which every object must have; the version is as the server wrote it.
 pub(crate) fn identity<'a>(
     head: &'a ObjectHead<'_>,
 ) -> Result<(&'a str, ResourceVersion), DecodeError> {

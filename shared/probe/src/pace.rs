@@ -1,4 +1,4 @@
-//! What to do next, and when: at once, after a wait, or much later.
+//! Decides the next task and its time: at once, after a wait, or much later.
 
 use watchscope_model::event::WatchPhase;
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
@@ -10,16 +10,17 @@ use crate::port::{Channel, Effect, Get};
 use crate::probe::{Asked, LIST_SILENCE_MS, Probe, State, Task, Turn};
 use crate::spec::Freshness;
 
-/// The head of a watch may be held back by a proxy until the first event (k/k#75837), but no server keeps a watch
-/// much longer than it was asked to.
+/// The time in ms after a watch's own timeout at which the probe gives up on its response head. A proxy may hold the
+/// head back until the first event (k/k#75837; docs/semantics/requests.md#late-headers), but no server keeps a watch
+/// much longer than requested.
 const WATCH_GRACE_MS: u64 = 30_000;
-/// Credentials are not loaded anew more often than this.
+/// The least time in ms between two loads of credentials. An earlier load is left out.
 const RELOAD_SPACING_MS: u64 = 30_000;
-/// The longest wait a server can impose by Retry-After.
+/// The most of a Retry-After that the probe obeys, in ms. Jitter of up to half of it, and half a second, comes on top.
 const RETRY_AFTER_CAP_MS: u64 = 600_000;
 
 impl Probe {
-    /// Does a task now, over the connection at hand or a new one.
+    /// Begins a task now, over the present connection or a new one.
     pub(crate) fn begin(&mut self, task: Task, why: PhaseReason, turn: &mut Turn<'_>) {
         (self.task, self.why) = (task, why);
         if self.decoder.is_none() {
@@ -41,7 +42,7 @@ impl Probe {
         }
     }
 
-    /// Waits, then does a task.
+    /// Waits, then begins a task.
     pub(crate) fn wait(
         &mut self,
         delay_ms: u64,
@@ -54,7 +55,7 @@ impl Probe {
         self.rest(Phase::Waiting, reason, delay_ms, None, turn);
     }
 
-    /// Does nothing for a while; then the task.
+    /// Rests in a phase for `delay_ms`, then begins the task.
     fn rest(
         &mut self,
         phase: Phase,
@@ -63,7 +64,7 @@ impl Probe {
         error: Option<String>,
         turn: &mut Turn<'_>,
     ) {
-        // The stream that was to follow a list cannot be had now: from here on nothing comes.
+        // The stream that was to follow a list cannot be opened now, so no events come from here on.
         let has_position = self
             .progress
             .as_ref()
@@ -85,12 +86,12 @@ impl Probe {
         };
     }
 
-    /// Waits as after a failure, then tries the same again.
+    /// Waits as after a failure, then tries the same task again.
     pub(crate) fn fail(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
         self.fail_saying(reason, None, turn);
     }
 
-    /// The same, with a sentence that no request says.
+    /// Like [`Self::fail`], with a sentence that no request's record has.
     pub(crate) fn fail_saying(
         &mut self,
         reason: PhaseReason,
@@ -102,7 +103,7 @@ impl Probe {
         self.rest(Phase::Waiting, reason, delay_ms, error, turn);
     }
 
-    /// Waits at least as long as the server asks, then tries the same again. Never a relist (F15).
+    /// Waits at least as long as the server asks, then tries the same task again. It never lists again for that (F15).
     pub(crate) fn fail_politely(
         &mut self,
         reason: PhaseReason,
@@ -124,12 +125,12 @@ impl Probe {
         );
     }
 
-    /// Waits long: only somebody else can change the answer.
+    /// Waits long, because only somebody else can change the answer.
     pub(crate) fn refuse(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
         self.refuse_saying(reason, None, turn);
     }
 
-    /// The same, with a sentence that no request says.
+    /// Like [`Self::refuse`], with a sentence that no request's record has.
     pub(crate) fn refuse_saying(
         &mut self,
         reason: PhaseReason,
@@ -141,16 +142,16 @@ impl Probe {
         self.rest(Phase::Refused, reason, delay_ms, error, turn);
     }
 
-    /// 401: once at once with fresh credentials, then slowly (F40).
+    /// Handles a 401: tries once more soon with fresh credentials, then slowly (F40).
     pub(crate) fn unauthorized(&mut self, turn: &mut Turn<'_>) {
-        // A connection may carry the old credentials (client certificates do).
+        // A connection may carry the old credentials, as with client certificates.
         self.close(turn);
         self.reload_credentials(turn);
         self.denied(PhaseReason::Unauthorized, true, turn);
     }
 
-    /// 403: what was allowed is asked for again at once, then slowly (F41). A server that has just started may not have
-    /// read its roles yet.
+    /// Handles a 403: if access was allowed before, tries once more soon, then slowly (F41). A server that has just
+    /// started may not have read its roles yet.
     pub(crate) fn forbidden(&mut self, turn: &mut Turn<'_>) {
         self.denied(PhaseReason::Forbidden, self.progress.is_some(), turn);
     }
@@ -174,8 +175,8 @@ impl Probe {
         }
     }
 
-    /// The history from progress is gone: list at progress first, so that no older state is taken; if that leads to
-    /// the same answer, list the most recent (F11, F14).
+    /// Handles an expired history: lists at progress first, so that it takes no older state. If the history expires
+    /// again, it lists the most recent state (F11, F14).
     pub(crate) fn expired(&mut self, turn: &mut Turn<'_>) {
         self.streaks.expired += 1;
         let at_progress = self.streaks.expired == 1 && self.progress.is_some();
@@ -201,8 +202,8 @@ impl Probe {
         self.wait(delay_ms, reason, task, reason, turn);
     }
 
-    /// How to go on after a stream: from progress, or without any by the whole state, since what was deleted meanwhile
-    /// no stream tells (F19).
+    /// The task after a stream: a stream from progress. Without progress it is the whole state, because no stream
+    /// reports objects deleted meanwhile (F19).
     pub(crate) fn next_task(&mut self) -> (Task, PhaseReason) {
         if self.progress.is_some() {
             return (Task::Watch, PhaseReason::Resume);
@@ -211,7 +212,7 @@ impl Probe {
         (self.list_task(), PhaseReason::FirstList)
     }
 
-    /// How to learn the whole state.
+    /// The task that reads the whole state.
     pub(crate) fn list_task(&self) -> Task {
         if self.config.watch_list {
             Task::WatchList
@@ -220,13 +221,13 @@ impl Probe {
         }
     }
 
-    /// This server does not do watch-list, or not to the end: lists from now on.
+    /// Uses lists from now on, because this server does not support watch-list, or does not complete it.
     pub(crate) fn fall_back_to_list(&mut self) {
         self.config.watch_list = false;
         self.streaks.unfinished = 0;
     }
 
-    /// Sends the task's request over the connection at hand.
+    /// Sends the task's request over the present connection.
     pub(crate) fn send(&mut self, turn: &mut Turn<'_>) {
         let Some(link) = &mut self.link else {
             return;

@@ -1,8 +1,7 @@
-//! What a driver and the machine say to each other: inputs, effects, and the buffers events come out in.
+//! The interface of the machine and its driver: inputs, effects, and buffers for events.
 //!
-//! A driver owns connections and clocks and decides nothing; the machine decides everything and touches neither.
-//! Inputs about a request or connection the machine has given up are ignored, so a driver need not cancel what is
-//! already on its way.
+//! A driver owns connections and clocks and decides nothing. The machine decides everything and owns neither. It
+//! ignores inputs about a request or connection that it has given up, so a driver need not cancel what is in transit.
 
 use std::ops::Range;
 
@@ -11,136 +10,137 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, StreamId, Text, Time};
 
-/// What happened outside.
+/// An event outside the machine.
 #[derive(Clone, Debug)]
 pub enum Input<'a> {
-    /// The watch is wanted. Once, first.
+    /// Starts the watch. It comes once, as the first input.
     Start,
-    /// A connection asked for by [`Effect::Connect`] is ready for requests.
+    /// The connection of [`Effect::Connect`] is ready for requests.
     Connected {
-        /// Which one was asked for.
+        /// The connection's channel.
         channel: Channel,
         /// Its id.
         connection: ConnectionId,
     },
-    /// A connection asked for could not be had.
+    /// The connection of [`Effect::Connect`] could not be made.
     ConnectFailed {
-        /// Which one was asked for.
+        /// The connection's channel.
         channel: Channel,
-        /// Why.
+        /// Why it could not be made.
         failure: Failure,
     },
-    /// The side connection asked for is not dialled, and will not be before this time: other watches share this one's
-    /// connection, and it is their turn to look whether it is dead.
+    /// The side connection is not dialled, and will not be before this time. Other watches share this one's
+    /// connection, and it is another one's turn to check whether it is dead.
     SideLater(Time),
     /// A response head arrived.
     Head {
-        /// The request answered.
+        /// The request that is answered.
         request: RequestId,
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
-        /// All its headers, names in lower case; the machine keeps what matters.
+        /// All its headers, names in lower case; the machine keeps those that matter.
         headers: Headers,
-        /// The number of its stream on the connection; absent with HTTP/1.1.
+        /// The HTTP/2 stream's number on the connection; absent with HTTP/1.1.
         http2_stream: Option<u32>,
     },
     /// A request failed before its response head.
     RequestFailed {
         /// The request.
         request: RequestId,
-        /// Why.
+        /// Why it failed.
         failure: Failure,
     },
-    /// A piece of a response body, after transfer decoding.
+    /// A piece of a response body, with the transfer coding removed.
     Body {
-        /// The request answered.
+        /// The request that is answered.
         request: RequestId,
         /// The bytes.
         bytes: &'a [u8],
     },
-    /// A response body is over.
+    /// A response body ended.
     BodyEnd {
-        /// The request answered.
+        /// The request that is answered.
         request: RequestId,
-        /// How.
+        /// How it ended.
         end: Ending,
     },
-    /// A connection will carry no request after the one whose response is under way: its other side closes it, or what
-    /// comes after the response is none of HTTP. Before that response's [`Input::BodyEnd`].
+    /// A connection will carry no request after the present response: its other side closes it, or the bytes after the
+    /// response are not HTTP. It comes before that response's [`Input::BodyEnd`].
     Closing {
         /// The connection.
         connection: ConnectionId,
     },
-    /// A connection is gone, with or without a request on it. May come before or after the request's own end.
+    /// A connection closed, with or without a request on it. It may come before or after the request's own end.
     Closed {
         /// The connection.
         connection: ConnectionId,
         /// Why.
         cause: Cause,
     },
-    /// The time of the last [`Effect::SetTimer`] has come. Early or spurious ones do no harm.
+    /// The time of the last [`Effect::SetTimer`] has come. A timer that fires too early does no harm.
     Timer,
-    /// An answer to [`Effect::Discover`], or news of it: what the server serves of the resource, if anything.
+    /// The answer to [`Effect::Discover`], or a later change of it: how the server serves the resource, or `None` if
+    /// it does not.
     Discovered(Option<Served>),
-    /// Credentials or TLS settings could not be had, so no connection can be made.
+    /// Credentials or TLS settings could not be loaded, so no connection can be made.
     CredentialsFailed {
         /// What was tried (exec plugin, token file) and what came back, in a sentence without the credentials.
         sentence: String,
     },
-    /// The watch is not wanted any more. Last.
+    /// Stops the watch. It is the last input.
     Stop,
 }
 
-/// What discovery says of a resource.
+/// A resource as discovery describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// API version to use.
+    /// The API version to use.
     pub version: Text,
-    /// Kind of its objects.
+    /// The kind of its objects.
     pub kind: Text,
-    /// Another apiserver serves it through the cluster's: its resourceVersions say nothing of their order, and a DELETED
-    /// may have no more of its object than the name.
+    /// Whether another apiserver serves it through the cluster's. Its resourceVersions then have no order, and a
+    /// DELETED may have only the name of its object.
     pub is_aggregated: bool,
 }
 
-/// Which of a probe's connections.
+/// One of a probe's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Channel {
-    /// The one lists and streams go over.
+    /// The connection for lists and streams.
     Main,
-    /// A second one, for a moment, to see whether a silent stream is dead.
+    /// A second, short-lived connection for a check whether a silent stream is dead.
     Side,
 }
 
-/// Why a connection or an answer could not be had.
+/// Why a connection or an answer failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind of failure.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// What was tried and what came back, in a sentence.
     pub sentence: String,
 }
 
-/// Kinds of [`Failure`].
+/// The kinds of [`Failure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Refused, no route, name not resolved, proxy said no.
+    /// The server refused, there is no route, the name did not resolve, or a proxy refused.
     Unreachable,
     /// The TLS handshake failed.
     Tls,
-    /// No answer in time.
+    /// No answer came in time.
     Timeout,
     /// The connection broke.
     Broken,
 }
 
-/// What the driver is to do, in order.
+/// An act for the driver. It carries out effects in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Dial, with a time limit of the driver's; answer with [`Input::Connected`], [`Input::ConnectFailed`] or, for the
-    /// side, [`Input::SideLater`]. At most one per channel is under way.
+    /// Dial, with a time limit of the driver's own. Answer with [`Input::Connected`], [`Input::ConnectFailed`] or, for
+    /// the side, [`Input::SideLater`]. At most one dial per channel is in progress.
     Connect {
-        /// Which connection it will be.
+        /// The channel of the connection.
         channel: Channel,
     },
     /// Send a GET request on a connection that has no request in flight.
@@ -149,22 +149,23 @@ pub enum Effect {
         connection: ConnectionId,
         /// The id of the request.
         request: RequestId,
-        /// What to ask.
+        /// The request's content.
         get: Get,
     },
-    /// Close a connection, and with it the request on it, or stop dialling. Nothing more is heard of it.
+    /// Close a connection together with its request, or stop dialling. No input about it is needed afterwards.
     Close {
-        /// Which one.
+        /// The channel of the connection.
         channel: Channel,
-        /// Its id; absent while it is being dialled.
+        /// Its id; absent while it is dialled.
         connection: Option<ConnectionId>,
     },
-    /// Give [`Input::Timer`] at this time. Replaces the timer set before.
+    /// Give [`Input::Timer`] at this time. It replaces the timer set before.
     SetTimer(
-        /// When.
+        /// The time on the log's clock.
         Time,
     ),
-    /// Load credentials and TLS settings anew for the next connection; say [`Input::CredentialsFailed`] if that fails.
+    /// Load credentials and TLS settings again for the next connection. Give [`Input::CredentialsFailed`] if that
+    /// fails.
     ReloadCredentials,
     /// Ask discovery for the resource; answer with [`Input::Discovered`].
     Discover,
@@ -173,30 +174,30 @@ pub enum Effect {
 /// A GET request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Get {
-    /// URL path.
+    /// The path of the URL.
     pub path: Text,
-    /// Query without the question mark, percent-encoded; never empty.
+    /// The query without its question mark, percent-encoded; never empty.
     pub query: String,
-    /// Value of the Accept header. Accept-Encoding is `identity`: bodies are measured as they come.
+    /// The value of the Accept header. Accept-Encoding is `identity`, because the probe measures bodies as they come.
     pub accept: &'static str,
 }
 
-/// Hands out ids that are unique in the epoch.
+/// A source of ids that are unique in the epoch.
 pub trait Ids {
-    /// A fresh request id.
+    /// A new request id.
     fn request(&mut self) -> RequestId;
-    /// A fresh stream id.
+    /// A new stream id.
     fn stream(&mut self) -> StreamId;
 }
 
-/// How a response body ended, as far as its driver saw.
+/// How a response body ended, as its driver saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// [`Cause::End`] if orderly (the connection may be used again), else what the transport saw.
+    /// [`Cause::End`] if it ended in order, so the connection can be used again; else the transport's cause.
     pub cause: Cause,
-    /// The code of the RST_STREAM that ended it.
+    /// The code of the RST_STREAM frame that ended it.
     pub reset_code: Option<u32>,
-    /// The longest time in which the driver did not read it, in milliseconds, if that was noticeable.
+    /// The longest time in which the driver did not read it, in milliseconds; absent if it was not noticeable.
     pub unread_ms: Option<u64>,
 }
 
@@ -210,29 +211,30 @@ impl From<Cause> for Ending {
     }
 }
 
-/// What a step may ask for.
+/// The surroundings of a step.
 pub struct Context<'a> {
-    /// Now, on the log's clock.
+    /// The present time on the log's clock.
     pub now: Time,
-    /// Where ids come from.
+    /// The source of new ids.
     pub ids: &'a mut dyn Ids,
 }
 
-/// What a step gives. Steps append; the driver clears it when it has taken everything, so buffers are used again.
+/// The results of steps. Steps append to it. The driver clears it after it has taken everything, so buffers are
+/// reused.
 ///
-/// Bounded by the input: one body piece gives at most the events in it and their bodies.
+/// The input bounds it: a body piece gives at most its own events and their bodies.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// What to do, in order.
+    /// The acts for the driver, in order.
     pub effects: Vec<Effect>,
-    /// What happened, in order.
+    /// The events, in order.
     pub events: Vec<Emitted>,
-    /// The redacted bodies of the events, one after the other.
+    /// The redacted bodies of the events, consecutive.
     pub bodies: Vec<u8>,
 }
 
 impl Output {
-    /// Empties it, keeping its memory.
+    /// Empties it, and keeps its memory.
     pub fn clear(&mut self) {
         self.effects.clear();
         self.events.clear();
@@ -243,8 +245,8 @@ impl Output {
 /// An event for the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emitted {
-    /// The event. `since` of a gap is left at 0; the log's writer fills it in.
+    /// The event. `since` of a gap is 0; the log's writer fills it in.
     pub event: Event,
-    /// Where in [`Output::bodies`] the object's redacted JSON lies; absent if there is none or it was withheld.
+    /// The range of the object's redacted JSON in [`Output::bodies`]; absent if there is none or it was withheld.
     pub body: Option<Range<usize>>,
 }

@@ -1,4 +1,4 @@
-//! The machine: what it is doing, and what each input makes of that.
+//! The machine: its state, and its reaction to each input.
 
 use std::sync::Arc;
 
@@ -23,12 +23,14 @@ use crate::side::Side;
 use crate::spec::{ProbeConfig, WatchSpec};
 use crate::stream::{OwnEnd, Stream};
 
-/// A list that is silent for this long is given up; the server's own limit on a request is 60 s.
+/// The silence in ms after which a list is given up; the server's own limit on a request is 60 s
+/// (docs/semantics/servers.md#request-timeout).
 pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
+
 /// The instrumented client of one watch.
 ///
-/// Feed it every input in the order things happened, carry out the effects, append the events to the log. One task
-/// owns it; its memory is bounded by what the cluster holds of the resource, one list page and one line.
+/// Give it every input in the order of events, carry out its effects, and append its events to the log. One task owns
+/// it. Its memory is bounded by the cluster's objects of the resource, one page of a list and one line.
 #[derive(Debug)]
 pub struct Probe {
     pub(crate) spec: WatchSpec,
@@ -36,14 +38,14 @@ pub struct Probe {
     pub(crate) rng: Chance,
     pub(crate) state: State,
     pub(crate) phase: Option<Phase>,
-    /// What to do when it can be done…
+    /// The next task…
     pub(crate) task: Task,
-    /// …and why.
+    /// …and its reason.
     pub(crate) why: PhaseReason,
     pub(crate) link: Option<Link>,
-    /// Reads this resource's objects; there once its kind is known.
+    /// The decoder of this resource's objects; absent until their kind is known.
     pub(crate) decoder: Option<Decoder>,
-    /// What its selectors ask for; none if they ask for everything.
+    /// The watch's selectors; absent if it selects everything.
     pub(crate) selector: Option<Selector>,
     pub(crate) progress: Option<ResourceVersion>,
     pub(crate) held: Held,
@@ -56,49 +58,49 @@ pub struct Probe {
     pub(crate) expirations: Backoff,
     pub(crate) refusals: Backoff,
     pub(crate) reloaded_at: Option<Time>,
-    /// A list showed that etcd went back: what is next is to begin anew.
+    /// Whether a list showed that etcd went back, so that the watch begins anew next.
     pub(crate) is_restored: bool,
     pub(crate) side: Side,
-    /// When the driver's timer is set to, if it has not fired.
+    /// The time of the driver's timer, unless it has fired.
     armed: Option<Time>,
 }
 
-/// How often something happened in a row.
+/// Counts of consecutive events.
 #[derive(Debug, Default)]
 pub(crate) struct Streaks {
-    /// Streams shorter than two seconds.
+    /// Streams shorter than 2 s.
     pub(crate) short: u32,
-    /// Of those, streams without a single document from the same resourceVersion (F10).
+    /// Among those, streams without a document from the same resourceVersion (F10).
     pub(crate) bare: u32,
-    /// 410 without a document in between (F14).
+    /// Answers 410 without a document between them (F14).
     pub(crate) expired: u32,
-    /// Watch-list streams that ended before their bookmark (F37).
+    /// Watch-list streams that ended before their end bookmark (F37).
     pub(crate) unfinished: u32,
-    /// 401 and 403 without a 200 in between.
+    /// Answers 401 and 403 without a 200 between them.
     pub(crate) denied: u32,
 }
 
 #[derive(Debug)]
 pub(crate) enum State {
-    /// Not started, or between two states within a step.
+    /// The machine is not started, or between two states within a step.
     Idle,
-    /// Nothing to do before a time.
+    /// The machine waits until a time.
     Waiting { until: Time },
-    /// A connection is being made.
+    /// A connection is being dialled.
     Dialling,
-    /// A request is out.
+    /// A request is unanswered.
     Asked(Asked),
-    /// Its answer is no, and is being read.
+    /// The answer is a refusal, and its body is being read.
     Refused(Refusal),
-    /// Its answer is a page of a list.
+    /// The answer is a page of a list.
     Page(Page),
-    /// Its answer is a stream.
+    /// The answer is a stream.
     Stream(Stream),
-    /// For good.
+    /// The watch was stopped; no other state follows.
     Stopped,
 }
 
-/// What a probe does by turns.
+/// The tasks of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Read the next page of a list.
@@ -109,13 +111,13 @@ pub(crate) enum Task {
     WatchList,
 }
 
-/// A request without an answer.
+/// An unanswered request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) request: RequestId,
     pub(crate) task: Task,
     pub(crate) sent_at: Time,
-    /// When an answer, or of a watch even its end, should have come.
+    /// When an answer, or for a watch even the stream's end, is overdue.
     pub(crate) deadline: Time,
 }
 
@@ -123,22 +125,22 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) connection: ConnectionId,
-    /// The request whose response is not over.
+    /// The request whose response has not ended.
     pub(crate) busy: Option<RequestId>,
-    /// Whether it has already carried a request.
+    /// Whether it has carried a request before.
     pub(crate) used: bool,
-    /// Whether the server said that it closes it after this response.
+    /// Whether the server announced to close it after this response.
     pub(crate) last: bool,
 }
 
-/// A stretch without a stream, since one ended or the one after a list was refused.
+/// A stretch without a stream, which began with a stream's end, or with the refusal of the stream after a list.
 #[derive(Debug)]
 pub(crate) struct OpenGap {
     pub(crate) from: Option<ResourceVersion>,
     pub(crate) reason: Cause,
 }
 
-/// One step's surroundings.
+/// The surroundings of one step.
 pub(crate) struct Turn<'a> {
     pub(crate) now: Time,
     pub(crate) ids: &'a mut dyn Ids,
@@ -159,7 +161,7 @@ impl Turn<'_> {
 }
 
 impl Probe {
-    /// A probe that waits for [`Input::Start`]. The seed decides its jitter.
+    /// A probe that waits for [`Input::Start`]. The seed determines its jitter.
     #[must_use]
     pub fn new(spec: WatchSpec, config: ProbeConfig, seed: u64) -> Self {
         let task = if config.watch_list {
@@ -197,14 +199,14 @@ impl Probe {
         probe
     }
 
-    /// A probe for the same that knows nothing yet, and waits for [`Input::Start`].
+    /// A new probe for the same watch, without any state, which waits for [`Input::Start`].
     #[must_use]
     pub fn anew(mut self) -> Self {
         let seed = self.rng.next_u64();
         Self::new(self.spec, self.config, seed)
     }
 
-    /// Takes an input; appends what it leads to.
+    /// Processes an input; appends its results to `output` and returns the machine.
     #[must_use]
     pub fn step(
         mut self,
@@ -229,18 +231,18 @@ impl Probe {
         &self.spec.name
     }
 
-    /// The highest resourceVersion the watch may resume from.
+    /// The highest resourceVersion that the watch may resume from; `None` before the first.
     #[must_use]
     pub fn progress(&self) -> Option<&ResourceVersion> {
         self.progress.as_ref()
     }
 
-    /// Every object the watch holds, with its version, in no order that means anything.
+    /// All objects that the watch holds, with their versions, in no particular order.
     pub fn held(&self) -> impl Iterator<Item = (&Arc<Object>, &ResourceVersion)> {
         self.held.iter()
     }
 
-    /// Whether [`Input::Stop`] was taken.
+    /// Whether the watch was stopped by [`Input::Stop`].
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, State::Stopped)
@@ -248,7 +250,7 @@ impl Probe {
 
     fn take(&mut self, input: Input<'_>, turn: &mut Turn<'_>) {
         if self.is_stopped() {
-            // A connection that was on its way when the watch was stopped.
+            // This connection was being dialled when the watch was stopped.
             if let Input::Connected {
                 channel,
                 connection,
@@ -418,7 +420,8 @@ impl Probe {
         self.answered_by_failure(request, failure.sentence, turn);
         self.close(turn);
         if was_used && failure.kind == FailureKind::Broken {
-            // The server had closed a connection kept from the request before; that says nothing about this one.
+            // The server had already closed this connection, which was kept from the request before. That says nothing
+            // about this request.
             self.begin(self.task, self.why, turn);
         } else {
             self.fail(reason_of(failure.kind), turn);
@@ -499,7 +502,7 @@ impl Probe {
         }
     }
 
-    /// A response body is over, for whatever reason.
+    /// Handles the end of a response body, whatever its cause.
     fn response_over(&mut self, end: Ending, turn: &mut Turn<'_>) {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Page(page) => self.page_over(page, end.cause, turn),
@@ -551,7 +554,7 @@ impl Probe {
         }
     }
 
-    /// Ends a stream that a side watch has just proved dead.
+    /// Ends a stream that a side watch has proved dead.
     fn judge_silence(&mut self, turn: &mut Turn<'_>) {
         if !self.side.take_proof() {
             return;
@@ -564,7 +567,7 @@ impl Probe {
 
     fn on_discovered(&mut self, served: Option<Served>, turn: &mut Turn<'_>) {
         if !matches!(self.state, State::Waiting { .. }) || self.phase != Some(Phase::Refused) {
-            // Nobody waits for it any more.
+            // The answer is not needed any more.
             return;
         }
         match served {
@@ -573,7 +576,7 @@ impl Probe {
                 self.spec.served = Some(served);
                 self.prepare_decoder();
                 if was_known {
-                    // Discovery and the resource's own path may disagree for a moment (F17, F18).
+                    // Discovery and the resource's own path may disagree for a short time (F17, F18).
                     self.fail(PhaseReason::NotFound, turn);
                 } else {
                     self.begin(self.task, PhaseReason::Started, turn);
@@ -622,7 +625,7 @@ impl Probe {
         self.state = State::Stopped;
     }
 
-    /// Sets the driver's timer if something is due before it. A timer that fires early only arms the next.
+    /// Sets the driver's timer if the next deadline is before it. A timer that fires too early only sets the next one.
     fn arm(&mut self, turn: &mut Turn<'_>) {
         let own = match &self.state {
             State::Idle | State::Dialling | State::Stopped => None,

@@ -1,5 +1,5 @@
-//! Reading answers to single requests that no probe makes: the audit's. Of an object only who it is, its version, and what
-//! is to end it.
+//! Reads the answers to single requests that no probe makes: those of the audit. From each object it takes the
+//! identity, the version, the deletion timestamp and the owners.
 
 use watchscope_model::field::Headers;
 use watchscope_model::read::{Page, Seen, Told};
@@ -13,7 +13,7 @@ use crate::json::{JsonError, Next, Reader};
 use crate::list::identity;
 use crate::refusal;
 
-/// Reads a page of a list, of whatever kind. `None` if it is none.
+/// Reads a page of a list of any kind; `None` if the body is not one.
 #[must_use]
 pub fn read_page(body: &[u8]) -> Option<Page> {
     let mut decoder = Decoder::new("", "", false);
@@ -33,7 +33,7 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
     })
 }
 
-/// Reads an object, of whatever kind. `None` if it is none.
+/// Reads an object of any kind; `None` if the body is not one.
 #[must_use]
 pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
@@ -41,11 +41,11 @@ pub fn read_object(body: &[u8]) -> Option<Seen> {
     read(&object).ok()
 }
 
-/// Reads a watch from begin to end. `None` if anything in it cannot be read, or is an ERROR.
+/// Reads a watch from start to end. `None` if a line cannot be read or is an ERROR.
 #[must_use]
 pub fn read_watch(body: &[u8]) -> Option<Told> {
     let mut decoder = Decoder::new("", "", false);
-    let mut told = Told {
+    let mut watch = Told {
         events: Vec::new(),
         reached: None,
     };
@@ -56,34 +56,36 @@ pub fn read_watch(body: &[u8]) -> Option<Told> {
         match decode_line(line, &mut decoder).ok()? {
             Document::Data { object, .. } => {
                 let seen = read(&object).ok()?;
-                told.reached = Some(seen.version.clone());
-                told.events.push(seen);
+                watch.reached = Some(seen.version.clone());
+                watch.events.push(seen);
             }
             Document::Bookmark(object) => {
                 let version = object.head.resource_version.as_deref()?;
-                told.reached = Some(ResourceVersion::parse(version));
+                watch.reached = Some(ResourceVersion::parse(version));
             }
             Document::Error(_) => return None,
         }
     }
-    Some(told)
+    Some(watch)
 }
 
-/// What a server that refuses asks us to wait, in milliseconds: in its header, else in the Status of its body.
+/// The time that a refusing server asks the client to wait, in milliseconds: that of its header, else of the Status in
+/// its body.
 #[must_use]
 pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
     let of_status = || Status::parse(std::str::from_utf8(body).ok()?)?.retry_after_ms();
     refusal::retry_after_ms(headers).or_else(of_status)
 }
 
-/// The resourceVersion that a server has come to which refuses a read of a higher one (504).
+/// The resourceVersion that a server has reached, if it refused a read of a higher one (504;
+/// docs/semantics/requests.md#too-large).
 #[must_use]
 pub fn read_current(body: &[u8]) -> Option<ResourceVersion> {
     let status = Status::parse(std::str::from_utf8(body).ok()?)?;
     status.current().map(ResourceVersion::from)
 }
 
-/// The headers of an answer that its record keeps.
+/// The headers of an answer that its record keeps: those that matter, at most 16, each cut at 512 characters.
 #[must_use]
 pub fn headers_worth_keeping(headers: Headers) -> Headers {
     crate::journal::worth_keeping(headers)
@@ -99,12 +101,12 @@ fn read(object: &Object<'_>) -> Result<Seen, DecodeError> {
         deleted_at: None,
         owners: Vec::new(),
     };
-    // It was read once: nothing is wrong with its JSON.
+    // The object was read before, so its JSON is valid.
     let _ = read_ends(&mut Reader::new(object.raw), &mut seen);
     Ok(seen)
 }
 
-/// What is to end the object: a deletion that was asked for, and its owners'.
+/// Reads the deletion timestamp and the uids of the owners.
 fn read_ends(reader: &mut Reader<'_>, seen: &mut Seen) -> Result<(), JsonError> {
     in_field(reader, "metadata", |reader| {
         reader.object(|reader, key| {
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_end_an_object_is_read() {
+    fn the_deletion_and_the_owners_of_an_object_are_read() {
         let body = br#"{"kind":"Pod","spec":{"metadata":{"deletionTimestamp":"no"}},"metadata":{"name":"a","resourceVersion":"11",
             "deletionTimestamp":"2026-01-02T03:04:05Z","ownerReferences":[{"kind":"ReplicaSet","name":"r","uid":"u7"},{"uid":"u8"}]}}"#;
         let seen = read_object(body).unwrap();
@@ -182,15 +184,15 @@ mod tests {
         let event = r#"{"type":"DELETED","object":{"kind":"Pod","metadata":{"name":"a","resourceVersion":"11"}}}"#;
         let bookmark =
             r#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"15"}}}"#;
-        let told = read_watch(format!("{event}\n{bookmark}\n").as_bytes()).unwrap();
-        assert_eq!(told.reached, Some(15.into()));
-        assert_eq!(told.events[0].version, 11.into());
+        let watch = read_watch(format!("{event}\n{bookmark}\n").as_bytes()).unwrap();
+        assert_eq!(watch.reached, Some(15.into()));
+        assert_eq!(watch.events[0].version, 11.into());
         assert_eq!(read_watch(b"").unwrap().reached, None);
         assert_eq!(read_watch(format!("{event}\n{{").as_bytes()), None);
     }
 
     #[test]
-    fn an_object_is_read_and_a_refusal_is_none() {
+    fn an_object_is_read_and_a_refusal_is_not_an_object() {
         let body = br#"{"kind":"ConfigMap","data":{"a":"b"},"metadata":{"name":"a","resourceVersion":"11"}}"#;
         assert_eq!(read_object(body).unwrap().version, 11.into());
         let status = br#"{"kind":"Status","status":"Failure","metadata":{},"details":{"retryAfterSeconds":3},"code":429}"#;
@@ -200,14 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_has_not_come_so_far_says_how_far_it_has_come() {
+    fn a_server_that_is_behind_names_the_version_that_it_has_reached() {
         let status = |message: &str| {
             let cause = r#"{"reason":"ResourceVersionTooLarge","message":"Too large"}"#;
             format!(r#"{{"code":504,"message":"{message}","details":{{"causes":[{cause}]}}}}"#)
         };
         let current = |message: &str| read_current(status(message).as_bytes());
-        let told = current("Timeout: Too large resource version: 9, current: 7");
-        assert_eq!(told, Some(7.into()));
+        let current_version = current("Timeout: Too large resource version: 9, current: 7");
+        assert_eq!(current_version, Some(7.into()));
         assert_eq!(current("Timeout: Too large resource version: 9"), None);
         assert_eq!(
             current("Too large resource version: 9, current: many"),

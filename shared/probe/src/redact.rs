@@ -1,34 +1,36 @@
-//! What of an object never leaves the probe, as a table, and the copy that leaves it out.
+//! The table of values that never leave the probe, and the copy that leaves them out.
 //!
-//! Values go, key names and sizes stay: a value becomes the JSON string `(redacted, N bytes)`, so a redacted body is
-//! JSON of the same shape. The decoder follows the table while it reads an object and notes each value that must go
-//! as a span of the line; the body is then copied once, without them. Nothing else makes a copy of a line.
+//! Values are cut; key names and sizes stay. A value becomes the JSON string `(redacted, N bytes)`, so a redacted body
+//! is JSON of the same form.
+//!
+//! The decoder follows the table while it reads an object, and notes each value to cut as a span of the line. Then the
+//! body is copied once, without those values. No other code copies a line.
 
 use std::io::Write as _;
 use std::ops::Range;
 
-/// Version of the rules below; rises with every change of them. Recordings carry it.
+/// The version of the rules below. It rises with every change of them; recordings carry it.
 pub const REDACTION_VERSION: u32 = 2;
 
-/// What to do with the value in some place of an object.
+/// The treatment of the value at a place of an object.
 #[derive(Debug)]
 pub(crate) enum Rule {
-    /// It goes.
+    /// The value is cut.
     Cut,
-    /// If it is an object, all its values go and its keys stay; else it goes.
+    /// In an object, all values are cut and the keys stay; any other value is cut.
     CutEach,
-    /// In an object, these keys have rules of their own; the rest stays. Anything else cannot be judged.
+    /// In an object, these keys have rules of their own and the rest stays. Any other value cannot be judged.
     At(&'static [(&'static str, Rule)]),
-    /// In an array, each element is treated so. Anything else cannot be judged.
+    /// In an array, the rule holds for each element. Any other value cannot be judged.
     Each(&'static Rule),
-    /// Any shape: `env[].value` and the last-applied annotation go wherever they are, also where the keys of
-    /// `managedFields` quote them.
+    /// In a value of any form, `env[].value` and the last-applied annotation are cut at any place, also where the keys
+    /// of `managedFields` quote them.
     Walk,
     /// A part of the table used in several places.
     As(&'static Rule),
 }
 
-/// kubectl keeps a copy of the whole object here, Secrets' values included.
+/// The annotation in which kubectl keeps a copy of the whole object, including the values of Secrets.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 static ANNOTATIONS: Rule = Rule::At(&[(LAST_APPLIED, Rule::Cut)]);
@@ -48,7 +50,7 @@ static TEMPLATE: Rule = Rule::At(&[
 ]);
 static TEMPLATED: Rule = Rule::At(&[("template", Rule::As(&TEMPLATE))]);
 
-// The tables begin at the object's own fields; `metadata` of the object itself is always read, by the decoder.
+// The tables begin at the object's own fields. The decoder always reads the `metadata` of the object itself.
 static POD: Rule = Rule::At(&[("spec", Rule::As(&POD_SPEC))]);
 static WORKLOAD: Rule = Rule::At(&[("spec", Rule::As(&TEMPLATED))]);
 static CRON_JOB: Rule = Rule::At(&[(
@@ -66,7 +68,7 @@ static CONFIG_MAP: Rule = Rule::At(&[("data", Rule::CutEach), ("binaryData", Rul
 static NOTHING: Rule = Rule::At(&[]);
 static ANY: Rule = Rule::Walk;
 
-/// The rule for the objects of a resource. Only kinds whose shape is known are read by it; all others are walked.
+/// The rule for the objects of a resource. Kinds with a known form have rules of their own; all others are walked.
 pub(crate) fn rule_for(group: &str, kind: &str, redact_configmaps: bool) -> &'static Rule {
     match (group, kind) {
         ("", "Secret") => &SECRET,
@@ -82,26 +84,26 @@ pub(crate) fn rule_for(group: &str, kind: &str, redact_configmaps: bool) -> &'st
     }
 }
 
-/// A value that must go.
+/// A value to cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Where it is in the text that was read.
+    /// Its range in the text that was read.
     pub(crate) place: Range<usize>,
-    /// What stands there instead.
+    /// Its replacement.
     pub(crate) instead: Instead,
 }
 
-/// What stands instead of what must go.
+/// The replacement of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Instead {
-    /// A string that says its size in bytes: of a string that of its text, of anything else its JSON's.
+    /// A string with the value's size in bytes: of a string the size of its text, of another value that of its JSON.
     Size(usize),
-    /// This string: a key, of which only a part must go.
+    /// This string: a key with only a part of it cut.
     Key(String),
 }
 
-/// Appends `raw` to `out`, each of the `cuts` (in order, not overlapping, in a text in which `raw` begins at `start`)
-/// replaced by what stands instead.
+/// Appends `raw` to `out`, with each cut replaced. The cuts are in order and do not overlap; their ranges are in a
+/// text in which `raw` begins at `start`.
 pub(crate) fn copy_without(raw: &str, start: usize, cuts: &[Cut], out: &mut Vec<u8>) {
     let bytes = raw.as_bytes();
     let mut from = 0;
@@ -123,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_value_becomes_a_string_that_says_its_size() {
+    fn a_cut_value_becomes_a_string_with_its_size() {
         let raw = r#"{"a":"abc","b":"x\ny","c":[1,2]}"#;
         let cut = |place: Range<usize>, size| Cut {
             place: place.start + 9..place.end + 9,

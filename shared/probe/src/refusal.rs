@@ -1,4 +1,4 @@
-//! An answer other than 200: what it says and what it calls for (docs/semantics/requests.md#errors).
+//! Answers other than 200: their content, and the probe's reaction (docs/semantics/requests.md#errors).
 
 use watchscope_model::Time;
 use watchscope_model::event::RequestAnswered;
@@ -11,21 +11,21 @@ use crate::port::Effect;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::spec::WatchSpec;
 
-/// Most of a refusal's body that is read.
+/// The most bytes that are read of a refusal's body. Further ones are counted as lost.
 const BODY_LIMIT: usize = 64 << 10;
-/// How long the body of a refusal may take.
+/// The longest time in ms for the body of a refusal. After it the probe acts without the rest.
 const PATIENCE_MS: u64 = 5_000;
-/// Most characters of a message that are passed on.
+/// The most characters of a message that an event keeps. The rest is cut.
 const MESSAGE_LIMIT: usize = 500;
 
-/// A refusal, arriving.
+/// A refusal while its body arrives.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) asked: Asked,
     status: u16,
     headers: Headers,
     body: Vec<u8>,
-    /// Bytes beyond what is read of it.
+    /// The bytes of the body beyond the limit.
     unread: u64,
     pub(crate) deadline: Time,
 }
@@ -56,20 +56,20 @@ impl Refusal {
             .unwrap_or_default()
     }
 
-    /// What the server asks us to wait: in the header, else in the Status.
+    /// The time that the server asks the client to wait: that of the header, else of the Status.
     fn retry_after_ms(&self) -> Option<u64> {
         retry_after_ms(&self.headers).or_else(|| self.status().retry_after_ms())
     }
 }
 
-/// Retry-After in milliseconds. apiservers give seconds; a date is not understood.
+/// Reads Retry-After in milliseconds. apiservers give seconds; a date is ignored.
 pub(crate) fn retry_after_ms(headers: &Headers) -> Option<u64> {
     let seconds: u64 = headers.get("retry-after")?.trim().parse().ok()?;
     Some(seconds.saturating_mul(1_000))
 }
 
 impl Probe {
-    /// Writes the answer, with the sentence its body holds.
+    /// Writes the answer, with the sentence in its body.
     pub(crate) fn answered_by_refusal(&self, refusal: &Refusal, turn: &mut Turn<'_>) {
         let said = sentence(&refusal.body, self.spec.is_secrets());
         let (error, error_text) = said.unwrap_or_else(|| {
@@ -95,7 +95,7 @@ impl Probe {
         }
     }
 
-    /// The refusal is read: acts on it.
+    /// Acts on a refusal that was read.
     pub(crate) fn refused(&mut self, refusal: Refusal, turn: &mut Turn<'_>) {
         self.answered_by_refusal(&refusal, turn);
         let status = refusal.status();
@@ -108,7 +108,7 @@ impl Probe {
             401 => self.unauthorized(turn),
             403 => self.forbidden(turn),
             404 => {
-                // The resource may be gone, or come back under another version: then its objects are learned anew.
+                // The resource may be gone, or served in another version. Then its objects are listed again.
                 self.list.restart(false);
                 self.task = self.list_task();
                 turn.effect(Effect::Discover);
@@ -121,21 +121,22 @@ impl Probe {
             500.. if status.is_too_large() => self.too_large(retry_after_ms, task, turn),
             408 | 500.. => self.fail_politely(PhaseReason::ServerError, retry_after_ms, task, turn),
             _ if task == Task::WatchList => {
-                // 422 where the gate WatchList is off.
+                // 422 if the gate WatchList is off.
                 self.fall_back_to_list();
                 self.list.restart(self.list.at_progress);
                 self.begin(Task::List, PhaseReason::WatchListRefused, turn);
             }
             _ if task == Task::List && self.list.at_progress => {
-                // A server that does not take the constraint (aggregated ones) may take none.
+                // A server that refuses the constraint, as aggregated ones may, gets a request without it.
                 self.relist(false, PhaseReason::BadRequest, turn);
             }
             _ => self.refuse(PhaseReason::BadRequest, turn),
         }
     }
 
-    /// The server has not come as far as progress (F32), or never will (F33). The probe lists the most recent state at
-    /// once, which says where etcd is. Where that list is refused too, or a stream that was to follow one, it waits.
+    /// Handles a server that has not reached progress (F32), or never will (F33). The probe lists the most recent
+    /// state at once, which shows where etcd is. It waits if that list is refused too, or the stream after such a
+    /// list.
     pub(crate) fn too_large(
         &mut self,
         retry_after_ms: Option<u64>,
@@ -164,7 +165,7 @@ impl WatchSpec {
     }
 }
 
-/// A Status' message, unless it may quote a Secret.
+/// The message of a Status; `None` if it may quote a Secret.
 pub(crate) fn message_of(status: &Status<'_>, about_secrets: bool) -> Option<String> {
     if about_secrets || status.is_about_secrets() {
         return None;
@@ -176,7 +177,7 @@ pub(crate) fn message_of(status: &Status<'_>, about_secrets: bool) -> Option<Str
     Some(message.chars().take(MESSAGE_LIMIT).collect())
 }
 
-/// What the body of a refusal says, in a sentence. About Secrets, no more than the reason.
+/// The message in a refusal's body, as a sentence. About Secrets, only the reason.
 fn sentence(body: &[u8], about_secrets: bool) -> Option<(String, ErrorText)> {
     let text = std::str::from_utf8(body).ok()?.trim();
     match Status::parse(text) {
@@ -188,7 +189,7 @@ fn sentence(body: &[u8], about_secrets: bool) -> Option<(String, ErrorText)> {
                 (!reason.is_empty()).then_some((reason, ErrorText::Reason))
             }
         },
-        // Overload filters and proxies answer in text or HTML.
+        // Overload filters and proxies answer with text or HTML.
         None if about_secrets || text.is_empty() => None,
         None => {
             let line: Vec<&str> = text.split_whitespace().collect();

@@ -1,8 +1,7 @@
-//! Whether an object is one that a watch's selectors ask for, as far as its labels and its name say
-//! (docs/semantics/checks.md#scope).
+//! Checks whether a watch's selectors match an object, by its labels and its name (docs/semantics/checks.md#scope).
 //!
-//! A part of a selector that is not understood asks for everything here: what cannot be checked is never held against a
-//! server. Other fields than `metadata.name` and `metadata.namespace` differ by resource and are not checked.
+//! A part of a selector that is not understood matches everything here: a server is never blamed for what cannot be
+//! checked. Fields other than `metadata.name` and `metadata.namespace` differ by resource and are not checked.
 
 use std::borrow::Cow;
 
@@ -10,14 +9,14 @@ use crate::decode::ObjectHead;
 use crate::json::Reader;
 use crate::spec::WatchSpec;
 
-/// What a watch asks for. As many parts as its selectors have.
+/// The selectors of a watch, in parts. It has as many parts as they have.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Selector {
     labels: Vec<Part>,
     fields: Vec<Part>,
 }
 
-/// Something that is asked of one key.
+/// A condition on one key.
 #[derive(Debug, PartialEq, Eq)]
 struct Part {
     key: String,
@@ -28,14 +27,14 @@ struct Part {
 enum Asked {
     There,
     Absent,
-    /// There, and one of these.
+    /// The key is there, with one of these values.
     OneOf(Vec<String>),
-    /// Absent, or none of these.
+    /// The key is absent, or has none of these values.
     NoneOf(Vec<String>),
 }
 
 impl Selector {
-    /// The selector of a watch; `None` if it asks for everything.
+    /// The selector of a watch; `None` if it matches everything.
     pub(crate) fn of(spec: &WatchSpec) -> Option<Self> {
         let labels = spec.label_selector.as_deref().map(parts);
         let fields = spec.field_selector.as_deref().map(parts);
@@ -46,7 +45,7 @@ impl Selector {
         (!selector.labels.is_empty() || !selector.fields.is_empty()).then_some(selector)
     }
 
-    /// Whether it asks for an object that says this of itself.
+    /// Whether it matches an object.
     pub(crate) fn asks_for(&self, head: &ObjectHead<'_>) -> bool {
         let labels = head.labels.map_or_else(Vec::new, labels_of);
         let label = |key: &str| {
@@ -80,7 +79,7 @@ impl Asked {
 fn labels_of(json: &str) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
     let mut labels = Vec::new();
     let mut reader = Reader::new(json);
-    // It was read once already, so it is an object; one that is null has none.
+    // The text was read before, so it is an object, or null, which has no labels.
     let _ = reader.object(|reader, key| {
         if let Some(value) = reader.optional_string()? {
             labels.push((key, value));
@@ -93,7 +92,7 @@ fn labels_of(json: &str) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
 /// The parts of a selector that are understood (k8s.io/apimachinery labels.Parse and fields.ParseSelector).
 fn parts(selector: &str) -> Vec<Part> {
     if selector.contains('\\') {
-        // Values of fields may escape what separates them.
+        // Values of fields may contain escaped separators.
         return Vec::new();
     }
     let mut depth = 0_u32;
@@ -131,7 +130,7 @@ fn part(text: &str) -> Option<Part> {
         (text, Asked::There)
     };
     let key = key.trim();
-    // Comparisons by number, and whatever comes to be.
+    // Numeric comparisons, and forms that may be added, are not understood.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     let is_understood = !key.is_empty() && key.chars().all(is_plain);
     is_understood.then(|| Part {
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_asked_for_as_kubernetes_does() {
+    fn labels_are_matched_as_kubernetes_does() {
         let web = r#"{"name":"a","labels":{"tier":"web","app.example.com/name":"x","empty":""}}"#;
         for asked in [
             "",
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn of_fields_name_and_namespace_are_checked() {
+    fn name_and_namespace_of_fields_are_checked() {
         let object = r#"{"name":"a","namespace":"shop"}"#;
         assert!(asks_for(
             "",
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_held_against_nobody() {
+    fn a_part_that_is_not_understood_matches_everything() {
         let object = r#"{"name":"a","labels":{"n":"5"}}"#;
         for asked in ["n>7", "n in 7", "n in (7", "n within (7)", "n=7\\,8", ",,"] {
             assert!(asks_for(asked, "", object), "{asked}");

@@ -1,9 +1,11 @@
-//! The side watch: a second look when a stream is silent (F04).
+//! The side watch: a second stream that checks whether a silent one is dead (F04;
+//! docs/semantics/clients.md#probe-silence).
 //!
-//! A stream may be silent because nothing happens or because its connection is dead, and only the wire can tell: a
-//! watch of three seconds from progress over a new connection. If that shows an event or a bookmark beyond progress
-//! and the stream still says nothing when it is over, the stream is dead. What it shows is not logged as changes:
-//! the resumed stream will bring it.
+//! A stream may be silent because nothing happens, or because its connection is dead. Only the wire can show which: a
+//! watch of 3 s from progress over a new connection. If it delivers an event or a bookmark beyond progress, and the
+//! first stream is still silent when it ends, the first stream is dead.
+//!
+//! Its events are not logged as changes, because the resumed stream delivers them.
 
 use watchscope_model::event::RequestAnswered;
 use watchscope_model::field::Headers;
@@ -17,22 +19,23 @@ use crate::port::{Channel, Effect};
 use crate::probe::{Probe, Turn};
 use crate::refusal::retry_after_ms;
 
-/// `timeoutSeconds` of a side watch; the server's bookmark comes two seconds before.
+/// The `timeoutSeconds` of a side watch. The server sends its bookmark 2 s before the end.
 const TIMEOUT_S: u32 = 3;
-/// When a side watch is given up.
+/// The time in ms after which a side watch is given up.
 const PATIENCE_MS: u64 = 15_000;
-/// At most one side watch of a probe in this time; the driver sees to it that those who share a connection take turns.
+/// The least time in ms between two side watches of a probe. The driver makes probes that share a connection take
+/// turns.
 const SPACING_MS: u64 = 60_000;
 
-/// The side watch of a probe; at most one at a time and a minute.
+/// The side watch of a probe: at most one at a time, and one per minute.
 #[derive(Debug)]
 pub(crate) struct Side {
     look: Option<Look>,
-    /// The next one opens no earlier.
+    /// The earliest time of the next one.
     not_before: Time,
-    /// Whether the last one, now over, showed what the stream did not.
+    /// Whether the last one has ended and delivered what the stream did not.
     proof: bool,
-    /// Whether the last one could not see: no answer, a refusal, an ERROR, not its turn.
+    /// Whether the last one could not check: no answer, a refusal, an ERROR, or not its turn.
     blind: bool,
 }
 
@@ -54,9 +57,9 @@ struct Look {
     request: Option<RequestId>,
     answered: bool,
     lines: Lines,
-    /// Whether it was accepted, and brought no ERROR.
+    /// Whether it was accepted and delivered no ERROR.
     sees: bool,
-    /// Whether it showed something beyond progress.
+    /// Whether it delivered something beyond progress.
     beyond: bool,
 }
 
@@ -81,12 +84,12 @@ impl Side {
         }
     }
 
-    /// Whether a side watch has just shown that the stream is dead.
+    /// Takes the result: whether a side watch has just proved the stream dead.
     pub(crate) fn take_proof(&mut self) -> bool {
         std::mem::take(&mut self.proof)
     }
 
-    /// Whether the last side watch on this silence could not see.
+    /// Whether the last side watch of this silence could not check.
     pub(crate) fn is_blind(&self) -> bool {
         self.blind
     }
@@ -101,7 +104,7 @@ impl Side {
 }
 
 impl Probe {
-    /// Opens a side watch, if one may be.
+    /// Opens a side watch, if one is allowed now.
     pub(crate) fn side_open(&mut self, turn: &mut Turn<'_>) {
         if self.side.look.is_some() || turn.now < self.side.not_before {
             return;
@@ -149,7 +152,7 @@ impl Probe {
         }
     }
 
-    /// It is others' turn to look. That says nothing of this stream, and until then nothing can.
+    /// Handles that it is another watch's turn. That proves nothing about this stream, and until then nothing can.
     pub(crate) fn side_later(&mut self, until: Time) {
         if self
             .side
@@ -162,7 +165,7 @@ impl Probe {
         }
     }
 
-    /// Takes a response head if it is the side watch's.
+    /// Processes a response head, if it is the side watch's; returns whether it is.
     pub(crate) fn side_head(
         &mut self,
         request: RequestId,
@@ -202,7 +205,7 @@ impl Probe {
         let mut rest = bytes;
         while let Some(piece) = look.lines.next(&mut rest) {
             let Piece::Line(line) = piece else { continue };
-            // A line nobody can read proves nothing, and is not this watch's loss.
+            // An unreadable line proves nothing, and is not this watch's loss.
             let Ok(document) = decode_line(line, decoder) else {
                 continue;
             };
@@ -232,7 +235,7 @@ impl Probe {
         self.side_over(turn);
     }
 
-    /// The stream has said something, or is over: no proof is needed.
+    /// Cancels the side watch, because the stream delivered something or ended.
     pub(crate) fn side_cancel(&mut self, turn: &mut Turn<'_>) {
         if self.side.look.is_some() {
             self.side_over(turn);
@@ -241,8 +244,8 @@ impl Probe {
         self.side.blind = false;
     }
 
-    /// The side watch is over, whatever the reason. If it showed something beyond progress, the stream, silent all
-    /// the while, is dead.
+    /// Ends the side watch, whatever the reason. If it delivered something beyond progress, the stream, silent until
+    /// now, is dead.
     pub(crate) fn side_over(&mut self, turn: &mut Turn<'_>) {
         self.side_unanswered("given up".into(), turn);
         let Some(look) = self.side.look.take() else {

@@ -1,4 +1,4 @@
-//! What to watch and how: the specification of a watch, a probe's settings, and the requests made of them.
+//! The specification of a watch, the settings of a probe, and the requests made from them.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -12,44 +12,47 @@ use watchscope_model::{ResourceVersion, Text, WatchName};
 
 use crate::port::{Get, Served};
 
-/// What to watch.
+/// The specification of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchSpec {
     /// The name of the watch in the log.
     pub name: WatchName,
-    /// API group; empty for core.
+    /// The API group; empty for core.
     pub group: Text,
-    /// Resource, plural.
+    /// The resource, plural.
     pub resource: Text,
-    /// API version and kind; absent until discovery has found the resource.
+    /// The API version and kind; absent until discovery lists the resource.
     pub served: Option<Served>,
-    /// Namespace; absent for all namespaces and for cluster-scoped resources.
+    /// The namespace; absent for all namespaces and for cluster-scoped resources.
     pub namespace: Option<Text>,
-    /// Label selector.
+    /// The label selector; absent for none.
     pub label_selector: Option<Text>,
-    /// Field selector.
+    /// The field selector; absent for none.
     pub field_selector: Option<Text>,
-    /// The address of the apiserver it is pinned to, if it is.
+    /// The address of the apiserver that it is pinned to; absent if it is not pinned.
     pub server: Option<Text>,
 }
 
-/// How to watch.
+/// The settings of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeConfig {
-    /// Ask for metadata only (`PartialObjectMetadata`).
+    /// Whether to request metadata only (`PartialObjectMetadata`).
     pub metadata_only: bool,
-    /// Ask for initial events by watch-list (KEP-3157) instead of a paged list.
+    /// Whether to request initial events by watch-list (KEP-3157) instead of a paged list
+    /// (docs/semantics/lists-and-watches.md#watch-list).
     pub watch_list: bool,
-    /// `timeoutSeconds` of a watch is drawn from this range; client-go draws from 300 to 600.
+    /// The range of `timeoutSeconds` of a watch, in seconds; each value is drawn from it. client-go draws from 300 to
+    /// 600.
     pub watch_timeout_s: RangeInclusive<u32>,
-    /// `limit` of a list page.
+    /// The `limit` of a list page, in items.
     pub page_size: u32,
-    /// Longest line of a stream that is decoded; a longer one is discarded and counted. etcd's limit on an object is
-    /// 1.5 MiB by default.
+    /// The longest line of a stream that is decoded, in bytes. A longer one is discarded and counted. etcd's default
+    /// limit on an object is 1.5 MiB.
     pub line_limit: usize,
-    /// Longest list page that is decoded; a longer one is given up, and the list begun again with smaller pages.
+    /// The longest list page that is decoded, in bytes. A longer one is given up, and the list begins again with
+    /// smaller pages.
     pub page_limit: usize,
-    /// Replace the values of ConfigMaps too.
+    /// Whether to redact the values of ConfigMaps too.
     pub redact_configmaps: bool,
 }
 
@@ -67,17 +70,17 @@ impl Default for ProbeConfig {
     }
 }
 
-/// Which state a list (or a watch-list) asks for.
+/// The state that a list (or a watch-list) requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Freshness<'a> {
-    /// The most recent: resourceVersion unset.
+    /// The most recent state: resourceVersion is unset.
     MostRecent,
-    /// At least this one (`resourceVersionMatch=NotOlderThan`).
+    /// A state not older than this version (`resourceVersionMatch=NotOlderThan`).
     NotOlderThan(&'a ResourceVersion),
 }
 
 impl Freshness<'_> {
-    /// Asks for it.
+    /// Adds it to the options of a request.
     fn ask(self, options: &mut ListOptions<'_>) {
         if let Self::NotOlderThan(version) = self {
             options.version = Some(version.to_string().into());
@@ -87,8 +90,8 @@ impl Freshness<'_> {
 }
 
 impl WatchSpec {
-    /// The first watch of a resource (`deployments.apps`), served in v1 as this kind, without selectors; `namespace` as
-    /// in [`WatchName::new`].
+    /// The first watch of a resource (`deployments.apps`), served in v1 with this kind, without selectors. `namespace`
+    /// is as in [`WatchName::new`].
     #[must_use]
     pub fn of(namespace: &str, resource: &str, kind: &str) -> Self {
         let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
@@ -115,7 +118,7 @@ impl WatchSpec {
             .is_some_and(|served| served.is_aggregated)
     }
 
-    /// The event that opens the watch.
+    /// The event that starts the watch.
     pub(crate) fn started(&self) -> WatchStarted {
         WatchStarted {
             watch: self.name.clone(),
@@ -133,7 +136,7 @@ impl WatchSpec {
         }
     }
 
-    /// The collection's path in an API version.
+    /// The path of the collection in an API version.
     fn path(&self, version: &str) -> Text {
         let namespace = self.namespace.as_deref();
         collection_path(&self.group, version, namespace, &self.resource).into()
@@ -149,7 +152,7 @@ impl WatchSpec {
         }
     }
 
-    /// Options with the selectors, and nothing else.
+    /// The options with the selectors alone.
     fn options(&self) -> ListOptions<'_> {
         ListOptions {
             label_selector: self.label_selector.as_deref().map(Cow::Borrowed),
@@ -158,7 +161,7 @@ impl WatchSpec {
         }
     }
 
-    /// A page of a list; with a continue token the server allows no other constraint.
+    /// The request for a page of a list. With a continue token the server allows no other constraint.
     pub(crate) fn list(
         &self,
         config: &ProbeConfig,
@@ -177,7 +180,7 @@ impl WatchSpec {
         }
         let mut query = options.query();
         if query.is_empty() {
-            // A GET always has a query, so that a driver has one way to build its target; this one says nothing.
+            // A GET always has a query, so a driver has one way to build its target; this query has no effect.
             query.push_str("limit=0");
         }
         Get {
@@ -187,7 +190,7 @@ impl WatchSpec {
         }
     }
 
-    /// A watch from a resourceVersion, or from "any state" if there is none.
+    /// The request for a watch from a resourceVersion, or from any state if there is none.
     pub(crate) fn watch(
         &self,
         config: &ProbeConfig,
@@ -206,7 +209,7 @@ impl WatchSpec {
         }
     }
 
-    /// A watch that begins with the state as ADDED events and a bookmark after them (KEP-3157).
+    /// The request for a watch that begins with the state as ADDED events and a bookmark after them (KEP-3157).
     pub(crate) fn watch_list(
         &self,
         config: &ProbeConfig,
@@ -219,7 +222,7 @@ impl WatchSpec {
             ..self.watch_options(timeout_s)
         };
         freshness.ask(&mut options);
-        // A stream with initial events has to say how it stands to a version, also where it asks for none.
+        // A stream with initial events must state how it relates to a version, even without one.
         options.version_match = Some(VersionMatch::NotOlderThan);
         Get {
             path: self.path(version),
@@ -234,7 +237,7 @@ enum Shape {
     Object,
 }
 
-/// Whole objects that come where metadata was asked for are decoded and redacted all the same.
+/// Some servers send whole objects although metadata was requested; these are decoded and redacted all the same.
 fn accept(config: &ProbeConfig, shape: Shape) -> &'static str {
     match (config.metadata_only, shape) {
         (false, _) => ACCEPT_WHOLE,
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_spelt_as_the_server_reads_them() {
+    fn requests_are_spelt_as_servers_read_them() {
         let (spec, config) = (spec(), ProbeConfig::default());
         let at = ResourceVersion::from(603);
         assert_snapshot!(line(&spec.list(&config, "v1", Some(500), Freshness::MostRecent, None)),

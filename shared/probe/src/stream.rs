@@ -1,4 +1,4 @@
-//! A stream from open to end: its documents, its silence, and what its end calls for.
+//! A stream from its opening to its end: its documents, its silence, and the reaction to its end.
 
 use std::borrow::Cow;
 
@@ -15,23 +15,25 @@ use crate::port::Ending;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::refusal::message_of;
 
-/// Silence after which a stream that has had a bookmark is suspected dead: bookmarks come about once a minute.
+/// The silence in ms after which a stream with bookmarks is suspected dead: bookmarks come about once a minute
+/// (docs/semantics/clients.md#probe-silence).
 const SILENCE_WITH_BOOKMARKS_MS: u64 = 90_000;
-/// The same for others, which may be silent by right.
+/// The silence in ms after which a stream without bookmarks is suspected dead; it may be silent while nothing happens.
 const SILENCE_MS: u64 = 600_000;
-/// A stream that ends younger than this is short.
+/// The age in ms below which a stream that ends is short.
 const SHORT_MS: u64 = 2_000;
-/// A resumed stream that has lived this long without an ERROR was accepted: servers say 410 at once.
+/// The age in ms at which a resumed stream without an ERROR counts as accepted: servers send 410 at once.
 const ACCEPTED_MS: u64 = 2_000;
-/// Streams in a row that end without a document before their history is taken for expired (F10).
+/// The number of consecutive short streams without a document after which their history counts as expired (F10).
 const BARE_STREAMS: u32 = 3;
-/// Watch-list streams without an end bookmark before the probe lists instead (F37).
+/// The number of watch-list streams without an end bookmark after which the probe lists instead (F37).
 const UNFINISHED_STREAMS: u32 = 2;
-/// The end bookmark of initial events is due this time after the last of them (F35), in milliseconds.
+/// The time in ms at which the end bookmark of initial events is overdue (F35). It counts from the first live event,
+/// or from the stream's last bytes before one.
 const INITIAL_SILENCE_MS: u64 = 10_000;
-/// An ERROR is always followed by the end of the stream; if not within this time, we end it.
+/// The time in ms after an ERROR at which the probe ends the stream, if the server has not.
 const ERROR_LINGER_MS: u64 = 1_000;
-/// Shortest distance between streams once two in a row were short.
+/// The least time in ms between the starts of two streams, once two consecutive ones were short; before jitter.
 const SPACING_MS: u64 = 1_000;
 
 /// An open stream.
@@ -41,7 +43,7 @@ pub(crate) struct Stream {
     pub(crate) facts: Facts,
 }
 
-/// What is known of a stream.
+/// The state of a stream.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) request: RequestId,
@@ -55,29 +57,30 @@ pub(crate) struct Facts {
     bytes: u64,
     bookmarked: bool,
     opening: Opening,
-    /// When a live event, or a bookmark that is not their end, first came behind the initial events: the bookmark that
-    /// ends them is due.
+    /// When a live event, or a bookmark that does not end them, first came after the initial events. From then on the
+    /// end bookmark is due.
     live_at: Option<Time>,
-    /// Initial events that would change what is held and are not newer than progress, until the end bookmark tells
-    /// whether they are of a state from before it. At most as many bytes as a page of a list, then the probe lists.
+    /// Initial events that would change held objects and are not newer than progress. They wait until the end bookmark
+    /// shows whether their state is older than progress. They have at most the bytes of a page; above that the probe
+    /// lists.
     aside: Vec<Aside>,
-    /// What the initial events show of etcd's history.
+    /// The evidence of the initial events that etcd went back.
     reversal: Reversal,
-    /// What an ERROR calls for, once one came.
+    /// The reaction to an ERROR, once one came, and when the probe ends the stream.
     error: Option<(Remedy, Time)>,
-    /// What came after an ERROR.
+    /// The bytes after an ERROR.
     trailing: Unread,
 }
 
 impl Facts {
-    /// When the bookmark that ends the initial events is overdue, whatever else goes on.
+    /// When the bookmark that ends the initial events is overdue, whatever else the stream delivers.
     fn end_due_at(&self) -> Time {
         let since = self.live_at.unwrap_or(self.heard_at);
         since.plus_millis(INITIAL_SILENCE_MS)
     }
 }
 
-/// An initial event that is put aside.
+/// A deferred initial event.
 #[derive(Debug)]
 struct Aside {
     namespace: Option<String>,
@@ -88,45 +91,45 @@ struct Aside {
 /// How a stream begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
-    /// At progress, with what came after it; or the beginning is over.
+    /// At progress, with the events after it; or its start is over.
     Resume,
-    /// With the state as ADDED events, in no order that means anything, and a bookmark after them.
+    /// With the state as ADDED events in any order, and a bookmark after them.
     WatchList,
-    /// With the state as ADDED events and no end mark (no resourceVersion to begin from).
+    /// With the state as ADDED events and no end mark, because there is no resourceVersion to begin from.
     AnyState,
 }
 
-/// What to do about an ERROR event (docs/semantics/requests.md#errors).
+/// The reaction to an ERROR event (docs/semantics/requests.md#errors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remedy {
-    /// 410: list.
+    /// 410: list again.
     Expired,
-    /// 429: come back later, to the same place.
+    /// 429: request the same stream again later.
     Later { retry_after_ms: Option<u64> },
-    /// 504 on a watch-list: the server has not come so far.
+    /// 504 on a watch-list: the server has not reached the version.
     TooLarge { retry_after_ms: Option<u64> },
-    /// Anything else: what was lost is not known, so list the most recent (F24).
+    /// Any other: it is unknown what was lost, so list the most recent state (F24).
     Relist,
 }
 
-/// Why we end a stream.
+/// Why the probe ends a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnEnd {
-    /// A line could not be decoded or held something else than was asked for: its change is missing.
+    /// A line could not be decoded or had another kind than requested, so its change is missing.
     Decode,
-    /// An ERROR came and the server did not end the stream.
+    /// An ERROR came, and the server did not end the stream.
     AfterError,
-    /// A side watch showed what this stream did not, or (where none can be had) the server should have ended it
-    /// long ago.
+    /// A side watch delivered what this stream did not. If side watches cannot check, the server should have ended the
+    /// stream long ago.
     Dead,
-    /// The initial events do not end, or are too many to be put aside.
+    /// The initial events do not end, or too many of them were deferred.
     Initial,
-    /// The initial events are of a state from before what the watch has seen: whether etcd went back, a list shows.
+    /// The initial events are of a state older than what the watch has seen. A list shows whether etcd went back.
     Before,
 }
 
 impl Probe {
-    /// The server accepted a watch.
+    /// Opens the stream of an accepted watch request.
     pub(crate) fn open_stream(
         &mut self,
         asked: Asked,
@@ -186,7 +189,7 @@ impl Probe {
         }
     }
 
-    /// Takes bytes of a stream. Returns why it must end, if it must.
+    /// Processes bytes of a stream; returns why the probe must end it, or `None`.
     pub(crate) fn read_stream(
         &mut self,
         stream: &mut Stream,
@@ -210,7 +213,7 @@ impl Probe {
         if end.is_none()
             && let Some(bytes) = lines.take_excess()
         {
-            // It may never end.
+            // The line may never end.
             end = Some(self.line_too_long(bytes, turn));
         }
         if facts.error.is_some() {
@@ -286,7 +289,7 @@ impl Probe {
         OwnEnd::Decode
     }
 
-    /// The server goes on from where we asked: nothing is missing.
+    /// Notes that the server continues from the requested version, so nothing is missing.
     fn accepted(&mut self, facts: &Facts, turn: &mut Turn<'_>) {
         if facts.opening == Opening::Resume && self.has_gap() {
             self.close_gap(true, turn);
@@ -308,14 +311,14 @@ impl Probe {
                 let who = (read.head.namespace.as_deref(), name, uid);
                 facts.reversal.take(&self.held, progress, who, &version);
             }
-            // Not in the order of their versions, so no progress (F21).
+            // Initial events are not in the order of their versions, so they are no progress (F21).
             self.learn(read, Origin::Initial, Some(facts.stream), decoder, turn)?;
             self.note_initial_item();
             return Ok(());
         }
         facts.live_at = facts.live_at.or(Some(turn.now));
         if facts.opening == Opening::AnyState {
-            // The state is over when something else than ADDED comes, but nobody said that it was whole.
+            // An event other than ADDED ends the initial state, but no mark shows that the state was complete.
             facts.opening = Opening::Resume;
             self.list.finish(self.config.page_size);
             self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, turn);
@@ -323,13 +326,13 @@ impl Probe {
         let head = &read.head;
         let (namespace, name) = (head.namespace.as_deref(), head.name.as_deref());
         let name = name.unwrap_or("");
-        // What came of it before is older.
+        // Deferred events of the same object are older.
         facts.aside.retain(|aside| {
             !(aside.name == name && aside.namespace.as_deref() == head.namespace.as_deref())
         });
         let (object, version, relation) = if change == ChangeType::Deleted && self.is_by_name(head)
         {
-            // Of an object that is not held it says nothing.
+            // For an object that is not held it has no meaning.
             let Some((object, last)) = self.held.named(namespace, name) else {
                 return Ok(());
             };
@@ -344,7 +347,7 @@ impl Probe {
             (object, version, relation)
         };
         let is_past = matches!(relation, Relation::Newer);
-        // A DELETED of the version held says nothing of where the stream stands.
+        // A DELETED with the held version does not show the position of the stream.
         let is_step = change != ChangeType::Deleted || !matches!(relation, Relation::Same);
         if let Relation::Replaced(gone, last) = relation
             && change != ChangeType::Deleted
@@ -370,7 +373,7 @@ impl Probe {
             self.streaks.expired = 0;
         }
         if is_past {
-            // Shown as it came, but what is held is newer (F23, F29, F30).
+            // The change is written as it came, but a newer version is held (F23, F29, F30).
         } else if change == ChangeType::Deleted {
             self.held.remove(&object);
         } else {
@@ -379,7 +382,7 @@ impl Probe {
         Ok(())
     }
 
-    /// Whether an object is only named, as aggregated APIs do that watch for names (`OpenShift`'s projects).
+    /// Whether an object has only a name, as in aggregated APIs that watch for names (`OpenShift`'s projects).
     fn is_by_name(&self, head: &ObjectHead<'_>) -> bool {
         let is_missing = |text: &Option<Cow<'_, str>>| text.as_deref().is_none_or(str::is_empty);
         self.spec.is_aggregated()
@@ -387,7 +390,7 @@ impl Probe {
             && (is_missing(&head.uid) || is_missing(&head.resource_version))
     }
 
-    /// Whether an initial event may be of a state from before progress: it would change what is held, and is not newer.
+    /// Whether an initial event may be of a state older than progress: it would change what is held, and is not newer.
     fn is_doubtful(&self, change: ChangeType, head: &ObjectHead<'_>, facts: &Facts) -> bool {
         let Some(progress) = &self.progress else {
             return false;
@@ -461,11 +464,12 @@ impl Probe {
             .as_ref()
             .is_some_and(|progress| progress.is_after(&version));
         if is_older || std::mem::take(&mut facts.reversal).shown().is_some() {
-            // The initial events were a state from before progress, or of another history: nothing may be inferred.
+            // The initial events are a state older than progress, or of another history, so nothing may be inferred
+            // from them.
             return Ok(Some(OwnEnd::Before));
         }
         for aside in std::mem::take(&mut facts.aside) {
-            // It could be read when it came.
+            // The line was read when it came.
             if let Document::Data { object, .. } = decode_line(&aside.line, decoder)? {
                 self.learn(&object, Origin::Initial, Some(facts.stream), decoder, turn)?;
             }
@@ -502,7 +506,7 @@ impl Probe {
         });
     }
 
-    /// What is due on a stream at `now`.
+    /// Acts on what is due on a stream now; returns why the probe must end it, or `None`.
     pub(crate) fn stream_timer(
         &mut self,
         stream: &mut Stream,
@@ -528,21 +532,21 @@ impl Probe {
         None
     }
 
-    /// Whether a side watch may show that a stream is dead. Where it proves nothing (it is refused, its history is
-    /// gone, it is not its turn, there is no progress that something could be beyond), only its own time proves a
-    /// stream dead.
+    /// Whether a side watch may show that a stream is dead. A side watch proves nothing if it is refused, its history
+    /// is gone, it is not its turn, or the watch has no ordered progress. Then only the stream's own timeout proves it
+    /// dead.
     fn can_be_seen(&self) -> bool {
         self.has_place() && !self.side.is_blind()
     }
 
-    /// Whether the watch stands at a place in an order.
+    /// Whether the watch has progress with an order.
     pub(crate) fn has_place(&self) -> bool {
         self.progress
             .as_ref()
             .is_some_and(|progress| progress.is_ordered())
     }
 
-    /// When something may be due on a stream.
+    /// When the next act may be due on a stream.
     pub(crate) fn stream_deadline(&self, facts: &Facts) -> Time {
         if let Some((_, until)) = facts.error {
             return until;
@@ -561,7 +565,7 @@ impl Probe {
         }
     }
 
-    /// We end a stream.
+    /// Ends a stream by the probe's own decision.
     pub(crate) fn end_stream(&mut self, stream: Stream, end: OwnEnd, turn: &mut Turn<'_>) {
         let cause = match end {
             OwnEnd::Decode => Cause::Decode,
@@ -590,7 +594,7 @@ impl Probe {
         }
     }
 
-    /// The body of a stream is over, not by us.
+    /// Handles the end of a stream that the probe did not end.
     pub(crate) fn stream_over(&mut self, stream: Stream, end: Ending, turn: &mut Turn<'_>) {
         let facts = &stream.facts;
         if facts.error.is_some() {
@@ -627,7 +631,7 @@ impl Probe {
                 self.retry_task(Task::WatchList, PhaseReason::Resume, turn);
             }
         } else if self.streaks.bare >= BARE_STREAMS {
-            // The history is gone and the server does not say so (k/k#104171, #137089).
+            // The history is gone and the server does not report that (k/k#104171, #137089).
             self.streaks.bare = 0;
             self.relist(false, PhaseReason::ShortStream, turn);
         } else if cause != Cause::End && cause != Cause::Goaway {
@@ -664,13 +668,13 @@ impl Probe {
         }
     }
 
-    /// Waits as after a broken stream, then does a task.
+    /// Waits as after a broken stream, then begins a task.
     fn retry_task(&mut self, task: Task, why: PhaseReason, turn: &mut Turn<'_>) {
         let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
         self.wait(delay_ms, PhaseReason::Broken, task, why, turn);
     }
 
-    /// Writes the end of a stream and what of it was lost; a gap begins.
+    /// Writes the end of a stream and its losses, and opens a gap.
     pub(crate) fn stream_ended(&mut self, stream: &Stream, end: Ending, turn: &mut Turn<'_>) {
         let facts = &stream.facts;
         let cause = match facts.error {
@@ -693,7 +697,7 @@ impl Probe {
         match facts.opening {
             Opening::Resume => {}
             Opening::WatchList => self.list.break_off(),
-            // What it brought is no part of the list that follows.
+            // Its events are not part of the next list.
             Opening::AnyState => self.list.finish(self.config.page_size),
         }
         turn.emit(StreamEnded {

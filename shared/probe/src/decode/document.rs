@@ -1,4 +1,4 @@
-//! One line of a watch stream → one document.
+//! Decodes one line of a watch stream into a document.
 
 use watchscope_model::vocabulary::ChangeType;
 
@@ -12,14 +12,14 @@ use crate::json::Reader;
 pub(crate) enum Document<'a> {
     /// ADDED, MODIFIED or DELETED.
     Data {
-        /// Which.
+        /// The type of the event.
         change: ChangeType,
         /// The object.
         object: Object<'a>,
     },
-    /// BOOKMARK: of the object only resourceVersion and annotations mean anything (kube-rs #285).
+    /// A BOOKMARK. Only the resourceVersion and the annotations of its object mean anything (kube-rs #285).
     Bookmark(Object<'a>),
-    /// ERROR; its object is a Status whatever was asked for.
+    /// An ERROR. Its object is a Status, whatever kind was requested.
     Error(Status<'a>),
 }
 
@@ -30,7 +30,7 @@ enum Type {
     Error,
 }
 
-/// Decodes a line. The type comes first, as apiservers write it; in any other order the object is read twice.
+/// Decodes a line. Apiservers write the type first; in any other order the object is read twice.
 pub(crate) fn decode_line<'a>(
     line: &'a [u8],
     decoder: &mut Decoder,

@@ -1,7 +1,7 @@
-//! JSON of the wire → what the machine needs of it, borrowed, in one pass.
+//! Decodes JSON from the wire in one pass, and borrows the parts that the machine needs.
 //!
-//! Absent on purpose: typed objects. An object of any kind, known or not, broken or not, is read by the same few
-//! functions; what is not looked at is only checked to be JSON.
+//! There are no typed objects, on purpose. The same few functions read an object of any kind, known or unknown, valid
+//! or broken. They check parts that they do not need only for valid JSON.
 
 pub(crate) mod document;
 pub(crate) mod object;
@@ -19,47 +19,47 @@ use watchscope_model::vocabulary::FrameLoss;
 
 use crate::json::{JsonError, JsonErrorKind};
 
-/// Why bytes could not become an event. Its text never quotes them: they may hold a Secret.
+/// Why bytes cannot become an event. Its text never quotes the bytes, because they may hold a Secret.
 #[derive(Debug, Error)]
 pub(crate) enum DecodeError {
     /// The bytes are not UTF-8.
     #[error("not UTF-8 at byte {0}")]
     Utf8(usize),
-    /// The text is not JSON of the expected shape.
+    /// The text is not JSON of the expected form.
     #[error("{kind} at byte {at}")]
     Json {
-        /// Where it broke.
+        /// The byte offset of the error.
         at: usize,
-        /// In what way.
+        /// The kind of error.
         kind: &'static str,
     },
-    /// The event's type is none of ADDED, MODIFIED, DELETED, BOOKMARK, ERROR.
+    /// The event's type is not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.
     #[error("unknown event type")]
     UnknownType,
-    /// Something an object or list must have is missing.
+    /// A required part of an object or list is missing.
     #[error("no {0}")]
     Missing(&'static str),
-    /// Something comes twice in a way that leaves open which one counts.
+    /// A part comes twice, so it is unclear which one counts.
     #[error("more than one {0}")]
     Twice(&'static str),
-    /// The pages of a list do not say the same resourceVersion.
+    /// The pages of a list have different resourceVersions.
     #[error("pages of one list have different resourceVersions")]
     Pages,
-    /// A page says that the list goes on where the page itself began: asking on would never end.
+    /// A page's continue token is the one that it was requested with. Following it would never end.
     #[error("a page of a list has the continue token it was asked for with")]
     Circle,
-    /// The object is of another kind than was asked for (F39).
+    /// The object has another kind than the requested one (F39).
     #[error("kind {found} where {expected} was asked for")]
     Kind {
-        /// What came, shortened.
+        /// The kind that came, shortened.
         found: String,
-        /// What was asked for.
+        /// The kind that was requested.
         expected: String,
     },
 }
 
 impl DecodeError {
-    /// What kind of frame is lost for it.
+    /// The kind of loss that the error causes.
     pub(crate) fn loss(&self) -> FrameLoss {
         match self {
             Self::Kind { .. } => FrameLoss::OtherKind,
@@ -82,7 +82,7 @@ impl From<JsonError> for DecodeError {
     }
 }
 
-/// A text of the wire, shortened for a sentence.
+/// A text from the wire, cut at 64 characters for a sentence.
 fn shortened(text: &str) -> String {
     text.chars().take(64).collect()
 }

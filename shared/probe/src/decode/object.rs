@@ -1,4 +1,4 @@
-//! An object → who and at which version it is, who wrote it last, and which values must go.
+//! Decodes an object's identity, version and last writer, and finds the values to redact.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,23 +9,23 @@ use super::value::{Cuts, FIELDS, cut, fields, follow, follow_at};
 use crate::json::{JsonError, JsonErrorKind, Next, Reader};
 use crate::redact::{LAST_APPLIED, Rule, copy_without, rule_for};
 
-/// An object as it came, and what the machine needs of it.
+/// An object as it came, with the parts that the machine needs.
 #[derive(Debug)]
 pub(crate) struct Object<'a> {
-    /// Its JSON.
+    /// The object's JSON.
     pub(crate) raw: &'a str,
-    /// What it says of itself.
+    /// Its identity and metadata.
     pub(crate) head: ObjectHead<'a>,
-    /// Where `raw` begins in the text that was read.
+    /// The offset of `raw` in the text that was read.
     start: usize,
-    /// Which of the decoder's cuts are in it; absent if its body must be withheld.
+    /// The range of the decoder's cuts that lie in it; absent if its body must be withheld.
     cuts: Option<Range<usize>>,
 }
 
-/// What an object says of itself, borrowed from its text.
+/// An object's identity and metadata, borrowed from its text.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectHead<'a> {
-    /// `kind`; items of a list have none.
+    /// `kind`; absent in items of a list.
     pub(crate) kind: Option<Cow<'a, str>>,
     /// `metadata.namespace`.
     pub(crate) namespace: Option<Cow<'a, str>>,
@@ -39,15 +39,15 @@ pub(crate) struct ObjectHead<'a> {
     pub(crate) generation: Option<u64>,
     /// Its controller.
     pub(crate) owner: Option<OwnerHead<'a>>,
-    /// `metadata.labels`, as it came.
+    /// `metadata.labels` as JSON.
     pub(crate) labels: Option<&'a str>,
-    /// Who wrote it last.
+    /// The manager that wrote it last.
     pub(crate) writer: Writer<'a>,
-    /// Whether `k8s.io/initial-events-end` is `true` (bookmarks).
+    /// Whether the annotation `k8s.io/initial-events-end` is `true`, as in the last bookmark of initial events.
     pub(crate) initial_events_end: bool,
 }
 
-/// The reference in `metadata.ownerReferences` that says `controller: true`; the apiserver takes one at most.
+/// The reference in `metadata.ownerReferences` with `controller: true`; the apiserver accepts at most one.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct OwnerHead<'a> {
     pub(crate) kind: Cow<'a, str>,
@@ -55,7 +55,7 @@ pub(crate) struct OwnerHead<'a> {
     pub(crate) uid: Cow<'a, str>,
 }
 
-/// Who wrote an object last, by the newest `managedFields` entry; times there are whole seconds.
+/// The last writer of an object, by the newest `managedFields` entry. Times there are whole seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Writer<'a> {
     time: Cow<'a, str>,
@@ -64,19 +64,20 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// The manager; `None` if entries of the newest second disagree.
+    /// The manager; `None` if entries of the newest second name different ones.
     pub(crate) fn manager(&self) -> Option<&str> {
         self.manager.get()
     }
 
-    /// The subresource it wrote through; `None` if the object itself, or if entries of the newest second disagree.
+    /// The subresource of the write. `None` if the object itself was written, or if entries of the newest second
+    /// differ.
     pub(crate) fn subresource(&self) -> Option<&str> {
         self.subresource.get()
     }
 
-    /// Takes another entry.
+    /// Adds another entry.
     fn join(&mut self, entry: Self) {
-        // RFC 3339 in UTC with whole seconds: the order of the texts is the order of the times.
+        // The times are RFC 3339 in UTC with whole seconds, so texts sort as times do.
         match entry.time.cmp(&self.time) {
             Ordering::Less => {}
             Ordering::Equal => {
@@ -88,7 +89,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A text that several entries should agree on.
+/// A text that several entries may agree on.
 #[derive(Debug, Default, PartialEq)]
 enum Agreed<'a> {
     #[default]
@@ -119,7 +120,7 @@ impl<'a> Agreed<'a> {
     }
 }
 
-/// Decodes a single object, of whatever kind.
+/// Decodes a single object of any kind.
 pub(crate) fn decode_object<'a>(
     body: &'a [u8],
     decoder: &mut Decoder,
@@ -132,18 +133,18 @@ pub(crate) fn decode_object<'a>(
     Ok(object)
 }
 
-/// Reads objects of one watch. Keeps the list of cuts between texts, so that reading an object allocates nothing.
+/// Reads the objects of one watch. It keeps its list of cuts between texts, so reading an object allocates nothing.
 #[derive(Debug)]
 pub(crate) struct Decoder {
-    /// The kind asked for.
+    /// The kind of object that the watch requests.
     kind: String,
     rule: &'static Rule,
-    /// What must go of the objects of the text read last.
+    /// The cuts in the objects of the text that was read last.
     cuts: Cuts,
 }
 
 impl Decoder {
-    /// A decoder for a resource whose objects are of `kind`.
+    /// A decoder for a resource whose objects have the kind `kind`.
     pub(crate) fn new(group: &str, kind: &str, redact_configmaps: bool) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -152,18 +153,18 @@ impl Decoder {
         }
     }
 
-    /// The kind asked for.
+    /// The kind of object that the watch requests.
     pub(crate) fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// Begins a text. Objects of the text before can no longer be copied.
+    /// Begins a new text. Objects of the text before can no longer be copied.
     pub(super) fn begin(&mut self) {
         self.cuts.clear();
     }
 
-    /// Reads the object that comes next. If a part that has to be redacted is not of the shape the rules know, the
-    /// rest is read all the same and the body withheld.
+    /// Reads the next object. If a part to redact has a form that the rules do not know, the rest is still read, and
+    /// the body is withheld.
     pub(super) fn object<'a>(&mut self, reader: &mut Reader<'a>) -> Result<Object<'a>, JsonError> {
         let start = reader.position();
         let first_cut = self.cuts.len();
@@ -189,7 +190,7 @@ impl Decoder {
         })
     }
 
-    /// Appends an object's body, redacted. `None` if it has to be withheld.
+    /// Appends an object's redacted body; returns its range in `out`. `None` if the body must be withheld.
     pub(crate) fn copy_body(&self, object: &Object<'_>, out: &mut Vec<u8>) -> Option<Range<usize>> {
         let cuts = object.cuts.clone()?;
         let start = out.len();
@@ -197,7 +198,7 @@ impl Decoder {
         Some(start..out.len())
     }
 
-    /// Whether `kind` is what was asked for; metadata-only objects are of a kind of their own.
+    /// Checks that `kind` is the requested one. The kind of objects with metadata alone is accepted too.
     pub(crate) fn check_kind(&self, kind: Option<&str>) -> Result<(), DecodeError> {
         match kind {
             Some("PartialObjectMetadata") => Ok(()),
@@ -258,7 +259,7 @@ fn read_metadata<'a>(
     })
 }
 
-/// Annotations: the last-applied one goes; a bookmark's end mark is read.
+/// Reads annotations: cuts the last-applied one, and reads the end mark of a bookmark.
 fn read_annotations<'a>(
     reader: &mut Reader<'a>,
     cuts: &mut Cuts,
@@ -270,7 +271,7 @@ fn read_annotations<'a>(
     reader.object(|reader, key| {
         match &*key {
             LAST_APPLIED => cut(reader, cuts)?,
-            // KEP-3157.
+            // KEP-3157; see docs/semantics/lists-and-watches.md#watch-list.
             "k8s.io/initial-events-end" => {
                 head.initial_events_end = reader.optional_string()?.as_deref() == Some("true");
             }
@@ -282,7 +283,7 @@ fn read_annotations<'a>(
     })
 }
 
-/// The controller among the owners. Owners of a shape that is not known have none: nothing rests on them.
+/// Reads the controller among the owners. Owners of an unknown form count as none, because nothing depends on them.
 fn read_owner<'a>(reader: &mut Reader<'a>) -> Result<Option<OwnerHead<'a>>, JsonError> {
     let again = reader.clone();
     match read_controller(reader) {
@@ -340,7 +341,7 @@ fn read_managed_fields<'a>(
                 "manager" => manager = reader.optional_string()?,
                 "subresource" => subresource = reader.optional_string()?,
                 "time" => time = reader.optional_string()?,
-                // The kinds whose shape is known quote nothing there that must go.
+                // For kinds with known rules, the field names quote no value that must be cut.
                 FIELDS if matches!(rule, Rule::Walk) => fields(reader, cuts)?,
                 _ => {
                     reader.skip()?;
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_is_the_reference_that_controls_and_none_of_a_shape_that_is_not_known() {
+    fn the_owner_is_the_controlling_reference_and_owners_of_an_unknown_form_count_as_none() {
         let owner = |references: &str| {
             let text = format!(
                 r#"{{"metadata":{{"ownerReferences":{references},"name":"a"}},"spec":{{}}}}"#
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn the_writer_is_that_of_the_newest_entry_unless_its_second_disagrees() {
+    fn the_writer_is_the_newest_entrys_unless_entries_of_its_second_disagree() {
         let pair = |manager: Option<&str>, subresource: Option<&str>| {
             (manager.map(str::to_owned), subresource.map(str::to_owned))
         };

@@ -1,4 +1,4 @@
-//! A page of a list → its metadata and its items.
+//! Decodes a page of a list into its metadata and its items.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,35 +12,35 @@ use crate::json::{JsonError, JsonErrorKind, Next, Reader};
 pub(crate) struct Page<'a> {
     /// The list's resourceVersion.
     pub(crate) resource_version: Cow<'a, str>,
-    /// Where the next page begins.
+    /// The continue token of the next page; absent on the last page.
     pub(crate) token: Option<Cow<'a, str>>,
-    /// Items the server says remain.
+    /// The number of items that remain, by the server's count.
     pub(crate) remaining: Option<u64>,
     /// The items.
     pub(crate) items: Vec<Item<'a>>,
-    /// They are no metadata alone.
+    /// Whether the items are whole objects, not metadata alone.
     pub(crate) is_whole: bool,
 }
 
-/// An item of a list: an object, or JSON that is none.
+/// An item of a list: an object, or JSON that is not one.
 pub(crate) type Item<'a> = Result<Object<'a>, Broken<'a>>;
 
-/// Namespace and name.
+/// A namespace and a name.
 type PlaceName<'a> = (Option<Cow<'a, str>>, Cow<'a, str>);
 
-/// An item that is no object with metadata, or one nested too deep to read.
+/// An item that is no object with metadata, or is nested too deep to read.
 #[derive(Debug)]
 pub(crate) struct Broken<'a> {
-    /// Its namespace and name, if they could be read all the same.
+    /// Its namespace and name, if they can be read all the same.
     pub(crate) name: Option<PlaceName<'a>>,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub(crate) bytes: u64,
-    /// What is wrong with it.
+    /// The error in it.
     pub(crate) error: JsonError,
 }
 
-/// Decodes a page of a list. `own_list_kind`: the resource may name its list as it likes (CRDs do, by
-/// `names.listKind`); built-in ones add `List` to their kind.
+/// Decodes a page of a list. With `own_list_kind` the list may have any kind but Status and Table, because a CRD may
+/// name it freely (`names.listKind`). The list kind of a built-in resource is its kind plus `List`.
 pub(crate) fn decode_page<'a>(
     body: &'a [u8],
     decoder: &mut Decoder,
@@ -59,7 +59,7 @@ pub(crate) fn decode_page<'a>(
                 has_metadata = true;
                 read_metadata(reader, &mut page)?;
             }
-            // An empty list may be null: Go writes a nil slice so.
+            // An empty list may be null, because Go writes a nil slice as null.
             "items" if reader.peek()? != Next::Null => {
                 reader.array(|reader| {
                     page.items.push(read_item(reader, decoder)?);
@@ -128,7 +128,7 @@ fn read_item<'a>(reader: &mut Reader<'a>, decoder: &mut Decoder) -> Result<Item<
     }
 }
 
-/// The namespace and name of an item, whatever else is wrong with it.
+/// Reads the namespace and name of an item that is otherwise broken.
 fn read_name<'a>(reader: &mut Reader<'a>) -> Result<Option<PlaceName<'a>>, JsonError> {
     let (mut namespace, mut name) = (None, None);
     reader.object(|reader, key| {

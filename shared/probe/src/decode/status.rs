@@ -1,19 +1,19 @@
-//! A `Status`: the body of a refusal, or the object of an ERROR event.
+//! Decodes a `Status`: the body of a refusal, or the object of an ERROR event.
 
 use std::borrow::Cow;
 
 use crate::json::{JsonError, Next, Reader};
 
-/// What the machine needs of a Status.
+/// The parts of a Status that the machine needs (docs/semantics/requests.md#errors).
 #[derive(Debug, Default)]
 pub(crate) struct Status<'a> {
-    /// HTTP status code.
+    /// The HTTP status code.
     pub(crate) code: Option<u64>,
-    /// Reason, one word.
+    /// The reason, in one word.
     pub(crate) reason: Option<Cow<'a, str>>,
-    /// Message for people.
+    /// The message for people.
     pub(crate) message: Option<Cow<'a, str>>,
-    /// More.
+    /// Its details.
     details: Option<Details<'a>>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Status<'a> {
 struct Details<'a> {
     kind: Option<Cow<'a, str>>,
     retry_after_seconds: Option<u64>,
-    /// The reasons among them.
+    /// The reasons of its causes.
     causes: Vec<Cow<'a, str>>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Details<'a> {
     }
 }
 
-/// Reads a whole number, or null as nothing.
+/// Reads a whole number; null is `None`.
 fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, JsonError> {
     if reader.peek()? == Next::Null {
         return reader.skip().map(|_| None);
@@ -64,7 +64,7 @@ fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, JsonError> {
 }
 
 impl<'a> Status<'a> {
-    /// Reads a Status.
+    /// Parses a Status; `None` if the text is not one.
     pub(crate) fn parse(json: &'a str) -> Option<Self> {
         let mut reader = Reader::new(json);
         let status = Self::read(&mut reader).ok()?;
@@ -91,12 +91,14 @@ impl<'a> Status<'a> {
         Ok(status)
     }
 
-    /// The history asked for is gone; reason `Gone` up to 1.17.
+    /// Whether the requested history is gone: code 410, or reason `Expired` (`Gone` up to 1.17;
+    /// docs/semantics/requests.md#expired).
     pub(crate) fn is_expired(&self) -> bool {
         self.code == Some(410) || matches!(self.reason.as_deref(), Some("Expired" | "Gone"))
     }
 
-    /// The server has not reached the resourceVersion asked for (504 with this cause).
+    /// Whether the server has not reached the requested resourceVersion, by a cause or the message
+    /// (docs/semantics/requests.md#too-large).
     pub(crate) fn is_too_large(&self) -> bool {
         let caused = self
             .details
@@ -110,20 +112,20 @@ impl<'a> Status<'a> {
                 .is_some_and(|message| message.starts_with("Too large resource version"))
     }
 
-    /// The resourceVersion that the server has come to, of a refusal that names it since a higher one was asked for.
+    /// The resourceVersion that the server has reached, if the Status refuses a higher one and its message names it.
     pub(crate) fn current(&self) -> Option<u64> {
         let message = self.message.as_deref().filter(|_| self.is_too_large())?;
         let (_, current) = message.rsplit_once(", current: ")?;
         current.parse().ok()
     }
 
-    /// What the server asks to wait, in milliseconds.
+    /// The time in milliseconds that the server asks the client to wait; `None` if it asks for none.
     pub(crate) fn retry_after_ms(&self) -> Option<u64> {
         let seconds = self.details.as_ref()?.retry_after_seconds?;
         (seconds > 0).then(|| seconds.saturating_mul(1_000))
     }
 
-    /// Whether it is about Secrets, whose contents a message may quote (Argo CD CVE-2025-23216).
+    /// Whether it is about Secrets, whose contents its message may quote (Argo CD CVE-2025-23216).
     pub(crate) fn is_about_secrets(&self) -> bool {
         self.details
             .as_ref()

@@ -1,13 +1,13 @@
-//! Follows a redaction rule through a value of any shape and notes what must go.
+//! Follows a redaction rule through a value of any form, and collects the values to cut.
 
 use crate::json::{JsonError, Next, Reader};
 use crate::redact::{Cut, Instead, LAST_APPLIED, Rule, copy_without};
 
-/// The values that must go, in the order of the text being read.
+/// The values to cut, in the order of the text.
 pub(super) type Cuts = Vec<Cut>;
 
-/// Reads a value and notes what must go by a rule. Null and absence are the same in Kubernetes; any other shape than
-/// the rule knows is an error, so that nothing is passed on that it did not foresee.
+/// Reads a value and collects its cuts by a rule. Null and an absent value are the same in Kubernetes. A value of any
+/// other form than the rule's is an error, so no unforeseen value passes.
 pub(super) fn follow(
     reader: &mut Reader<'_>,
     rule: &'static Rule,
@@ -27,7 +27,7 @@ pub(super) fn follow(
     }
 }
 
-/// Reads the value of a key for which there may be a rule.
+/// Reads the value of a key, by the rule for the key if there is one.
 pub(super) fn follow_at(
     reader: &mut Reader<'_>,
     places: &'static [(&'static str, Rule)],
@@ -40,7 +40,7 @@ pub(super) fn follow_at(
     }
 }
 
-/// Passes over a value that must go. Null says nothing and stays.
+/// Skips a value and cuts it. Null has no content and stays.
 pub(super) fn cut(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
     let is_null = reader.peek()? == Next::Null;
     let (place, size) = reader.skip_sized()?;
@@ -53,24 +53,24 @@ pub(super) fn cut(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonEr
     Ok(())
 }
 
-/// Where in a value of a kind nobody knows.
+/// A position in a value of an unknown kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Anywhere.
+    /// Any position.
     Any,
     /// The value of a key `env`.
     Env,
-    /// An element of an array there.
+    /// An element of an array in `env`.
     Variable,
 }
 
 impl Place {
-    /// The value of a key.
+    /// The position of a key's value.
     fn of(key: &str) -> Self {
         if key == "env" { Self::Env } else { Self::Any }
     }
 
-    /// An element of the array that stands here.
+    /// The position of the elements of the array here.
     fn of_element(self) -> Self {
         match self {
             Self::Env => Self::Variable,
@@ -79,8 +79,8 @@ impl Place {
     }
 }
 
-/// Reads any value: `value` of each element of an array `env` goes, and the last-applied annotation, wherever they
-/// are. The reader's nesting limit bounds the recursion.
+/// Reads any value. It cuts `value` in each element of an array `env`, and the last-applied annotation, at any
+/// position. The reader's nesting limit bounds the recursion.
 fn walk(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), JsonError> {
     match reader.peek()? {
         Next::Object => reader.object(|reader, key| {
@@ -97,13 +97,15 @@ fn walk(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), Js
     }
 }
 
-/// The key of `managedFields` under which the fields of a manager are.
+/// The key of a manager's fields in `managedFields`.
 pub(super) const FIELDS: &str = "fieldsV1";
 
-/// Reads which fields a manager owns, in an object of a kind nobody knows: `f:` and the name of a field, `k:` and the
-/// keys of an element of a list, `v:` and an element of a set, `i:` and the place of one. Elements are quoted as JSON,
-/// so what must go of an element must go there too; below the `value` of an element of `env` all goes.
-/// Keys that differ only in what goes become equal; nothing reads the body by them.
+/// Reads the fields that a manager owns, in an object of an unknown kind. `f:` stands before a field's name, `k:`
+/// before the keys of a list element, `v:` before a set element, `i:` before an index.
+///
+/// Elements are quoted as JSON, so the values to cut in an element must be cut here too. Below the `value` of an
+/// element of `env` everything is cut. Keys that differ only in cut values become equal; no reader of the body uses
+/// them.
 pub(super) fn fields(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
     walk_fields(reader, Place::Any, cuts)
 }
@@ -130,8 +132,8 @@ fn walk_fields(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result
     })
 }
 
-/// A key that quotes an element, without what must go of it; nothing if it may stay. One that is no JSON cannot be
-/// judged.
+/// Returns a key that quotes an element, without the values to cut; `None` if it has none. A key that is not JSON
+/// cannot be judged and is an error.
 fn redact_key(
     reader: &Reader<'_>,
     prefix: &str,
@@ -151,7 +153,7 @@ fn redact_key(
     Ok(Some(String::from_utf8_lossy(&redacted).into_owned()))
 }
 
-/// Passes over fields that must go, if there are any.
+/// Skips fields and cuts them, unless there are none.
 fn cut_unless_empty(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
     let start = reader.clone();
     let mut is_empty = reader.peek()? == Next::Object;

@@ -1,4 +1,4 @@
-//! Bodies cut into pieces at every byte: nothing depends on where.
+//! Bodies cut into pieces at every byte: the result does not depend on the cut.
 
 use watchscope_model::Event;
 use watchscope_model::json::to_line;
@@ -7,8 +7,10 @@ use watchscope_probe::ProbeConfig;
 
 use crate::stage::{play, pods};
 
+/// The body of the list.
 const LIST: &str = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"100"},"items":[{"metadata":{"name":"a","namespace":"shop","uid":"u1","resourceVersion":"5"},"spec":{"containers":[{"env":[{"name":"A","value":"canary"}]}]}}]}"#;
 
+/// The body of the stream.
 const STREAM: &str = concat!(
     r#"{"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"a","namespace":"shop","uid":"u1","resourceVersion":"101","generation":2,"annotations":{"näme":"zwölf \u00e9 \" 東京"}},"spec":{"containers":[{"env":[{"name":"A","value":"canary"}]}]}}}"#,
     "\n\n",
@@ -20,8 +22,8 @@ const STREAM: &str = concat!(
     "\n",
 );
 
-/// What a probe makes of the list and the stream, each body given in two pieces, the stream ended after `length`
-/// bytes: its events and bodies, and how many bytes were lost.
+/// The result of a probe for the list and the stream, each given in two pieces; the stream ends after `length` bytes.
+/// Returns the events with their bodies, and the number of lost bytes.
 fn played(list_cut: usize, stream_cut: usize, length: usize) -> (Vec<String>, u64) {
     let (list_head, list_rest) = LIST.as_bytes().split_at(list_cut);
     let (stream_head, stream_rest) = STREAM.as_bytes()[..length].split_at(stream_cut.min(length));
@@ -44,7 +46,7 @@ fn played(list_cut: usize, stream_cut: usize, length: usize) -> (Vec<String>, u6
 }
 
 #[test]
-fn two_pieces_cut_at_every_byte_give_what_one_gives() {
+fn two_pieces_cut_at_any_byte_give_the_same_as_one_piece() {
     let whole = played(0, 0, STREAM.len());
     assert!(
         whole

@@ -1,4 +1,4 @@
-//! The machine from outside: stories told by scripts, and what must hold whatever happens.
+//! Tests of the machine from outside: scripted stories, and properties that always hold.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

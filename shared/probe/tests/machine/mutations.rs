@@ -1,4 +1,5 @@
-//! Bodies with bytes changed, dropped, doubled or exchanged: whatever comes, the probe goes on, and what it says adds up.
+//! Bodies with bytes changed, dropped, doubled or swapped: the probe continues after any of them, and its counts add
+//! up.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
@@ -8,8 +9,10 @@ use watchscope_probe::ProbeConfig;
 
 use crate::stage::{play, pods, watching};
 
+/// The body of the list before mutations.
 const LIST: &str = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"100","remainingItemCount":0},"items":[{"metadata":{"name":"a","namespace":"shop","uid":"u1","resourceVersion":"5"},"spec":{"containers":[{"env":[{"name":"A","value":"x"}]}]}},{"metadata":{"name":"b","resourceVersion":"6"}}]}"#;
 
+/// The body of the stream before mutations.
 const STREAM: &str = concat!(
     r#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"c","uid":"u3","resourceVersion":"101","generation":2,"annotations":{"k":"\u00e9 \" \\ é"},"managedFields":[{"manager":"m","time":"2026-01-01T00:00:00Z","fieldsV1":{"f:a":{}}}]},"spec":{"containers":[{"env":[{"name":"A","value":"x"}]}]}}}"#,
     "\n",
@@ -21,7 +24,7 @@ const STREAM: &str = concat!(
     "\n",
 );
 
-/// Bytes that mean something to a parser, more often than chance would give them.
+/// Bytes with a meaning for a parser, drawn more often than by chance.
 const MEANINGFUL: &[u8] = b"{}[]\",:\\\n\r\t\0 0-e.nutf\x80\xff";
 
 fn mutated(text: &str, rng: &mut ChaCha8Rng) -> Vec<u8> {
@@ -53,7 +56,7 @@ fn mutated(text: &str, rng: &mut ChaCha8Rng) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of the stream that are in documents, by the probe's account, must be there: with those lost, no more than came.
+/// Asserts that the documents and losses which the probe counts are no more than the stream's lines and bytes.
 fn check(events: &[Event], stream: &[u8], seed: u64) {
     let mut lost = 0;
     for event in events {
@@ -79,7 +82,7 @@ fn check(events: &[Event], stream: &[u8], seed: u64) {
 }
 
 #[test]
-fn a_hundred_thousand_mutations_break_nothing() {
+fn the_probe_survives_100_000_mutations() {
     let config = ProbeConfig {
         line_limit: 4_096,
         ..ProbeConfig::default()
@@ -90,7 +93,7 @@ fn a_hundred_thousand_mutations_break_nothing() {
         let stream = mutated(STREAM, &mut rng);
         let specs = [pods(), watching("example.com", "Pod")];
         let spec = specs[(seed % 2) as usize].clone();
-        // The list is whole half of the time, so that the stream is reached.
+        // The list stays whole in half of the cases, so that the stream is reached.
         let list: &[u8] = if seed % 4 < 2 { LIST.as_bytes() } else { &list };
         let cut = rng.next_u32() as usize % (stream.len() + 1);
         let (head, rest) = stream.split_at(cut);

@@ -1,8 +1,8 @@
-//! Random scripts, and what must hold of what the probe makes of them.
+//! Random scripts, and the properties that always hold for the probe's records of them.
 //!
-//! After 300 steps of trouble all is calm, and the probe must know the truth. The oracles: ordered, unique, resumable
-//! (nothing is missing that no gap admits), progress never goes down, and what the log's fold holds is what the probe
-//! holds. A failing seed is printed.
+//! After 300 steps of trouble the world is calm, and the probe must know the truth. The oracles: events are ordered,
+//! unique and resumable, so no write is missing outside a gap. Progress never goes down. The log's fold and the probe
+//! hold the same objects. A failing seed is printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use watchscope_model::vocabulary::{ChangeType, Origin};
 use crate::cases::cases;
 use crate::world::{WATCH, World};
 
-/// Everything that must hold of a log whose world has become calm.
+/// Asserts every property of a log whose world has become calm.
 fn check(world: &World) {
     let truth: BTreeSet<(String, String, u64)> = world
         .server
@@ -45,7 +45,7 @@ fn check(world: &World) {
         })
         .collect();
     assert_eq!(held, truth, "the probe holds the truth");
-    assert_eq!(folded, truth, "the log says the truth");
+    assert_eq!(folded, truth, "the log holds the truth");
     assert!(
         world.fold.watches[&WATCH.into()].gap.is_none(),
         "every gap closed"
@@ -75,7 +75,7 @@ fn check(world: &World) {
             Event::StreamError(event) => *documents.entry(event.stream).or_default() += 1,
             Event::StreamEnded(event) => {
                 let counted = documents.get(&event.stream).copied().unwrap_or(0);
-                // Initial events that bring nothing new are read, but are no change.
+                // Initial events that change nothing are read but are not changes.
                 assert!(event.events >= counted, "every document is counted");
             }
             Event::ListComplete(event) => {
@@ -115,7 +115,7 @@ fn check(world: &World) {
             _ => {}
         }
     }
-    // Resumable: what was written after the first list came live, or a gap that was not resumed admits it.
+    // Resumable: each write after the first list came live, or lies in a gap that was not resumed.
     for write in &world.server.history {
         let change = match write.change {
             "ADDED" => ChangeType::Added,
@@ -128,7 +128,7 @@ fn check(world: &World) {
         let came = live.contains(&(write.version, change, write.uid.clone()));
         assert!(
             came || is_excused || write.version <= first_list.unwrap(),
-            "{write:?} is missing and no gap admits it"
+            "{write:?} is missing outside a gap"
         );
     }
 }
@@ -143,7 +143,7 @@ fn words(log: &[Event]) -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-fn whatever_goes_wrong_the_log_is_ordered_unique_and_resumable_and_ends_at_the_truth() {
+fn after_any_trouble_the_log_is_ordered_unique_and_resumable_and_ends_at_the_truth() {
     let mut seen = BTreeSet::new();
     for seed in 0..u64::from(cases(1_500)) {
         let outcome = std::panic::catch_unwind(|| {
@@ -157,12 +157,12 @@ fn whatever_goes_wrong_the_log_is_ordered_unique_and_resumable_and_ends_at_the_t
         });
         seen.extend(outcome.unwrap_or_else(|_| panic!("seed {seed}")));
     }
-    // The scripts went where they were meant to go.
+    // The scripts reached the cases that they were written for.
     for word in "end eof eof-in-frame tcp-reset tls idle-timeout decode error-event broken expired idle forbidden \
                  initial-events-end not-found resume server-error short-stream too-many-requests unauthorized \
                  unreachable watch-list-refused"
         .split_whitespace()
     {
-        assert!(seen.contains(word), "no script came to {word}: {seen:?}");
+        assert!(seen.contains(word), "no script reached {word}: {seen:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Canaries: values that must never come out of a probe, wherever and however they are written.
+//! Canaries: values that must never come out of a probe, at any place and in any spelling.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use watchscope_probe::ProbeConfig;
 
 use crate::stage::{play, watching};
 
-/// All that comes of an object: in a list, and as a MODIFIED in two spellings. Bodies are checked to be JSON.
+/// All results for an object: in a list, and in a MODIFIED with two spellings. Bodies are checked to be JSON.
 fn come_out(group: &str, kind: &str, config: &ProbeConfig, object: &str) -> Vec<String> {
     let plain = format!("{{\"type\":\"MODIFIED\",\"object\":{object}}}\n");
     let turned = format!("{{ \"object\":{object} ,\"type\" : \"MODIFIED\"}}\n");
@@ -23,7 +23,7 @@ fn come_out(group: &str, kind: &str, config: &ProbeConfig, object: &str) -> Vec<
     out
 }
 
-/// Changes, losses and errors that come of a list and a stream, and bodies, which are checked to be JSON.
+/// The changes, losses and errors of a list and a stream, with their bodies, which are checked to be JSON.
 fn said(group: &str, kind: &str, config: &ProbeConfig, list: &str, stream: &str) -> Vec<String> {
     let spec = watching(group, kind);
     let mut lines = Vec::new();
@@ -47,10 +47,10 @@ fn default_out(group: &str, kind: &str, object: &str) -> Vec<String> {
     come_out(group, kind, &ProbeConfig::default(), object)
 }
 
-/// Nothing that comes out holds the canary, but something comes out.
+/// Asserts that the results hold changes, but never the canary.
 #[track_caller]
 fn check_silent(group: &str, kind: &str, object: &str) {
-    assert!(object.contains("canary"), "a test that cannot fail");
+    assert!(object.contains("canary"), "the test would always pass");
     let out = default_out(group, kind, object);
     assert_eq!(
         out.iter()
@@ -64,6 +64,7 @@ fn check_silent(group: &str, kind: &str, object: &str) {
     }
 }
 
+/// The metadata of most objects here.
 const META: &str = r#""metadata":{"name":"x","resourceVersion":"5"}"#;
 
 #[test]
@@ -109,7 +110,7 @@ fn every_built_in_workload_is_covered() {
         "PodTemplate",
         &format!(r#"{{"kind":"PodTemplate",{META},"template":{{"spec":{pod_spec}}}}}"#),
     );
-    // A StatefulSet's or DaemonSet's template lives on in its revisions.
+    // The template of a StatefulSet or DaemonSet is also in its revisions.
     check_silent(
         "apps",
         "ControllerRevision",
@@ -118,7 +119,7 @@ fn every_built_in_workload_is_covered() {
 }
 
 #[test]
-fn in_a_kind_nobody_knows_env_values_go_wherever_they_are() {
+fn in_an_unknown_kind_env_values_are_cut_at_any_place() {
     let object = format!(
         r#"{{"kind":"Widget",{META},"spec":{{"value":"stays","env":[{{"name":"A","value":"canary"}},{{"value":{{"deep":["canary"]}}}},"bare",[{{"value":"stays"}}]],"deep":[[{{"env":[{{"value":17,"env":[{{"value":"canary"}}]}}]}}]],"env2":[{{"value":"stays"}}]}},"env":"prod"}}"#
     );
@@ -126,7 +127,7 @@ fn in_a_kind_nobody_knows_env_values_go_wherever_they_are() {
     check_silent("example.com", "Widget", &object);
 }
 
-/// An object of a custom kind whose `managedFields` say `fields`.
+/// An object of a custom kind with `fields` in its `managedFields`.
 fn owned(fields: &str) -> String {
     format!(
         r#"{{"kind":"Widget","metadata":{{"name":"x","resourceVersion":"5","managedFields":[{{"manager":"kubectl","operation":"Apply","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{fields}}}]}},"spec":{{"env":[{{"name":"A","value":"canary"}}]}}}}"#
@@ -134,7 +135,7 @@ fn owned(fields: &str) -> String {
 }
 
 #[test]
-fn a_value_does_not_come_out_as_the_key_of_the_list_it_is_in() {
+fn a_value_does_not_come_out_as_a_key_of_its_list() {
     // x-kubernetes-list-map-keys: [value], and [name, value].
     let object = owned(
         r#"{"f:spec":{"f:env":{".":{},"k:{\"value\":\"canary\"}":{".":{},"f:name":{},"f:value":{}},"k:{\"name\":\"A\",\"value\":\"canary \\\"2\\\"\"}":{}}}}"#,
@@ -152,7 +153,7 @@ fn a_value_does_not_come_out_as_the_key_of_the_list_it_is_in() {
         r#"{"f:spec":{"env":[{"value":"canary"}]}}"#,
     ] {
         check_silent("x.io", "Widget", &owned(fields));
-        // The same in an object that is kept inside another.
+        // The same fields in an object inside another.
         let inner = format!(
             r#"{{"kind":"Widget",{META},"spec":{{"template":{{"metadata":{{"managedFields":[{{"fieldsV1":{fields}}}]}}}}}}}}"#
         );
@@ -168,7 +169,7 @@ fn a_value_does_not_come_out_as_the_key_of_the_list_it_is_in() {
 }
 
 #[test]
-fn whose_fields_are_whose_stays_as_it_came() {
+fn the_owners_of_fields_stay_unchanged() {
     let object = r#"{"kind":"Widget","metadata":{"name":"x","resourceVersion":"5","managedFields":[{"manager":"a","fieldsV1":{"f:metadata":{"f:finalizers":{".":{},"v:\"x.io/keep\"":{}}},"f:spec":{"f:env":{"k:{\"name\":\"A\"}":{".":{},"f:name":{},"f:value":{}}},"f:ports":{"k:{\"port\":80,\"value\":\"http\"}":{"f:value":{"f:x":{}}}}}}},{"manager":"b","fieldsV1":null},{"manager":"c"}]}}"#;
     assert_eq!(default_out("x.io", "Widget", object)[1], object);
 }
@@ -200,7 +201,7 @@ fn other_spellings_of_keys_hide_nothing() {
 }
 
 #[test]
-fn values_of_unexpected_types_go_or_take_the_body_with_them() {
+fn values_of_unexpected_types_are_cut_or_the_body_is_withheld() {
     for data in [
         r#""canary""#,
         r#"["canary"]"#,
@@ -241,7 +242,7 @@ fn nulls_stay_and_reveal_nothing() {
 }
 
 #[test]
-fn config_maps_stay_unless_asked_for() {
+fn config_maps_stay_unless_their_redaction_is_requested() {
     let object =
         format!(r#"{{"kind":"ConfigMap",{META},"data":{{"a":"b"}},"binaryData":{{"c":"ZA=="}}}}"#);
     assert_eq!(default_out("", "ConfigMap", &object)[1], object);
@@ -302,7 +303,7 @@ fn error_events_about_secrets_keep_reason_and_code_only() {
     );
 }
 
-/// A value of any shape. Strings that must go are written as canaries when they are the `value` of an `env` element.
+/// A value of any form. Strings to cut become canaries if they are the `value` of an `env` element.
 fn anything() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(serde_json::Value::Null),
@@ -325,7 +326,7 @@ fn anything() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// The rule, once more and slowly: what a walked value looks like when everything that must go has gone.
+/// The rule in a second, slow implementation: a walked value with everything cut that must be.
 fn walked(value: &serde_json::Value, in_env: bool) -> serde_json::Value {
     use serde_json::Value;
     match value {
@@ -366,7 +367,7 @@ fn gone(value: &serde_json::Value) -> serde_json::Value {
 
 proptest! {
     #[test]
-    fn a_walked_body_is_the_object_with_exactly_the_env_values_gone(spec in anything()) {
+    fn a_walked_body_is_the_object_without_exactly_the_env_values(spec in anything()) {
         let object = format!(r#"{{"kind":"Widget",{META},"spec":{spec}}}"#);
         let out = default_out("x.io", "Widget", &object);
         let expected = walked(&serde_json::from_str(&object).unwrap(), false);
@@ -376,7 +377,7 @@ proptest! {
     }
 
     #[test]
-    fn a_secrets_values_never_come_out_whatever_they_are(data in anything(), tail in "[a-z]{8}") {
+    fn the_values_of_a_secret_never_come_out_in_any_form(data in anything(), tail in "[a-z]{8}") {
         let canary = format!("canary{tail}");
         let object = format!(r#"{{"kind":"Secret",{META},"data":{{"k":{data},"c":"{canary}"}},"stringData":[{data},"{canary}"]}}"#);
         for line in default_out("", "Secret", &object) {

@@ -1,4 +1,4 @@
-//! Scripted inputs for a probe, a line each, and what came of them as text.
+//! Scripted inputs for a probe, one per line, and its results as text.
 //!
 //! The script plays the driver and the server:
 //! ```text
@@ -27,7 +27,7 @@ use watchscope_probe::{
     WatchSpec,
 };
 
-/// Ids from 1 upwards.
+/// Ids that rise from 1.
 #[derive(Default)]
 pub(crate) struct Counter {
     requests: u64,
@@ -46,7 +46,7 @@ impl Ids for Counter {
     }
 }
 
-/// A probe with its surroundings.
+/// A probe with its driver and server.
 pub(crate) struct Stage {
     probe: Option<Probe>,
     ids: Counter,
@@ -86,10 +86,10 @@ pub(crate) fn pods() -> WatchSpec {
     }
 }
 
-/// An event and the body that came with it.
+/// An event and its body.
 pub(crate) type Played = (Event, Option<Vec<u8>>);
 
-/// All that comes of a list in these pieces, then a stream in these pieces, then its end if it has one.
+/// The results for a list in these pieces, then a stream in these pieces, then the stream's end if given.
 pub(crate) fn play(
     spec: WatchSpec,
     config: &ProbeConfig,
@@ -129,7 +129,7 @@ pub(crate) fn play(
     played
 }
 
-/// An input about the request sent last.
+/// An input about the last request.
 enum Step<'a> {
     Start,
     Connected,
@@ -173,12 +173,12 @@ pub(crate) fn story_with(spec: WatchSpec, config: ProbeConfig, script: &str) -> 
     stage.transcript
 }
 
-/// Plays a story that begins connected, with the first list asked for.
+/// Plays a story that begins connected, with the first list requested.
 pub(crate) fn listing(script: &str) -> String {
     begun(ProbeConfig::default(), "start\nconnected", script)
 }
 
-/// Plays a story that begins connected, with the first watch-list asked for.
+/// Plays a story that begins connected, with the first watch-list requested.
 pub(crate) fn watch_listing(script: &str) -> String {
     let config = ProbeConfig {
         watch_list: true,
@@ -187,18 +187,18 @@ pub(crate) fn watch_listing(script: &str) -> String {
     begun(config, "start\nconnected", script)
 }
 
-/// Plays a story that begins on a stream: opened from a list at 100 that held a@5 and b@7, three seconds old.
+/// Plays a story that begins on a stream of 3 s, opened from a list at 100 with a@5 and b@7.
 pub(crate) fn streaming(script: &str) -> String {
     streaming_with(ProbeConfig::default(), script)
 }
 
-/// The same with other settings.
+/// Like [`streaming`], with other settings.
 pub(crate) fn streaming_with(config: ProbeConfig, script: &str) -> String {
     let opening = "start\nconnected\n200\nlist 100 a@5 b@7\n200\n+3s";
     begun(config, opening, script)
 }
 
-/// The same of pods that another apiserver serves.
+/// Like [`streaming`], with pods that another apiserver serves.
 pub(crate) fn streaming_aggregated(script: &str) -> String {
     let mut spec = pods();
     if let Some(served) = &mut spec.served {
@@ -208,7 +208,7 @@ pub(crate) fn streaming_aggregated(script: &str) -> String {
     begun_with(spec, ProbeConfig::default(), opening, script)
 }
 
-/// What comes of a script after an opening.
+/// The transcript of a script after an opening.
 fn begun(config: ProbeConfig, opening: &str, script: &str) -> String {
     begun_with(pods(), config, opening, script)
 }
@@ -245,7 +245,7 @@ impl Stage {
         }
     }
 
-    /// Plays one line of a script and writes down what comes of it.
+    /// Plays one line of a script and writes its results down.
     pub(crate) fn play(&mut self, line: &str) {
         let _ = writeln!(self.transcript, "{line}");
         if let Some(time) = line.strip_prefix('+') {
@@ -382,7 +382,7 @@ impl Stage {
         }
     }
 
-    /// Takes one input.
+    /// Gives the probe one input.
     pub(crate) fn step(&mut self, input: Input<'_>) {
         let mut context = Context {
             now: self.now,
@@ -394,7 +394,7 @@ impl Stage {
             self.carry_out(effect);
         }
         for emitted in std::mem::take(&mut self.output.events) {
-            // The watch of a story is always the same; only the side watch is named.
+            // A story has a single watch, so only the side watch's name is shown.
             let line = to_line(&emitted.event).replace("\"watch\":\"shop/pods\",", "");
             let _ = writeln!(self.transcript, "  {line}");
         }
@@ -473,7 +473,7 @@ fn failure(text: &str) -> Failure {
     }
 }
 
-/// `NAME@VERSION[/UID]` as a pod.
+/// `NAME@VERSION[/UID]` as a pod in JSON.
 pub(crate) fn pod(text: &str, with_kind: bool) -> String {
     let (name, version) = text.split_once('@').unwrap();
     let (version, uid) = match version.split_once('/') {

@@ -1,8 +1,8 @@
-//! An honest but unreliable server, the driver of a probe that watches it, and the log they fill.
+//! An honest but unreliable server, the driver of a probe that watches it, and the log that they fill.
 //!
-//! The server's history is the truth. It answers lists in pages and watches from any resourceVersion it still has;
-//! everything around that goes wrong at random: dials fail, requests are refused, bodies are cut at any byte,
-//! history expires, streams end, fall silent or report errors.
+//! The server's history is the truth. It answers lists in pages, and watches from any resourceVersion that it still
+//! has. Everything else fails at random: dials fail, requests are refused, bodies are cut at any byte, history
+//! expires. Streams end, fall silent or report errors.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,10 @@ use watchscope_probe::{
 
 use crate::stage::{Counter, pods};
 
+/// The name of the watch.
 pub(crate) const WATCH: &str = "shop/pods";
 
-/// One write of the truth.
+/// One write to the truth.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Write {
     pub(crate) version: u64,
@@ -47,9 +48,9 @@ pub(crate) struct Server {
     version: u64,
     pub(crate) objects: BTreeMap<String, (String, u64)>,
     pub(crate) history: Vec<Write>,
-    /// Watches from below this are told 410.
+    /// Watches from below this version get 410.
     oldest: u64,
-    /// Lists under way, by token: what is still to come, and the list's version.
+    /// Open lists by token: the remaining items, and the list's version.
     lists: BTreeMap<String, (Vec<String>, u64)>,
 }
 
@@ -76,7 +77,7 @@ impl Server {
         });
     }
 
-    /// What there was at a version.
+    /// The objects at a version.
     fn objects_at(&self, version: u64) -> BTreeMap<String, (String, u64)> {
         let mut objects = BTreeMap::new();
         for write in self.history.iter().filter(|write| write.version <= version) {
@@ -120,7 +121,7 @@ impl Server {
         ))
     }
 
-    /// What a watch from `version` has to say by now.
+    /// The lines that a watch from `version` delivers by now.
     fn lines_after(&self, version: u64) -> String {
         self.history
             .iter()
@@ -163,14 +164,14 @@ fn below(rng: &mut ChaCha8Rng, limit: u64) -> u64 {
     rng.next_u64() % limit
 }
 
-/// What is under way on the main connection.
+/// The activity on the main connection.
 enum Wire {
     Nothing,
     Dialling,
     Asked(RequestId, Get),
-    /// A body whose remaining bytes are known.
+    /// A body with its remaining bytes.
     Body(RequestId, Vec<u8>),
-    /// A stream: sent up to this version; bytes of it not yet delivered; whether it has gone deaf.
+    /// A stream: the version up to which it was sent, its undelivered bytes, and whether it has gone deaf.
     Stream {
         request: RequestId,
         version: u64,
@@ -179,7 +180,7 @@ enum Wire {
     },
 }
 
-/// The driver, the server, and the log they fill.
+/// The driver, the server, and the log that they fill.
 pub(crate) struct World {
     rng: ChaCha8Rng,
     pub(crate) probe: Option<Probe>,
@@ -263,7 +264,7 @@ impl World {
         self.output.clear();
         if let (Some(probe), Some(watch)) = (&self.probe, self.fold.watches.get(&WATCH.into())) {
             let (own, folded) = (probe.progress(), watch.progress.as_ref());
-            assert_eq!(own, folded, "progress as the log says it");
+            assert_eq!(own, folded, "the log has the probe's progress");
         }
         for effect in effects {
             self.carry_out(effect);
@@ -319,7 +320,8 @@ impl World {
 
     fn pass(&mut self, millis: u64) {
         let until = self.now.plus_millis(millis);
-        // No more timers than a driver could bear: one that asks for its timer in the past for ever is caught here.
+        // A driver can only handle a limited number of timers. This bound catches a probe that always asks for a timer
+        // in the past.
         for _ in 0..1_000 {
             let Some(due) = self.timer.filter(|&due| due <= until) else {
                 self.now = until;
@@ -329,7 +331,7 @@ impl World {
             self.timer = None;
             self.step(Input::Timer);
         }
-        panic!("the timer never rests");
+        panic!("the timer fires without end");
     }
 
     fn connect(&mut self, channel: Channel) {
@@ -360,7 +362,7 @@ impl World {
         });
     }
 
-    /// The response is over; with trouble, the connection too.
+    /// Ends the response; with trouble, the connection closes too.
     fn over(&mut self, request: RequestId, cause: Cause) {
         self.wire = Wire::Nothing;
         if cause != Cause::End {
@@ -390,7 +392,7 @@ impl World {
         [Cause::End, Cause::Eof, Cause::TcpReset, Cause::Tls][below(&mut self.rng, 4) as usize]
     }
 
-    /// Something happens on the wire; with `trouble` it may be bad.
+    /// Moves the wire one step; with `trouble` it may fail.
     fn wire_moves(&mut self, trouble: bool) {
         match std::mem::replace(&mut self.wire, Wire::Nothing) {
             Wire::Nothing => {}
@@ -457,7 +459,7 @@ impl World {
                         bytes: Vec::new(),
                         deaf,
                     };
-                    // A stream that has gone deaf has lost what it was sent, so nothing more may come of it.
+                    // A deaf stream has lost the bytes sent on it, so no later bytes may be delivered.
                     if !deaf {
                         self.step(Input::Body {
                             request,
@@ -532,8 +534,8 @@ impl World {
         }
         let version: Option<u64> =
             parameter(&get.query, "resourceVersion").map(|text| text.parse().unwrap());
-        // In trouble another server may answer, whose cache is behind, but never behind what was asked for. Without a
-        // resourceVersion that is the most recent state.
+        // With trouble another server may answer whose cache is behind, but never behind the requested version.
+        // Without a resourceVersion the answer is the most recent state.
         let floor = version.filter(|_| get.query.contains("NotOlderThan"));
         let at = match floor {
             Some(floor) if trouble && below(&mut self.rng, 4) == 0 => {
@@ -566,7 +568,7 @@ impl World {
             bytes.extend_from_slice(bookmark(at, true).as_bytes());
             at
         } else {
-            let from = version.expect("a watch says where it begins");
+            let from = version.expect("a watch has a resourceVersion");
             if from < self.server.oldest {
                 bytes.extend_from_slice(error(410, "Expired").as_bytes());
             }
@@ -581,7 +583,7 @@ impl World {
         self.head(request, 200);
     }
 
-    /// The side watch always gets an honest answer, which may be that its history is gone.
+    /// The side watch always gets an honest answer; the answer may be that its history is gone.
     fn side_moves(&mut self) {
         if self.side_dialling && self.chance(4) {
             self.side_dialling = false;
@@ -632,24 +634,24 @@ impl World {
         }
     }
 
-    /// Nothing goes wrong any more, until the probe streams and has been told everything.
+    /// Stops all trouble, until the probe streams and has received everything.
     pub(crate) fn calm(&mut self) {
         self.server.oldest = 0;
-        // Something for a stream that has gone deaf to miss.
+        // This write is lost on a stream that has gone deaf.
         self.server.write(&mut self.rng);
         let mut rounds = 0;
         for _ in 0..2_000 {
             self.wire_moves(false);
             self.side_moves();
             self.pass(700);
-            let told = matches!(&self.wire, Wire::Stream { bytes, version, deaf: false, .. }
+            let is_current = matches!(&self.wire, Wire::Stream { bytes, version, deaf: false, .. }
                 if bytes.is_empty() && *version == self.server.version);
             let streams = self.fold.watches[&WATCH.into()]
                 .phase
                 .as_ref()
                 .is_some_and(|phase| phase.phase == Phase::Streaming);
-            // A stream that has just had an ERROR lingers for a second.
-            rounds = if told && streams { rounds + 1 } else { 0 };
+            // A stream with a new ERROR stays for 1 s.
+            rounds = if is_current && streams { rounds + 1 } else { 0 };
             if rounds == 4 {
                 return;
             }

@@ -1,14 +1,14 @@
-//! What another apiserver serves through the cluster's: numbers without order, objects that are only named.
+//! Resources that another apiserver serves through the cluster's: versions without an order, objects with only a name.
 
 use crate::stage::{pods, story_with, streaming, streaming_aggregated};
 use insta::assert_snapshot;
 use watchscope_probe::{ProbeConfig, Served, WatchSpec};
 
-/// A DELETED as `OpenShift`'s projects have it.
+/// A DELETED as `OpenShift`'s projects send it.
 const NAMED: &str = r#"line {"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","creationTimestamp":null}}}"#;
 
 #[test]
-fn the_log_says_that_the_versions_are_another_apiservers() {
+fn the_log_records_that_the_versions_are_another_apiservers() {
     let served = Some(Served {
         version: "v1".into(),
         kind: "Pod".into(),
@@ -23,7 +23,7 @@ start
 }
 
 #[test]
-fn a_deleted_that_only_names_its_object_is_of_the_one_held_and_moves_nothing_on() {
+fn a_deleted_with_only_a_name_deletes_the_held_object_and_does_not_move_progress() {
     let script = format!(
         "MODIFIED b@150
         {NAMED}
@@ -45,7 +45,7 @@ end
   {"type":"stream.opened","stream":2,"request":3,"resourceVersion":"150"}
   {"type":"watch.phase","from":"connecting","to":"streaming","reason":"opened"}
 "#);
-    // From the cluster's own it is nothing that can be read.
+    // From the cluster's own apiserver this is unreadable.
     assert_snapshot!(streaming(NAMED), @r#"
 line {"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","creationTimestamp":null}}}
   > close main
@@ -56,7 +56,7 @@ line {"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"nam
 }
 
 #[test]
-fn a_deleted_that_only_names_what_is_not_held_says_nothing() {
+fn a_deleted_with_only_the_name_of_no_held_object_does_nothing() {
     assert_snapshot!(streaming_aggregated(&format!("{NAMED}\n{NAMED}\nend")), @r#"
 line {"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","creationTimestamp":null}}}
   {"type":"change","stream":1,"change":"DELETED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":100}
@@ -70,7 +70,7 @@ end
 }
 
 #[test]
-fn a_deleted_with_the_version_held_moves_nothing_on_and_any_other_is_where_the_watch_stands() {
+fn a_deleted_with_the_held_version_does_not_move_progress_and_any_other_does() {
     assert_snapshot!(streaming_aggregated("MODIFIED b@150
         DELETED a@5
         ADDED c@40
@@ -93,7 +93,7 @@ end
 }
 
 #[test]
-fn a_list_whose_number_is_lower_is_as_good_as_any() {
+fn a_list_with_a_lower_number_counts_like_any_other() {
     assert_snapshot!(streaming_aggregated("MODIFIED b@150
         ERROR 410 Expired gone
         end
@@ -131,7 +131,7 @@ list 7 b@7
 }
 
 #[test]
-fn no_second_watch_proves_a_silent_stream_dead_and_only_its_own_time_does() {
+fn no_side_watch_proves_a_silent_stream_dead_and_only_its_own_timeout_does() {
     assert_snapshot!(streaming_aggregated("BOOKMARK 150
         +100s
         +500s

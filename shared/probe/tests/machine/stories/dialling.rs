@@ -1,10 +1,10 @@
-//! Connections and answers that cannot be had.
+//! Connections and answers that fail.
 
 use crate::stage::{listing, story, streaming};
 use insta::assert_snapshot;
 
 #[test]
-fn an_unreachable_server_is_tried_again_ever_more_slowly() {
+fn an_unreachable_server_is_tried_again_with_growing_delays() {
     assert_snapshot!(story("start
         connect failed unreachable connection refused (127.0.0.1:6443)
         +1600ms
@@ -33,7 +33,7 @@ connected
 }
 
 #[test]
-fn a_failed_handshake_loads_tls_settings_anew_at_most_every_half_minute() {
+fn a_failed_handshake_loads_tls_settings_again_at_most_every_30_s() {
     assert_snapshot!(story("start
         connect failed tls certificate expired
         +1600ms

@@ -1,4 +1,4 @@
-//! Lines that are broken, too long, or not what was asked for.
+//! Lines that are broken, too long, or of another kind than requested.
 
 use insta::assert_snapshot;
 use watchscope_model::Event;
@@ -157,7 +157,7 @@ raw {"type":"MODIFIED","object":{
 }
 
 #[test]
-fn all_that_follows_a_broken_line_is_counted_document_by_document() {
+fn documents_after_a_broken_line_are_counted_one_by_one() {
     let list = r#"{"kind":"PodList","metadata":{"resourceVersion":"100"},"items":[]}"#;
     let lost = |stream: &[&[u8]], end| {
         let played = play(
@@ -185,7 +185,7 @@ fn all_that_follows_a_broken_line_is_counted_document_by_document() {
 }
 
 #[test]
-fn what_follows_a_broken_line_in_the_same_piece_is_counted() {
+fn the_rest_of_a_piece_after_a_broken_line_is_counted() {
     assert_snapshot!(streaming("line []
         MODIFIED a@160"), @r#"
 line []
@@ -198,7 +198,7 @@ MODIFIED a@160
 }
 
 #[test]
-fn an_object_that_the_selectors_do_not_ask_for_is_marked_unless_it_leaves() {
+fn an_object_outside_the_selectors_is_marked_unless_it_is_deleted() {
     let spec = WatchSpec {
         label_selector: Some("tier in (web)".into()),
         ..pods()

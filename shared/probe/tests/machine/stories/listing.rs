@@ -1,4 +1,4 @@
-//! A list is read, again, and compared with what is held.
+//! Lists are read, read again, and compared with the held objects.
 
 use insta::assert_snapshot;
 use watchscope_probe::{ProbeConfig, Served, WatchSpec};
@@ -42,7 +42,7 @@ list 100 b@7 c@9
 }
 
 #[test]
-fn an_expired_history_is_listed_at_progress_and_only_what_differs_is_written() {
+fn an_expired_history_is_listed_at_progress_and_only_differences_are_written() {
     assert_snapshot!(streaming("MODIFIED a@160
         ERROR 410 Expired too old resource version: 160 (900)
         end
@@ -80,10 +80,10 @@ list 1000 a@950 c@940
 "#);
 }
 
-/// The delay before a list after an expired history, in milliseconds.
+/// The delays before lists after an expired history, in milliseconds.
 fn delay_of_expired(script: &str) -> Vec<u64> {
-    let told = streaming(script);
-    let rests = told
+    let transcript = streaming(script);
+    let rests = transcript
         .lines()
         .filter(|line| line.contains(r#""reason":"expired","delayMs""#));
     let delay = |line: &str| line.rsplit_once(':')?.1.trim_end_matches('}').parse().ok();
@@ -91,7 +91,7 @@ fn delay_of_expired(script: &str) -> Vec<u64> {
 }
 
 #[test]
-fn what_failed_before_does_not_delay_the_list_of_an_expired_history() {
+fn earlier_failures_do_not_delay_the_list_of_an_expired_history() {
     let delays = delay_of_expired(
         "closed tcp-reset
         +2s
@@ -108,7 +108,7 @@ fn what_failed_before_does_not_delay_the_list_of_an_expired_history() {
 }
 
 #[test]
-fn a_history_that_expires_again_within_a_minute_is_listed_ever_later() {
+fn a_history_that_expires_again_within_60_s_is_listed_with_growing_delays() {
     let delays = delay_of_expired(
         "ERROR 410 Expired too old
         end
@@ -133,7 +133,7 @@ fn a_history_that_expires_again_within_a_minute_is_listed_ever_later() {
 }
 
 #[test]
-fn an_expired_history_under_an_http_status_is_the_same() {
+fn an_expired_history_as_an_http_status_is_handled_the_same() {
     assert_snapshot!(streaming("+400s
         end
         410
@@ -168,7 +168,7 @@ list 1000 a@5 b@7
 }
 
 #[test]
-fn a_list_that_no_stream_could_follow_is_left_with_a_gap() {
+fn a_list_without_a_following_stream_is_left_with_a_gap() {
     assert_snapshot!(listing("200
         list 100 a@5
         410
@@ -282,7 +282,7 @@ list 1000 a@5 b@7
 }
 
 #[test]
-fn a_stream_that_the_server_leaves_open_after_an_error_is_ended_by_us() {
+fn the_probe_ends_a_stream_that_the_server_leaves_open_after_an_error() {
     assert_snapshot!(streaming("ERROR 410 Expired too old
         line {}
         +1s"), @r#"
@@ -389,7 +389,7 @@ fn a_list_older_than_progress_changes_nothing_held_and_one_of_the_most_recent_be
 }
 
 #[test]
-fn a_server_that_is_behind_is_asked_for_the_most_recent_at_once() {
+fn a_server_that_is_behind_is_asked_for_the_most_recent_state_at_once() {
     assert_snapshot!(streaming("ERROR 410 Expired too old
         end
         +2s
@@ -426,7 +426,7 @@ fn a_server_that_is_behind_is_asked_for_the_most_recent_at_once() {
 }
 
 #[test]
-fn a_token_that_expires_begins_the_list_again_and_the_second_time_without_pages() {
+fn an_expired_token_begins_the_list_again_and_a_second_one_without_pages() {
     assert_snapshot!(listing("200
         list 100 a@5 continue=t1
         410
@@ -481,7 +481,7 @@ list 120 a@5 b@115
 }
 
 #[test]
-fn a_page_cut_short_is_asked_for_again_by_its_token() {
+fn a_page_cut_short_is_requested_again_by_its_token() {
     assert_snapshot!(story(r#"start
         connected
         200
@@ -535,7 +535,7 @@ list 100 b@7
 }
 
 #[test]
-fn pages_of_different_resource_versions_are_no_list() {
+fn pages_of_different_resource_versions_are_not_a_list() {
     assert_snapshot!(listing("200
         list 100 a@5 continue=t1
         200
@@ -587,7 +587,7 @@ list 100 b@7 continue=t1
 }
 
 #[test]
-fn a_page_longer_than_allowed_is_asked_for_in_smaller_pages() {
+fn a_page_over_the_limit_is_requested_again_in_smaller_pages() {
     assert_snapshot!(story_with(pods(), ProbeConfig { page_limit: 100, ..ProbeConfig::default() }, "start
         connected
         200
@@ -619,7 +619,7 @@ connected
 }
 
 #[test]
-fn something_else_than_a_list_is_a_loss_and_the_list_is_tried_again() {
+fn an_answer_that_is_not_a_list_is_a_loss_and_the_list_is_tried_again() {
     assert_snapshot!(story(r#"start
         connected
         200
@@ -657,7 +657,7 @@ end
 }
 
 #[test]
-fn an_item_of_another_kind_or_without_a_name_is_a_loss_and_the_rest_is_taken() {
+fn an_item_of_another_kind_or_without_a_name_is_a_loss_and_the_others_are_read() {
     assert_snapshot!(story(r#"start
         connected
         200
@@ -742,8 +742,8 @@ end
 }
 
 #[test]
-fn what_a_stream_of_any_state_brought_is_not_counted_again_by_the_next_list() {
-    let told = story(
+fn objects_from_a_stream_of_any_state_are_not_counted_again_by_the_next_list() {
+    let transcript = story(
         r#"start
         connected
         200
@@ -766,7 +766,7 @@ fn what_a_stream_of_any_state_brought_is_not_counted_again_by_the_next_list() {
         200
         list 9 a@4 b@3"#,
     );
-    let lists: Vec<&str> = told
+    let lists: Vec<&str> = transcript
         .lines()
         .filter(|line| line.contains("list.complete"))
         .collect();
@@ -778,8 +778,8 @@ fn what_a_stream_of_any_state_brought_is_not_counted_again_by_the_next_list() {
 }
 
 #[test]
-fn what_an_attempt_saw_beyond_the_list_that_succeeds_is_not_deleted() {
-    // Two servers of different age, both not older than progress.
+fn objects_that_an_attempt_saw_beyond_the_successful_list_are_not_deleted() {
+    // Two servers at different versions answer; neither is older than progress.
     assert_snapshot!(streaming("ERROR 410 Expired too old
         end
         +2s
@@ -831,8 +831,8 @@ fn what_an_attempt_saw_beyond_the_list_that_succeeds_is_not_deleted() {
 }
 
 #[test]
-fn a_server_that_lost_an_event_and_has_a_later_one_is_told_of_and_changes_nothing_held() {
-    let told = streaming(
+fn a_server_that_lost_an_event_and_has_a_later_one_is_recorded_and_changes_nothing_held() {
+    let transcript = streaming(
         "MODIFIED a@160
         MODIFIED b@170
         ERROR 410 Expired too old
@@ -844,15 +844,15 @@ fn a_server_that_lost_an_event_and_has_a_later_one_is_told_of_and_changes_nothin
     let of_list = |line: &&str| {
         line.contains(r#""origin":"list""#) || line.contains(r#""type":"list.complete""#)
     };
-    let told: Vec<&str> = told.lines().filter(of_list).collect();
-    assert_snapshot!(told.join("\n"), @r#"
+    let lines: Vec<&str> = transcript.lines().filter(of_list).collect();
+    assert_snapshot!(lines.join("\n"), @r#"
     {"type":"change","change":"MODIFIED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
     {"type":"list.complete","resourceVersion":"200","items":2,"added":0,"changed":1,"removed":0}
     "#);
 }
 
-/// What a list brings to a watch that was delivered a at 160 and c at 170, and which is at 175 by a bookmark; b is held at
-/// 7. Its history is gone.
+/// The records of a list by a watch whose history has expired. The watch was delivered a at 160 and c at 170, and is
+/// at 175 by a bookmark; it holds b at 7.
 fn listed_after_a_restore(spec: WatchSpec, page: &str) -> String {
     let script = format!(
         "start
@@ -872,12 +872,12 @@ fn listed_after_a_restore(spec: WatchSpec, page: &str) -> String {
         200
         list 5010 a@5 b@7"
     );
-    let told = story_with(spec, ProbeConfig::default(), &script);
-    let (_, told) = told.split_once("too old\"}").unwrap();
+    let transcript = story_with(spec, ProbeConfig::default(), &script);
+    let (_, listed) = transcript.split_once("too old\"}").unwrap();
     let kinds = ["list.", "change", "watch."].map(|kind| format!("\"type\":\"{kind}"));
     let is_of_it = |line: &&str| kinds.iter().any(|kind| line.contains(kind));
-    let told: Vec<&str> = told.lines().filter(is_of_it).collect();
-    told.join("\n")
+    let lines: Vec<&str> = listed.lines().filter(is_of_it).collect();
+    lines.join("\n")
 }
 
 #[test]
@@ -900,31 +900,31 @@ fn a_living_object_at_a_lower_version_in_a_list_above_progress_begins_the_watch_
 }
 
 #[test]
-fn what_another_apiserver_lists_at_a_lower_version_begins_nothing_anew() {
+fn a_lower_version_in_a_list_of_another_apiserver_does_not_begin_the_watch_anew() {
     let mut spec = pods();
     spec.served = spec.served.map(|served| Served {
         is_aggregated: true,
         ..served
     });
-    let told = listed_after_a_restore(spec, "list 5000 a@5 b@7");
-    assert!(!told.contains("restored"), "{told}");
+    let listed = listed_after_a_restore(spec, "list 5000 a@5 b@7");
+    assert!(!listed.contains("restored"), "{listed}");
 }
 
 #[test]
-fn a_later_page_of_a_list_with_a_lower_version_begins_nothing_anew() {
+fn a_lower_version_on_a_later_page_does_not_begin_the_watch_anew() {
     let pages = "list 5000 b@7 continue=next\n200\nlist 5000 a@5";
-    let told = listed_after_a_restore(pods(), pages);
-    assert!(!told.contains("restored"), "{told}");
+    let listed = listed_after_a_restore(pods(), pages);
+    assert!(!listed.contains("restored"), "{listed}");
 }
 
 #[test]
-fn another_object_of_the_name_at_a_lower_version_begins_nothing_anew() {
-    let told = listed_after_a_restore(pods(), "list 5000 a@5/other b@7");
-    assert!(!told.contains("restored"), "{told}");
+fn another_object_of_the_same_name_at_a_lower_version_does_not_begin_the_watch_anew() {
+    let listed = listed_after_a_restore(pods(), "list 5000 a@5/other b@7");
+    assert!(!listed.contains("restored"), "{listed}");
 }
 
 #[test]
-fn an_item_nobody_can_read_is_not_gone() {
+fn an_unreadable_item_is_not_gone() {
     assert_snapshot!(streaming(r#"ERROR 410 Expired too old
         end
         +2s
@@ -973,7 +973,7 @@ fn an_item_of_another_kind_or_without_a_version_is_not_gone() {
 }
 
 #[test]
-fn while_an_item_without_a_name_cannot_be_read_nothing_is_gone() {
+fn while_an_item_without_a_name_is_unreadable_no_object_is_gone() {
     assert_snapshot!(streaming(r#"ERROR 410 Expired too old
         end
         +2s
@@ -1004,7 +1004,7 @@ end
 }
 
 #[test]
-fn an_item_nested_too_deep_is_a_loss_and_the_rest_is_taken() {
+fn an_item_nested_too_deep_is_a_loss_and_the_others_are_read() {
     let deep = format!("{}{}", "[".repeat(400), "]".repeat(400));
     let script = format!(
         r#"ERROR 410 Expired too old
@@ -1014,8 +1014,8 @@ fn an_item_nested_too_deep_is_a_loss_and_the_rest_is_taken() {
         raw {{"kind":"PodList","metadata":{{"resourceVersion":"200"}},"items":[{{"spec":{deep},"metadata":{{"name":"a","namespace":"shop"}}}},{{"metadata":{{"name":"c","namespace":"shop","uid":"u-c","resourceVersion":"190"}}}}]}}
         end"#
     );
-    let told = streaming(&script).replace(&deep, "DEEP");
-    assert_snapshot!(told, @r#"
+    let transcript = streaming(&script).replace(&deep, "DEEP");
+    assert_snapshot!(transcript, @r#"
 ERROR 410 Expired too old
   {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
 end
@@ -1042,7 +1042,7 @@ end
 }
 
 #[test]
-fn a_stream_without_progress_is_followed_by_a_list_since_no_stream_tells_what_was_deleted() {
+fn a_stream_without_progress_is_followed_by_a_list_because_no_stream_reports_earlier_deletions() {
     assert_snapshot!(listing(r#"200
         raw {"kind":"PodList","metadata":{},"items":[{"metadata":{"name":"b","namespace":"shop","uid":"u-b","resourceVersion":"2"}}]}
         end

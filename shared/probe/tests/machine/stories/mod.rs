@@ -1,4 +1,4 @@
-//! Stories of one watch: what the wire did, and what the probe made of it.
+//! Stories of one watch: the events on the wire, and the probe's reaction.
 
 mod aggregated;
 mod dialling;

@@ -1,11 +1,11 @@
-//! The server says no, or not now.
+//! The server refuses, for now or for long.
 
 use crate::stage::{listing, pods, story, story_with, streaming};
 use insta::assert_snapshot;
 use watchscope_probe::{ProbeConfig, WatchSpec};
 
 #[test]
-fn too_many_requests_waits_as_long_as_asked_and_keeps_its_place() {
+fn too_many_requests_waits_as_long_as_asked_and_resumes_from_the_same_version() {
     assert_snapshot!(streaming("+400s
         end
         429 retry-after=7
@@ -31,7 +31,7 @@ end
 }
 
 #[test]
-fn what_a_status_asks_to_wait_counts_where_no_header_does() {
+fn the_wait_in_a_status_counts_if_no_header_has_one() {
     let status = r#"{"kind":"Status","code":429,"reason":"TooManyRequests","message":"storage is (re)initializing","details":{"retryAfterSeconds":9}}"#;
     assert_snapshot!(listing(&format!("429\nraw {status}\nend")), @r#"
 429
@@ -50,11 +50,11 @@ end
 }
 
 #[test]
-fn what_of_a_refusal_is_not_read_is_counted() {
+fn unread_bytes_of_a_refusal_are_counted() {
     let body = "x".repeat((64 << 10) + 7);
-    let told = listing(&format!("500\nraw {body}\nend")).replace(&body, "…");
-    let told = told.replace(&"x".repeat(500), "…");
-    assert_snapshot!(told, @r#"
+    let transcript = listing(&format!("500\nraw {body}\nend")).replace(&body, "…");
+    let transcript = transcript.replace(&"x".repeat(500), "…");
+    assert_snapshot!(transcript, @r#"
 500
 raw …
 end
@@ -108,7 +108,7 @@ end
 }
 
 #[test]
-fn expired_credentials_are_loaded_anew_once_and_then_slowly() {
+fn expired_credentials_are_loaded_again_once_and_then_slowly() {
     assert_snapshot!(streaming("+400s
         end
         401
@@ -161,7 +161,7 @@ MODIFIED a@160
 }
 
 #[test]
-fn credentials_that_cannot_be_had_are_a_refusal() {
+fn unavailable_credentials_are_a_refusal() {
     assert_snapshot!(listing("401
         status 401 Unauthorized Unauthorized
         credentials failed exec plugin aws: exit status 1"), @r#"
@@ -221,7 +221,7 @@ MODIFIED a@160
 }
 
 #[test]
-fn a_resource_that_is_gone_is_asked_for_in_discovery_and_listed_when_it_is_back() {
+fn a_removed_resource_is_looked_up_in_discovery_and_listed_when_it_is_back() {
     assert_snapshot!(streaming("+400s
         end
         404
@@ -294,7 +294,7 @@ connected
 }
 
 #[test]
-fn an_answer_that_fits_nothing_is_a_refusal() {
+fn an_answer_without_a_known_meaning_is_a_refusal() {
     assert_snapshot!(listing("302
         end"), @r#"
 302
@@ -305,7 +305,7 @@ end
 }
 
 #[test]
-fn a_server_without_the_constraint_is_listed_without_it() {
+fn a_server_that_refuses_the_constraint_is_listed_without_it() {
     assert_snapshot!(streaming("ERROR 410 Expired too old
         end
         +2s
@@ -333,7 +333,7 @@ fn a_server_without_the_constraint_is_listed_without_it() {
 }
 
 #[test]
-fn messages_about_secrets_keep_reason_and_code_only() {
+fn messages_about_secrets_keep_only_reason_and_code() {
     assert_snapshot!(story_with(WatchSpec { name: "shop/secrets".into(), resource: "secrets".into(), ..pods() }, ProbeConfig::default(), r#"start
         connected
         403
@@ -380,7 +380,7 @@ end
 }
 
 #[test]
-fn a_refusal_whose_body_never_ends_is_acted_on_all_the_same() {
+fn a_refusal_with_an_endless_body_is_acted_on() {
     assert_snapshot!(story(r#"start
         connected
         500

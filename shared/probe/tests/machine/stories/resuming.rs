@@ -1,4 +1,4 @@
-//! A stream ends and is opened again from progress.
+//! A stream ends, and the next one continues from progress.
 
 use crate::stage::{story, streaming};
 use insta::assert_snapshot;
@@ -163,7 +163,7 @@ connected
 }
 
 #[test]
-fn from_the_second_short_stream_on_streams_are_a_second_apart() {
+fn from_the_second_short_stream_on_streams_start_at_least_a_second_apart() {
     assert_snapshot!(streaming("end
         200
         ADDED c@101
@@ -207,7 +207,7 @@ end
 }
 
 #[test]
-fn three_streams_that_end_without_a_document_are_taken_for_a_silent_expiry() {
+fn three_streams_that_end_without_a_document_count_as_a_silent_expiry() {
     assert_snapshot!(streaming("end
         200
         end
@@ -299,7 +299,7 @@ end
 }
 
 #[test]
-fn a_name_that_comes_back_with_another_uid_was_deleted_in_between() {
+fn a_name_that_comes_back_with_another_uid_was_deleted_between() {
     assert_snapshot!(streaming("ADDED a@160/other
         DELETED b@170/other"), @r#"
 ADDED a@160/other

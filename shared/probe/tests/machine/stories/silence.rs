@@ -1,4 +1,4 @@
-//! Nothing comes: is there nothing, or is the stream dead?
+//! A silent stream: either nothing happens, or the stream is dead.
 
 use crate::stage::streaming;
 use insta::assert_snapshot;
@@ -44,7 +44,7 @@ MODIFIED a@120
 }
 
 #[test]
-fn a_bookmark_beyond_progress_proves_it_too() {
+fn a_bookmark_beyond_progress_is_proof_too() {
     assert_snapshot!(streaming("BOOKMARK 110
         +90s
         side connected
@@ -71,7 +71,7 @@ side closed eof
 }
 
 #[test]
-fn a_side_watch_that_shows_nothing_new_proves_nothing_and_the_next_one_waits_a_minute() {
+fn a_side_watch_with_nothing_new_proves_nothing_and_the_next_one_waits_60_s() {
     assert_snapshot!(streaming("BOOKMARK 110
         +90s
         side connected
@@ -99,7 +99,7 @@ side end
 }
 
 #[test]
-fn a_stream_that_speaks_meanwhile_lives() {
+fn a_stream_that_delivers_during_a_side_watch_lives() {
     assert_snapshot!(streaming("BOOKMARK 110
         +90s
         side connected
@@ -128,7 +128,7 @@ MODIFIED a@120
 }
 
 #[test]
-fn a_side_watch_that_cannot_be_had_proves_nothing() {
+fn an_unavailable_side_watch_proves_nothing() {
     assert_snapshot!(streaming("BOOKMARK 110
         +90s
         side connect failed unreachable refused
@@ -200,7 +200,7 @@ side 200
 }
 
 #[test]
-fn a_stream_whose_time_is_long_over_does_not_wait_for_a_turn_to_be_looked_at() {
+fn a_stream_far_over_its_timeout_does_not_wait_for_its_turn_of_a_side_watch() {
     assert_snapshot!(streaming("BOOKMARK 110
         +90s
         side later 3600s
@@ -219,7 +219,7 @@ side later 3600s
 }
 
 #[test]
-fn a_turn_that_was_waited_for_is_let_go_when_the_stream_speaks() {
+fn a_turn_is_dropped_when_the_stream_delivers() {
     assert_snapshot!(streaming("BOOKMARK 110
         +90s
         side later 60s
@@ -240,7 +240,7 @@ MODIFIED a@120
 }
 
 #[test]
-fn a_stream_without_bookmarks_may_be_silent_for_ten_minutes() {
+fn a_stream_without_bookmarks_may_be_silent_for_600_s() {
     assert_snapshot!(streaming("+596s
         +1s"), @r#"
 +596s
@@ -250,7 +250,7 @@ fn a_stream_without_bookmarks_may_be_silent_for_ten_minutes() {
 }
 
 #[test]
-fn a_stream_that_ends_during_a_side_watch_takes_it_along() {
+fn the_end_of_a_stream_ends_its_side_watch() {
     assert_snapshot!(streaming("BOOKMARK 110
         +90s
         side connected
@@ -277,7 +277,7 @@ end
 }
 
 #[test]
-fn a_silent_stream_whose_history_is_gone_ends_when_its_time_is_long_over() {
+fn a_silent_stream_with_an_expired_history_ends_when_its_timeout_is_long_over() {
     assert_snapshot!(streaming("BOOKMARK 110
         +90s
         side connected
@@ -322,7 +322,7 @@ side end
 }
 
 #[test]
-fn a_side_watch_that_brings_only_an_error_could_not_see_and_the_stream_is_not_waited_on() {
+fn a_side_watch_with_only_an_error_proves_nothing_and_the_stream_is_not_waited_for() {
     let after = |side: &str| {
         let said = streaming(&format!(
             "+597s

@@ -1,10 +1,10 @@
-//! The watch is not wanted any more.
+//! The watch is stopped.
 
 use crate::stage::{listing, story, streaming};
 use insta::assert_snapshot;
 
 #[test]
-fn a_stop_while_dialling_closes_what_comes_late() {
+fn a_stop_while_dialling_closes_a_connection_that_comes_late() {
     assert_snapshot!(story("start
         stop
         connected
@@ -24,7 +24,7 @@ stop
 }
 
 #[test]
-fn a_stop_in_a_list_counts_what_had_come() {
+fn a_stop_in_a_list_counts_the_bytes_so_far() {
     assert_snapshot!(story(r#"start
         connected
         200
@@ -50,7 +50,7 @@ stop
 }
 
 #[test]
-fn a_stop_before_an_answer_says_so() {
+fn a_stop_before_an_answer_is_recorded() {
     assert_snapshot!(listing("stop"), @r#"
 stop
   > close main

@@ -1,4 +1,4 @@
-//! Watch-list: the state as initial events, and what to do where it does not work.
+//! Watch-list: the state as initial events, and the fallback if it does not work.
 
 use insta::assert_snapshot;
 use watchscope_probe::ProbeConfig;
@@ -39,7 +39,7 @@ MODIFIED a@101
 }
 
 #[test]
-fn a_relist_by_watch_list_writes_only_what_differs() {
+fn a_relist_by_watch_list_writes_only_differences() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         ADDED b@7
@@ -105,7 +105,7 @@ status 422 Invalid sendInitialEvents is forbidden for watch unless the WatchList
 }
 
 #[test]
-fn two_streams_without_an_end_bookmark_make_it_list() {
+fn two_streams_without_an_end_bookmark_make_the_probe_list() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         end
@@ -158,7 +158,7 @@ fn two_streams_without_an_end_bookmark_make_it_list() {
 }
 
 #[test]
-fn initial_events_that_do_not_end_make_it_list() {
+fn initial_events_without_an_end_make_the_probe_list() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         +10s
@@ -182,7 +182,7 @@ connected
 }
 
 #[test]
-fn initial_events_that_live_ones_follow_without_an_end_make_it_list_too() {
+fn live_events_after_initial_ones_without_an_end_make_the_probe_list_too() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         MODIFIED a@101
@@ -219,7 +219,7 @@ fn initial_events_that_live_ones_follow_without_an_end_make_it_list_too() {
 }
 
 #[test]
-fn initial_events_that_go_on_for_long_are_waited_for() {
+fn initial_events_that_keep_coming_are_waited_for() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         +9s
@@ -293,7 +293,7 @@ fn initial_events_of_a_state_before_progress_infer_nothing() {
 }
 
 #[test]
-fn initial_events_at_lower_versions_than_were_delivered_make_it_list() {
+fn initial_events_at_lower_versions_than_delivered_make_the_probe_list() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         ADDED b@7
@@ -357,7 +357,7 @@ fn initial_events_at_lower_versions_than_were_delivered_make_it_list() {
 }
 
 #[test]
-fn a_server_that_is_behind_is_asked_for_a_list_of_the_most_recent_at_once() {
+fn a_server_that_is_behind_is_asked_for_a_list_of_the_most_recent_state_at_once() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         BOOKMARK 100 end
@@ -450,7 +450,7 @@ BOOKMARK 100 end
 }
 
 #[test]
-fn initial_events_that_are_news_and_old_are_written_once_their_state_is_known_to_be_new() {
+fn new_but_old_initial_events_are_written_once_their_state_proves_new() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         BOOKMARK 100 end
@@ -499,7 +499,7 @@ BOOKMARK 120 end
 }
 
 #[test]
-fn what_was_put_aside_and_then_deleted_is_not_brought_back() {
+fn a_deferred_event_of_a_deleted_object_does_not_bring_it_back() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         BOOKMARK 100 end
@@ -531,7 +531,7 @@ BOOKMARK 120 end
 }
 
 #[test]
-fn a_live_event_leaves_what_was_put_aside_of_a_namesake_in_another_namespace() {
+fn a_live_event_keeps_the_deferred_event_of_a_namesake_in_another_namespace() {
     let config = ProbeConfig {
         watch_list: true,
         ..ProbeConfig::default()
