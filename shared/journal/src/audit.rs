@@ -1,4 +1,4 @@
-//! The audit as a journal sees it.
+//! The interface of the audit to a journal.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -6,17 +6,18 @@ use std::sync::Arc;
 use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_model::{Event, Object, Record, State, Time, WatchName};
 
-/// What a person asks to be compared with etcd.
+/// A comparison with etcd that a person requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompareRequest {
-    /// A watch; absent: all.
+    /// The watch; absent: all watches.
     pub watch: Option<WatchName>,
-    /// An object of that watch; absent: the whole watch.
+    /// An object of that watch; absent: all its objects.
     pub object: Option<Arc<Object>>,
 }
 
-/// What plans reads and judges their answers: a table of functions that [`Journal::audit`](crate::Journal::audit) fills
-/// with the [`Auditor`]'s. A lesson never calls that, so its module holds no auditor.
+/// Plans reads and judges their answers. The trait is a table of functions that
+/// [`Journal::audit`](crate::Journal::audit) fills with the [`Auditor`]'s. A lesson never calls that, so its module
+/// has no code of an auditor.
 pub(crate) trait Audit: Debug + Send {
     fn observe(&mut self, before: &State, record: &Record);
     fn wake_at(&self) -> Option<Time>;

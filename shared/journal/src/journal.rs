@@ -1,4 +1,4 @@
-//! The machine: events and time in, records and reads out.
+//! The machine of a log: events and time in, records and reads out.
 
 use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_diagnosis::{Diagnosis, is_restored};
@@ -7,9 +7,9 @@ use watchscope_model::{Event, Inside, Seq, State, Time};
 use crate::audit::{Audit, CompareRequest};
 use crate::sink::Sink;
 
-/// Stamps, folds, judges and audits; the crate's documentation says in which order a host calls it.
+/// Stamps, folds, judges and audits events. The crate's documentation states in which order a host calls it.
 ///
-/// Holds the fold, the diagnosis and the audit; each says its own bounds.
+/// It holds the fold, the diagnosis and the audit; each states its own bounds.
 #[derive(Debug, Default)]
 pub struct Journal {
     state: State,
@@ -18,7 +18,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal without records that begins at `at`: no record is stamped earlier.
+    /// A journal without records that begins at `at`; no record is stamped earlier.
     #[must_use]
     pub fn new(at: Time) -> Self {
         let state = State {
@@ -31,8 +31,8 @@ impl Journal {
         }
     }
 
-    /// Appends an event and concludes nothing; returns the seq of its record. A time before the last record's is raised
-    /// to it.
+    /// Appends an event and concludes nothing; returns the seq of its record. A time before the last record's is
+    /// raised to that.
     pub fn append(&mut self, event: Event, at: Time, sink: &mut dyn Sink) -> Seq {
         let record = self.state.stamp(event, at);
         let (seq, is_restored) = (record.seq, is_restored(&record.event));
@@ -48,7 +48,7 @@ impl Journal {
         seq
     }
 
-    /// Appends what happened inside a simulated cluster. Neither diagnosis nor audit sees it.
+    /// Appends an event inside a simulated cluster. Neither diagnosis nor audit sees it.
     pub fn append_inside(&mut self, inside: Inside, at: Time, sink: &mut dyn Sink) -> Seq {
         let record = self.state.stamp_inside(inside, at);
         let seq = record.seq;
@@ -57,14 +57,14 @@ impl Journal {
         seq
     }
 
-    /// Appends the judgements that are due by `now`, in the order of their due times. Each is stamped with its due time,
-    /// or with the last record's where that is later.
+    /// Appends the judgements that are due by `now`, in the order of their due times. Each is stamped with its due
+    /// time, or with the last record's time if that is later.
     pub fn settle(&mut self, now: Time, sink: &mut dyn Sink) {
         self.settle_while(|due| due <= now, sink);
     }
 
-    /// Appends the judgements that were due before `at`, as [`Journal::settle`]. A host whose events carry their own time
-    /// calls it before it appends an event of that time.
+    /// Appends the judgements that were due before `at`, as [`Journal::settle`]. A host whose events carry their own
+    /// times calls it before it appends an event of that time.
     pub fn settle_before(&mut self, at: Time, sink: &mut dyn Sink) {
         self.settle_while(|due| due < at, sink);
     }
@@ -77,20 +77,20 @@ impl Journal {
             for judgement in judgements {
                 self.append(judgement, at, sink);
             }
-            // A diagnosis that does not move on is asked again when the host comes again.
+            // A diagnosis that makes no progress is asked again at the host's next call.
             if says_nothing && self.diagnosis.wake_at() == Some(due) {
                 break;
             }
         }
     }
 
-    /// Audits the records from now on, in place of an audit before.
+    /// Audits the records from now on; replaces an earlier audit.
     pub fn audit(&mut self, auditor: Auditor) {
         self.audit = Some(Box::new(auditor));
     }
 
-    /// Appends the records of the audit and the judgements on them, and hands the reads that are due to the sink until
-    /// it takes no more.
+    /// Appends the records of the audit and the judgements on them. Passes the reads that are due to the sink until it
+    /// takes no more.
     pub fn ask(&mut self, now: Time, sink: &mut dyn Sink) {
         self.append_audits(now, sink);
         while let Some(read) = self.next_read(now) {
@@ -106,7 +106,7 @@ impl Journal {
         self.audit.as_mut()?.next(now, &self.state)
     }
 
-    /// Takes the answer to a read, and appends what the audit concludes from it and the judgements on that.
+    /// Processes the answer to a read; appends the conclusions of the audit and the judgements on them.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, sink: &mut dyn Sink) {
         if let Some(audit) = &mut self.audit {
             audit.answer(read, reply, now, &self.state);
@@ -127,21 +127,21 @@ impl Journal {
         }
     }
 
-    /// Asks the audit for a comparison at once; returns whether there is such a watch.
+    /// Requests a comparison at once; returns whether the watch exists.
     pub fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_mut();
         audit.is_some_and(|audit| audit.compare(asked, now))
     }
 
-    /// Whether nothing more comes of a comparison that was asked for.
+    /// Whether a requested comparison is complete, so that no more records come of it.
     #[must_use]
     pub fn is_compared(&self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_ref();
         audit.is_none_or(|audit| audit.is_compared(asked, now))
     }
 
-    /// When [`Journal::settle`] or [`Journal::ask`] has something to do if nothing else happens; `None` if never. The
-    /// past means now.
+    /// When [`Journal::settle`] or [`Journal::ask`] has something to do, without further events; `None` if never. A
+    /// past time means now.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         let audit = self.audit.as_ref().and_then(|audit| audit.wake_at());
@@ -166,9 +166,10 @@ mod tests {
 
     use super::*;
 
+    /// When every journal of these tests begins.
     const START: Time = Time(1_763_715_600_000_000);
 
-    /// What came out, as `MILLISECONDS TYPE`.
+    /// The records, as `MILLISECONDS TYPE`.
     #[derive(Default)]
     struct Lines(Vec<String>);
 
@@ -205,7 +206,7 @@ mod tests {
         START.plus_millis(millis)
     }
 
-    /// A journal whose one stream has ended by itself at 0 ms: why is judged at 250 ms.
+    /// A journal with one stream that ended without a reason at 0 ms; its judgement is due at 250 ms.
     fn ended() -> (Journal, Lines) {
         let events: [Event; 3] = [
             WatchStarted::plain("shop/pods".into(), "", "pods").into(),
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judgement_is_stamped_with_its_due_time_however_late_the_host_settles() {
+    fn a_judgement_is_stamped_with_its_due_time_even_if_the_host_settles_later() {
         for now in [250, 251, 9_000] {
             let (mut journal, mut sink) = ended();
             assert_eq!(journal.due(), Some(ms(250)));
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn settling_before_a_time_leaves_what_is_due_at_that_time() {
+    fn settling_before_a_time_leaves_judgements_due_at_that_time() {
         let (mut journal, mut sink) = ended();
         journal.settle_before(ms(250), &mut sink);
         assert!(sink.0.is_empty());
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn time_never_decreases_and_the_inside_takes_its_place_among_the_records() {
+    fn time_never_decreases_and_records_of_the_inside_have_seqs_too() {
         let (mut journal, mut sink) = (Journal::new(START), Lines::default());
         let head = watchscope_model::inside::InsideEtcd {
             revision: 7,

@@ -1,4 +1,4 @@
-//! How the judgements made anew compare with the recorded ones.
+//! Compares the recorded judgements with those that are made again.
 
 use std::collections::VecDeque;
 
@@ -7,33 +7,36 @@ use watchscope_model::Time;
 use super::judgement::{Judgement, Reach};
 use super::kept::Missing;
 
-/// Most differences that are listed, and most that cannot be judged; more are only counted.
+/// The most differences that are listed, and the most judgements that cannot be judged again. Further ones are only
+/// counted.
 pub const MAX_LISTED: usize = 10_000;
-/// How far apart two judgements of the same may be recorded and made anew, in microseconds.
+/// The most time in microseconds between a recorded judgement and one made again that are still compared with each
+/// other.
 pub const NEAR_US: i64 = 60_000_000;
-/// Most judgements that wait for the other side's. Past that the oldest waits no longer.
+/// The most judgements that wait for their counterpart. Above it the oldest is decided without one.
 const MAX_WAITING: usize = 4_096;
-/// Most judgements that rest on what is missing, by which others are known; the oldest is forgotten.
+/// The most judgements with missing evidence that are kept to recognise others like them. Above it the oldest is
+/// forgotten.
 const MAX_REACHES: usize = 1_024;
 
-/// A judgement that is not the same recorded and made anew.
+/// A judgement that differs between the record and the new run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// It is made anew and was not recorded.
+    /// It is made again and was not recorded.
     New(Judgement),
-    /// It was recorded and is not made anew.
+    /// It was recorded and is not made again.
     Gone(Judgement),
-    /// It says something else, or comes at another time.
+    /// It has another content, or another time.
     Changed {
-        /// As recorded.
+        /// The recorded judgement.
         recorded: Judgement,
-        /// As made anew.
+        /// The judgement made again.
         again: Judgement,
     },
 }
 
 impl Difference {
-    /// Its time: that of the record, if there is one.
+    /// Its time: that of the recorded judgement, if there is one.
     #[must_use]
     pub fn at(&self) -> Time {
         match self {
@@ -43,20 +46,20 @@ impl Difference {
     }
 }
 
-/// How the judgements of a run compare, recorded and made anew. Bounded by [`MAX_LISTED`].
+/// The comparison of a run's recorded judgements with those made again. Each list is bounded by [`MAX_LISTED`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// How many are the same.
+    /// The number of equal judgements.
     pub same: u64,
-    /// How many rest on the audit's reads and are taken as recorded.
+    /// The number of judgements that rest on reads of the audit and are taken as recorded.
     pub audited: u64,
-    /// What differs, by time.
+    /// The differences, sorted by time.
     pub differing: Vec<Difference>,
-    /// What cannot be judged anew, and why, by time. What is recorded of it is taken.
+    /// Judgements that cannot be made again, and why, sorted by time. They are taken as recorded.
     pub apart: Vec<(Judgement, Missing)>,
-    /// How many more differ than are listed.
+    /// The number of differences that are not listed.
     pub differing_unlisted: u64,
-    /// How many more cannot be judged than are listed.
+    /// The number of judgements in `apart` that are not listed.
     pub apart_unlisted: u64,
 }
 
@@ -78,14 +81,14 @@ impl Comparison {
     }
 }
 
-/// Which of the two a judgement is.
+/// The origin of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Recorded,
     Again,
 }
 
-/// A judgement that was not the other side's too so far.
+/// A judgement without a counterpart so far.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) side: Side,
@@ -93,14 +96,14 @@ pub(super) struct Waiting {
     pub(super) reach: Reach,
 }
 
-/// Compares judgements as they come, in the order of their times or nearly so.
+/// Compares judgements one by one, in the order of their times, or nearly so.
 ///
-/// Equal ones meet at once. What is left over waits for [`NEAR_US`], and then meets what is nearest. Bounded by
-/// [`MAX_WAITING`], [`MAX_REACHES`] and [`MAX_LISTED`].
+/// Equal judgements match at once. Others wait for [`NEAR_US`], and then match the nearest counterpart. It is bounded
+/// by [`MAX_WAITING`], [`MAX_REACHES`] and [`MAX_LISTED`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Comparing {
     waiting: VecDeque<Waiting>,
-    /// What the judgements reach that cannot be made anew, and when.
+    /// The subjects and watches of judgements that cannot be made again, with their times.
     reaches: VecDeque<(Time, Reach)>,
     comparison: Comparison,
 }
@@ -110,12 +113,12 @@ impl Comparing {
         self.comparison.audited += 1;
     }
 
-    /// A recorded judgement that cannot be made anew.
+    /// Adds a recorded judgement that cannot be made again.
     pub(super) fn apart(&mut self, judgement: Judgement, missing: Missing) {
         self.comparison.sets_apart(judgement, missing);
     }
 
-    /// A judgement of this reach cannot be made anew.
+    /// Notes the subject and watches of a judgement that cannot be made again.
     pub(super) fn reaches(&mut self, at: Time, reach: Reach) {
         if self.reaches.len() == MAX_REACHES {
             self.reaches.pop_front();
@@ -123,7 +126,7 @@ impl Comparing {
         self.reaches.push_back((at, reach));
     }
 
-    /// Takes a judgement.
+    /// Adds a judgement.
     pub(super) fn take(&mut self, new: Waiting) {
         self.pass(new.judgement.at);
         let at = new.judgement.at;
@@ -140,7 +143,7 @@ impl Comparing {
         self.waiting.push_back(new);
     }
 
-    /// The place of the waiting one that is wanted and nearest to a time.
+    /// The index of the matching judgement that waits and is nearest to a time.
     fn nearest(&self, at: Time, is_wanted: impl Fn(&Waiting) -> bool) -> Option<usize> {
         let waiting = self.waiting.iter().enumerate();
         let wanted = waiting.filter(|(_, other)| is_wanted(other));
@@ -148,7 +151,7 @@ impl Comparing {
         nearest.map(|(place, _)| place)
     }
 
-    /// Decides what has waited for long enough.
+    /// Decides the judgements that have waited for [`NEAR_US`].
     fn pass(&mut self, now: Time) {
         let is_over = |first: &Waiting| !is_within(first.judgement.at, now, NEAR_US);
         while self.waiting.front().is_some_and(is_over) {
@@ -156,7 +159,7 @@ impl Comparing {
         }
     }
 
-    /// Decides all that waits.
+    /// Decides all judgements that wait.
     pub(super) fn decide_all(&mut self) {
         while !self.waiting.is_empty() {
             self.decide_first();
@@ -210,7 +213,7 @@ impl Comparing {
         }
     }
 
-    /// Whether a judgement is of the same as one that cannot be made anew.
+    /// Whether a judgement has the subject or a watch of one that cannot be made again.
     fn is_reached(&self, again: &Waiting) -> bool {
         let is_one = |(at, reach): &(Time, Reach)| {
             is_within(*at, again.judgement.at, NEAR_US) && reach.meets(&again.reach)

@@ -1,17 +1,17 @@
-//! A judgement in short: what is judged, what is said of it, and when.
+//! A judgement in short: its subject, its content and its time.
 
 use watchscope_model::event::{Attribution, Finding};
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, StreamId, Text, Time, WatchName};
 
-/// How much earlier or later a judgement may be made anew and counts as the same, in microseconds: the host that recorded
-/// it may have been as late.
+/// The most time in microseconds between two judgements that count as the same. The host that recorded one may have
+/// been that late.
 pub const LATE_US: i64 = 100_000;
 
-/// What is judged. Judgements about the same thing are compared with each other.
+/// The subject of a judgement. Only judgements with the same subject are compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum About {
-    /// Why a stream ended.
+    /// The end of a stream.
     End {
         /// The stream.
         stream: StreamId,
@@ -22,26 +22,26 @@ pub enum About {
     Finding {
         /// Its code (`F11`).
         code: Text,
-        /// The watch, connection, type, server or client that it concerns; `None`: all of the cluster.
+        /// The watch, connection, type, server or client that it concerns; `None`: the whole cluster.
         subject: Option<Text>,
     },
 }
 
-/// What is said of it.
+/// The content of a judgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Says {
     /// Why the stream ended.
     End {
         /// An F number, `ours`, `normal` or `unknown`.
         code: Text,
-        /// How sure that is.
+        /// How certain that is.
         certainty: Certainty,
     },
-    /// How the finding stands.
+    /// The state of the finding.
     Finding {
-        /// Raised, updated or over.
+        /// Whether it is raised, updated or over.
         state: Standing,
-        /// How bad it is.
+        /// Its severity.
         severity: Severity,
     },
 }
@@ -49,16 +49,16 @@ pub enum Says {
 /// A judgement in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// What is judged.
+    /// Its subject.
     pub about: About,
-    /// What is said of it.
+    /// Its content.
     pub says: Says,
     /// The time of its record.
     pub at: Time,
 }
 
 impl Judgement {
-    /// The judgement that an event is; `None` for all others.
+    /// The judgement in an event; `None` for all other events.
     pub(super) fn of(event: &Event, at: Time) -> Option<Self> {
         let (about, says) = match event {
             Event::Attribution(Attribution {
@@ -89,13 +89,13 @@ impl Judgement {
         Some(Self { about, says, at })
     }
 
-    /// Whether it is the same as another one: the same is said of the same, at most [`LATE_US`] apart.
+    /// Whether both have the same subject and content, at most [`LATE_US`] apart.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let apart_us = self.at.micros_since(other.at).saturating_abs();
         self.about == other.about && self.says == other.says && apart_us <= LATE_US
     }
 
-    /// Whether what is judged goes on after it. An end is judged until it is forgotten.
+    /// Whether its subject goes on after it. An end goes on until it is forgotten.
     pub(super) fn stands(&self) -> bool {
         match self.says {
             Says::End { .. } => true,
@@ -122,11 +122,11 @@ pub(super) fn evidence(event: &Event) -> &[Seq] {
     }
 }
 
-/// What a judgement is about, with the watches that it names.
+/// The subject of a judgement and the watches that it names.
 #[derive(Clone, Debug)]
 pub(super) struct Reach {
     about: About,
-    /// At most as many as a finding names, and one.
+    /// At most [`watchscope_model::event::MAX_NAMES`] and one more.
     watches: Vec<WatchName>,
     has_more: bool,
 }
@@ -152,7 +152,7 @@ impl Reach {
         }
     }
 
-    /// Whether two are about the same, or are findings of the same code that concern a watch both.
+    /// Whether both have the same subject, or are findings of the same code that concern a common watch.
     pub(super) fn meets(&self, other: &Self) -> bool {
         let has = |watch| other.watches.contains(watch);
         let is_alike = match (&self.about, &other.about) {

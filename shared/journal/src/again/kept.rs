@@ -1,5 +1,5 @@
-//! Which judgements are taken as they are recorded: those that rest on the audit's reads, and those that rest on what the
-//! recording does not hold.
+//! Selects the judgements that are taken as recorded: those that rest on reads of the audit, and those whose evidence
+//! the recording does not hold.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,41 +10,42 @@ use watchscope_model::{Event, Record, Seq, State, Text, Time, WatchName};
 
 use super::judgement::{About, Judgement, evidence};
 
-/// Most records of the audit that are remembered; the oldest is forgotten.
+/// The most records of the audit that are remembered. Above it the oldest is forgotten.
 const MAX_READS: usize = 65_536;
-/// Most stretches of withheld records that are remembered; the oldest is forgotten.
+/// The most stretches of withheld records that are remembered. Above it the oldest is forgotten.
 const MAX_WITHHELD: usize = 65_536;
-/// Most things that are taken as recorded at a time. Past that the end of the oldest stream is forgotten, then a finding.
+/// The most subjects that are taken as recorded at one time. Above it the end of the oldest stream is forgotten first,
+/// then a finding.
 const MAX_KEPT: usize = 8_192;
-/// For how long after it has a stream from its beginning a watch is judged by what was before, in microseconds: why the
-/// stream before ended, and what became of it, is settled by then.
+/// The time in microseconds after a watch's first whole stream in which the watch is still judged by earlier events.
+/// By then it is settled why the stream before ended and what followed.
 const SETTLED_US: i64 = 60_000_000;
 
-/// Why a judgement cannot be made anew.
+/// Why a judgement cannot be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// It rests on this record, and the recording has a hole behind that, or does not hold it.
+    /// It rests on this record. The recording lacks it, or has a hole after it.
     Record(Seq),
-    /// It is of something that began at this time, before the recording, or within a hole.
+    /// Its subject began at this time, before the recording or within a hole.
     Began(Time),
-    /// The finding stood already where the recording begins, or behind a hole.
+    /// The finding was already open where the recording begins, or after a hole.
     Stood,
-    /// It is about a watch or a client program that was under way where the recording begins, or behind a hole.
+    /// Its watch or client program was already running where the recording begins, or after a hole.
     UnderWay,
-    /// It is about watches of another judgement of the same code that cannot be made anew.
+    /// It shares its code and a watch with another judgement that cannot be made again.
     Alike,
 }
 
-/// Why a judgement is taken as it is recorded.
+/// Why a judgement is taken as recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It rests on the audit's reads.
+    /// It rests on reads of the audit.
     Audit,
-    /// It rests on what is missing.
+    /// Its evidence is missing.
     Missing(Missing),
 }
 
-/// Something whose judgements are taken as recorded, until it is over both as recorded and as judged anew.
+/// A subject whose judgements are taken as recorded, until it is over both in the record and in the new run.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     why: Why,
@@ -52,28 +53,28 @@ struct Key {
     stands_again: bool,
 }
 
-/// What is taken as recorded. Bounded by [`MAX_KEPT`], [`MAX_READS`] and [`MAX_WITHHELD`], the watches that are under way
-/// where the recording begins, and [`MAX_CLIENTS`].
+/// The subjects that are taken as recorded. They are bounded by [`MAX_KEPT`], [`MAX_READS`], [`MAX_WITHHELD`] and
+/// [`MAX_CLIENTS`], and by the number of watches that run where the recording begins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
-    /// Where the recording begins, or goes on behind a hole: its first record and the time before it. Absent for a log
-    /// from its first record on.
+    /// Where the recording begins, or continues after a hole: its first record, and the time before it. Absent for a
+    /// log from its first record on.
     begins: Option<(Seq, Time)>,
-    /// Watches that were under way then, and until when they are judged by what was before, once that is known.
+    /// The watches that ran then, and until when earlier events matter to them; `None` while that is unknown.
     under_way: BTreeMap<WatchName, Option<Time>>,
-    /// Client programs that were started since, and when first: they may have been there before.
+    /// The client programs that were started since, with their first start. They may have run before.
     clients: BTreeMap<Text, Time>,
-    /// When one that was started before was last heard of.
+    /// When a client program that was started before then last sent or reported.
     old_client_at: Option<Time>,
     keys: BTreeMap<About, Key>,
-    /// The audit's records: recorded seqs and new ones, both rising.
+    /// The records of the audit: recorded seqs and new ones, both rising.
     reads: VecDeque<(Seq, Seq)>,
-    /// First and last recorded seqs of the stretches that an extract leaves out, rising.
+    /// The first and last recorded seqs of the stretches that an extract leaves out, rising.
     withheld: VecDeque<(Seq, Seq)>,
 }
 
 impl Kept {
-    /// From a fold on. What stands there cannot be judged anew.
+    /// Begins with a fold. The findings open in it cannot be judged again.
     pub(super) fn since(state: &State) -> Self {
         let stands = Key {
             why: Why::Missing(Missing::Stood),
@@ -97,7 +98,7 @@ impl Kept {
         }
     }
 
-    /// Takes a record, under its recorded seq and its new one.
+    /// Processes a record with its recorded seq; the record has its new one.
     pub(super) fn observe(&mut self, recorded: Seq, record: &Record) {
         match &record.event {
             Event::StreamOpened(event) => self.begins_anew(&event.watch, record.at),
@@ -129,7 +130,7 @@ impl Kept {
         }
     }
 
-    /// In place of a record stands that it is withheld.
+    /// Notes a `loss` that stands in place of a withheld record.
     fn withholds(&mut self, seq: Seq) {
         if let Some((_, last)) = self.withheld.back_mut()
             && last.next() == seq
@@ -155,7 +156,7 @@ impl Kept {
         }
     }
 
-    /// Whether a judgement may rest on what was before the recording begins: it is about something that was under way.
+    /// Whether a judgement may rest on events before the start, because its watch or client already ran then.
     fn is_under_way(&self, event: &Event, at: Time) -> bool {
         let Some((_, began)) = self.begins else {
             return false;
@@ -186,8 +187,8 @@ impl Kept {
         }
     }
 
-    /// Whether, and why, a recorded judgement that was not made anew is taken as it is: it may rest on what was before, or
-    /// others of the same thing are taken so by now.
+    /// Whether a recorded judgement that was not made again is taken as it is, and why. It may rest on events before
+    /// the start, or others about its subject are already taken so.
     pub(super) fn not_again(&mut self, event: &Event, judgement: &Judgement) -> Option<Why> {
         let known = self.keys.get(&judgement.about).map(|key| key.why);
         let under_way = Why::Missing(Missing::UnderWay);
@@ -198,7 +199,7 @@ impl Kept {
         Some(why)
     }
 
-    /// Whether, and why, a recorded judgement is taken as it is.
+    /// Whether a recorded judgement is taken as it is, and why.
     pub(super) fn recorded(&mut self, event: &Event, judgement: &Judgement) -> Option<Why> {
         let mut evidence = evidence(event).iter();
         let is_read = |seq: &Seq| self.reads.binary_search_by_key(seq, |(of, _)| *of).is_ok();
@@ -213,8 +214,8 @@ impl Kept {
         Some(why)
     }
 
-    /// Whether a judgement that was made anew gives way to what is recorded of the same thing, which may be nothing.
-    /// `is_recorded`: the same is recorded.
+    /// Whether a judgement made again yields to the record about its subject, which may be empty. `is_recorded`: the
+    /// same judgement is recorded.
     pub(super) fn again(
         &mut self,
         event: &Event,
@@ -235,7 +236,7 @@ impl Kept {
         true
     }
 
-    /// Forgets what is over.
+    /// Forgets subjects that are over.
     pub(super) fn forget(&mut self) {
         let stands = |_: &About, key: &mut Key| key.stands_recorded || key.stands_again;
         self.keys.retain(stands);
@@ -252,7 +253,7 @@ impl Kept {
         })
     }
 
-    /// What a recorded judgement rests on and diagnosis cannot know.
+    /// The evidence of a recorded judgement that diagnosis cannot have.
     fn missing(&self, event: &Event) -> Option<Missing> {
         let first = self.begins.map_or(Seq(0), |(first, _)| first);
         let mut evidence = evidence(event).iter();

@@ -1,4 +1,5 @@
-//! Judging a recording again: diagnosis runs anew over what was recorded, and what it says is compared with what it said.
+//! Judges a recording again: diagnosis runs over the recorded events, and its judgements are compared with the
+//! recorded ones.
 //!
 //! ```text
 //!                       ┌──────────────────── Again ────────────────────┐
@@ -7,24 +8,25 @@
 //!                       └───────────────────────────────────────────────┘
 //! ```
 //!
-//! Judgements are the attributions of streams' ends and the findings: all that [`Diagnosis`] says.
+//! Judgements are the attributions of streams' ends and the findings: the whole output of [`Diagnosis`].
 //!
 //! # When time passes
 //!
-//! A host chooses when silence counts (see the crate's documentation), and its choice shows in the log: where a judgement
-//! is recorded, the host had settled. So [`Again`] asks diagnosis before each record, as
-//! [`Journal::settle_before`](crate::Journal::settle_before) does, but what it says waits for the next recorded judgement.
-//! The same diagnosis then says the same in the same places, whichever of the two orders the host has. What another
-//! diagnosis says between them waits until it is [`LATE_US`] overdue: up to then the host may not have come to it. What
-//! would be due in a pause of watchscope is due behind it.
+//! A host chooses when silence counts (see the crate's documentation). Its choice shows in the log: at a recorded
+//! judgement, the host had settled. So [`Again`] asks diagnosis before each record, as
+//! [`Journal::settle_before`](crate::Journal::settle_before) does, but holds its judgements until the next recorded
+//! one. Then the same diagnosis makes the same judgements in the same places, in either order of the host.
+//!
+//! A new judgement between two recorded ones waits until it is [`LATE_US`] overdue, because the host may not have come
+//! to it before. A judgement that is due in a pause of watchscope comes after the pause.
 //!
 //! # What is taken as recorded
 //!
-//! * Findings that rest on the audit's reads: nobody can read again what etcd held.
-//! * What rests on records that the recording does not hold, since it begins later or has a hole: a fold says what is
-//!   open, not what diagnosis remembered. The [`Comparison`] lists it apart.
+//! * Findings that rest on reads of the audit, because nobody can read again what etcd held.
+//! * Judgements that rest on records which the recording lacks, because it begins later or has a hole. A fold shows
+//!   what is open, not what diagnosis remembered. The [`Comparison`] lists these apart.
 //!
-//! Either holds of a thing, such as a finding with its subject, until it is over.
+//! Either rule holds for a subject, such as a finding on its watch, until that subject is over.
 
 mod comparison;
 mod judgement;
@@ -47,49 +49,52 @@ pub use self::kept::Missing;
 use self::kept::{Kept, Why};
 pub use self::numbers::Numbers;
 
-/// Most recorded judgements in a row that are compared at once; more in a row are taken in parts.
+/// The most consecutive recorded judgements that are compared at once; a longer sequence is split. It is also the most
+/// overdue judgements; above it all of them are appended.
 const MAX_ROW: usize = 4_096;
-/// Most times that diagnosis is asked before one record. Without this bound a record that claims the latest time there is
-/// would hold up all records behind it. What is still due is asked for before the next record.
+/// The most times that diagnosis is asked before one record. A record with the latest possible time could otherwise
+/// delay all records after it. Judgements still due are asked for before the next record.
 const MAX_ASKED: usize = 100_000;
 
 /// A recorded judgement.
 #[derive(Clone, Debug)]
 struct Recorded {
-    /// Absent once it is appended.
+    /// The recorded event; absent once it is appended.
     event: Option<Event>,
     judgement: Judgement,
     reach: Reach,
-    /// Why it is taken as it is.
+    /// Why it is taken as recorded; absent if it is not.
     why: Option<Why>,
-    /// The same was made anew.
+    /// Whether the same judgement was made again.
     is_met: bool,
 }
 
-/// Judges one run of a recorded log again. Entries go in in their order, and come out with judgements made anew among them.
+/// Judges one run of a recorded log again. Its entries go in in their order, and come out with new judgements among
+/// them.
 ///
-/// The records that come out are numbered anew without holes of their own, so that they are a log again; a seq that a
-/// record names is the new one. While as many judgements are made as were recorded, all numbers are the recorded ones.
+/// The output is numbered again without holes, so it is a log again; seqs in records are changed to the new numbers.
+/// If as many judgements are made as were recorded, all numbers stay the same.
 ///
-/// Holds a fold, a diagnosis, at most [`MAX_ROW`] recorded judgements and as many overdue ones; what is remembered of those
-/// before is bounded as each file of this folder says. Where a bound is reached, the oldest is forgotten or no more is listed, never a record.
+/// It holds a fold, a diagnosis, at most 4,096 recorded judgements and as many overdue ones. The other files of
+/// this folder state the bounds of earlier judgements and records. At a bound the oldest is forgotten or no more is
+/// listed; a record is never lost.
 #[derive(Clone, Debug)]
 pub struct Again {
-    /// The fold of the records that have come out.
+    /// The fold of the records in the output.
     state: State,
     diagnosis: Diagnosis,
-    /// The last recorded seq that was taken.
+    /// The last recorded seq that was processed.
     taken: Seq,
-    /// Records since the last one that are of a kind this build does not know.
+    /// The number of records since the last entry whose kind this build does not know.
     unknown: u64,
-    /// Recorded judgements behind which no other record has come.
+    /// Recorded judgements after which no other record has come.
     row: Vec<Recorded>,
-    /// The time of the last of them, if the recording ends behind it or has a hole there: what else was judged at this time
-    /// need not be recorded.
+    /// The time of the last of them, if the recording ends or has a hole after it. Other judgements of this time need
+    /// not be recorded.
     cut_at: Option<Time>,
-    /// Judgements made anew, with their due times, behind which no recorded one has come so far.
+    /// New judgements with their due times, after which no recorded one has come.
     overdue: VecDeque<(Time, Event)>,
-    /// How often diagnosis was asked since the last entry was taken.
+    /// The number of times that diagnosis was asked since the last entry.
     asked: usize,
     kept: Kept,
     numbers: Numbers,
@@ -97,7 +102,7 @@ pub struct Again {
 }
 
 impl Again {
-    /// Begins with the fold of all records before the first that is recorded.
+    /// Begins with the fold of all records before the first recorded one.
     #[must_use]
     pub fn new(opening: State) -> Self {
         let mut again = Self {
@@ -117,9 +122,9 @@ impl Again {
         again
     }
 
-    /// Goes on behind a hole, with the fold of all records before the next that is recorded.
+    /// Continues after a hole, with the fold of all records before the next recorded one.
     ///
-    /// Returns which numbers the hole has among the records that come out: at least one.
+    /// Returns the first and last number of the hole in the output; the hole has at least one number.
     pub fn go_on(&mut self, mut opening: State, out: &mut Vec<Entry>) -> (Seq, Seq) {
         self.judge_last_row(out);
         self.comparing.decide_all();
@@ -137,7 +142,7 @@ impl Again {
         (from, to)
     }
 
-    /// Takes the next recorded entry. One that was taken before is passed over.
+    /// Processes the next recorded entry; ignores one that was already processed.
     pub fn take(&mut self, entry: Entry, out: &mut Vec<Entry>) {
         let (seq, at) = (entry.seq(), entry.at());
         if seq <= self.taken {
@@ -191,27 +196,28 @@ impl Again {
         }
     }
 
-    /// The recording of the run is over: how its judgements compare. What was not due before its last record is not judged.
+    /// Ends the run; returns the comparison of its judgements. A judgement that is due after the last record is not
+    /// made.
     #[must_use]
     pub fn end(mut self, out: &mut Vec<Entry>) -> Comparison {
         self.judge_last_row(out);
         self.comparing.finish()
     }
 
-    /// Which number each recorded record has among those that came out.
+    /// The numbers of recorded records in the output.
     #[must_use]
     pub fn numbers(&self) -> &Numbers {
         &self.numbers
     }
 
-    /// The number of the next record that comes out, if no judgement comes before it.
+    /// The number of the next record in the output, if no judgement comes before it.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         let passed = self.state.seq.0.saturating_add(self.unknown);
         Seq(passed.saturating_add(1))
     }
 
-    /// What stands already and reaches other watches.
+    /// Notes the open findings with the watches that they concern.
     fn note_findings(&mut self) {
         let at = self.state.at;
         for open in self.state.findings.values() {
@@ -220,7 +226,7 @@ impl Again {
         }
     }
 
-    /// Judges the last row before the end or a hole.
+    /// Judges the last sequence before the end or a hole.
     fn judge_last_row(&mut self, out: &mut Vec<Entry>) {
         self.cut_at = self.last_in_row();
         self.judge_row(out);
@@ -232,7 +238,7 @@ impl Again {
         self.row.iter().map(|recorded| recorded.judgement.at).max()
     }
 
-    /// Judges anew up to the time of the recorded judgements that have come in a row, and compares with them.
+    /// Judges again up to the time of the recorded judgements in sequence, and compares.
     fn judge_row(&mut self, out: &mut Vec<Entry>) {
         let Some(last) = self.last_in_row() else {
             return;
@@ -277,7 +283,7 @@ impl Again {
         self.kept.forget();
     }
 
-    /// Asks diagnosis for all that was due before a time; what it says waits.
+    /// Asks diagnosis for all judgements due before a time, and holds them.
     fn ask_before(&mut self, at: Time, out: &mut Vec<Entry>) {
         while let Some((due, judgements)) = self.next_judgements(|due| due < at) {
             self.overdue
@@ -307,7 +313,7 @@ impl Again {
         }
     }
 
-    /// The next judgements, and when they are due, if they are by then.
+    /// The next judgements and their due time, if `is_due` accepts it.
     fn next_judgements(&mut self, is_due: impl Fn(Time) -> bool) -> Option<(Time, Vec<Event>)> {
         while self.asked < MAX_ASKED {
             self.asked += 1;
@@ -320,7 +326,7 @@ impl Again {
             if !judgements.is_empty() {
                 return Some((at, judgements));
             }
-            // A diagnosis that does not move on is asked again at the next record.
+            // A diagnosis that makes no progress is asked again at the next record.
             if self.diagnosis.wake_at() == Some(due) {
                 return None;
             }
@@ -328,7 +334,7 @@ impl Again {
         None
     }
 
-    /// Takes a judgement that was made anew: it is appended, or gives way to what is recorded of the same thing.
+    /// Processes a judgement made again: appends it, or lets the recorded ones about its subject stand.
     fn judged(&mut self, event: Event, at: Time, out: &mut Vec<Entry>) {
         let Some(judgement) = Judgement::of(&event, at) else {
             return;
@@ -358,7 +364,7 @@ impl Again {
         });
     }
 
-    /// Appends the recorded judgement to which one that was made anew gives way, in its place.
+    /// Appends the recorded judgement that stands in the place of one made again.
     fn append_first_kept(&mut self, again: &Judgement, out: &mut Vec<Entry>) {
         let is_its = |recorded: &&mut Recorded| {
             let judgement = &recorded.judgement;
@@ -375,7 +381,7 @@ impl Again {
         }
     }
 
-    /// Appends the recorded judgements that are taken as they are, as far as they are still to be appended.
+    /// Appends the recorded judgements that are taken as recorded and not yet appended.
     fn append_kept(&mut self, is_due: impl Fn(&Recorded) -> bool, out: &mut Vec<Entry>) {
         for place in 0..self.row.len() {
             let recorded = &mut self.row[place];
@@ -402,7 +408,7 @@ impl Again {
     }
 }
 
-/// Until when watchscope ran before a record of this time: what would have been due in a pause is not.
+/// The time until which watchscope ran before a record: judgements due in a pause come after it.
 fn ran_until(event: Option<&Event>, at: Time) -> Time {
     match event {
         Some(Event::Clock(Clock {

@@ -1,28 +1,30 @@
-//! Which number a recorded record has among the records with judgements made anew.
+//! Maps the numbers of recorded records to their numbers in the output with new judgements.
 
 use std::collections::VecDeque;
 
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Event, Seq};
 
-/// Most places that are remembered at which the distance between the two numbers changed.
+/// The most places that are remembered at which the distance between the two numbers changed. Above it the oldest is
+/// forgotten.
 const MAX_SHIFTS: usize = 65_536;
 
-/// From a recorded seq on, the distance to the new one.
+/// A place from which on recorded and new seqs have one distance.
 #[derive(Clone, Copy, Debug)]
 struct Shift {
     from: Seq,
-    /// Wraps: new less recorded.
+    /// The new seq minus the recorded one; wraps.
     by: u64,
 }
 
-/// The distance between recorded and new seqs, place by place. It changes only where fewer or more judgements are made
-/// anew than are recorded. Bounded by [`MAX_SHIFTS`]; the oldest is forgotten, and what is older counts as it.
+/// The distances between recorded and new seqs. A distance changes only where fewer or more judgements are made again
+/// than are recorded. At most 65,536 are held: above it the oldest is forgotten, and older seqs use the
+/// oldest one left.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers(VecDeque<Shift>);
 
 impl Numbers {
-    /// A recorded seq has this new one.
+    /// Notes that a recorded seq has this new one.
     pub(super) fn note(&mut self, recorded: Seq, new: Seq) {
         let by = new.0.wrapping_sub(recorded.0);
         if self.0.back().map_or(0, |shift| shift.by) == by {
@@ -45,7 +47,7 @@ impl Numbers {
         Seq(recorded.0.wrapping_add(shift.map_or(0, |shift| shift.by)))
     }
 
-    /// The recorded seq that has this new one; `None` of a judgement that was made anew.
+    /// The recorded seq of a new one; `None` for a judgement that was made again.
     #[must_use]
     pub fn recorded(&self, new: Seq) -> Option<Seq> {
         let begins = |shift: &Shift| Seq(shift.from.0.wrapping_add(shift.by));
@@ -59,7 +61,7 @@ impl Numbers {
         (self.of(recorded) == new).then_some(recorded)
     }
 
-    /// Puts new seqs in place of the recorded ones that an event names.
+    /// Changes the recorded seqs in an event to the new ones.
     pub(super) fn renumber(&self, event: &mut Event) {
         if self.0.is_empty() {
             return;
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_seq_leads_back_to_its_recorded_one_and_that_of_a_new_judgement_to_none() {
+    fn a_new_seq_gives_its_recorded_one_and_that_of_a_new_judgement_gives_none() {
         let mut numbers = Numbers::default();
         for (recorded, new) in [(1, 1), (5, 6), (7, 9), (12, 13)] {
             numbers.note(Seq(recorded), Seq(new));
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_changes_the_oldest_are_forgotten() {
+    fn above_the_most_changes_the_oldest_are_forgotten() {
         let mut numbers = Numbers::default();
         for recorded in 1..200_000 {
             numbers.note(Seq(recorded), Seq(recorded + recorded % 2));

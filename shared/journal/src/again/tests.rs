@@ -1,4 +1,4 @@
-//! One watch whose streams end by themselves, recorded by a journal and judged again.
+//! One watch whose streams end without a reason, recorded by a journal and judged again.
 
 use watchscope_diagnosis::audit::Read;
 use watchscope_model::event::{Clock, Loss, Note, StreamEnded, StreamOpened, WatchStarted};
@@ -8,6 +8,7 @@ use watchscope_model::{InsideRecord, RequestId, StreamId};
 use super::*;
 use crate::{Journal, Sink};
 
+/// When every log of these tests begins.
 const START: Time = Time(1_763_715_600_000_000);
 
 #[derive(Default)]
@@ -66,8 +67,8 @@ fn started() -> Event {
     WatchStarted::plain("shop/pods".into(), "", "pods").into()
 }
 
-/// The log of a host that settles before each event, or of one that is 40 ms late and settles behind the last event of each
-/// stream.
+/// The log of a host that settles before each event. A host that is not prompt is 40 ms late, and settles after the
+/// last event of each stream.
 fn recorded(is_prompt: bool) -> Vec<Entry> {
     let mut events = vec![(0, started())];
     for stream in 1..=5 {
@@ -108,7 +109,7 @@ fn is_judgement(entry: &Entry) -> bool {
     record.is_some_and(|record| Judgement::of(&record.event, record.at).is_some())
 }
 
-/// The entries without those that are left out, numbered without holes.
+/// The entries for which `is_out` is false, numbered without holes.
 fn without(entries: &[Entry], is_out: impl Fn(&Entry) -> bool) -> Vec<Entry> {
     let left = entries.iter().filter(|entry| !is_out(entry));
     let numbered = left.cloned().zip(1..).map(|(entry, seq)| match entry {
@@ -130,7 +131,7 @@ fn is_first_end(entry: &Entry) -> bool {
 }
 
 #[test]
-fn the_same_diagnosis_says_the_same_in_the_same_places_whichever_order_the_host_has() {
+fn the_same_diagnosis_makes_the_same_judgements_in_the_same_places_in_either_order_of_the_host() {
     for is_prompt in [true, false] {
         let entries = recorded(is_prompt);
         let judgements = entries.iter().filter(|entry| is_judgement(entry)).count();
@@ -149,11 +150,11 @@ fn the_same_diagnosis_says_the_same_in_the_same_places_whichever_order_the_host_
 }
 
 #[test]
-fn what_was_not_recorded_is_new_and_comes_100_ms_after_it_is_due_at_most() {
+fn an_unrecorded_judgement_is_new_and_comes_at_most_100_ms_after_it_is_due() {
     let entries = recorded(true);
     let facts = without(&entries, is_judgement);
     let (out, comparison) = judged(&facts);
-    // What is due behind the last record is not judged.
+    // A judgement due after the last record is not made.
     assert!(comparison.differing.len() >= 4);
     assert!(
         comparison
@@ -164,7 +165,7 @@ fn what_was_not_recorded_is_new_and_comes_100_ms_after_it_is_due_at_most() {
     assert_eq!(
         out.len(),
         facts.len() + comparison.differing.len(),
-        "all of it comes out"
+        "all of them come out"
     );
     let seqs = out.iter().map(|entry| entry.seq().0);
     assert!(seqs.eq(1..=out.len() as u64), "without holes");
@@ -179,7 +180,7 @@ fn what_was_not_recorded_is_new_and_comes_100_ms_after_it_is_due_at_most() {
 }
 
 #[test]
-fn what_is_not_judged_any_more_is_gone_and_what_is_judged_otherwise_has_changed() {
+fn a_judgement_not_made_again_is_gone_and_one_with_another_content_has_changed() {
     let mut entries = recorded(true);
     let place = entries.iter().position(is_first_end).unwrap();
     let Entry::Record(record) = &mut entries[place] else {
@@ -229,7 +230,8 @@ fn records_that_name_others_name_the_new_numbers() {
         let seq = entries[place].seq();
         move |entry: &Entry| entry.seq() == seq
     };
-    // One less is recorded, so all behind it has a lower number, but what it names has not.
+    // One judgement fewer is recorded, so later records have lower numbers; the evidence of later judgements is not
+    // lowered.
     let short = without(&entries, is_first_judgement);
     let (out, _) = judged(&short);
     assert_eq!(out.len(), entries.len());
@@ -244,7 +246,7 @@ fn records_that_name_others_name_the_new_numbers() {
 }
 
 #[test]
-fn behind_a_hole_what_began_before_it_is_taken_as_recorded_and_listed_apart() {
+fn after_a_hole_subjects_that_began_before_it_are_taken_as_recorded_and_listed_apart() {
     let entries = recorded(true);
     let first_end = |entry: &&Entry| {
         let record = entry.record();
@@ -258,7 +260,7 @@ fn behind_a_hole_what_began_before_it_is_taken_as_recorded_and_listed_apart() {
     let (mut again, mut out) = (Again::new(state.clone()), Vec::new());
     for entry in &entries {
         if entry.seq() == end.next() {
-            // The end itself is not recorded.
+            // The end itself lies in the hole.
             let (from, to) = again.go_on(state.clone(), &mut out);
             assert_eq!((from, to), (end, end));
         }
@@ -283,7 +285,7 @@ fn behind_a_hole_what_began_before_it_is_taken_as_recorded_and_listed_apart() {
 }
 
 #[test]
-fn what_rests_on_a_withheld_record_is_taken_as_recorded_and_listed_apart() {
+fn a_judgement_that_rests_on_a_withheld_record_is_taken_as_recorded_and_listed_apart() {
     let mut entries = recorded(true);
     let mut ends = Vec::new();
     for entry in &mut entries {
@@ -320,7 +322,7 @@ fn what_rests_on_a_withheld_record_is_taken_as_recorded_and_listed_apart() {
 }
 
 #[test]
-fn a_time_at_the_end_of_all_times_and_seqs_out_of_order_hold_nothing_up() {
+fn the_latest_possible_time_and_seqs_out_of_order_delay_nothing() {
     let mut entries = recorded(true);
     let last = entries.last().unwrap().seq();
     let late = |seq, at| {
@@ -349,7 +351,7 @@ fn a_time_at_the_end_of_all_times_and_seqs_out_of_order_hold_nothing_up() {
 }
 
 #[test]
-fn of_more_differences_than_are_listed_the_others_are_counted() {
+fn differences_above_the_most_that_are_listed_are_counted() {
     let mut comparing = Comparing::default();
     for number in 0..12_000_u64 {
         let about = About::Finding {
@@ -375,7 +377,7 @@ fn of_more_differences_than_are_listed_the_others_are_counted() {
 }
 
 #[test]
-fn of_two_like_it_a_judgement_meets_the_nearest_and_none_that_is_over_a_minute_away() {
+fn a_judgement_matches_the_nearest_of_two_and_none_over_60_s_away() {
     let judgement = |at: u64, certainty| Judgement {
         about: About::End {
             stream: StreamId(1),
