@@ -1,22 +1,22 @@
-//! The host in an address: `https://10.0.0.1:6443/k8s`, `10.0.0.1:6443`, `[::1]:6443`.
+//! Finds the host in an address: `https://10.0.0.1:6443/k8s`, `10.0.0.1:6443`, `[::1]:6443`.
 
 use core::net::IpAddr;
 
-/// An address in its parts; together they are the whole text.
+/// The parts of an address; together they are the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address<'a> {
-    /// `https://`, or nothing; with a bracket before an IPv6 address.
+    /// The scheme, `https://`, or nothing; with the opening bracket of an IPv6 address.
     pub(crate) begin: &'a str,
     /// A name or an IP address.
     pub(crate) host: &'a str,
-    /// The bracket behind it and the port.
+    /// The closing bracket of an IPv6 address, and the port.
     pub(crate) port: &'a str,
-    /// The path, with its slash, and what follows.
+    /// The path with its slash, and everything after it.
     pub(crate) path: &'a str,
 }
 
 impl<'a> Address<'a> {
-    /// Reads one; any text is one.
+    /// Splits a text; every text is an address.
     pub(crate) fn of(text: &'a str) -> Self {
         let authority_at = text.find("://").map_or(0, |at| at + 3);
         let (scheme, rest) = text.split_at(authority_at);
@@ -31,7 +31,7 @@ impl<'a> Address<'a> {
     }
 }
 
-/// How long what stands before the host is, the host, and the port.
+/// The length of the part before the host, the host, and the port.
 fn split(authority: &str) -> (usize, &str, &str) {
     if let Some(inside) = authority.strip_prefix('[') {
         let host = &inside[..inside.find(']').unwrap_or(inside.len())];
@@ -48,11 +48,11 @@ fn split(authority: &str) -> (usize, &str, &str) {
     (0, host, port)
 }
 
-/// The IP address that a text begins with, by its length.
+/// The length of the IP address at the start of a text; `None` if there is none.
 pub(crate) fn leading_ip(text: &str) -> Option<usize> {
     let is_part = |c: char| c.is_ascii_hexdigit() || matches!(c, '.' | ':');
     let run = &text[..text.find(|c| !is_part(c)).unwrap_or(text.len())];
-    // Behind it may stand a port, or the end of a sentence.
+    // A port may follow the address, or the end of a sentence.
     let ends = run.char_indices().filter(|(_, c)| matches!(c, '.' | ':'));
     let ends = ends.map(|(at, _)| at).chain([run.len()]).rev();
     let is_word = |at: usize| text[at..].chars().next().is_some_and(char::is_alphanumeric);
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_found_in_every_way_to_write_an_address() {
+    fn a_host_is_found_in_every_form_of_an_address() {
         let host = |text| Address::of(text).host;
         assert_eq!(host("https://10.0.0.1:6443"), "10.0.0.1");
         assert_eq!(host("https://k8s.example.com/k8s/c-1"), "k8s.example.com");

@@ -1,4 +1,4 @@
-//! What an extract asks of whoever hides.
+//! The interface through which an extract hides names.
 
 use std::fmt::Debug;
 
@@ -8,23 +8,24 @@ use watchscope_model::{Entry, Layers, LogId, State};
 use crate::hider::Hider;
 use crate::part::Parts;
 
-/// Hides in what an extract is made of.
+/// Hides names in the parts of an extract.
 ///
-/// A trait, so that a program which only makes extracts with nothing hidden has none of the code: a browser fetches it.
+/// It is a trait, so a program that only makes extracts without hiding has no code of it: a browser downloads that
+/// code.
 pub trait Hide: Debug {
-    /// What is hidden.
+    /// The parts that are hidden.
     fn parts(&self) -> Parts;
 
-    /// Hides in the name of the log.
+    /// Hides names in the name of the log.
     fn log(&mut self, log: &mut LogId);
 
-    /// Hides in the folds with which a chapter opens.
+    /// Hides names in the folds at the opening of a chapter.
     fn opening(&mut self, state: &mut State, layers: &mut Layers);
 
-    /// Hides in a record.
+    /// Hides names in a record.
     fn entry(&mut self, entry: &mut Entry);
 
-    /// Another one that hides the same.
+    /// A copy that hides the same.
     fn again(&self) -> Box<dyn Hide>;
 }
 

@@ -1,4 +1,4 @@
-//! Rewrites all texts of records, so that nothing is left that is to be hidden: the second reading.
+//! Rewrites all texts of records so that no hidden name is left: the second of two passes over the records.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,14 +21,15 @@ use crate::selector;
 use crate::sentence::{Check, Names, rewritten};
 use crate::words::is_harmless;
 
-/// What stands in the place of a text that cannot be checked.
+/// The replacement of a text that cannot be checked.
 const HIDDEN: &str = "[hidden]";
-/// The most rewritten texts that are remembered; at this number all are forgotten, which costs time alone.
+/// The most rewritten texts that are cached. At this number all are dropped, which costs time only.
 const REMEMBERED: usize = 4_096;
 
 /// Rewrites the texts of a log whose names are all known.
 ///
-/// Holds each known text and its new form, which its clones share; each object and its new form, and at most 4,096 other texts.
+/// It holds each known text with its new form, shared with its clones; each object with its new form; and at most
+/// 4,096 other texts.
 #[derive(Clone, Debug)]
 pub struct Hider {
     names: Arc<Table>,
@@ -38,7 +39,7 @@ pub struct Hider {
 }
 
 impl Hider {
-    /// Hides parts of a log, with pseudonyms of a seed.
+    /// A hider of parts of a log, with pseudonyms from a seed.
     #[must_use]
     pub fn new(known: Known, parts: Parts, seed: Seed) -> Self {
         Self {
@@ -49,19 +50,19 @@ impl Hider {
         }
     }
 
-    /// What is hidden.
+    /// The parts that are hidden.
     #[must_use]
     pub fn parts(&self) -> Parts {
         self.names.parts
     }
 
-    /// A person's words with known names replaced.
+    /// A person's text with known names replaced.
     #[must_use]
     pub fn said(&self, text: &str) -> String {
         self.names.inside(text)
     }
 
-    /// A text that is no name as a whole, anew.
+    /// The new form of a text that is not a name as a whole.
     fn anew(&self, class: TextClass, text: &str) -> String {
         let names = &self.names;
         match class {
@@ -161,10 +162,11 @@ impl Rewriter for Hider {
     }
 }
 
-/// What the value of an answer's header is.
+/// The class of a header's value.
 fn class_of_header(name: &str) -> TextClass {
+    /// Headers with values that are words of a protocol.
     const FIXED: [&str; 2] = ["content-type", "retry-after"];
-    // Priority and fairness names its flow schema and priority level by their uids.
+    /// Headers with uids: priority and fairness identifies its flow schema and priority level by them.
     const UIDS: [&str; 3] = [
         "audit-id",
         "x-kubernetes-pf-flowschema-uid",
@@ -183,21 +185,21 @@ fn changed(new: &str, old: &str) -> Option<Text> {
     (new != old).then(|| new.into())
 }
 
-/// Texts, and what each of them names.
+/// Texts, each with the parts that it names.
 type Named = Vec<(Text, Parts)>;
 
-/// Known texts and what becomes of them.
+/// Known texts and their new forms.
 #[derive(Clone, Debug)]
 struct Table {
     parts: Parts,
     seed: Seed,
-    /// Names, and what each becomes: a pseudonym, or itself with the pseudonyms of names within it.
+    /// Names and their new forms: a pseudonym, or the name with the names inside it replaced.
     names: BTreeMap<Text, Text>,
-    /// API groups and resources, and what each becomes.
+    /// API groups and resources, with their new forms.
     types: BTreeMap<Text, Text>,
     /// Watches, by name.
     watches: BTreeMap<Text, WatchName>,
-    /// Names of watches that begin or end with neither letter nor digit, the longest first.
+    /// Names of watches that begin or end with neither a letter nor a digit, the longest first.
     odd: Vec<WatchName>,
     longest: usize,
 }
@@ -214,7 +216,7 @@ impl Table {
             longest: 0,
         };
         let texts: Named = known.texts.into_iter().collect();
-        // They are in order, which decides who gives way where two pseudonyms are the same.
+        // The names are sorted, so their order decides which of two equal pseudonyms is changed.
         let (hidden, kept): (Named, Named) =
             texts.into_iter().partition(|(_, named)| named.meets(parts));
         let mut taken: BTreeSet<Text> = BTreeSet::default();
@@ -230,7 +232,8 @@ impl Table {
             taken.insert(pseudonym.clone());
             table.learn(name, pseudonym);
         }
-        // Hidden names within the others: looked for before any of these is known, as all of it may then stay.
+        // Other names may contain hidden ones. All are rewritten before any of them is known, because a known name may
+        // stay whole.
         let within: Vec<Text> = kept
             .iter()
             .map(|(name, _)| table.inside(name).into())
@@ -275,14 +278,14 @@ impl Table {
         self.odd.sort_by_key(by_length);
     }
 
-    /// The pseudonym of a name that is hidden.
+    /// The pseudonym of a hidden name.
     fn pseudonym(&self, name: &str, named: Parts, attempt: usize) -> String {
         let part = named.iter().find(|part| self.parts.has(*part));
         self.seed
             .pseudonym(part.unwrap_or(HiddenPart::Names), name, attempt)
     }
 
-    /// What a name becomes; one that is not known is a name all the same, so names within it are replaced.
+    /// The new form of a name. In an unknown name, the known names inside it are replaced.
     fn name<'a>(&'a self, name: &'a str) -> Cow<'a, str> {
         match self.names.get(name) {
             Some(new) => Cow::Borrowed(new),
@@ -290,7 +293,8 @@ impl Table {
         }
     }
 
-    /// An API group. Those of Kubernetes are never named after something of a cluster, though something may have their name.
+    /// The new form of an API group. Those of Kubernetes stay: none is named after a part of a cluster, though a part
+    /// may have their name.
     fn group<'a>(&'a self, group: &'a str) -> Cow<'a, str> {
         if is_built_in_group(group) {
             Cow::Borrowed(group)
@@ -299,7 +303,7 @@ impl Table {
         }
     }
 
-    /// A resource with its group.
+    /// The new form of a resource with its group.
     fn what(&self, what: &str) -> String {
         match what.split_once('.') {
             Some((resource, group)) => format!("{resource}.{}", self.group(group)),
@@ -312,7 +316,7 @@ impl Table {
         self.sentence(text, Check::None)
     }
 
-    /// The same, if each other word passes the check; else what stands for a text that cannot be checked.
+    /// Like [`Self::inside`], if each other word passes the check; else [`HIDDEN`].
     fn sentence(&self, text: &str, check: Check) -> String {
         rewritten(text, self, check).unwrap_or_else(|| HIDDEN.to_owned())
     }
@@ -347,7 +351,7 @@ impl Table {
         out
     }
 
-    /// A part of a path that belongs to an address.
+    /// Writes the new form of a path segment that belongs to a server's address.
     fn address_segment(&self, segment: &str, out: &mut String) {
         if segment.is_empty() || !self.has(HiddenPart::Addresses) {
             out.push_str(&self.name(segment));
@@ -360,7 +364,7 @@ impl Table {
         selector::labels(selector, |word, out| out.push_str(&self.label(word)))
     }
 
-    /// A word of a label selector; one that is not known is hidden with the others.
+    /// The new form of a word in a label selector. An unknown word is hidden if labels are.
     fn label<'a>(&'a self, word: &'a str) -> Cow<'a, str> {
         if self.has(HiddenPart::Labels) && !self.names.contains_key(word) {
             return Cow::Owned(self.seed.pseudonym(HiddenPart::Labels, word, 0));
@@ -371,7 +375,7 @@ impl Table {
     fn fields(&self, selector: &str) -> String {
         selector::fields(selector, |part, value, out| match part {
             Some(_) => out.push_str(&self.name(value)),
-            // A value that may name anything; two different ones stay different.
+            // The value may name anything; two different values stay different.
             None if rewritten(value, self, Check::Words).as_deref() == Some(value) => {
                 out.push_str(value);
             }
@@ -395,7 +399,7 @@ impl Table {
     }
 
     fn query(&self, query: &str) -> String {
-        /// Options whose values are numbers, or words of the API.
+        /// Options whose values are numbers or words of the API.
         const PLAIN: [&str; 8] = [
             "watch",
             "resourceVersion",
@@ -417,7 +421,7 @@ impl Table {
             let anew = match name {
                 "labelSelector" => self.labels(&decoded),
                 "fieldSelector" => self.fields(&decoded),
-                // A page's token holds the name of the object behind it, in base64.
+                // The token of a page holds the name of the object after it, in base64.
                 "continue" => self.seed.pseudonym(HiddenPart::Later, &decoded, 0),
                 _ => self.sentence(&decoded, Check::Words),
             };
@@ -447,7 +451,7 @@ impl Table {
         out
     }
 
-    /// A belief with the parts of it that [`watchscope_model::belief`] reads, and no others.
+    /// A belief with only the parts that [`watchscope_model::belief`] reads.
     fn belief(&self, text: &str) -> String {
         let Ok(Value::Array(parts)) = serde_json::from_str(text) else {
             return "[]".to_owned();
@@ -517,7 +521,7 @@ impl Table {
                 .map(|selector| self.fields(selector));
             let mut anew: Vec<String> = [label, field].into_iter().flatten().collect();
             if anew.is_empty() {
-                // Which selector it is, is not known: its words are hidden if any are.
+                // It is unknown which selector this is, so its words are hidden if any are.
                 anew.push(selector::labels(written, |word, out| {
                     out.push_str(&self.seed.pseudonym(HiddenPart::Labels, word, 0));
                 }));
@@ -577,7 +581,7 @@ mod tests {
 
     use super::*;
 
-    /// Hides parts of a log that knows some names.
+    /// A hider of parts of a log with some known names.
     fn hider(names: &[(TextClass, &str)], parts: &[HiddenPart]) -> Hider {
         let mut known = Known::default();
         for (class, text) in names {
@@ -587,6 +591,7 @@ mod tests {
         Hider::new(known, parts, Seed::new([7; 32]))
     }
 
+    /// The known names of most tests.
     const NAMES: [(TextClass, &str); 6] = [
         (TextClass::Name, "cart"),
         (TextClass::Name, "cart-web"),
@@ -652,7 +657,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_an_ordinary_word_is_a_name_where_it_is_marked_as_one() {
+    fn a_name_that_is_an_ordinary_word_is_replaced_only_where_it_is_marked_as_a_name() {
         let mut hider = hider(&NAMES, &[HiddenPart::Names]);
         let mut ours = |text: &str| {
             hider
@@ -665,7 +670,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_uids_are_found_in_a_sentence_that_nobody_took_apart() {
+    fn addresses_and_uids_are_found_in_any_sentence() {
         let hides = |part| hider(&[], &[part]);
         let text = "dial tcp 10.1.2.3:443, 5c1f0e7a-1b2c-4d3e-8f90-0123456789ab, [2001:db8::1]:443";
         let addresses = hides(HiddenPart::Addresses).said(text);
@@ -680,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn where_bodies_alone_are_hidden_texts_stay_as_they_are() {
+    fn if_only_bodies_are_hidden_texts_stay_unchanged() {
         let mut hider = hider(&NAMES, &[HiddenPart::Bodies]);
         assert_eq!(hider.text(TextClass::Free, "jackal"), None);
         assert_eq!(hider.said("cart"), "cart");
@@ -688,7 +693,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_believes_is_rewritten_and_what_nobody_reads_of_it_is_left_out() {
+    fn a_belief_is_rewritten_and_its_unread_parts_are_left_out() {
         let hider = hider(&NAMES, &[HiddenPart::Names]);
         let belief = hider
             .names
@@ -714,7 +719,7 @@ mod tests {
             let name = place.get(&names);
             let is_apart = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
             prop_assume!(is_apart(before.chars().next_back()) && is_apart(after.chars().next()));
-            // An ordinary word is one.
+            // An ordinary word counts as harmless.
             prop_assume!(!is_harmless(name));
             let text = format!("{before}{name}{after}");
             for class in [TextClass::Free, TextClass::Ours, TextClass::Said, TextClass::Name] {
@@ -726,7 +731,8 @@ mod tests {
         }
 
         #[test]
-        fn no_text_of_any_class_makes_it_fail(text in "\\PC{0,60}", class in 0_usize..17) {
+        fn no_text_of_any_class_makes_it_panic(text in "\\PC{0,60}", class in 0_usize..17) {
+            /// All classes.
             const CLASSES: [TextClass; 17] = [
                 TextClass::Fixed, TextClass::Group, TextClass::Resource, TextClass::Name,
                 TextClass::Namespace, TextClass::Node, TextClass::Cluster, TextClass::Uid,

@@ -1,4 +1,4 @@
-//! All that the records of a log name: the first reading.
+//! Collects all names in the records of a log: the first of two passes over the records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use crate::pseudonym::LETTERS;
 use crate::request::{Segment, named_by, segments};
 use crate::selector;
 
-/// Which texts name what. Takes part as a [`Rewriter`] that changes nothing.
+/// The texts that name something. It is a [`Rewriter`] that changes nothing.
 ///
-/// Bounded by what it is given to read: each text is held once.
+/// The records that it reads bound it: each text is held once.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// Texts, and what each of them names.
+    /// Texts, each with the parts that it names.
     pub(crate) texts: BTreeMap<Text, Parts>,
     /// API groups.
     pub(crate) groups: BTreeSet<Text>,
     /// Resources, with or without their groups.
     pub(crate) resources: BTreeSet<Text>,
-    /// The watches by name, without those that are asked aside, each with its selectors.
+    /// The watches by name, each with its selectors; watchscope's own requests about a watch are not among them.
     pub(crate) watches: BTreeMap<WatchName, Selectors>,
-    /// What the objects of the watch that came last are.
+    /// The part that the objects of the last watch name.
     objects: HiddenPart,
-    /// The watch that came last.
+    /// The last watch.
     watch: Option<WatchName>,
 }
 
@@ -58,7 +58,7 @@ impl Default for Known {
 }
 
 impl Known {
-    /// Takes in a chapter: a head frame, and segment frames.
+    /// Reads a chapter: a head frame and segment frames.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -83,14 +83,14 @@ impl Known {
         Ok(())
     }
 
-    /// How many texts name something of a part.
+    /// The number of texts that name a part.
     #[must_use]
     pub fn count(&self, part: HiddenPart) -> usize {
         let parts = self.texts.values();
         parts.filter(|parts| parts.has(part)).count()
     }
 
-    /// The texts that name something of a part, in order.
+    /// The texts that name a part, sorted.
     pub fn texts_of(&self, part: HiddenPart) -> impl Iterator<Item = &str> {
         let texts = self.texts.iter();
         texts.filter_map(move |(text, parts)| parts.has(part).then_some(&**text))
@@ -151,7 +151,7 @@ impl Known {
         self.uid(&object.uid);
     }
 
-    /// A uid that can be told from other words is found in any text without being known.
+    /// Adds a uid that is not a UUID. UUIDs are found in any text by their form.
     fn uid(&mut self, uid: &Uid) {
         if let Uid::Other(text) = uid {
             self.name(HiddenPart::Uids, text);
@@ -240,7 +240,7 @@ impl Rewriter for Known {
         None
     }
 
-    /// It is made of the cluster's name.
+    /// Adds the log's name, because it is made from the cluster's name.
     fn log(&mut self, log: &LogId) -> Option<LogId> {
         self.name(HiddenPart::Cluster, log.as_str());
         None
@@ -250,7 +250,7 @@ impl Rewriter for Known {
 }
 
 impl Known {
-    /// The selectors of the watch that came last.
+    /// The selectors of the last watch.
     fn selectors(&mut self) -> Option<&mut Selectors> {
         let name = self.watch.as_ref()?;
         self.watches
@@ -264,7 +264,7 @@ fn keep(texts: &mut BTreeSet<Text>, text: &str) {
     }
 }
 
-/// What objects of a kind name.
+/// The part that objects of a kind name.
 fn kind_names(kind: &str) -> HiddenPart {
     match kind {
         "Node" => HiddenPart::Nodes,
@@ -272,7 +272,7 @@ fn kind_names(kind: &str) -> HiddenPart {
     }
 }
 
-/// The Deployment of a ReplicaSet, which is named after it and the hash of its template.
+/// The Deployment of a ReplicaSet, whose name is the Deployment's plus a hash of its template.
 fn deployment_of(owner: &Owner) -> Option<&str> {
     if owner.kind() != "ReplicaSet" {
         return None;
@@ -283,11 +283,11 @@ fn deployment_of(owner: &Owner) -> Option<&str> {
         .map(|(deployment, _)| deployment)
 }
 
-/// Whose name a pod's begins with, where it looks like one that was made: `cart-7d9f8b6c4d-x2z5q` is of the ReplicaSet
-/// `cart-7d9f8b6c4d`, and that of the Deployment `cart`. Their names are hidden with it, though no record has them.
+/// The names that a generated pod name begins with: `cart-7d9f8b6c4d-x2z5q` belongs to the ReplicaSet
+/// `cart-7d9f8b6c4d`, and that to the Deployment `cart`. Those names are hidden too, though no record may have them.
 ///
-/// Made ends have 5 characters, and the hash of a template at most 10, of an alphabet without vowels (apimachinery,
-/// `util/rand`).
+/// Generated endings have 5 characters, and the hash of a template 6 to 10, from an alphabet without vowels
+/// (apimachinery, `util/rand`).
 fn makers_of(name: &str) -> impl Iterator<Item = &str> {
     let is_made = |text: &str| text.bytes().all(|byte| LETTERS.contains(&byte));
     let split = |name: &'_ str, lengths: std::ops::RangeInclusive<usize>| {
@@ -300,20 +300,20 @@ fn makers_of(name: &str) -> impl Iterator<Item = &str> {
     set.into_iter().chain(deployment).map(|end| &name[..end])
 }
 
-/// The name of a watch in its parts: `[CLIENT:]NAMESPACE/RESOURCE[.GROUP][?SELECTORS][#N]`.
+/// The parts of a watch's name: `[CLIENT:]NAMESPACE/RESOURCE[.GROUP][?SELECTORS][#N]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WatchParts<'a> {
     pub(crate) client: Option<&'a str>,
     pub(crate) namespace: &'a str,
-    /// Resource and group.
+    /// The resource and its group.
     pub(crate) what: &'a str,
     pub(crate) selectors: Option<&'a str>,
-    /// `#2`, or nothing.
+    /// The ordinal such as `#2`, or nothing.
     pub(crate) ordinal: &'a str,
 }
 
 impl<'a> WatchParts<'a> {
-    /// Of the name of a watch that is not asked aside.
+    /// Splits the name of a watch that is not watchscope's own request about another one.
     pub(crate) fn of(name: &'a WatchName) -> Self {
         let text = name.as_str();
         let (unnumbered, _) = name.what_and_ordinal();

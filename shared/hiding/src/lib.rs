@@ -1,19 +1,21 @@
-//! What is hidden of a log before it leaves: names become pseudonyms, and text that cannot be checked becomes `[hidden]`.
+//! Hides names in a log before it is exported: names become pseudonyms, and text that cannot be checked becomes
+//! `[hidden]`.
 //!
 //! ```text
 //!   records ──► Known (which texts name what) ──┐
 //!   parts to hide, a secret seed ───────────────┴─► Hider ──► the same records, rewritten
 //! ```
 //!
-//! Records are read twice: first all names are collected, then all texts are rewritten, so that a name is hidden in a
-//! sentence that comes before the record that introduces it.
+//! Records are read twice: the first pass collects all names, and the second rewrites all texts. So a name is hidden
+//! even in a sentence before the record that introduces it.
 //!
-//! * A hidden name is replaced by its pseudonym wherever it stands as a whole, or between characters that are no letters
-//!   and digits: in longer names, selectors, paths, sentences and notes.
-//! * A sentence (of a server, or of ours) stays only if each word of it is a known name, a number, or in `words.txt`.
-//! * A pseudonym depends on the seed and the name alone, so all files that are made with one seed agree.
+//! * A pseudonym replaces a hidden name that is a whole text, or stands between characters that are neither letters
+//!   nor digits. This holds in longer names, selectors, paths, sentences and notes.
+//! * A sentence of a server or of watchscope stays only if each of its words is a known name, a number, or in
+//!   `words.txt`.
+//! * A pseudonym depends on the seed and the name alone, so all files from one seed agree.
 //!
-//! Pure: no clock, no chance, no I/O. Whoever hides draws the seed, and keeps it nowhere.
+//! The crate is pure: no clock, no random numbers, no I/O. The caller draws the seed and stores it nowhere.
 
 #![forbid(unsafe_code)]
 

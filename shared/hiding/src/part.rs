@@ -1,34 +1,34 @@
-//! What can be hidden, and what of it is.
+//! The parts of a log that can be hidden, and sets of them.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that can be hidden. The order is that in which they are listed.
+/// A part of a log that can be hidden. The order is that of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HiddenPart {
-    /// Names of objects that are no namespaces and no nodes, and of client programs.
+    /// Names of objects other than namespaces and nodes, and of client programs.
     Names,
     /// Names of namespaces.
     Namespaces,
-    /// Keys and values in label selectors, but for keys of Kubernetes itself.
+    /// Keys and values in label selectors, except keys of Kubernetes itself.
     Labels,
-    /// Uids, of objects and of the cluster.
+    /// Uids of objects and of the cluster.
     Uids,
     /// Addresses of servers.
     Addresses,
     /// Names of nodes.
     Nodes,
-    /// The cluster's name, and that of the log.
+    /// The name of the cluster, and that of the log.
     Cluster,
-    /// Bodies of objects. They go with any other part too, since a body may name anything.
+    /// Bodies of objects. They are left out if any other part is hidden, because a body may name anything.
     Bodies,
-    /// Something of a later version.
+    /// A part of a later version.
     #[serde(other)]
     Later,
 }
 
 impl HiddenPart {
-    /// All that this build can hide.
+    /// All parts that this build can hide.
     pub const ALL: [Self; 8] = [
         Self::Names,
         Self::Namespaces,
@@ -40,7 +40,7 @@ impl HiddenPart {
         Self::Bodies,
     ];
 
-    /// What is hidden, in a word or two.
+    /// The part in one to four words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -57,51 +57,51 @@ impl HiddenPart {
     }
 }
 
-/// Which parts are hidden.
+/// A set of parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts(u16);
 
 impl Parts {
-    /// Whether one is among them.
+    /// Whether a part is in the set.
     #[must_use]
     pub const fn has(self, part: HiddenPart) -> bool {
         self.0 & 1 << part as u16 != 0
     }
 
-    /// With one more.
+    /// The set with one more part.
     #[must_use]
     pub const fn with(self, part: HiddenPart) -> Self {
         Self(self.0 | 1 << part as u16)
     }
 
-    /// Whether both have one in common.
+    /// Whether both sets have a common part.
     pub(crate) const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether a text may be changed: a part other than bodies is hidden.
+    /// Whether texts may change: a part other than bodies is in the set.
     #[must_use]
     pub const fn changes_texts(self) -> bool {
         self.0 & !(1 << HiddenPart::Bodies as u16) != 0
     }
 
-    /// All of them, in order.
+    /// All parts in the set, in order.
     pub fn iter(self) -> impl Iterator<Item = HiddenPart> {
         let all = HiddenPart::ALL.into_iter();
         all.filter(move |&part| self.has(part))
     }
 
-    /// What is not hidden, each in a few words; never empty.
+    /// The contents that are not hidden, each in a few words; never empty.
     #[must_use]
     pub fn not_hidden(self) -> Vec<&'static str> {
         let kept = HiddenPart::ALL.into_iter();
-        // Bodies leave with nothing that has something hidden, and with most forms not at all.
+        // Bodies are left out if anything is hidden, and most forms have none.
         let kept = kept.filter(|&part| part != HiddenPart::Bodies && !self.has(part));
         let mut list: Vec<&'static str> = kept.map(HiddenPart::words).collect();
         list.extend([
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_hidden_is_never_nothing() {
+    fn the_list_of_contents_that_are_not_hidden_is_never_empty() {
         let all: Parts = HiddenPart::ALL.into_iter().collect();
         assert!(!all.not_hidden().is_empty());
         assert!(

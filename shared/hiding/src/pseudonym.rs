@@ -1,23 +1,24 @@
-//! How a pseudonym comes from a name: by a secret seed, so that nobody finds the name by trying.
+//! Derives a pseudonym from a name and a secret seed, so that nobody can find the name by trying names.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::part::HiddenPart;
 
-/// Letters and digits that spell no words: Kubernetes makes the ends of generated names of them.
+/// Letters and digits without vowels, which spell no words. Kubernetes makes the endings of generated names from them.
 pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-/// The letters of a pseudonym, or of its first piece: 2.8·10^11 are possible.
+/// The number of letters of a pseudonym, or of its first piece: 2.8·10^11 are possible. If two names get the same
+/// pseudonym, one of them gets a further letter.
 const FIRST_LETTERS: usize = 8;
-/// The letters of each further piece: 3.9·10^8 are possible.
+/// The number of letters of each further piece: 3.9·10^8 are possible.
 const NEXT_LETTERS: usize = 6;
-/// The most pieces of a pseudonym; what follows in the name goes into the last.
+/// The most pieces of a pseudonym. The rest of a longer name goes into the last piece.
 const MOST_PIECES: usize = 4;
 
-/// What pseudonyms come from: 32 bytes of chance, drawn once for all files that are to agree, and kept nowhere.
+/// The seed of pseudonyms: 32 random bytes. They are drawn once for all files that must agree, and stored nowhere.
 #[derive(Clone)]
 pub struct Seed([u8; 32]);
 
-/// Does not show it.
+/// Does not show the bytes.
 impl std::fmt::Debug for Seed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Seed(…)")
@@ -25,7 +26,7 @@ impl std::fmt::Debug for Seed {
 }
 
 impl Seed {
-    /// Of chance that was drawn.
+    /// A seed of random bytes that the caller drew.
     #[must_use]
     pub const fn new(chance: [u8; 32]) -> Self {
         Self(chance)
@@ -38,10 +39,10 @@ impl Seed {
         hash.finalize().into()
     }
 
-    /// The pseudonym of a name: `ns-4xk2p7dz`. Every further `attempt` has a letter more.
+    /// The pseudonym of a name: `ns-4xk2p7dz`. Each further `attempt` adds a letter.
     ///
-    /// That of an object has a piece for each part between hyphens, up to 4: `name-4xk2p7dz-9fk2dw`. A piece depends on
-    /// the name up to its end, so the pods of a Deployment begin alike, as their names do.
+    /// The pseudonym of an object has a piece for each part between hyphens, at most 4: `name-4xk2p7dz-9fk2dw`. A
+    /// piece depends on the name up to the piece's end. So the pods of a Deployment begin alike, as their names do.
     pub(crate) fn pseudonym(&self, part: HiddenPart, name: &str, attempt: usize) -> String {
         let begin = match part {
             HiddenPart::Namespaces => "ns",
@@ -67,7 +68,7 @@ impl Seed {
         pseudonym
     }
 
-    /// A uid in the place of another.
+    /// Derives another uid from a uid.
     pub(crate) fn uid(&self, uid: [u8; 16]) -> [u8; 16] {
         let mut hash = Sha256::new();
         hash.update(self.0);
@@ -80,7 +81,7 @@ impl Seed {
 
     fn letters(&self, text: &str, count: usize, out: &mut String) {
         let digest = self.digest(text);
-        // 256 is no multiple of 27: some letters come a tenth more often, which tells nothing of the text.
+        // 256 is no multiple of 27, so some letters come a tenth more often. That reveals nothing of the text.
         let letters = digest
             .iter()
             .map(|byte| LETTERS[usize::from(*byte) % LETTERS.len()]);
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pseudonym_is_of_the_seed_and_the_name_alone() {
+    fn a_pseudonym_depends_on_the_seed_and_the_name_alone() {
         let seed = Seed::new([7; 32]);
         let of = |text| seed.pseudonym(HiddenPart::Names, text, 0);
         insta::assert_snapshot!(of("cart"), @"name-8hmbvjjj");

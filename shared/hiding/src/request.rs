@@ -1,21 +1,21 @@
-//! Paths and queries of requests, taken apart and written anew.
+//! Splits the paths of requests into segments.
 
 use crate::part::HiddenPart;
 
-/// What a segment of a path is.
+/// The kind of a path segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segment {
     /// A word of the API, a version, a resource or a subresource.
     Fixed,
     /// An API group.
     Group,
-    /// A name.
+    /// A name, of this part.
     Names(HiddenPart),
-    /// Before the API begins: part of the server's address.
+    /// A part of the server's address, before the start of the API.
     Address,
 }
 
-/// What the resource's objects name: `nodes` are nodes, `namespaces` namespaces.
+/// The part that a resource's objects name: `nodes` name nodes, `namespaces` namespaces.
 pub(crate) fn named_by(resource: &str) -> HiddenPart {
     match resource {
         "namespaces" => HiddenPart::Namespaces,
@@ -24,12 +24,12 @@ pub(crate) fn named_by(resource: &str) -> HiddenPart {
     }
 }
 
-/// Gives each segment of a path, in order, with what it is; and whether the path is one of the API.
+/// Calls `each` with every segment of a path and its kind, in order.
 pub(crate) fn segments<'a>(path: &'a str, mut each: impl FnMut(Segment, &'a str)) {
     let all: Vec<&str> = path.split('/').collect();
     let root = all.iter().position(|word| matches!(*word, "api" | "apis"));
     let Some(root) = root else {
-        // No path of the API: nothing is known of its segments.
+        // The path is not one of the API, so nothing is known of its segments.
         return all.iter().for_each(|word| each(Segment::Address, word));
     };
     let (before, api) = all.split_at(root);

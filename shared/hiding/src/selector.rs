@@ -1,9 +1,9 @@
-//! Selectors, read word by word and written anew.
+//! Rewrites selectors word by word.
 
 use crate::part::HiddenPart;
 
-/// Rewrites the words of a label selector: `app=cart,tier in (web,db),!canary`. Operators, and keys of Kubernetes itself,
-/// stay.
+/// Rewrites the words of a label selector: `app=cart,tier in (web,db),!canary`. Operators, and keys of Kubernetes
+/// itself, stay.
 pub(crate) fn labels(selector: &str, mut word: impl FnMut(&str, &mut String)) -> String {
     let mut out = String::with_capacity(selector.len());
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
@@ -23,14 +23,16 @@ pub(crate) fn labels(selector: &str, mut word: impl FnMut(&str, &mut String)) ->
     out
 }
 
-/// `in` and `notin` between a key and a bracket.
+/// Whether a word is `in` or `notin` between a key and a bracket.
 fn is_operator(word: &str, before: &str, behind: &str) -> bool {
+    /// The operators that are words.
     const OPERATORS: [&str; 2] = ["in", "notin"];
     OPERATORS.contains(&word) && before.ends_with(' ') && behind.trim_start().starts_with('(')
 }
 
-/// A key with a prefix that is Kubernetes' own: `app.kubernetes.io/name`.
+/// Whether a key has a prefix of Kubernetes: `app.kubernetes.io/name`.
 fn is_of_kubernetes(word: &str) -> bool {
+    /// The domains of Kubernetes' own prefixes.
     const DOMAINS: [&str; 2] = ["kubernetes.io", "k8s.io"];
     let Some((prefix, _)) = word.split_once('/') else {
         return false;
@@ -41,8 +43,8 @@ fn is_of_kubernetes(word: &str) -> bool {
     })
 }
 
-/// Rewrites the values of a field selector: `metadata.name=cart,spec.nodeName!=n1`. Keys stay. `value` gets what a value
-/// names; `None`: something else.
+/// Rewrites the values of a field selector: `metadata.name=cart,spec.nodeName!=n1`. Keys stay. `value` gets the part
+/// that a value names, or `None` if it is not known.
 pub(crate) fn fields(
     selector: &str,
     mut value: impl FnMut(Option<HiddenPart>, &str, &mut String),
@@ -66,7 +68,7 @@ pub(crate) fn fields(
     out
 }
 
-/// The parts between commas that no backslash stands before.
+/// The requirements between commas without a backslash before them.
 fn requirements(selector: &str) -> impl Iterator<Item = &str> {
     let mut is_escaped = false;
     selector.split(move |c| {
@@ -76,8 +78,9 @@ fn requirements(selector: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What the values of a field name, by the API's documentation of field selectors.
+/// The part that the values of a field name, by the API's documentation of field selectors.
 fn names(key: &str) -> Option<HiddenPart> {
+    /// The keys whose values name a part.
     const KEYS: [(&str, HiddenPart); 7] = [
         ("metadata.name", HiddenPart::Names),
         ("metadata.namespace", HiddenPart::Namespaces),
@@ -102,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_found_and_what_is_kubernetes_stays() {
+    fn the_words_of_labels_are_found_and_those_of_kubernetes_stay() {
         let marks = |text| labels(text, marked);
         assert_eq!(marks("app=cart,!canary"), "<app>=<cart>,!<canary>");
         assert_eq!(marks("tier in (web, db)"), "<tier> in (<web>, <db>)");
@@ -116,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_name_what_their_key_says() {
+    fn the_key_of_a_field_decides_what_its_value_names() {
         let marks = |text| {
             fields(text, |part, value, out| {
                 marked(

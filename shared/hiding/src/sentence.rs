@@ -1,36 +1,38 @@
-//! Texts in which names stand between other words.
+//! Rewrites texts in which names stand between other words.
 
 use crate::address::leading_ip;
 use crate::words::is_harmless;
 
-/// Which words other than known names may stay.
+/// The words that may stay, other than known names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// All: only known names are replaced.
+    /// All words: only known names are replaced.
     None,
     /// Numbers, and words of the list.
     Words,
-    /// The same; between quotation marks numbers alone, since that is where servers put names.
+    /// As [`Check::Words`], but only numbers between quotation marks, because servers put names there.
     Quoting,
 }
 
-/// What is known of the names in a text.
+/// The known names, as a text is rewritten with them.
 pub(crate) trait Names {
-    /// What a known text becomes; `None` if it is not known. A text that is known and stays is given back.
+    /// The new form of a known text, which may be the text itself; `None` if it is unknown.
     fn shown<'a>(&'a self, text: &'a str) -> Option<&'a str>;
-    /// Whether a known text is also a number or an ordinary word, so that it is no name unless it is marked as one.
+    /// Whether a known text is also a number or an ordinary word. Then it counts as a name only where it is marked as
+    /// one.
     fn is_weak(&self, text: &str) -> bool;
-    /// The bytes of the longest known text.
+    /// The length of the longest known text, in bytes.
     fn longest(&self) -> usize;
-    /// The known text that `rest` begins with and that begins or ends with neither letter nor digit.
+    /// The known text at the start of `rest` that begins or ends with neither a letter nor a digit, by its length and
+    /// new form.
     fn odd<'a>(&'a self, rest: &str) -> Option<(usize, &'a str)>;
-    /// A text with the form of a uid.
+    /// Writes the new form of a text with the form of a uid.
     fn uid(&self, uid: &str, out: &mut String);
-    /// An IP address.
+    /// Writes the new form of an IP address.
     fn ip(&self, ip: &str, out: &mut String);
 }
 
-/// Replaces known names in a text, the longest first. `None`: a word is left that may name something.
+/// Replaces known names in a text, the longest first. `None` if a word remains that may name something.
 pub(crate) fn rewritten(text: &str, names: &impl Names, check: Check) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut before: Option<char> = None;
@@ -67,7 +69,7 @@ pub(crate) fn rewritten(text: &str, names: &impl Names, check: Check) -> Option<
     Some(out)
 }
 
-/// Writes what the name becomes that a text begins with; returns the name's length.
+/// Writes the new form of the name at the start of a text; returns the name's length.
 fn name(text: &str, before: Option<char>, names: &impl Names, out: &mut String) -> Option<usize> {
     if let Some(uid) = leading_uid(text) {
         names.uid(uid, out);
@@ -105,7 +107,7 @@ fn word_end(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// The uid that a text begins with: 36 characters, in groups of 8, 4, 4, 4 and 12 hexadecimal digits.
+/// The uid at the start of a text: 36 characters, in groups of 8, 4, 4, 4 and 12 hexadecimal digits.
 fn leading_uid(text: &str) -> Option<&str> {
     let uid = text.get(..36)?;
     let is_right = uid.bytes().enumerate().all(|(place, byte)| match place {

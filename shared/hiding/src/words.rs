@@ -1,21 +1,23 @@
-//! Which words of a sentence name nothing of a cluster: numbers, and the words in `words.txt`.
+//! The words of a sentence that name nothing in a cluster: numbers, and the words in `words.txt`.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// Words of apiservers' messages (Kubernetes 1.20 to 1.36), of Go's and Rust's network errors, and of our own sentences;
-/// one a line, in lower case, sorted. Each stands in a message that names an object beside it, never in its place.
+/// The words of apiservers' messages (Kubernetes 1.20 to 1.36), of Go's and Rust's network errors, and of watchscope's
+/// own sentences. They are sorted and in lower case, one a line. Each stands beside a name in a message, never in a
+/// name's place.
 const LIST: &str = include_str!("words.txt");
 
-/// Whether a word names nothing of a cluster.
+/// Whether a word names nothing in a cluster.
 pub(crate) fn is_harmless(word: &str) -> bool {
     static WORDS: OnceLock<BTreeSet<&str>> = OnceLock::new();
     let words = WORDS.get_or_init(|| LIST.lines().collect());
     words.contains(word) || is_number(word) || words.contains(&*word.to_lowercase())
 }
 
-/// A number, alone or with a unit; a version; a part of a time or of a duration as Go writes it.
+/// Whether a word is a number (with or without a unit), a version, or a part of a time or of a Go duration.
 fn is_number(word: &str) -> bool {
+    /// The units that may follow a number, in lower case.
     const UNITS: [&str; 19] = [
         "", "ns", "us", "µs", "ms", "s", "m", "min", "h", "d", "x", "k", "b", "kb", "mb", "gb",
         "kib", "mib", "gib",
@@ -55,7 +57,7 @@ fn is_number(word: &str) -> bool {
     false
 }
 
-/// A row of the catalogue of failures: `F11`.
+/// Whether a word is a row of the catalogue of failures: `F11`.
 fn is_row(word: &str) -> bool {
     matches!(word.as_bytes(), [b'F', b'0'..=b'9', b'0'..=b'9'])
 }
