@@ -8,7 +8,8 @@ use watchscope_log::{BEHIND_US, MAX_BACKFILLS, Parting, Refusal, Step};
 use watchscope_model::Seq;
 use watchscope_model::chapter::decode_chapter;
 use watchscope_model::wire::{
-    Acknowledge, Backfill, Hello, MAX_MESSAGE_BYTES, PROTOCOL_VERSION, Subscribe, WINDOW_BYTES,
+    Acknowledge, Backfill, CommandDone, Hello, MAX_MESSAGE_BYTES, PROTOCOL_VERSION, Pause,
+    Subscribe, WINDOW_BYTES,
 };
 
 use world::{START, Viewer, World, note};
@@ -608,4 +609,18 @@ fn messages_that_break_the_protocol_are_refused() {
         viewer.reader.receive(&unknown_kind, &world.ring, world.now),
         Ok(None)
     );
+}
+
+#[test]
+fn while_64_answers_wait_only_acknowledgements_are_taken() {
+    let mut world = World::new(RING);
+    let mut viewer = Viewer::connect(&world);
+    viewer.settle(&mut world);
+    for command in 0..64 {
+        viewer.reader.tell(CommandDone::of(command, None));
+    }
+    let bytes = viewer.page.bytes;
+    assert_eq!(viewer.try_say(&world, Acknowledge { bytes }), Ok(()));
+    let pause = Pause { paused: true };
+    assert_eq!(viewer.try_say(&world, pause), Err(Refusal::Unread));
 }

@@ -61,8 +61,7 @@ impl Time {
     }
 
     /// Parses the RFC 3339 form in UTC (`Z`) with at most nine decimals, and cuts decimals below a microsecond. It
-    /// accepts second 60, and days 1 to 31 in every month; a day after a month's end counts into the next month.
-    /// `None` for any other text.
+    /// accepts second 60, a leap second. `None` for any other text, and for a day that the month does not have.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (date, rest) = text.split_once('T')?;
@@ -75,19 +74,17 @@ impl Time {
             && hour < 24
             && minute < 60
             && second < 61;
-        if !in_range || decimals.is_empty() || decimals.len() > 9 {
+        let are_decimals =
+            (1..=9).contains(&decimals.len()) && decimals.bytes().all(|byte| byte.is_ascii_digit());
+        if !in_range || !are_decimals {
             return None;
         }
-        let mut micros = 0;
-        for position in 0..6 {
-            let digit = match decimals.as_bytes().get(position) {
-                Some(byte) if byte.is_ascii_digit() => i64::from(byte - b'0'),
-                Some(_) => return None,
-                None => 0,
-            };
-            micros = micros * 10 + digit;
-        }
+        let digits = decimals.bytes().chain(std::iter::repeat(b'0')).take(6);
+        let micros = digits.fold(0, |micros, digit| micros * 10 + i64::from(digit - b'0'));
         let days = days_from_date(year, month, day);
+        if i64::from(date_from_days(days).2) != day {
+            return None;
+        }
         let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
         Some(Self(seconds * SECOND_US + micros))
     }
@@ -201,6 +198,11 @@ mod tests {
             "2024-13-01T00:00:00Z",
             "2024-01-01T00:00:00+01:00",
             "a-b-cT0:0:0Z",
+            "2024-01-01T00:00:00.123456abcZ",
+            "2024-01-01T00:00:00.Z",
+            "2024-01-01T00:00:00.1234567890Z",
+            "2023-02-29T00:00:00Z",
+            "2024-04-31T00:00:00Z",
         ] {
             assert_eq!(Time::parse(text), None, "{text}");
         }

@@ -33,8 +33,8 @@ use crate::ring::Ring;
 /// The most requested chapters of a viewer that wait, besides the one in transit. A further request ends the
 /// conversation.
 pub const MAX_BACKFILLS: usize = 16;
-/// The number of waiting control messages at which any message of the viewer ends the conversation. The driver bounds
-/// messages of its own.
+/// The number of waiting control messages at which a message of the viewer ends the conversation, unless it is an
+/// acknowledgement. The driver bounds messages of its own.
 const MAX_CONTROL: usize = 64;
 /// The time between two checks of the lag while a message waits to be sent, in microseconds.
 const LAG_CHECK_US: i64 = 1_000_000;
@@ -277,12 +277,14 @@ impl Reader {
         ring: &Ring,
         now: Time,
     ) -> Result<Option<Asked>, Refusal> {
-        if self.control.len() >= MAX_CONTROL {
-            return Err(Refusal::Unread);
-        }
         let Some(message) = wire::decode_viewer(message)? else {
             return Ok(None);
         };
+        // An acknowledgement is never answered, and a viewer that reads slowly sends it too.
+        let is_answered = !matches!(message, FromViewer::Message(ClientMessage::Acknowledge(_)));
+        if is_answered && self.control.len() >= MAX_CONTROL {
+            return Err(Refusal::Unread);
+        }
         let is_hello = matches!(message, FromViewer::Message(ClientMessage::Hello(_)));
         if is_hello != matches!(self.feed, Feed::Greeting) {
             return Err(Refusal::Hello);
