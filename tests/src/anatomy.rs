@@ -1,4 +1,5 @@
-//! What the bytes of a frame are spent on: dictionary, snapshot, records. Reads frames of the version that is written.
+//! The parts of a frame: header, dictionary, and snapshot or records. Reads frames of the version that this build
+//! writes.
 
 use anyhow::{Context as _, Result, ensure};
 use watchscope_model::codec::{FORMAT_VERSION, FrameKind, split_frame};
@@ -6,21 +7,21 @@ use watchscope_model::codec::{FORMAT_VERSION, FrameKind, split_frame};
 /// The parts of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Anatomy<'a> {
-    /// Whether it opens a chapter.
+    /// Whether the frame opens a chapter.
     pub is_head: bool,
-    /// Frame header, and what says where the frame belongs.
+    /// The frame's header, and the numbers or names that say where the frame belongs.
     pub header: &'a [u8],
     /// Definitions of texts, objects and patterns.
     pub dictionary: &'a [u8],
-    /// The fold of a head, the records of a segment.
+    /// The snapshot of a head, or the records of a segment.
     pub content: &'a [u8],
 }
 
 impl<'a> Anatomy<'a> {
-    /// Of one frame.
+    /// Splits one frame into its parts.
     ///
     /// # Errors
-    /// If it is none that this build writes.
+    /// If the bytes are not a frame of the version that this build writes.
     pub fn of(frame: &'a [u8]) -> Result<Self> {
         let (whole, _) = split_frame(frame)?;
         ensure!(
@@ -48,7 +49,7 @@ impl<'a> Anatomy<'a> {
     }
 }
 
-/// What has not been read.
+/// The bytes that are still unread.
 struct Cursor<'a>(&'a [u8]);
 
 impl Cursor<'_> {
@@ -59,7 +60,7 @@ impl Cursor<'_> {
             self.inline()?;
         }
         for _ in 0..self.varint()? {
-            // Number, namespace, controller, and how much of the name it shares with the one before.
+            // Number, namespace, controller, and how many bytes of its name it shares with the object before.
             (0..4).try_for_each(|_| self.varint().map(drop))?;
             self.inline()?;
             match self.varint()?.checked_sub(1) {

@@ -1,4 +1,4 @@
-//! Recordings of the change load, as benchmarks open them, and of records that a test has.
+//! Writes recordings: of the change load, which benchmarks open, and of records that a test has.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -12,7 +12,7 @@ use watchscope_recording::{FileBlock, Writer};
 
 use crate::change_load::{BUSY, ChangeLoad, Pace};
 
-/// A recording that is being written.
+/// A recording that is being written, chapter by chapter.
 struct Recording {
     out: BufWriter<File>,
     writer: Writer,
@@ -62,10 +62,10 @@ impl Recording {
     }
 }
 
-/// Writes these records, the first of a run of the log `demo`.
+/// Writes these records as a recording of the log `demo`. The first record opens the run.
 ///
 /// # Errors
-/// If there are none, or the file cannot be written.
+/// If there are no records, or the file cannot be written.
 pub fn write_records(path: &Path, records: &[Record]) -> Result<()> {
     let first = records.first().context("a record")?;
     let mut state = State {
@@ -87,7 +87,7 @@ pub fn write_records(path: &Path, records: &[Record]) -> Result<()> {
     recording.end()
 }
 
-/// Writes a run as long as `goes_on` says; returns how long it is, in microseconds.
+/// Writes a run of the change load until `goes_on` returns false. Returns its length in microseconds.
 ///
 /// # Errors
 /// If the file cannot be written.

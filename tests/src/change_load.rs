@@ -1,5 +1,5 @@
-//! The changes of a busy cluster, as benchmarks measure their bytes and chapters: over 5,000 living objects, a tenth of
-//! them replaced per minute. Deterministic: same seed, same bytes.
+//! The changes of a busy cluster, to measure their bytes and chapters: 5,000 living objects, a tenth of them replaced
+//! per minute. Deterministic: the same seed gives the same bytes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,29 +12,30 @@ use watchscope_model::id::Owner;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Event, Object, RequestId, State, StreamId, Text, Time, Uid, WatchName};
 
-/// How many objects live at a time.
+/// The number of living objects at any time.
 pub const LIVING: usize = 5_000;
+/// The objects that are replaced in a second: a tenth of all per minute.
 const REPLACED_PER_S: f64 = LIVING as f64 / 10.0 / 60.0;
 
-/// Which run of a log it is, when it begins, and how busy the cluster is.
+/// The run that a load writes: its epoch, its start and its changes per second.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// The run.
+    /// The epoch's name.
     pub epoch: &'static str,
-    /// When it begins.
+    /// The start of the run.
     pub start: Time,
-    /// How many changes there are in a second.
+    /// The mean number of changes in a second.
     pub changes_per_s: u64,
 }
 
-/// A busy cluster, alone.
+/// The pace of one busy cluster: 2,000 changes per second.
 pub const BUSY: Pace = Pace {
     epoch: "9f3b52c07d1ea846",
     start: Time(1_763_715_600_000_000),
     changes_per_s: 2_000,
 };
 
-/// The log of such a cluster, as it is written.
+/// A busy cluster and its log, which grows with each step.
 pub struct ChangeLoad {
     pace: Pace,
     cluster: Cluster,
@@ -45,7 +46,8 @@ pub struct ChangeLoad {
 }
 
 impl ChangeLoad {
-    /// Begins; returns the first chapter's opening too. `take` gets what the first lists seal.
+    /// Writes the first lists and returns the load with the first chapter's opening. `take` gets each piece that they
+    /// seal.
     pub fn start(pace: Pace, take: &mut impl FnMut(Sealed)) -> (Self, NextChapter) {
         let cluster = Cluster {
             random: ChaCha8Rng::seed_from_u64(7),
@@ -73,19 +75,19 @@ impl ChangeLoad {
         (load, opening)
     }
 
-    /// How many changes there were after the first lists.
+    /// The number of changes since the first lists.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Seconds since the begin.
+    /// Seconds since the start of the run.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.at.micros_since(self.pace.start) as f64 / 1e6
     }
 
-    /// One more change; `take` gets what is sealed.
+    /// Writes the next change; `take` gets each piece that is sealed.
     pub fn step(&mut self, take: &mut impl FnMut(Sealed)) {
         let Self {
             pace,
@@ -117,7 +119,7 @@ impl ChangeLoad {
     }
 }
 
-/// A watched resource: its share of the objects, and who writes them.
+/// A watched resource: its share of the objects in percent, the bytes of an object, and its writers.
 struct Kind {
     group: &'static str,
     resource: &'static str,
@@ -126,6 +128,7 @@ struct Kind {
     writers: &'static [(&'static str, Option<&'static str>)],
 }
 
+/// The watched resources; their shares sum to 100.
 const KINDS: &[Kind] = &[
     Kind {
         group: "",
@@ -172,6 +175,7 @@ const KINDS: &[Kind] = &[
     },
 ];
 
+/// The namespaces of the objects.
 const NAMESPACES: &[&str] = &[
     "checkout",
     "payments",
@@ -195,6 +199,7 @@ const NAMESPACES: &[&str] = &[
     "vault",
 ];
 
+/// The ends of the apps' names; a namespace comes before.
 const APPS: &[&str] = &[
     "api",
     "worker",
@@ -210,14 +215,16 @@ const APPS: &[&str] = &[
     "reconciler",
 ];
 
+/// The living objects, and the cluster's newest resourceVersion.
 struct Cluster {
     random: ChaCha8Rng,
     living: Vec<Living>,
     version: u64,
-    /// By kind, namespace and name.
+    /// Owners by kind, namespace and name.
     owners: BTreeMap<(&'static str, &'static str, String), Owner>,
 }
 
+/// A living object of a kind, by its place in [`KINDS`].
 struct Living {
     kind: usize,
     object: Arc<Object>,
@@ -231,7 +238,7 @@ impl Cluster {
     }
 
     fn suffix(&mut self, length: usize) -> String {
-        // What Kubernetes draws generated names from.
+        // The letters of the names that Kubernetes generates.
         const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         (0..length)
             .map(|_| LETTERS[self.below(LETTERS.len())] as char)
@@ -251,7 +258,7 @@ impl Cluster {
             namespace.trim_start_matches("staging-"),
             APPS[self.below(APPS.len())]
         );
-        // Replicasets of an app share a template hash for a while.
+        // Names of pods share a template hash while the cluster is filled: the hash changes once in 500 objects.
         let hash = (0..10)
             .map(|place| {
                 let letters = b"bcdf456789";
@@ -301,7 +308,7 @@ impl Cluster {
     }
 
     fn change(&mut self, place: usize, change: ChangeType, origin: Origin) -> Event {
-        // Objects that nobody here watches change too.
+        // The version also rises for objects that no watch here covers.
         self.version += 1 + u64::from(self.random.next_u32().is_multiple_of(4));
         let writer = self.random.next_u32() as usize;
         let spread = u64::from(self.random.next_u32() % 400);
@@ -339,7 +346,7 @@ fn watch(kind: usize) -> WatchName {
     WatchName::new("*", resource, group, None, None, 1)
 }
 
-/// The start of every watch: its first list, then its stream.
+/// Starts each watch: its first list, then its stream.
 fn first_lists(cluster: &mut Cluster, log: &mut Log, take: &mut impl FnMut(Sealed), at: Time) {
     for _ in 0..LIVING {
         let born = cluster.born();
@@ -357,7 +364,7 @@ fn first_lists(cluster: &mut Cluster, log: &mut Log, take: &mut impl FnMut(Seale
         let mut places: Vec<usize> = (0..LIVING)
             .filter(|&place| cluster.living[place].kind == kind)
             .collect();
-        // A list comes by namespace and name.
+        // A server lists by namespace and name.
         places.sort_by_key(|&place| {
             let object = &cluster.living[place].object;
             (object.namespace.clone(), object.name.clone())
@@ -388,7 +395,7 @@ fn first_lists(cluster: &mut Cluster, log: &mut Log, take: &mut impl FnMut(Seale
     }
 }
 
-/// A bookmark for every watch, as a server sends once a minute.
+/// Writes a bookmark of each watch, as a server sends one about once a minute.
 fn bookmarks(cluster: &Cluster, log: &mut Log, take: &mut impl FnMut(Sealed), at: Time) {
     for kind in 0..KINDS.len() {
         let bookmark = Bookmark {
@@ -401,13 +408,13 @@ fn bookmarks(cluster: &Cluster, log: &mut Log, take: &mut impl FnMut(Sealed), at
     }
 }
 
-/// A log as it is written: its fold and what seals its records.
+/// A log that is being written: its fold, and the sealer of its records.
 struct Log {
     state: State,
     sealer: Sealer,
 }
 
-/// Seals what is due, then appends.
+/// Seals the records that are due, then appends the event.
 fn push(log: &mut Log, take: &mut impl FnMut(Sealed), event: Event, at: Time) {
     if let Some(due) = log.sealer.seal_at().filter(|&due| due <= at) {
         log.sealer

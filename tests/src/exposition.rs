@@ -1,14 +1,17 @@
-//! A strict reader of what `/metrics` says, in the text form of Prometheus (0.0.4) and as OpenMetrics (1.0).
+//! A strict reader of `/metrics`, in the text form of Prometheus (0.0.4) and as OpenMetrics (1.0).
 //!
-//! It takes what both forms demand of writers and more than scrapers check: a family's lines stand together, `HELP`
-//! before `TYPE` before samples; names and labels are spelled as they must be and no series comes twice; counters end in
-//! `_total` and are not negative; a histogram's buckets rise, and the last of them is its count.
+//! It enforces the rules of both forms, and more than scrapers check:
+//! * The lines of a family stand together: `HELP`, then `TYPE`, then samples.
+//! * Names and labels are well formed, and no series comes twice.
+//! * No value is negative, except a gauge's.
+//! * In OpenMetrics a counter's series ends in `_total`; in the plain form its family does too.
+//! * A histogram's buckets rise, and its last bucket is its count.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// The two forms.
+/// The two text forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpositionForm {
     /// `text/plain; version=0.0.4`
@@ -17,10 +20,10 @@ pub enum ExpositionForm {
     OpenMetrics,
 }
 
-/// What was read.
+/// The types and samples of a text that kept all rules.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exposition {
-    /// Types by family, as the text names both.
+    /// Types by family, both as the text names them.
     pub types: BTreeMap<String, String>,
     /// Values by series.
     pub samples: BTreeMap<Series, f64>,
@@ -39,7 +42,7 @@ impl Exposition {
     /// Reads a text.
     ///
     /// # Errors
-    /// At the first line that is not as it must be.
+    /// At the first line that breaks a rule; the error names it.
     pub fn read(text: &str, form: ExpositionForm) -> Result<Self> {
         let body = match form {
             ExpositionForm::Plain => text,
@@ -61,7 +64,7 @@ impl Exposition {
         Ok(exposition)
     }
 
-    /// The value of a series, if there is one.
+    /// Returns the value of a series; `None` if the text lacks it.
     #[must_use]
     pub fn get(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let labels = labels
@@ -74,7 +77,7 @@ impl Exposition {
         self.samples.get(&series).copied()
     }
 
-    /// The sum of all series of that name with these labels, whatever else they have.
+    /// Returns the sum of all series of that name that have these labels, whatever other labels they have.
     #[must_use]
     pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let of = self.samples.iter().filter(|(series, _)| {
@@ -86,6 +89,7 @@ impl Exposition {
         of.map(|(_, value)| value).sum()
     }
 
+    /// Reads a `HELP` or `TYPE` line; `HELP` begins a family.
     fn comment(
         &mut self,
         comment: &str,
@@ -116,7 +120,7 @@ impl Exposition {
                 ensure!(
                     (form == ExpositionForm::Plain && rest == "counter")
                         == name.ends_with("_total"),
-                    "_total is of counters, and in OpenMetrics of their series only"
+                    "only counters end in _total; in OpenMetrics only their series do"
                 );
                 family.kind = Some(rest.to_owned());
                 self.types.insert(name.to_owned(), rest.to_owned());
@@ -126,6 +130,7 @@ impl Exposition {
         Ok(())
     }
 
+    /// Reads a sample of the open family.
     fn sample(
         &mut self,
         line: &str,
@@ -168,7 +173,7 @@ impl Exposition {
         Ok(())
     }
 
-    /// A family is over.
+    /// Checks a family after its last line: it has samples, and its histograms are complete.
     fn end(&self, family: Option<Family>) -> Result<()> {
         let Some(family) = family else {
             return Ok(());
@@ -195,7 +200,7 @@ impl Exposition {
     }
 }
 
-/// The family whose lines are read.
+/// The family whose lines are being read.
 struct Family {
     name: String,
     kind: Option<String>,
@@ -243,7 +248,7 @@ fn sample(line: &str) -> Result<(Series, f64)> {
     Ok((series, number(value)?))
 }
 
-/// A label's value after its opening quote, and what follows the closing one.
+/// Reads a label's value after its opening quote. Returns it with the text behind the closing quote.
 fn quoted(text: &str) -> Result<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();
@@ -254,12 +259,12 @@ fn quoted(text: &str) -> Result<(String, &str)> {
                 Some((_, '\\')) => '\\',
                 Some((_, '"')) => '"',
                 Some((_, 'n')) => '\n',
-                _ => bail!("an escape that is none"),
+                _ => bail!("an unknown escape"),
             }),
             _ => value.push(c),
         }
     }
-    bail!("a value that does not end")
+    bail!("a value without its closing quote")
 }
 
 fn number(text: &str) -> Result<f64> {

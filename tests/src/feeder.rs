@@ -1,6 +1,6 @@
-//! An apiserver on loopback that says what it is told: made-up kinds, a list of each, and streams into which the
-//! caller puts events one by one, over HTTP/1.1 or HTTP/2 without TLS. For benchmarks; it knows no more of Kubernetes
-//! than they need.
+//! An apiserver on loopback for benchmarks: made-up kinds, a list of each, and a stream of each. It streams the events
+//! that its caller queues, one by one, over HTTP/1.1 or HTTP/2 without TLS. It serves only the requests that watchscope
+//! sends in these benchmarks.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
-/// Events of a kind that wait for its stream; [`Feeder::modify`] waits when there are so many.
+/// The most events of a kind that wait for its stream. Above it [`Feeder::modify`] waits.
 const QUEUE: usize = 4_096;
-/// Bytes written at once, about.
+/// Bytes that one write gathers before it goes out; the last event may exceed them.
 const WRITE_BYTES: usize = 256 << 10;
-/// What a client says first that speaks HTTP/2 without asking (RFC 9113, 3.4).
+/// The first bytes of a client that speaks HTTP/2 with prior knowledge (RFC 9113, 3.4).
 const PREFACE: &[u8; 14] = b"PRI * HTTP/2.0";
-/// Streams of a connection, as a kube-apiserver allows.
+/// The most streams of a connection, as many as a kube-apiserver allows. A client opens no further one.
 const MAX_STREAMS: u32 = 250;
 
-/// The apiserver; it ends when this is dropped.
+/// The apiserver; it accepts no connection after this is dropped.
 #[derive(Debug)]
 pub struct Feeder {
     origin: String,
@@ -33,7 +33,7 @@ pub struct Feeder {
     accepting: JoinHandle<()>,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 enum Asked {
     /// The stream of a kind.
     Watch(usize),
@@ -45,7 +45,7 @@ enum Asked {
 #[derive(Debug)]
 struct Modified {
     object: u32,
-    /// `None` for the next one, once it is sent: a list that comes between is older.
+    /// Its version. `None` takes the next one when the event is sent, so that a list in between is older.
     version: Option<u64>,
 }
 
@@ -57,14 +57,14 @@ struct Shared {
 
 #[derive(Debug)]
 struct Kind {
-    /// `widgets-03`.
+    /// Its name in the plural: `widgets-03`.
     name: String,
     objects: u32,
     queue: Mutex<mpsc::Receiver<Modified>>,
 }
 
 impl Feeder {
-    /// A server with a kind for each number, that many objects in its list.
+    /// Starts a server with one kind for each number; the number is the count of objects in its list.
     pub async fn start(objects: &[u32]) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let origin = format!("http://{}", listener.local_addr()?);
@@ -84,7 +84,7 @@ impl Feeder {
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let shared = serving.clone();
-                // A client that goes away ends its conversation.
+                // A client that disconnects ends only its own connection.
                 tokio::spawn(async move { drop(shared.converse(stream).await) });
             }
         });
@@ -102,14 +102,14 @@ impl Feeder {
         &self.origin
     }
 
-    /// The kinds' names, as `watchscope serve` takes them.
+    /// The kinds' names, as arguments of `watchscope serve`.
     #[must_use]
     pub fn kinds(&self) -> Vec<&str> {
         let kinds = self.shared.kinds.iter();
         kinds.map(|kind| kind.name.as_str()).collect()
     }
 
-    /// Lets objects be modified, that many times in all, each kind and each of its objects in turn.
+    /// Queues `events` modifications: each kind in turn, and each object of a kind in turn.
     pub async fn modify_in_turn(&self, events: u64) -> Result<()> {
         let kinds = self.shared.kinds.len();
         for number in 0..events {
@@ -122,12 +122,12 @@ impl Feeder {
         Ok(())
     }
 
-    /// Lets an object of a kind be modified; waits while the kind's queue is full.
+    /// Queues a modification of an object of a kind; waits while the kind's queue is full.
     pub async fn modify(&self, kind: usize, object: u32) -> Result<()> {
         self.put(kind, object, None).await
     }
 
-    /// The same at a version of the caller's choice, as no healthy server does.
+    /// Like [`Self::modify`], but at a version of the caller's choice. A healthy server never sends one out of order.
     pub async fn modify_at(&self, kind: usize, object: u32, version: u64) -> Result<()> {
         self.put(kind, object, Some(version)).await
     }
@@ -145,6 +145,7 @@ impl Drop for Feeder {
 }
 
 impl Shared {
+    /// Serves a connection: HTTP/2 if it begins with its preface, else HTTP/1.1.
     async fn converse(self: Arc<Self>, stream: TcpStream) -> Result<()> {
         stream.set_nodelay(true)?;
         let mut first = [0; PREFACE.len()];
@@ -175,7 +176,7 @@ impl Shared {
         Ok(())
     }
 
-    /// HTTP/2 without TLS: each watch is a stream of its own, each event a frame of its own.
+    /// Serves HTTP/2 without TLS: each watch has its own stream, and each event is written by itself.
     async fn converse_http2(self: Arc<Self>, stream: TcpStream) -> Result<()> {
         let mut connection = h2::server::Builder::new()
             .max_concurrent_streams(MAX_STREAMS)
@@ -216,6 +217,7 @@ impl Shared {
         Ok(())
     }
 
+    /// Returns the answer to a request for a path: discovery, a list, a watch, or 404.
     fn asked_for(&self, target: &str) -> Asked {
         let path = target.split('?').next().unwrap_or_default();
         let kind = path.rsplit('/').next().unwrap_or_default();
@@ -242,10 +244,12 @@ impl Shared {
         Asked::Answer(200, body)
     }
 
+    /// Returns the next resourceVersion; each is used once.
     fn next_version(&self) -> u64 {
         self.version.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// Returns an event as a line of JSON.
     fn frame(&self, kind: usize, modified: &Modified) -> String {
         let version = modified.version.unwrap_or_else(|| self.next_version());
         let json = object_json(kind, modified.object, version);
@@ -263,7 +267,7 @@ impl Shared {
         )
     }
 
-    /// A watch: what is queued for the kind, as it comes. Goes on until the client closes.
+    /// Serves a watch: writes the kind's queued events as they come, until the client closes.
     async fn stream(&self, kind: usize, write: &mut OwnedWriteHalf) -> Result<()> {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
         write.write_all(head.as_bytes()).await?;
@@ -285,7 +289,7 @@ impl Shared {
     }
 }
 
-/// Sends all of it, as the client's windows allow.
+/// Sends all of the data, as fast as the client's windows allow.
 async fn send(stream: &mut h2::SendStream<Bytes>, mut data: Bytes) -> Result<()> {
     while !data.is_empty() {
         stream.reserve_capacity(data.len());

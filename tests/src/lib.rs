@@ -1,22 +1,22 @@
-//! What the end-to-end tests are told with: a real cluster, watchscope as a process, a browser,
-//! and waiting that ends.
+//! The harness of the end-to-end tests: a real cluster, watchscope as a process, a browser, and bounded waiting.
 //!
-//! * [`KubeCluster`]: etcd and kube-apiserver on loopback, with users, rights and etcd's own history as truth.
+//! * [`KubeCluster`]: etcd and kube-apiserver on loopback, with users and rights. etcd's own history is the truth.
 //! * [`WatchscopeBinary`]: one run to its end, or a server with its link.
 //! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
 //! * [`RemoteBrowser`]: Chromium or Firefox without a network, which reports each request.
-//! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
+//! * [`Feeder`], [`stage`]: an apiserver that sends what its caller queues, and the parts that browser benchmarks
+//!   share.
 //! * [`page_weight`]: what a browser fetches before the first paint.
-//! * [`reading`]: watchscope's way from a socket into the log, in this process.
-//! * [`change_load`]: the changes of a busy cluster, as they are sealed; [`anatomy`]: what their bytes are spent on.
-//! * [`pod_load`]: Pods of a real apiserver that are started.
+//! * [`reading`]: watchscope in this process, from a socket into the log.
+//! * [`change_load`]: the changes of a busy cluster, sealed. [`anatomy`]: the parts of a frame, to count their bytes.
+//! * [`pod_load`]: Pods of a real apiserver, created and started.
 //! * [`usage`]: processor time and memory of a process.
 //! * [`Exposition`]: a strict reader of `/metrics`.
-//! * [`eventually()`]: look again until it holds; the only waiting there is.
-//! * [`or_skip!`]: a test that cannot have what it needs says so and is counted.
+//! * [`eventually()`]: looks again until a condition holds, or fails when its time is over.
+//! * [`or_skip!`]: a test that lacks a program prints so and is counted.
 //!
-//! Everything started here lies in a folder of its own, listens on loopback, and is gone when its
-//! value is dropped; [`Process`] says what happens when the tests themselves are killed.
+//! Everything started here lies in a folder of its own and listens on loopback. It is gone when its value is dropped.
+//! [`Process`] says what happens when the tests themselves are killed.
 
 pub mod anatomy;
 mod browser;

@@ -1,14 +1,14 @@
-//! A shell that outlives the tests by a moment and kills what they left behind.
+//! A shell that outlives the tests by a moment and kills the processes that they left behind.
 //!
-//! Dropping a [`Process`](crate::Process) ends it; but a test binary that is itself killed drops
-//! nothing. The shell reads the numbers of living processes from a pipe whose other end only this
-//! process holds, so the pipe's end is the news of our death, whatever the cause.
+//! Dropping a [`Process`](crate::Process) ends it, but a test binary that is killed drops nothing. The shell reads the
+//! ids of living processes from a pipe. Only this process holds the other end, so the pipe ends when this process dies,
+//! whatever the cause.
 
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Keeps `alive` as ` 12 34 `, so that ` 12 ` is found and cut out whole.
+/// `alive` holds ids as ` 12 34 `, so that ` 12 ` can be found and cut out whole.
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP
 alive=' '
@@ -31,17 +31,17 @@ static SHELL: LazyLock<Mutex<Option<Child>>> = LazyLock::new(|| {
     Mutex::new(shell.ok())
 });
 
-/// Kill this process should we die before [`ended`].
+/// Lets the shell kill that process if this one dies before [`ended`] is called.
 pub(crate) fn started(pid: u32) {
     tell("started", pid);
 }
 
-/// The process is gone; its number may soon be another's.
+/// Takes a process off the list; its id may soon belong to another one.
 pub(crate) fn ended(pid: u32) {
     tell("ended", pid);
 }
 
-/// Best effort: without a shell the tests run all the same.
+/// Writes a line to the shell. Without a shell the tests run all the same, so errors are ignored.
 fn tell(what: &str, pid: u32) {
     let mut shell = SHELL.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pipe) = shell.as_mut().and_then(|shell| shell.stdin.as_mut()) {

@@ -1,5 +1,5 @@
-//! Pods of a real apiserver as their bodies are measured: 500 of ten templates, each created and then started in five
-//! steps of its status. What is written is always the same; uids and times are the server's.
+//! Pods of a real apiserver, to measure their bodies: 500 pods of ten templates. Each is created and then started in
+//! five writes of its status. What is written is always the same; uids and times come from the server.
 
 use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::Pod;
@@ -12,19 +12,21 @@ use serde_json::{Value, json};
 
 use crate::KubeCluster;
 
-/// How many pods there are.
+/// The number of pods.
 pub const PODS: usize = 500;
-/// How often the status of each is written.
+/// The number of status writes for each pod.
 pub const STATUSES: usize = 5;
+/// The namespace of the pods.
 const NAMESPACE: &str = "shop";
 
-/// What the pods of a template share, beside what all pods do.
+/// The part of a pod that differs between templates.
 struct Template {
     app: &'static str,
     port: u16,
     sidecars: [&'static str; 2],
 }
 
+/// The templates; pods take them in turn.
 const TEMPLATES: [Template; 10] = [
     template("checkout", 8080, ["envoy", "fluent-bit"]),
     template("payments", 9443, ["envoy", "vault-agent"]),
@@ -46,7 +48,7 @@ const fn template(app: &'static str, port: u16, sidecars: [&'static str; 2]) -> 
     }
 }
 
-/// A pod that is made of a template.
+/// A pod made from a template.
 struct Planned {
     template: &'static Template,
     name: String,
@@ -55,7 +57,7 @@ struct Planned {
     random: ChaCha8Rng,
 }
 
-/// Creates the pods and starts them, one write after the other: all are created, then all take a step, and so on.
+/// Creates all pods, then starts them step by step: each step writes the status of all pods, one write after the other.
 ///
 /// # Errors
 /// If the server refuses a write.
@@ -87,7 +89,7 @@ pub async fn start_pods(cluster: &KubeCluster) -> Result<()> {
     Ok(())
 }
 
-/// Makes the namespace of the pods.
+/// Creates the namespace of the pods.
 ///
 /// # Errors
 /// If the server refuses it.
@@ -165,7 +167,7 @@ impl Planned {
         })
     }
 
-    /// The status after a step: scheduled, images pulled, the first container runs, all run, ready.
+    /// Returns the status after a step: scheduled; images pulled; the first container runs; all run; ready.
     fn status(&self, step: usize) -> Value {
         let at = |second: usize| format!("2026-11-25T03:12:{second:02}Z");
         let condition = |kind: &str, is_true: bool, second: usize| {
@@ -201,7 +203,7 @@ impl Planned {
         let mut containers = Vec::new();
         for (place, name) in names.into_iter().enumerate() {
             let is_running = place < running;
-            // The same in each step.
+            // The id is the same in each step.
             let id = Self::container_id(&mut ChaCha8Rng::seed_from_u64(
                 u64::from(self.random.clone().next_u32()) + place as u64,
             ));
@@ -310,7 +312,7 @@ impl Template {
     }
 }
 
-/// Letters that Kubernetes draws generated names from.
+/// Draws letters of the names that Kubernetes generates.
 fn letters(length: usize, random: &mut ChaCha8Rng) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let letter = |_| LETTERS[random.next_u32() as usize % LETTERS.len()] as char;

@@ -1,4 +1,4 @@
-//! Processes of other programs: servers that live as long as their value, and commands run to their end.
+//! Processes of other programs: servers that live as long as their value, and commands that run to their end.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -12,11 +12,11 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::{eventually, lifeline, patient};
 
-/// Lines of a program's own words that an error repeats.
+/// The most lines of a program's standard error that an error repeats; earlier lines are left out.
 const LAST_LINES: usize = 20;
 
-/// A running server. Its outputs go to files in its folder, so it never blocks on a full pipe and
-/// its words can be read at any time. Dropping it kills it; so does the death of the test binary.
+/// A running server. Its outputs go to files in its folder, so it never blocks on a full pipe, and they can be read at
+/// any time. Dropping it kills it; so does the death of the test binary.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -27,7 +27,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a command; `name` names its files in the folder, which a process of the same name overwrites.
+    /// Starts a command. `name` names its output files in the folder; a later process of the same name overwrites them.
     pub fn start(name: &str, mut command: Command, folder: &Path) -> Result<Self> {
         let (stdout, stderr) = (
             folder.join(format!("{name}.stdout")),
@@ -67,7 +67,7 @@ impl Process {
         read_lossy(&self.stderr)
     }
 
-    /// How it ended, if it has.
+    /// Returns how the process ended; `None` while it runs.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait()?;
@@ -78,7 +78,7 @@ impl Process {
         Ok(self.ended)
     }
 
-    /// An error with its last words if it has ended.
+    /// Returns an error with the last lines of standard error if the process has ended.
     pub fn still_runs(&mut self) -> Result<()> {
         match self.ended()? {
             None => Ok(()),
@@ -90,17 +90,17 @@ impl Process {
         }
     }
 
-    /// Looks until a look succeeds, like [`eventually()`], but gives up as soon as the process has ended.
+    /// Looks until a look succeeds, like [`eventually()`], but fails as soon as the process has ended.
     pub async fn until<T>(
         &mut self,
         what: &str,
         within: Duration,
         mut look: impl AsyncFnMut(&Self) -> Result<T>,
     ) -> Result<T> {
-        // The outer result ends the waiting; the inner one is what it ended with.
+        // The outer result ends the waiting; the inner one is its outcome.
         eventually(what, within, async || {
             if let Err(dead) = self.still_runs() {
-                // Its last act may be what is looked for.
+                // The process may have ended right after it did what the caller looks for.
                 return Ok(look(self).await.map_err(|_| dead));
             }
             look(self).await.map(Ok)
@@ -108,7 +108,7 @@ impl Process {
         .await?
     }
 
-    /// Sends a signal.
+    /// Sends a signal; fails if the process has ended.
     pub fn signal(&mut self, signal: Signal) -> Result<()> {
         self.still_runs()?;
         let pid = i32::try_from(self.child.id()).context("a process id fits i32")?;
@@ -116,7 +116,7 @@ impl Process {
         kill_process(pid, signal).with_context(|| format!("signalling {}", self.name))
     }
 
-    /// Waits for it to end by itself.
+    /// Waits until the process ends by itself, at most `within`; fails after that.
     pub async fn end(&mut self, within: Duration) -> Result<ExitStatus> {
         let what = format!("{} ends", self.name);
         eventually(&what, within, async || {
@@ -125,7 +125,7 @@ impl Process {
         .await
     }
 
-    /// Ends it the hard way (SIGKILL) and waits until it is gone.
+    /// Kills the process (SIGKILL) and waits until it is gone. Does nothing if it has ended.
     pub fn kill(&mut self) -> Result<()> {
         if self.ended()?.is_none() {
             self.child.kill()?;
@@ -156,7 +156,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Its standard output, or an error with its last words if it did not end with 0.
+    /// Returns its standard output, or an error with the last lines of standard error if it did not end with 0.
     pub fn success(self) -> Result<String> {
         if self.status.success() {
             return Ok(self.stdout);
@@ -169,14 +169,14 @@ impl Finished {
         ))
     }
 
-    /// The exit code; None after a signal.
+    /// The exit code; `None` after a signal.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         self.status.code()
     }
 }
 
-/// Runs a command to its end, with `input` on its standard input; after the time it is killed, which is an error.
+/// Runs a command to its end, with `input` on its standard input. After `within` it is killed, and that is an error.
 pub async fn finish(command: Command, input: &[u8], within: Duration) -> Result<Finished> {
     let line = command_line(&command);
     let within = patient(within);
@@ -189,7 +189,7 @@ pub async fn finish(command: Command, input: &[u8], within: Duration) -> Result<
         .with_context(|| format!("starting `{line}`"))?;
     let mut stdin = child.stdin.take().context("standard input is piped")?;
     let feed = async {
-        // A command that does not read its input closes it; that is its business.
+        // A command that does not read its input closes it; that is no error.
         let _ = stdin.write_all(input).await;
         drop(stdin);
     };
@@ -223,6 +223,7 @@ fn read_lossy(path: &Path) -> String {
     )
 }
 
+/// Returns the last [`LAST_LINES`] lines of a text.
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")

@@ -1,4 +1,4 @@
-//! watchscope's whole way in this process, from a server's socket into the log, as benchmarks measure it.
+//! watchscope in this process, from a server's socket into the log, as benchmarks measure it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Entry, Event, Record, ResourceVersion};
 use watchscope_probe::ProbeConfig;
 
-/// What is read, and how.
+/// The server, the resources and the options of a measured reading.
 #[derive(Clone, Debug)]
 pub struct Reading<'a> {
-    /// The cluster: [`at`] an address on loopback, or that of a [`kubeconfig`].
+    /// The cluster: an address on loopback ([`at`]), or the cluster of a [`kubeconfig`].
     pub source: ConfigSource,
     /// The resources to watch.
     pub resources: &'a [String],
-    /// Whether only metadata is asked for.
+    /// Whether only metadata is requested.
     pub metadata_only: bool,
-    /// Which HTTP is spoken.
+    /// The HTTP versions that may be used.
     pub protocols: Protocols,
-    /// The history that is kept, if one is.
+    /// The history to keep; `None`: no history.
     pub history: Option<Kept<'a>>,
 }
 
-/// A history.
+/// The history to keep.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept<'a> {
     /// Its folder.
@@ -42,15 +42,15 @@ pub struct Kept<'a> {
     pub with_bodies: bool,
 }
 
-/// The cluster at `http://127.0.0.1:PORT`.
+/// Returns the source of a cluster at a URL such as `http://127.0.0.1:PORT`.
 ///
 /// # Errors
-/// If that is no address.
+/// If the URL cannot be parsed.
 pub fn at(url: &str) -> Result<ConfigSource> {
     Ok(ConfigSource::Url(url.parse()?))
 }
 
-/// The current context's cluster of a kubeconfig.
+/// Returns the source of the cluster of a kubeconfig's current context.
 #[must_use]
 pub fn kubeconfig(path: &Path) -> ConfigSource {
     ConfigSource::Lookup(ConfigLookup {
@@ -59,7 +59,7 @@ pub fn kubeconfig(path: &Path) -> ConfigSource {
     })
 }
 
-/// Begins a history of a log, with the sizes that the command line gives it by default.
+/// Begins a history of a log, with the command line's default sizes and age: 1 GiB, 1 GiB of bodies, 7 days.
 ///
 /// # Errors
 /// If the folder cannot be used.
@@ -76,8 +76,8 @@ pub async fn begin_history(kept: Kept<'_>, log: &LogHandle) -> Result<History> {
 }
 
 impl Reading<'_> {
-    /// Transport, probe, redaction, log and body ring, without audit, until so many live events are in the log. A
-    /// reader of the log sees each record. Returns the last event's resourceVersion.
+    /// Reads until `events` live events are in the log, without audit: through transport, probe, redaction, log and
+    /// body ring. A reader of the log passes each record to `see`. Returns the last event's resourceVersion.
     ///
     /// # Errors
     /// If the server cannot be watched, or the reader did not keep up with the log.

@@ -1,5 +1,6 @@
-//! A browser that is driven over its own protocol, without a driver: Chromium by DevTools, Firefox by WebDriver BiDi. Both
-//! report each request that a document and its workers make. They have no network: their proxy does not exist.
+//! A browser that the harness drives over the browser's own protocol, without a driver: Chromium by DevTools, Firefox
+//! by WebDriver BiDi. Both report each request of a document and its workers. They have no network: their proxy does
+//! not exist.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,9 +20,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use crate::browser::{FLAGS, program, target_folder};
 use crate::{Missing, Process, patient};
 
-/// How long a browser may take to listen, and to answer.
+/// How long a browser may take to listen, and to answer a command. After it the call fails.
 const LONG: Duration = Duration::from_secs(60);
-/// A port of this machine that nothing listens on.
+/// The discard port: nothing listens on it here, so every request through it fails.
 const NOWHERE: u16 = 9;
 
 /// Which browser.
@@ -51,18 +52,18 @@ impl Kind {
 pub struct RemoteBrowser {
     kind: Kind,
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
-    /// The session of the tab, or its browsing context.
+    /// The id of Chromium's session with the tab, or of Firefox's browsing context.
     tab: String,
     asked: u64,
     requests: Vec<String>,
     complaints: Vec<String>,
-    // Behind the socket, so that it ends last.
+    // Declared after the socket, so that the socket closes before the process ends.
     _process: Process,
     _folder: TempDir,
 }
 
 impl RemoteBrowser {
-    /// Starts one.
+    /// Starts a browser. The inner error says that it is not installed.
     pub async fn start(kind: Kind) -> Result<Result<Self, Missing>> {
         let program = match kind.program() {
             Ok(program) => program,
@@ -101,6 +102,7 @@ impl RemoteBrowser {
         Ok(Ok(browser))
     }
 
+    /// Opens Chromium's tab and asks for reports of requests, exceptions and log entries.
     async fn attach(&mut self) -> Result<()> {
         let made = self
             .call("Target.createTarget", json!({"url": "about:blank"}))
@@ -115,11 +117,12 @@ impl RemoteBrowser {
         for domain in ["Network.enable", "Runtime.enable", "Log.enable"] {
             self.call(domain, json!({})).await?;
         }
-        // Workers too; each waits until its requests are reported.
+        // Attaches to workers too. Each worker waits until the harness gets reports of its requests.
         let attach = json!({"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true});
         self.call("Target.setAutoAttach", attach).await.map(|_| ())
     }
 
+    /// Opens Firefox's session and asks for reports of requests and log entries.
     async fn begin_session(&mut self) -> Result<()> {
         self.call("session.new", json!({"capabilities": {}}))
             .await?;
@@ -130,7 +133,7 @@ impl RemoteBrowser {
         Ok(())
     }
 
-    /// Shows the tab in a window of this size, in a theme of the system.
+    /// Sets the tab's size in px and, in Chromium only, the theme of the system.
     pub async fn looks(&mut self, width: u32, height: u32, is_dark: bool) -> Result<()> {
         match self.kind {
             Kind::Chromium => {
@@ -151,7 +154,7 @@ impl RemoteBrowser {
         Ok(())
     }
 
-    /// Goes to an address.
+    /// Opens an address in the tab.
     pub async fn goto(&mut self, url: &str) -> Result<()> {
         match self.kind {
             Kind::Chromium => self.call("Page.navigate", json!({"url": url})).await?,
@@ -163,7 +166,7 @@ impl RemoteBrowser {
         Ok(())
     }
 
-    /// The text that an expression comes to; it may wait.
+    /// Evaluates an expression, awaits its promise if it is one, and returns its value as text.
     pub async fn script(&mut self, expression: &str) -> Result<String> {
         let expression = format!("(async () => String({expression}))()");
         let answer = match self.kind {
@@ -181,7 +184,7 @@ impl RemoteBrowser {
         text(&answer["result"]["value"]).with_context(|| format!("{expression}: {answer}"))
     }
 
-    /// Keeps a picture of the tab as `test-pictures/NAME.png` in cargo's target folder.
+    /// Saves a picture of the tab as `test-pictures/NAME.png` in cargo's target folder. Returns its path.
     pub async fn picture(&mut self, name: &str) -> Result<PathBuf> {
         let answer = match self.kind {
             Kind::Chromium => self.call("Page.captureScreenshot", json!({})).await?,
@@ -200,19 +203,19 @@ impl RemoteBrowser {
         Ok(path)
     }
 
-    /// What the tab and its workers have asked for so far, the documents that the tab went to included.
+    /// The addresses that the tab and its workers have requested so far, including the documents that the tab opened.
     #[must_use]
     pub fn requests(&self) -> &[String] {
         &self.requests
     }
 
-    /// Errors and warnings that the console has got so far.
+    /// Errors and warnings of the console so far.
     #[must_use]
     pub fn complaints(&self) -> &[String] {
         &self.complaints
     }
 
-    /// Sends a command, and waits for its answer.
+    /// Sends a command and returns its answer; fails after 60 s without one, and if the browser reports an error.
     async fn call(&mut self, method: &str, params: Value) -> Result<Value> {
         let session = self.tab.clone();
         let id = self.send(&session, method, params).await?;
@@ -234,6 +237,7 @@ impl RemoteBrowser {
         }
     }
 
+    /// Sends a command without waiting; returns its id.
     async fn send(&mut self, session: &str, method: &str, params: Value) -> Result<u64> {
         self.asked += 1;
         let mut asked = json!({"id": self.asked, "method": method, "params": params});
@@ -246,7 +250,7 @@ impl RemoteBrowser {
         Ok(self.asked)
     }
 
-    /// Takes in what the browser reports by itself.
+    /// Handles a message that the browser sends by itself.
     async fn hear(&mut self, message: &Value) -> Result<()> {
         let params = &message["params"];
         match message["method"].as_str().unwrap_or_default() {
@@ -257,7 +261,7 @@ impl RemoteBrowser {
                 }
             }
             "Network.requestWillBeSent" => self.requests.push(text(&params["request"]["url"])?),
-            // What Firefox itself asks for belongs to no tab.
+            // Firefox's own requests belong to no tab.
             "network.beforeRequestSent" if params["context"] == self.tab.as_str() => {
                 self.requests.push(text(&params["request"]["url"])?);
             }
@@ -319,7 +323,8 @@ fn firefox(program: &Path, folder: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// Where it says that it listens, once the line is whole: `… listening on ws://127.0.0.1:34567/…`.
+/// Returns the address that the browser says it listens on, once the line is whole:
+/// `… listening on ws://127.0.0.1:34567/…`.
 fn address(stderr: &str) -> Option<String> {
     let (_, behind) = stderr.split_once("listening on ws://")?;
     let (address, _) = behind.split_once('\n')?;

@@ -1,4 +1,4 @@
-//! `watchscope serve` as scripts reach it: with the bearer of a token file.
+//! `watchscope serve` as scripts reach it: with the bearer token of a token file.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
@@ -9,25 +9,25 @@ use reqwest::{Client, Response};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What scripts send as Bearer.
+/// The bearer token that scripts send.
 const TOKEN: &str = "a-token-of-forty-characters-for-the-tests";
 
-/// How long the next record may take.
+/// How long the next record may take; after it [`Records::next`] fails.
 const NEXT: Duration = Duration::from_secs(60);
 
-/// A server that takes a bearer.
+/// A server that accepts a bearer token.
 #[derive(Debug)]
 pub struct Served {
     /// The process.
     pub watchscope: Watchscope,
-    /// Where a person goes.
+    /// The link for a person.
     pub link: Link,
     client: Client,
     _folder: TempDir,
 }
 
 impl Served {
-    /// Starts it, and waits for its link.
+    /// Starts the server and waits for its link.
     pub async fn start(launch: Launch) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("token");
@@ -42,27 +42,27 @@ impl Served {
         })
     }
 
-    /// `Bearer …`, as a header has it.
+    /// The `Authorization` header's value: `Bearer …`.
     #[must_use]
     pub fn bearer() -> String {
         format!("Bearer {TOKEN}")
     }
 
-    /// Asks for a path.
+    /// Requests a path and returns the answer, whatever its status.
     pub async fn get(&self, path: &str) -> Result<Response> {
         let url = format!("{}{path}", self.link.origin());
         let request = self.client.get(url).bearer_auth(TOKEN);
         Ok(request.send().await?)
     }
 
-    /// The fold at the head, as text.
+    /// Returns the fold at the head, as text.
     pub async fn state(&self) -> Result<String> {
         let answer = self.get("/api/state").await?;
         ensure!(answer.status() == 200, "{}", answer.status());
         Ok(answer.text().await?)
     }
 
-    /// The records from the first one kept, then live.
+    /// Returns the stream of records: from the first one kept, then live.
     pub async fn records(&self) -> Result<Records> {
         let answer = self.get("/api/records").await?;
         ensure!(answer.status() == 200, "{}", answer.status());
@@ -81,7 +81,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// The next line.
+    /// Returns the next line; fails after 60 s without one, and when the stream ends.
     pub async fn next(&mut self) -> Result<Value> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
@@ -96,7 +96,7 @@ impl Records {
         }
     }
 
-    /// All lines up to the first for which `is_last` holds.
+    /// Returns all lines up to the first for which `is_last` holds, with that line.
     pub async fn up_to(&mut self, mut is_last: impl FnMut(&Value) -> bool) -> Result<Vec<Value>> {
         let mut lines = Vec::new();
         loop {

@@ -1,14 +1,14 @@
-//! Tests that cannot have what they need: named and counted, and on CI a failure.
+//! Tests that lack a program: they are named and counted, and on CI they fail.
 
 use std::fmt;
 use std::io::Write as _;
 
-/// Something a test needs and this machine has not.
+/// Something that a test needs and this machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What is not there: `kube-apiserver`.
+    /// The thing that is missing: `kube-apiserver`.
     pub what: String,
-    /// What to install or set so that it is.
+    /// What to install or set to get it.
     pub install: String,
 }
 
@@ -20,8 +20,8 @@ impl fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// Unwraps what a test needs; when it is missing, prints `skipped: TEST, install WHAT` and returns
-/// `Ok(())` from the test, which `cargo xtask test` counts. With `CI=true` returns the error instead.
+/// Unwraps what a test needs. When it is missing, prints `skipped: TEST, install WHAT` and returns `Ok(())` from the
+/// test; `cargo xtask test` counts these lines. With `CI=true` it returns the error instead.
 ///
 /// ```
 /// use watchscope_tests::{Missing, or_skip};
@@ -43,12 +43,12 @@ macro_rules! or_skip {
     };
 }
 
-/// What [`or_skip!`] does about something missing.
+/// Does for [`or_skip!`] what it does about a missing thing: prints the line, or with `CI=true` returns the error.
 pub fn said_to_skip(missing: &Missing) -> anyhow::Result<()> {
     if std::env::var("CI").is_ok_and(|value| value == "true") {
         return Err(missing.clone().into());
     }
-    // Straight to standard error: what a passing test prints is captured, and would not be counted.
+    // Writes to standard error directly: a passing test's `eprintln!` is captured and would not be counted.
     let line = skip_line(test_name().as_deref(), missing);
     std::io::stderr().write_all(line.as_bytes())?;
     Ok(())
@@ -59,7 +59,8 @@ fn skip_line(test: Option<&str>, missing: &Missing) -> String {
     format!("skipped: {test}, install {}\n", missing.install)
 }
 
-/// libtest runs each test in a thread of its name; with one test at a time, in the main thread.
+/// Returns the test's name: libtest runs each test in a thread of that name. With one test at a time it uses the main
+/// thread, so the name is unknown.
 fn test_name() -> Option<String> {
     let thread = std::thread::current();
     thread

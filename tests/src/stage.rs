@@ -1,4 +1,4 @@
-//! What the browser benchmarks share: [`Feeder`], watchscope in front of it, and the page in Chromium.
+//! The parts that browser benchmarks share: [`Feeder`], watchscope in front of it, and the page in Chromium.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,23 +11,25 @@ use watchscope_model::Time;
 
 use crate::{Browser, BrowserTools, Feeder, Link, Served, WatchscopeBinary, eventually};
 
+/// How long the page and the log may take to reach what a benchmark waits for. After it the benchmark fails.
 const LONG: Duration = Duration::from_secs(60);
-/// How many records a second a log is filled with.
+/// The pace in records per second at which [`Stage::fill`] fills a log.
 const FILL_PER_S: u64 = 5_000;
 
-/// A cluster and watchscope watching all of it.
+/// A cluster, and a watchscope that watches all of it.
 #[derive(Debug)]
 pub struct Stage {
     /// The cluster.
     pub feeder: Feeder,
-    /// watchscope.
+    /// watchscope, as a server.
     pub served: Served,
     binary: WatchscopeBinary,
     _folder: TempDir,
 }
 
 impl Stage {
-    /// A kind for each number, with so many objects; ready when all are listed and their streams open.
+    /// Starts a kind for each number, with that count of objects. Returns when all are listed and their streams are
+    /// open.
     pub async fn start(objects: &[u32]) -> Result<Self> {
         let binary = WatchscopeBinary::find()?;
         let feeder = Feeder::start(objects).await?;
@@ -62,14 +64,14 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The last record of the log.
+    /// Returns the seq of the log's last record.
     pub async fn head(&self) -> Result<u64> {
         let state = self.served.state().await?;
         let line: Value = serde_json::from_str(state.lines().next().context("a line")?)?;
         line["head"].as_u64().context("a head")
     }
 
-    /// Lets objects be modified, evenly in time and in a fixed disorder, until the log has `count` records.
+    /// Modifies objects, evenly in time and in a fixed shuffled order, until the log has `count` records.
     pub async fn fill(&self, objects: &[u32], count: u64) -> Result<()> {
         let head = self.head().await?;
         ensure!(head < count, "the log has {head} records already");
@@ -77,9 +79,9 @@ impl Stage {
         let all: u32 = objects.iter().sum();
         let begun = Instant::now();
         for number in 0..count - head {
-            // At the pace of the wire they would all come in a few bursts.
+            // Sent without a pause, they would all arrive in a few bursts.
             sleep_until(begun + Duration::from_micros(number * 1_000_000 / FILL_PER_S)).await;
-            // Numerical Recipes' generator; its high bits are good enough to spread marks.
+            // The generator of Numerical Recipes; its high bits are good enough to spread marks.
             chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let mut object = ((u64::from(chance) * u64::from(all)) >> 32) as u32;
             let mut kind = 0;
@@ -97,25 +99,25 @@ impl Stage {
         .await
     }
 
-    /// A link that nobody has used yet.
+    /// Returns a link that nobody has used yet.
     pub async fn fresh_link(&self) -> Result<String> {
         fresh_link(&self.binary, &self.served).await
     }
 
-    /// The link it printed when it started.
+    /// The link that the server printed when it started.
     #[must_use]
     pub fn link(&self) -> &Link {
         &self.served.link
     }
 }
 
-/// A link to what is served that nobody has used yet.
+/// Returns a link to the server that nobody has used yet.
 ///
 /// # Errors
-/// If it gives none.
+/// If the command `token` fails.
 pub async fn fresh_link(binary: &WatchscopeBinary, served: &Served) -> Result<String> {
     let home = served.watchscope.home();
-    // Another watchscope of this user may be running.
+    // Names the address, since another watchscope of this user may be running.
     let address = served.link.origin().trim_start_matches("http://");
     let launch = binary
         .with(&["token", "--listen", address])
@@ -124,10 +126,10 @@ pub async fn fresh_link(binary: &WatchscopeBinary, served: &Served) -> Result<St
     Ok(link.trim().to_owned())
 }
 
-/// How far the clocks of page, server and this program may be apart.
+/// The most ms that the clocks of page, server and this program may differ. Above it a benchmark fails.
 pub const CLOCKS_MS: f64 = 2.0;
 
-/// Keeps (last record painted, time of the frame after) whenever a frame painted new ones.
+/// Keeps (last painted record, time of the frame after it) for each frame that painted new records.
 const WATCH_PAINTED: &str = "
     const frame = window.requestAnimationFrame.bind(window);
     window.bench = [];
@@ -142,8 +144,8 @@ const WATCH_PAINTED: &str = "
     });
 ";
 
-/// How far the page's clock is from the wall clock: the least of some moments, since the wall clock of scripts has
-/// whole milliseconds.
+/// Returns the difference of the page's clock and the wall clock in ms. It is the least of 100,000 readings, since
+/// scripts read the wall clock in whole ms.
 const CLOCK: &str = "
     let off = Infinity;
     for (let turn = 0; turn < 100000; turn++) {
@@ -152,15 +154,15 @@ const CLOCK: &str = "
     return off;
 ";
 
-/// Which record each frame painted last, and when the frame after it came, in milliseconds of the wall clock.
+/// The last record that each frame painted, and the wall clock in ms at the frame after it.
 #[derive(Debug)]
 pub struct Frames(Vec<(u64, f64)>);
 
 impl Frames {
-    /// When the frame came after the one that first painted a record.
+    /// Returns the wall clock in ms at the frame after the one that first painted a record.
     ///
     /// # Errors
-    /// If it has not come.
+    /// If that frame has not come.
     pub fn after(&self, seq: u64) -> Result<f64> {
         let place = self.0.partition_point(|&(painted, _)| painted < seq);
         let frame = self.0.get(place);
@@ -168,10 +170,10 @@ impl Frames {
     }
 }
 
-/// The wall clock, in milliseconds.
+/// Returns the wall clock in ms since 1970.
 ///
 /// # Errors
-/// If it stands before 1970.
+/// If the wall clock stands before 1970.
 #[expect(
     clippy::disallowed_methods,
     reason = "a benchmark compares with the wall clock"
@@ -181,10 +183,10 @@ pub fn wall_clock_ms() -> Result<f64> {
     Ok(now.as_secs_f64() * 1_000.0)
 }
 
-/// A record's `at`, in milliseconds of the wall clock.
+/// Returns a record's `at` in ms since 1970.
 ///
 /// # Errors
-/// If it has none.
+/// If the record has no valid `at`.
 pub fn at_ms(record: &Value) -> Result<f64> {
     let at = record["at"]
         .as_str()
@@ -198,13 +200,14 @@ pub fn at_ms(record: &Value) -> Result<f64> {
 pub struct Tab(Browser);
 
 impl Tab {
-    /// A tab that shows the stage live and keeps the times of its frames: `performance.timeOrigin + performance.now()`,
-    /// the browser's wall clock at the navigation plus a clock that counts on, as the server's `at` is. After each
-    /// animation frame of the page a script looks at the last record it painted; if that is a new one, it asks for one
-    /// more frame and takes its time.
+    /// Opens a tab that shows the stage live and keeps the times of its frames, as
+    /// `performance.timeOrigin + performance.now()`.
+    /// That is the browser's wall clock at the navigation plus a monotonic clock; the server's `at` is made alike.
+    /// After each animation frame of the page a script reads the last painted record. If it is new, the script requests
+    /// one more frame and keeps that frame's time.
     ///
     /// # Errors
-    /// If the page's clock is not this machine's.
+    /// If the page's clock is more than [`CLOCKS_MS`] from this machine's.
     pub async fn with_frame_times(stage: &Stage) -> Result<Self> {
         let tab = Self::open(1_600, 1_000, WATCH_PAINTED).await?;
         tab.driver().goto(stage.link().text()).await?;
@@ -220,10 +223,10 @@ impl Tab {
         Ok(tab)
     }
 
-    /// The frames so far, once this record was painted and the frame after has come.
+    /// Returns the frames so far, once this record is painted and the frame after it has come.
     ///
     /// # Errors
-    /// If they do not come.
+    /// If they do not come within 60 s.
     pub async fn frames_up_to(&self, seq: u64) -> Result<Frames> {
         self.until("all is painted", |summary| {
             summary["painted"].as_u64() >= Some(seq)
@@ -238,7 +241,8 @@ impl Tab {
         .await
     }
 
-    /// A browser with a fresh profile whose window shows a page of `width` by `height` px; `script` runs in it before the page's own.
+    /// Opens a browser with a fresh profile whose window shows a page of `width` by `height` px. `script` runs in it
+    /// before the page's own scripts.
     pub async fn open(width: u32, height: u32, script: &str) -> Result<Self> {
         let tools = BrowserTools::find()?;
         let size = format!("--window-size={width},{}", height + CHROME_PX);
@@ -260,18 +264,18 @@ impl Tab {
         self.0.driver()
     }
 
-    /// What a script returns.
+    /// Runs a script in the page and returns its value.
     pub async fn script(&self, script: &str) -> Result<Value> {
         Ok(self.driver().execute(script, vec![]).await?.json().clone())
     }
 
-    /// `watchscope.summary()`.
+    /// Returns the page's `watchscope.summary()`.
     pub async fn summary(&self) -> Result<Value> {
         let text = self.script("return window.watchscope.summary()").await?;
         Ok(serde_json::from_str(text.as_str().context("a text")?)?)
     }
 
-    /// Waits until the summary is as wanted.
+    /// Waits until `wanted` accepts the summary and returns it; fails after 60 s.
     pub async fn until(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         eventually(what, LONG, async || {
             let summary = self.summary().await?;
@@ -282,24 +286,24 @@ impl Tab {
     }
 }
 
-/// Height of headless Chromium's own bars.
+/// The height in px of headless Chromium's own bars, above the page.
 const CHROME_PX: u32 = 143;
 
-/// The value that a share of sorted values does not exceed.
+/// Returns the value below which this share of the sorted values lies; panics if there are no values.
 #[must_use]
 pub fn percentile(sorted: &[f64], share: f64) -> f64 {
     let place = (sorted.len() as f64 * share) as usize;
     sorted[place.min(sorted.len() - 1)]
 }
 
-/// Sorted for [`percentile`].
+/// Sorts values for [`percentile`].
 #[must_use]
 pub fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values
 }
 
-/// How much the machine has to do, since others' work is in what is measured.
+/// Returns the machine's load over 1, 5 and 15 minutes, since other programs' work distorts a measurement.
 #[must_use]
 pub fn load_average() -> String {
     std::fs::read_to_string("/proc/loadavg").map_or_else(
@@ -308,7 +312,7 @@ pub fn load_average() -> String {
     )
 }
 
-/// A row of the table.
+/// Returns a row of a benchmark's table; the bar is met if the measured value is at most `bar`.
 #[must_use]
 pub fn row(figure: &str, bar: f64, measured: f64, unit: &str) -> String {
     let verdict = if measured <= bar { "met" } else { "missed" };

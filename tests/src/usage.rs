@@ -1,4 +1,4 @@
-//! What a process has used: processor time and memory.
+//! Processor time and memory that a process has used.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds of processor time that this process and its threads have used.
+/// Returns the processor time in ns that this process and its threads have used.
 #[must_use]
 pub fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Starts this program again with other arguments, and returns the numbers it prints; what it says on standard error is
-/// passed on. A benchmark measures processor time and memory in a process of its own.
+/// Starts this program again with other arguments and returns the numbers that it prints. Its standard error is passed
+/// on. A benchmark measures processor time and memory in a process of its own.
 ///
 /// # Errors
-/// If it fails, or takes over two minutes.
+/// If the program fails, or takes more than 120 s.
 pub async fn numbers_of_child(arguments: &[&str]) -> Result<Vec<u64>> {
     let child = tokio::process::Command::new(std::env::current_exe()?)
         .args(arguments)
@@ -33,18 +33,18 @@ pub async fn numbers_of_child(arguments: &[&str]) -> Result<Vec<u64>> {
     numbers.with_context(|| format!("{arguments:?} said {line:?}"))
 }
 
-/// Memory that a process holds (its resident set), in KiB; `process` is its id, or `self`.
+/// Returns the memory that a process holds now (its resident set), in KiB. `process` is its id, or `self`.
 ///
 /// # Errors
-/// If there is no such process, or the system does not say.
+/// If there is no such process, or the system does not report it.
 pub fn resident_kib(process: &str) -> Result<u64> {
     status_kib(process, "VmRSS:")
 }
 
-/// The most memory that a process has held so far, in KiB; `process` is its id, or `self`.
+/// Returns the most memory that a process has held so far, in KiB. `process` is its id, or `self`.
 ///
 /// # Errors
-/// If there is no such process, or the system does not say.
+/// If there is no such process, or the system does not report it.
 pub fn most_resident_kib(process: &str) -> Result<u64> {
     status_kib(process, "VmHWM:")
 }

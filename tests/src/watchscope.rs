@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::{Finished, Missing, Process, finish, patient};
 
-/// How long it may take until its link is there.
+/// How long a server may take to print its link; after it [`Launch::serve`] fails.
 const START: Duration = Duration::from_secs(20);
 
 /// The program under test.
@@ -27,7 +27,7 @@ pub struct WatchscopeBinary {
 }
 
 impl WatchscopeBinary {
-    /// `WATCHSCOPE_TEST_BINARY`, or the one cargo built beside this test.
+    /// Finds `WATCHSCOPE_TEST_BINARY`, or the program that cargo built beside this test.
     pub fn find() -> Result<Self, Missing> {
         let set = std::env::var_os("WATCHSCOPE_TEST_BINARY").map(PathBuf::from);
         let beside = || {
@@ -54,14 +54,14 @@ impl WatchscopeBinary {
         }
     }
 
-    /// Where the program is.
+    /// The path of the program.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A run with these arguments, to be started one way or the other. Unless they say otherwise nothing is audited by
-    /// itself: stories count requests and connections, and the audit's come when it is time for them.
+    /// Prepares a run with these arguments. Unless they turn it on, no watch is audited: stories count requests and
+    /// connections, and those of an audit would come at their own times.
     #[must_use]
     pub fn with(&self, arguments: &[&str]) -> Launch {
         Launch {
@@ -72,8 +72,8 @@ impl WatchscopeBinary {
     }
 }
 
-/// A run of watchscope before it starts. It sees nothing of this machine's own configuration:
-/// no kubeconfig, no `WATCHSCOPE_…`, a home folder of its own.
+/// A run of watchscope before it starts. It sees none of this machine's own configuration: no kubeconfig, no
+/// `WATCHSCOPE_…`, and a home folder of its own.
 #[derive(Clone, Debug)]
 pub struct Launch {
     program: PathBuf,
@@ -89,19 +89,19 @@ impl Launch {
         self
     }
 
-    /// Lets it find this kubeconfig, as `KUBECONFIG` does.
+    /// Sets `KUBECONFIG` to this kubeconfig.
     #[must_use]
     pub fn kubeconfig(self, path: &Path) -> Self {
         self.env("KUBECONFIG", path)
     }
 
-    /// Runs it to its end.
+    /// Runs it to its end; after `within` it is killed, and that is an error.
     pub async fn run(self, within: Duration) -> Result<Finished> {
         let home = tempfile::tempdir()?;
         finish(self.command(home.path()), b"", within).await
     }
 
-    /// Runs it to its end with a terminal as its standard output, and returns what the terminal got.
+    /// Runs it to its end with a terminal as its standard output, and returns the text that the terminal got.
     pub async fn run_on_terminal(self, within: Duration) -> Result<String> {
         let home = tempfile::tempdir()?;
         let (ours, theirs) = terminal()?;
@@ -109,7 +109,8 @@ impl Launch {
         command.stdout(theirs).stdin(Stdio::null());
         let mut process = tokio::process::Command::from(command);
         let mut child = process.kill_on_drop(true).spawn()?;
-        // Its copy of the terminal goes with it; once the program's own is closed too, reading ends with an error.
+        // Closes the command's copy of the terminal. Once the program's own copy is closed too, reading ends with an
+        // error.
         drop(process);
         let reading = tokio::task::spawn_blocking(move || {
             let mut text = Vec::new();
@@ -122,7 +123,7 @@ impl Launch {
         Ok(reading.await?)
     }
 
-    /// Starts it at a terminal: what is typed there is its standard input, and both outputs go there.
+    /// Starts it on a terminal: its standard input is what a test types there, and both outputs go there.
     pub fn start_on_terminal(self) -> Result<Terminal> {
         let home = tempfile::tempdir()?;
         let (ours, theirs) = terminal()?;
@@ -136,7 +137,7 @@ impl Launch {
             .spawn()?;
         let said = Arc::new(Mutex::new(Vec::new()));
         let (mut screen, kept) = (ours.try_clone()?, Arc::clone(&said));
-        // Ends with an error once the program and its copies of the terminal are gone.
+        // Reading ends with an error once the program and its copies of the terminal are gone.
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = screen.read(&mut bytes) {
@@ -152,15 +153,15 @@ impl Launch {
         })
     }
 
-    /// Starts it to run on: `watch` without an end.
+    /// Starts it without waiting for its end: `watch` runs on.
     pub fn start(self) -> Result<Watchscope> {
         let home = tempfile::tempdir()?;
         let process = Process::start("watchscope", self.command(home.path()), home.path())?;
         Ok(Watchscope { process, home })
     }
 
-    /// Starts it as a server, on a port of its choice unless the test has set `WATCHSCOPE_LISTEN`
-    /// or the arguments say `--listen`, and waits for the line with its link.
+    /// Starts it as a server and waits for the line with its link. The server listens on a port of its choice, unless
+    /// the test has set `WATCHSCOPE_LISTEN` or the arguments contain `--listen`.
     pub async fn serve(mut self) -> Result<(Watchscope, Link)> {
         self.environment
             .insert(0, ("WATCHSCOPE_LISTEN".into(), "127.0.0.1:0".into()));
@@ -203,7 +204,7 @@ impl Launch {
     }
 }
 
-/// A terminal: the side of whoever sits at it, and the one of the program.
+/// Opens a terminal and returns its two sides: the test's, and the program's.
 fn terminal() -> Result<(File, File)> {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
     grantpt(&ours)?;
@@ -213,36 +214,36 @@ fn terminal() -> Result<(File, File)> {
     Ok((File::from(ours), theirs))
 }
 
-/// A watchscope at a terminal; it is killed when this is dropped.
+/// A watchscope on a terminal; it is killed when this is dropped.
 #[derive(Debug)]
 pub struct Terminal {
     keyboard: File,
     said: Arc<Mutex<Vec<u8>>>,
-    // Before its folder goes.
+    // Declared first: the program ends before its folder is deleted.
     _child: tokio::process::Child,
     _home: TempDir,
 }
 
 impl Terminal {
-    /// What is on the screen so far, what was typed too.
+    /// The text on the screen so far, including what was typed.
     #[must_use]
     pub fn screen(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&said).into_owned()
     }
 
-    /// Presses keys.
+    /// Types keys.
     pub fn types(&mut self, keys: &str) -> Result<()> {
         Ok(self.keyboard.write_all(keys.as_bytes())?)
     }
 }
 
-/// The line a server prints: where a person goes.
+/// The line that a server prints: a person opens it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link(String);
 
 impl Link {
-    /// All of it.
+    /// The whole line.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
@@ -256,7 +257,8 @@ impl Link {
         length.map_or(&self.0, |length| &self.0[..after_scheme + length])
     }
 
-    /// The secret, good for one exchange; in-cluster configuration prints none.
+    /// The secret, good for one exchange. `None` if there is none: with in-cluster configuration the server prints no
+    /// secret.
     #[must_use]
     pub fn secret(&self) -> Option<&str> {
         self.0.split_once("#t=").map(|(_, secret)| secret)
@@ -266,7 +268,7 @@ impl Link {
 /// A running watchscope; it is killed when this is dropped.
 #[derive(Debug)]
 pub struct Watchscope {
-    // First: it ends before its folder goes.
+    // Declared first: the program ends before its folder is deleted.
     process: Process,
     home: TempDir,
 }
@@ -296,13 +298,13 @@ impl Watchscope {
         self.process.stderr()
     }
 
-    /// The records of `-o jsonl` so far; a line that is not whole yet is left for later.
+    /// The records of `-o jsonl` so far; an unfinished last line is left out.
     pub fn records(&self) -> Result<Vec<Value>> {
         json_lines(&self.stdout())
     }
 
-    /// Looks until a look succeeds, like [`eventually()`](crate::eventually()), but gives up as soon
-    /// as watchscope has ended.
+    /// Looks until a look succeeds, like [`eventually()`](crate::eventually()), but fails as soon as watchscope has
+    /// ended.
     pub async fn until<T>(
         &mut self,
         what: &str,
@@ -312,12 +314,12 @@ impl Watchscope {
         self.process.until(what, within, look).await
     }
 
-    /// An error with its last words if it has ended.
+    /// Returns an error with the last lines of standard error if watchscope has ended.
     pub fn still_runs(&mut self) -> Result<()> {
         self.process.still_runs()
     }
 
-    /// Asks it to end (SIGTERM) and waits until it has.
+    /// Sends SIGTERM and waits until watchscope ends, at most `within`; fails after that.
     pub async fn terminate(&mut self, within: Duration) -> Result<ExitStatus> {
         self.signal(Signal::TERM)?;
         self.process.end(within).await
@@ -328,18 +330,18 @@ impl Watchscope {
         self.process.signal(signal)
     }
 
-    /// Waits for it to end by itself.
+    /// Waits until watchscope ends by itself, at most `within`; fails after that.
     pub async fn end(&mut self, within: Duration) -> Result<ExitStatus> {
         self.process.end(within).await
     }
 
-    /// Ends it as a crash would.
+    /// Kills it (SIGKILL), which leaves it no time to clean up, as a crash does.
     pub fn kill(&mut self) -> Result<()> {
         self.process.kill().context("killing watchscope")
     }
 }
 
-/// Every whole line as JSON.
+/// Parses each whole line as JSON.
 fn json_lines(text: &str) -> Result<Vec<Value>> {
     text.split_inclusive('\n')
         .filter_map(|line| line.strip_suffix('\n'))

@@ -1,4 +1,4 @@
-//! The harness itself: what it starts, what it says when something fails, and what it leaves behind.
+//! The harness itself: the processes that it starts, its errors, and that it leaves nothing behind.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ fn lives(pid: u32) -> bool {
 }
 
 #[tokio::test]
-async fn waiting_in_vain_says_for_what_and_what_the_last_look_saw() {
+async fn a_wait_that_fails_names_its_goal_and_the_last_look() {
     let mut looks = 0;
     let error = eventually("the lane appears", SHORT, async || -> Result<()> {
         looks += 1;
@@ -43,7 +43,7 @@ async fn waiting_in_vain_says_for_what_and_what_the_last_look_saw() {
 }
 
 #[tokio::test]
-async fn a_look_that_hangs_does_not_outlast_the_patience() {
+async fn a_look_that_hangs_ends_with_the_wait() {
     let look = async || -> Result<()> { std::future::pending().await };
     let error = eventually("an answer comes", SHORT, look)
         .await
@@ -72,7 +72,7 @@ async fn a_process_that_dies_is_reported_with_its_last_words() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_dropped_process_is_gone() -> Result<()> {
+async fn a_dropped_process_is_killed() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let process = Process::start("sleeper", shell("exec sleep 600"), folder.path())?;
     let pid = process.pid();
@@ -82,7 +82,7 @@ async fn a_dropped_process_is_gone() -> Result<()> {
     Ok(())
 }
 
-/// Run by the test below in a process of its own, which it then kills.
+/// The test below runs this one in a process of its own, and kills that process.
 #[tokio::test]
 async fn leave_a_process_behind() -> Result<()> {
     let Some(note) = std::env::var_os("WATCHSCOPE_TEST_LEAVE_BEHIND") else {
@@ -133,7 +133,7 @@ async fn a_command_that_fails_is_reported_with_its_last_words() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_command_that_does_not_end_is_cut_off() {
+async fn a_command_that_does_not_end_is_killed() {
     let error = finish(shell("exec sleep 600"), b"", SHORT)
         .await
         .unwrap_err();
@@ -143,7 +143,7 @@ async fn a_command_that_does_not_end_is_cut_off() {
     );
 }
 
-/// A shell that stands in for watchscope, so that the harness is tested without it.
+/// Prepares a shell in place of watchscope, to test the harness without it.
 fn stand_in(script: &str, arguments: &[&str]) -> Launch {
     let mut all = vec!["-c", script, "watchscope"];
     all.extend(arguments);
@@ -151,7 +151,7 @@ fn stand_in(script: &str, arguments: &[&str]) -> Launch {
 }
 
 #[tokio::test]
-async fn watchscope_is_known_by_its_link_and_ends_when_asked() -> Result<()> {
+async fn watchscope_is_ready_with_its_link_and_ends_on_a_signal() -> Result<()> {
     let script = r#"echo "http://$WATCHSCOPE_LISTEN/#t=s3cret"
         echo "asked for $*" >&2
         trap 'exit 7' TERM
@@ -203,7 +203,7 @@ async fn watchscope_that_ends_without_a_link_is_reported_with_its_last_words() -
 }
 
 #[tokio::test]
-async fn watchscope_sees_only_what_the_test_gives_it() -> Result<()> {
+async fn watchscope_sees_only_the_environment_of_its_test() -> Result<()> {
     let finished = stand_in("env | sort", &[])
         .env("WATCHSCOPE_MEMORY", "1Gi")
         .kubeconfig(Path::new("/nowhere"))
@@ -235,7 +235,7 @@ async fn watchscope_sees_only_what_the_test_gives_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_kubectl_does_is_read_from_etcds_own_history() -> Result<()> {
+async fn changes_by_kubectl_are_read_from_etcds_own_history() -> Result<()> {
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let kubectl = cluster.kubectl();
@@ -291,14 +291,14 @@ async fn what_kubectl_does_is_read_from_etcds_own_history() -> Result<()> {
     assert_eq!(
         history[2].object()?["data"]["colour"],
         "red",
-        "what was deleted"
+        "the object before its deletion"
     );
     assert_eq!(history[2].name(), "settings");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_user_may_do_what_it_is_allowed_and_no_more() -> Result<()> {
+async fn a_user_has_exactly_the_rights_that_are_allowed() -> Result<()> {
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     for (user, kubeconfig) in [
@@ -325,8 +325,7 @@ async fn a_user_may_do_what_it_is_allowed_and_no_more() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_killed_apiserver_comes_back_with_what_it_had_and_etcd_forgets_on_request() -> Result<()>
-{
+async fn a_killed_apiserver_comes_back_with_its_data_and_etcd_compacts_on_request() -> Result<()> {
     let tools = or_skip!(KubeTools::find());
     let mut cluster = KubeCluster::start(&tools, ClusterOptions::default()).await?;
     let server = cluster.server();
@@ -362,7 +361,7 @@ async fn a_killed_apiserver_comes_back_with_what_it_had_and_etcd_forgets_on_requ
     cluster.etcd().compact(head).await?;
     let error = cluster.etcd().history("/registry/").await.unwrap_err();
     assert!(
-        format!("{error:#}").contains("has forgotten its history"),
+        format!("{error:#}").contains("has compacted its history"),
         "{error:#}"
     );
     Ok(())

@@ -1,9 +1,10 @@
-//! What judging costs: its share of an event's way into the log, and the memory of the audit's log of what was undone.
+//! Measures diagnosis: its share of the CPU of an event on its way into the log, and the auditor's memory.
 //!
-//! The share: a reader's CPU time for 100,000 events from a loopback server into the log, then the same records shown
-//! once to the fold alone and once to the fold, diagnosis and the audit's planner, as the log's writer does; the
-//! difference is what judging costs. The memory: what a process holds after 150,000 listed objects and ten minutes of 20
-//! changes a second, less what it holds with the fold alone.
+//! The share: a reader's CPU time for 100,000 events from a loopback server into the log. Then the same records go
+//! through the fold alone, and through fold, diagnosis and auditor as in the log's writer. The difference of these two
+//! is the cost of diagnosis.
+//! The memory: a process holds 150,000 listed objects and ten minutes of 20 changes a second. The figure is the
+//! difference to the fold alone.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -28,7 +29,7 @@ use watchscope_tests::usage::{cpu_ns, numbers_of_child, resident_kib};
 
 const EVENTS: u64 = 100_000;
 const OBJECTS: u32 = 1_000;
-/// Runs; the least CPU counts, since a shared machine only ever adds.
+/// The number of runs; the least CPU counts, since other programs of a shared machine only add to it.
 const RUNS: usize = 3;
 const SHARE_BAR: f64 = 0.20;
 
@@ -85,7 +86,7 @@ async fn share() -> Result<()> {
     Ok(())
 }
 
-/// Prints the CPU nanoseconds of the way into the log, of the fold, and of fold and judging.
+/// Prints three CPU times in ns: of reading into the log, of the fold alone, and of fold, diagnosis and auditor.
 async fn ingest(url: &str) -> Result<()> {
     let mut records = Vec::with_capacity(usize::try_from(EVENTS)? + 2_000);
     let began = cpu_ns();
@@ -118,7 +119,7 @@ async fn ingest(url: &str) -> Result<()> {
             judgements += diagnosis.conclude(record.at).len();
         }
         if auditor.wake_at().is_some_and(|due| due <= record.at) {
-            // Nobody answers: the planner waits with the read that it asked for.
+            // Nothing answers the read that the auditor asks for, so it keeps waiting.
             let _ = auditor.next(record.at, &state);
         }
         judgements += auditor.take().len();
@@ -151,7 +152,7 @@ async fn memory() -> Result<()> {
     Ok(())
 }
 
-/// Shows a big watch's records to the fold, and to the audit's planner if it is there; prints the memory held, in KiB.
+/// Passes a big watch's records to the fold, and to the auditor if there is one. Prints the process's memory in KiB.
 fn hold(mut auditor: Option<Auditor>) -> Result<()> {
     let mut state = State::default();
     let mut seq = 0;
@@ -196,7 +197,7 @@ fn hold(mut auditor: Option<Auditor>) -> Result<()> {
     for step in 0..CHANGES_PER_S * SECONDS {
         let at = begin.plus_millis(step * 1_000 / CHANGES_PER_S);
         version += 1;
-        // Of ten changes one deletes and one creates.
+        // Of ten changes, one deletes and one creates.
         let (number, what) = match step % 10 {
             0 => (step * 7, ChangeType::Deleted),
             5 => {

@@ -1,8 +1,9 @@
-//! What the export command takes to make pictures, a page in one file, and a report with its charts.
+//! Measures the export command: pictures, a page in one file, and a report with its charts.
 //!
-//! The recordings are of the change load: a cluster of 5,000 objects with 50 changes a second for the pictures, whose range
-//! is ten minutes, and with 278 a second for the reports, which is a million records an hour. Time is that of the whole
-//! command, with reading the file; the least of several, since others share the machine. Memory is the most that it held.
+//! The recordings are of the change load, a cluster of 5,000 objects. The pictures show ten minutes at 50 changes a
+//! second. The reports read 278 changes a second, which is a million records an hour.
+//! Time is that of the whole command, including reading the file. The least of several runs counts, since other
+//! programs share the machine. Memory is the most that the command held in that run.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -32,10 +33,10 @@ const HTML_MB_BAR: f64 = 3.0;
 const HOUR_S_BAR: f64 = 5.0;
 const LARGE_S_BAR: f64 = 15.0;
 const MEMORY_MIB_BAR: f64 = 512.0;
-/// How often the memory of a command is looked at.
+/// The interval between two readings of a command's memory.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What an export took.
+/// Time and memory of one export.
 struct Took {
     ms: f64,
     resident_kib: u64,
@@ -109,11 +110,11 @@ fn main() -> Result<()> {
         )
     );
     println!("{}", row("its size", PNG_MB_BAR, png_mb, "MB"));
-    // At 278 changes a second.
+    // The busy recording has 278 changes a second, so these 360 s hold 100,000 records.
     let hundred_thousand = range(600, 960);
     let (_, html_mb) = export(&busy, "a.html", &hundred_thousand)?;
     let (_, recording_mb) = export(&busy, "a.wscope", &hundred_thousand)?;
-    // Four bytes are five digits.
+    // The page holds the recording in base 85: five digits for four bytes.
     let empty_mb = html_mb - recording_mb * 1.25;
     println!(
         "{}",
@@ -162,7 +163,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Writes a recording with a number of changes a second over a number of hours.
+/// Writes a recording with this many changes a second over this many hours.
 fn pace_of(changes_per_s: u64, hours: f64, path: &Path) -> Result<()> {
     let pace = Pace {
         changes_per_s,
@@ -172,7 +173,7 @@ fn pace_of(changes_per_s: u64, hours: f64, path: &Path) -> Result<()> {
     write_run(path, pace, |load| load.seconds() < hours * 3_600.0).map(|_| ())
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end; fails if its exit code is not 0.
 fn run(command: &mut Command) -> Result<Took> {
     let began = Instant::now();
     let mut child = command
@@ -185,7 +186,7 @@ fn run(command: &mut Command) -> Result<Took> {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        // It may end between the two looks.
+        // The process may end before its memory is read; the last reading then stays.
         resident_kib = most_resident_kib(&process).unwrap_or(resident_kib);
         std::thread::sleep(LOOK);
     };

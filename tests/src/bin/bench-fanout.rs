@@ -1,9 +1,10 @@
-//! 200 viewers of 2,000 events a second: append to receipt, holes; and the memory of one idle viewer at the server.
+//! Measures 200 viewers of 2,000 events a second: append to receipt, missing records, memory of an idle viewer.
 //!
-//! The parent is all the viewers: each decodes every record and checks its seq, and acknowledges as the page does. The
-//! same program, started again, is the server: log, hub and web as `watchscope serve` puts them together, behind its
-//! token file, on loopback. Both run at the same time on the same cores. Each event carries the machine's uptime at
-//! which it was appended, so a receipt is timed by one clock from before the writer's queue to after the decoding.
+//! The parent process is all the viewers: each decodes every record, checks its seq, and acknowledges as the page does.
+//! The same program, started again, is the server: log, hub and web as `watchscope serve` puts them together, on
+//! loopback. A token file gives the viewers access.
+//! Both run at the same time on the same cores. Each event carries the machine's uptime at its append. So one clock
+//! times each receipt, from before the writer's queue to after the decoding.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -56,7 +57,7 @@ const BAR_P99_MS: f64 = 40.0;
 const FEW_IDLE: usize = 100;
 const MANY_IDLE: usize = 1_100;
 const BAR_IDLE_KIB: f64 = 64.0;
-/// How long idle viewers sit before memory is read.
+/// How long idle viewers rest before the server's memory is read.
 const SETTLE: Duration = Duration::from_secs(5);
 
 const TOKEN: &str = "bench-fanout-token-of-thirty-two-or-more-characters";
@@ -167,7 +168,7 @@ fn verdict(is_met: bool) -> &'static str {
     if is_met { "met" } else { "missed" }
 }
 
-/// The server, in a process of its own; it ends with its standard input.
+/// The server, in a process of its own; it ends when its standard input is closed.
 struct Server {
     child: Child,
     address: SocketAddr,
@@ -212,7 +213,7 @@ impl Server {
     }
 }
 
-/// Log, hub and web, with a producer of `rate` events a second.
+/// Runs log, hub and web, with a producer of `rate` events a second.
 async fn run_server(token_file: &Path, rate: u64) -> Result<()> {
     let log = LogHandle::open(LogConfig::new("bench".into()))?;
     let (hub, _commands) = LogHub::new(log.clone(), "bench");
@@ -236,13 +237,13 @@ async fn run_server(token_file: &Path, rate: u64) -> Result<()> {
         Limits::of_this_process(),
         Arc::default(),
         async {
-            // The parent never writes; the end of the pipe is its end.
+            // The parent never writes; the end of this pipe says that the parent has ended.
             let end = tokio::task::spawn_blocking(|| std::io::stdin().read(&mut [0]));
             drop(end.await);
         },
     )
     .await;
-    // Sockets that still talk end with the process.
+    // Sockets that are still open end with the process.
     std::process::exit(0)
 }
 
@@ -277,7 +278,7 @@ async fn produce(log: LogHandle, objects: Vec<Arc<Object>>, rate: u64) -> Result
     let mut tick = interval(Duration::from_millis(1));
     loop {
         tick.tick().await;
-        // Each event comes alone, as a watch delivers it.
+        // Each event is appended alone, as a watch delivers it.
         while made < begun.elapsed().as_micros() as u64 * rate / 1_000_000 {
             made += 1;
             let object = &objects[(made * 7_919 % OBJECTS) as usize];
@@ -305,7 +306,7 @@ fn change(object: &Arc<Object>, change: ChangeType, version: u64) -> Event {
     .into()
 }
 
-/// What all viewers look at.
+/// The state that all viewers share.
 #[derive(Default)]
 struct Stage {
     joined: AtomicUsize,
@@ -313,7 +314,7 @@ struct Stage {
     is_over: AtomicBool,
 }
 
-/// What one viewer saw.
+/// The receipts and missing records of one viewer.
 #[derive(Default)]
 struct Seen {
     waits_us: Vec<u32>,
@@ -328,7 +329,8 @@ async fn connect(address: SocketAddr) -> Result<Socket> {
     request.headers_mut().insert("authorization", bearer);
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    // The library clears the whole buffer before each read; its default of 128 KiB would be most of a viewer's work.
+    // The library clears the whole buffer before each read. With its default of 128 KiB that would be most of a
+    // viewer's work.
     let config = WebSocketConfig::default().read_buffer_size(4 << 10);
     let (mut socket, _) = client_async_with_config(request, stream, Some(config)).await?;
     let hello = Hello {
@@ -347,7 +349,7 @@ async fn say(socket: &mut Socket, message: impl Into<ClientMessage>) -> Result<(
         .await?)
 }
 
-/// A viewer, until it is over.
+/// Runs a viewer until the measurement is over.
 async fn watch(mut socket: Socket, stage: Arc<Stage>) -> Result<Seen> {
     let mut page = Page::default();
     let mut acknowledge = interval(Duration::from_millis(ACKNOWLEDGE_MS));
@@ -432,7 +434,7 @@ impl Page {
     }
 }
 
-/// Processor time, so that a figure from a busy machine can be told from one of its own.
+/// Processor time of server, viewers and machine. It shows whether other programs have distorted a figure.
 struct Used {
     at: Instant,
     server_s: f64,
@@ -453,20 +455,20 @@ impl Used {
     }
 }
 
-/// Seconds of processor time that a process and its threads have used.
+/// Returns the seconds of processor time that a process and its threads have used.
 fn cpu_s(process: &str) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The second field is a name in parentheses, which may hold spaces; 14 and 15 are user and system ticks.
+    // The second field is a name in parentheses, which may hold spaces. Fields 14 and 15 are user and system ticks.
     let (_, fields) = stat.rsplit_once(')').context("the name in stat")?;
     ticks_s(fields.split_whitespace().skip(11).take(2))
 }
 
-/// Seconds of processor time that the machine has used, on all cores.
+/// Returns the seconds of processor time that the machine has used, on all cores.
 fn machine_cpu_s() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let line = stat.lines().next().context("the line of all cores")?;
     let fields = line.split_whitespace().skip(1).take(8).enumerate();
-    // The fourth is idle, the fifth waits for disks.
+    // The fourth field is idle time, the fifth is time spent waiting for disks.
     ticks_s(
         fields
             .filter(|(place, _)| !matches!(place, 3 | 4))
@@ -487,6 +489,6 @@ fn uptime_us() -> u64 {
 fn raise_open_files() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // A system that refuses leaves what there was; connecting will say what is missing.
+    // If the system refuses, the old limit stays, and connecting reports the error.
     let _ = setrlimit(Resource::Nofile, limit);
 }

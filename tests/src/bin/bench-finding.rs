@@ -1,8 +1,10 @@
-//! Evidence on the wire to its finding on the page, where no waiting is prescribed, Chromium without GPU.
+//! Measures the time from evidence on the wire to its finding on the page (Chromium without GPU).
 //!
-//! A loopback apiserver sends each of its watches one event at a version of long before, which is found at once (F29).
-//! The time is from before the event is sent to the animation frame after the one that first draws the finding's record;
-//! see [`Tab::with_frame_times`].
+//! The finding needs no waiting: a loopback apiserver sends each of its watches one event at a version from long
+//! before.
+//! Diagnosis finds that at once (F29).
+//! The time is from before the event is sent to the animation frame after the one that first draws the finding's
+//! record; see [`Tab::with_frame_times`].
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -16,11 +18,12 @@ use anyhow::{Context as _, Result, ensure};
 use tokio::time::{Instant, sleep_until};
 use watchscope_tests::stage::{Stage, Tab, load_average, percentile, row, sorted, wall_clock_ms};
 
-/// Watches, each with a finding: of more of the same a watch tells less and less often.
+/// The number of watches, each with one finding. Further findings of the same kind would be reported ever more rarely
+/// on one watch.
 const WATCHES: usize = 200;
-/// Before all that the lists and streams know.
+/// A version below all versions of lists and streams.
 const OLD_VERSION: u64 = 7;
-/// Between two, in milliseconds; which of them, changes, so that no phase of the browser's frames is favoured.
+/// The interval between two events in ms. It varies, so that no phase of the browser's frames is favoured.
 const EVERY_MS: std::ops::Range<u64> = 60..120;
 const BAR_P99_MS: f64 = 1_000.0;
 

@@ -1,8 +1,9 @@
-//! From opening the link to the first painted lane, 10,000 records behind, in a browser with a fresh profile.
+//! Measures the time from opening the link to the first painted lane, 10,000 records behind, in a fresh browser.
 //!
-//! A log of exactly 10,000 records of 8 watches and 500 living objects. Each opening is a Chromium started anew, with
-//! nothing cached, that goes to a fresh link; it ends with the animation frame after the one in which the first lane
-//! was drawn, by the page's clock, which starts with the navigation. The figure is the median of the openings.
+//! The log has exactly 10,000 records of 8 watches and 500 living objects. For each opening a Chromium is started anew,
+//! with nothing cached, and goes to a fresh link. The opening ends with the animation frame after the one that drew the
+//! first lane.
+//! The page's clock measures it; that clock starts with the navigation. The figure is the median of the openings.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -15,18 +16,18 @@ use anyhow::{Context as _, Result};
 use watchscope_tests::stage::{Stage, Tab, load_average, percentile, row, sorted};
 
 const RECORDS: u64 = 10_000;
-/// Objects of each watch: 500.
+/// The objects of each watch, 500 in all.
 const OBJECTS: [u32; 8] = [4, 8, 12, 16, 20, 40, 100, 300];
 const OPENINGS: usize = 15;
 const SIZE_PX: (u32, u32) = (1_920, 1_080);
-/// How long the opened page is left alone: to ask it anything takes part of what is measured.
+/// How long the opened page is left alone: a script in it would take part of the measured time.
 const UNDISTURBED: Duration = Duration::from_millis(1_500);
-/// How long a started browser is left alone.
+/// How long a started browser is left alone before it opens the link.
 const SETTLE: Duration = Duration::from_secs(2);
 const BAR_MS: f64 = 250.0;
 
-/// Takes the time of the animation frame after the first that painted a lane, which the page marks, and of what came
-/// before.
+/// Keeps the time of the animation frame after the first one that painted a lane; the page marks that one. It also
+/// keeps the times of the steps before it.
 const WATCH_FIRST_LANE: &str = "
     const frame = window.requestAnimationFrame.bind(window);
     window.bench = null;

@@ -1,8 +1,9 @@
-//! The history on disk: bytes per change record, bodies against the JSON as it came, and what a kill at any moment leaves.
+//! Measures the history on disk: bytes per change record, bodies against their JSON, and losses by a kill.
 //!
-//! The bytes are those of the files after an hour of 2,000 changes a second, without bodies. The bodies are of 500 Pods
-//! that a kube-apiserver gets and starts. For the kills a child writes a log with a history and says what is in the log; it
-//! is killed at a random moment, 200 times in one folder.
+//! The bytes are those of the files after an hour of 2,000 changes a second, without bodies. The bodies are those of
+//! 500 Pods that are created in a kube-apiserver and started.
+//! For the kills a child process writes a log with a history, and prints each record that is in the log. It is killed
+//! at a random moment, 200 times in one folder.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -36,10 +37,10 @@ use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools};
 
 const HOUR_S: f64 = 3_600.0;
 const BYTES_BAR: f64 = 12.0;
-/// A file of the history is ended at this size.
+/// The size in bytes at which a file of the history ends.
 const FILE_BYTES: u64 = 64 << 20;
 const KILLS: usize = 200;
-/// Bytes of bodies on disk over those of the JSON as it came.
+/// The most bytes of bodies on disk for each byte of their JSON as the server sent it.
 const BODIES_BAR: f64 = 0.1;
 
 fn main() -> Result<()> {
@@ -59,16 +60,16 @@ fn main() -> Result<()> {
     }
 }
 
-/// The files of an hour, as far as their bytes are of interest.
+/// The files of an hour, counted but not kept.
 struct Files {
     writer: Writer,
     of: FileBlock,
     begun: usize,
     bytes: u64,
     frames: u64,
-    /// The parts of the open chapter.
+    /// The open chapter's bytes of each part.
     parts: [Vec<u8>; PARTS.len()],
-    /// Bytes of each part, deflated by itself.
+    /// The bytes of each part, deflated separately.
     shares: [u64; PARTS.len()],
 }
 
@@ -132,7 +133,7 @@ impl Files {
         Ok(())
     }
 
-    /// Counts the file's bytes as it is after its end.
+    /// Adds the file's bytes, as the file is after its end.
     fn end(&mut self) -> Result<()> {
         for piece in compact(&self.writer.contents(), std::slice::from_ref(&self.of))? {
             self.bytes += match piece {
@@ -238,7 +239,8 @@ fn now_ms() -> u64 {
     now.map_or(0, |now| now.as_millis() as u64)
 }
 
-/// Writes a log with a history; says its epoch, and for each record read from the log its seq and the time.
+/// Writes a log with a history until it is killed. Prints the epoch, and for each record that it reads from the log the
+/// seq and the time.
 async fn write_until_killed(folder: &Path) -> Result<()> {
     let log = LogHandle::open(LogConfig::new("bench".into()))?;
     let kept = Kept {
@@ -296,7 +298,7 @@ async fn kills() -> Result<()> {
         child.wait().await?;
         let mut last_owed = 0;
         while let Some(line) = lines.next_line().await? {
-            // The last line may be cut.
+            // The last line may be cut short by the kill.
             let Some((seq, at_ms)) = line.split_once(' ') else {
                 break;
             };
@@ -322,7 +324,7 @@ async fn kills() -> Result<()> {
     Ok(())
 }
 
-/// How many files do not open, how many owed records are missing, and how many files there are.
+/// Returns the number of files that cannot be opened, of owed records that are missing, and of all files.
 fn judge(folder: &Path, owed: &BTreeMap<String, u64>) -> Result<(usize, u64, usize)> {
     let joined = match Joined::open(&[folder.to_owned()], None) {
         Ok(joined) => joined,

@@ -1,9 +1,10 @@
-//! CPU per event from a loopback server into the log, redaction and body copy included, against kube-rs' watcher.
+//! Measures the CPU per event from a loopback server into the log, against that of kube-rs' watcher.
 //!
-//! The parent serves an empty list and then a watch of 100,000 events over 1,000 pods made from `fixtures/pod.json`,
-//! one event a chunk, as a kube-apiserver does. The same program, started again, reads it: once as watchscope (probe,
-//! log, bodies), once as kube-rs' `watcher`, which counts. Only the reader's own CPU time counts, from the first
-//! request to the last event; counts and last resourceVersion of both must be equal.
+//! The parent serves an empty list and then a watch of 100,000 events over 1,000 pods made from `fixtures/pod.json`.
+//! Each event is a chunk, as from a kube-apiserver.
+//! The same program, started again, reads it: once as watchscope (probe, log, bodies), once with a history too, and
+//! once as kube-rs' `watcher`. The last one only counts. The reader's own CPU time counts, from the first request to
+//! the last event. All must report the same count and last resourceVersion.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -25,12 +26,12 @@ use watchscope_tests::usage::{cpu_ns, numbers_of_child};
 
 const EVENTS: u64 = 100_000;
 const PODS: u64 = 1_000;
-/// Runs of each reader; the least CPU counts, since a shared machine only ever adds.
+/// The runs of each reader; the least CPU counts, since other programs of a shared machine only add to it.
 const RUNS: usize = 5;
-/// What a history may cost of an event with its body.
+/// The most CPU of an event with a history, as a multiple of the CPU without one.
 const HISTORY_BAR: f64 = 1.08;
 const POD: &str = include_str!("../../fixtures/pod.json");
-/// Where the readers stop: the resourceVersion of the last event.
+/// The resourceVersion of the last event; readers stop there.
 const LAST: u64 = 1_000 + EVENTS;
 
 fn main() -> Result<()> {
@@ -52,7 +53,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// What a reader reports: events, last resourceVersion, CPU nanoseconds.
+/// The report of a reader: events, last resourceVersion, CPU in ns.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     events: u64,
@@ -122,7 +123,7 @@ fn report(events: u64, last: u64, began_ns: u64) {
     println!("{events} {last} {}", cpu_ns() - began_ns);
 }
 
-/// The whole way: transport, probe, redaction, log, body ring; a reader of the log counts.
+/// Reads through transport, probe, redaction, log and body ring; a reader of the log counts the events.
 async fn read_as_watchscope(url: &str, metadata: bool, with_history: bool) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let began = cpu_ns();
@@ -141,7 +142,7 @@ async fn read_as_watchscope(url: &str, metadata: bool, with_history: bool) -> Re
     Ok(())
 }
 
-/// The rival: typed objects out of kube-rs' watcher, counted and dropped.
+/// Reads with the program that watchscope is compared with: typed objects from kube-rs' watcher, counted and dropped.
 async fn read_as_kube<K>(url: &str) -> Result<()>
 where
     K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>
@@ -172,7 +173,8 @@ where
     Ok(())
 }
 
-/// Serves discovery, an empty list, and the events; returns its URL and an event's mean size.
+/// Serves discovery, an empty list, and the events. Returns the server's URL and the size in bytes of an event's
+/// object.
 async fn serve(metadata: bool) -> Result<(String, usize)> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -190,7 +192,7 @@ async fn serve(metadata: bool) -> Result<(String, usize)> {
             while let Ok((stream, _)) = listener.accept().await {
                 let template = template.clone();
                 tokio::spawn(async move {
-                    // A reader that has what it wants closes its connection.
+                    // A reader closes its connection once it has the last event.
                     let _ = converse(stream, template, metadata).await;
                 });
             }
@@ -254,11 +256,11 @@ async fn stream_events(
     }
     write.write_all(&batch).await?;
     write.flush().await?;
-    // The stream stays open, as a watch does, until the reader goes.
+    // The stream stays open, as a watch does, until the reader closes it.
     std::future::pending().await
 }
 
-/// The fixture, cut at what differs between events.
+/// The fixture, cut where events differ: at name, uid and resourceVersion.
 #[derive(Clone)]
 struct Template {
     name: String,
@@ -276,7 +278,7 @@ impl Template {
                 "apiVersion": "meta.k8s.io/v1",
                 "metadata": pod["metadata"],
             });
-            // As the server sends it; what was applied is in the specification, which is not asked for.
+            // The fixture's only annotation repeats the whole specification, so it goes. A real server would send it.
             if let Some(annotations) = pod["metadata"]["annotations"].as_object_mut() {
                 annotations.clear();
             }

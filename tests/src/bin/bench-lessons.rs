@@ -1,9 +1,12 @@
-//! Lessons in a browser: the module's weight, from opening one to its first painted lane, and going back.
+//! Measures lessons in a browser: the module's weight, the time to the first painted lane, and going back.
 //!
-//! Each opening is a Chromium started anew, with nothing cached, that goes to a lesson's address at a `watchscope demo`;
-//! it ends with the first painted lane, by the page's clock, which starts with the navigation. Going back is from the end
-//! of the longest lesson to just before it, which runs all of it again, from the asking to the drawn picture. What ten
-//! virtual minutes take is measured in the worker, over whole runs of all lessons, with all that can be broken broken.
+//! For each opening a Chromium is started anew, with nothing cached, and goes to a lesson's address at a
+//! `watchscope demo`. The opening ends with the first painted lane, by the page's clock, which starts with the
+//! navigation.
+//! Going back leads from the end of the longest lesson to just before it, which runs the whole lesson again. Its time
+//! ends with the drawn picture.
+//! The worker measures the time of ten virtual minutes over whole runs of all lessons. Each runs as written, and with
+//! each fault that a lesson lets a reader inject.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -20,13 +23,13 @@ use watchscope_tests::{WatchscopeBinary, eventually};
 
 const SIZE_PX: (u32, u32) = (1_600, 1_000);
 const OPENINGS: usize = 9;
-/// How long a started browser, and a page that was asked for, are left alone.
+/// How long a started browser, and a page after each action, are left alone.
 const SETTLE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(60);
 const START_BAR_MS: f64 = 500.0;
 const BACK_BAR_MS: f64 = 300.0;
 const MODULE_BAR_KB: f64 = 470.0;
-/// What the bar for going back speaks of, in virtual seconds.
+/// The virtual seconds that the bar for going back is about.
 const BACK_OVER_S: f64 = 600.0;
 
 #[tokio::main(flavor = "current_thread")]
@@ -109,7 +112,7 @@ async fn main() -> Result<()> {
         );
         let took = tab.driver().execute_async(script.as_str(), vec![]).await?;
         ran.0 += took.json().as_f64().context("a time")?;
-        // As written, and broken.
+        // The digest runs each lesson twice: as written, and with its faults.
         ran.1 += 2.0 * lesson.lasts.as_secs_f64();
     }
     eprintln!("{:.0} ms for {} virtual seconds", ran.0, ran.1);
@@ -125,7 +128,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Brings the lesson to a time; how long that took until it was drawn.
+/// Brings the lesson to a time. Returns how many ms that took until the picture was drawn.
 async fn go(tab: &Tab, to_s: f64) -> Result<f64> {
     tab.script(&format!(
         "const bar = document.querySelector('.lesson-controls input[type=range]');
@@ -143,7 +146,7 @@ async fn go(tab: &Tab, to_s: f64) -> Result<f64> {
     .await
 }
 
-/// What the worker's module weighs as gzip sends it.
+/// Returns the weight in kB of the worker's module, under gzip.
 fn module_kb() -> Result<f64> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
     let mut bytes = 0;

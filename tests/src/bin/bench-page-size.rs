@@ -1,7 +1,8 @@
-//! What a browser fetches before the first lane of the demo is painted, each file as the server sends it to who takes gzip; a kB is 1,000 bytes.
+//! Measures the bytes that a browser fetches (gzip) before the demo's first lane is painted; a kB is 1,000 bytes.
 //!
-//! Chromium opens a link, and its own list of requests says what was asked for before the page noted its first painted
-//! lane; the files are then fetched again with `Accept-Encoding: gzip` and their bytes counted. Answers that are no
+//! Chromium opens a link. Its own list of requests gives the paths that the page requested before its first painted
+//! lane.
+//! The files are then fetched again with `Accept-Encoding: gzip`, and their bytes are counted. Answers that are no
 //! files of the page (the session's, 0.1 kB) do not count.
 
 #![allow(
@@ -17,12 +18,12 @@ use watchscope_tests::page_weight::{MOST_FOR_FIRST_PAINT_BYTES, weigh};
 use watchscope_tests::{Browser, BrowserTools, WatchscopeBinary, eventually};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The most that the second part may weigh, with what it shares with the third (issue 21).
+/// The most bytes of the second part, with the module that it shares with the third (issue 21).
 const MOST_OF_SECOND_BYTES: usize = 380_000;
-/// The most that was planned for exports (issue 21).
+/// The most bytes that were planned for the module of exports (issue 21).
 const MOST_OF_EXPORTS_BYTES: usize = 250_000;
 
-/// The paths asked for before the first painted lane, and null while there is none.
+/// Returns the paths that were requested before the first painted lane, or null while there is none.
 const FETCHED: &str = "
     const summary = JSON.parse(window.watchscope?.summary() ?? '{}');
     if (!summary.firstLaneMs) return null;
@@ -106,10 +107,10 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// The modules that scripts of the page name: they are loaded later.
+/// Returns the paths of the modules that scripts of the page name; the page loads them later.
 async fn later_files(origin: &str) -> Result<Vec<String>> {
     let client = reqwest::Client::builder().no_proxy().build()?;
-    // The glue names imports in the same manner: these are no files.
+    // The glue names its imports in the same form. Those are no files, so the server's refusal is no error.
     let text = async |path: &str| -> Result<String> {
         let answer = client.get(format!("{origin}{path}")).send().await?;
         Ok(if answer.status().is_success() {

@@ -1,12 +1,14 @@
-//! Panning over 100,000 records in 300 lanes, 1920x1080 without GPU: script time and frame intervals.
+//! Measures panning over 100,000 records in 300 lanes at 1920x1080 without GPU: script time and frame intervals.
 //!
-//! Twelve watches of 23 objects, each opened whole, are at least 300 lanes (beside its objects a watch has its own row and
-//! the one that shows fewer of them, and the findings have one). Their log is filled to exactly 100,000 records, all of which the page loads; the view is set so that they take nine tenths of
-//! it, and panned left and right by 8 px a frame within the tenth that is free, so that all stay in view. Each frame
-//! brings a wheel event, as from a touchpad. Script time is that of the wheel's handler, the page's animation frame and
-//! the tasks it leaves behind, by the page's clock; the interval is that of the browser's animation frames, which waits
-//! for rasterising. A CPU profile of it goes to the file that WATCHSCOPE_BENCH_PROFILE
-//! names, and a picture beside it; build the page with WATCHSCOPE_PAGE_NAMES=1 for it.
+//! Twelve watches of 23 objects, all opened whole, give at least 300 rows. Besides its objects, a watch has its own row
+//! and the row that shows fewer of them; the findings have one row.
+//! Their log has exactly 100,000 records, and the page loads all of them. They take nine tenths of the view. The view
+//! pans left and right by 8 px a frame within the free tenth, so all records stay in view.
+//! Each frame brings a wheel event, as from a touchpad. Script time is that of the wheel's handler, the page's
+//! animation frame and the tasks that these leave behind, by the page's clock. The interval is that of the browser's
+//! animation frames, which includes rasterising.
+//! WATCHSCOPE_BENCH_PROFILE names a file for a CPU profile; a picture goes beside it. Build the page with
+//! WATCHSCOPE_PAGE_NAMES=1 for readable names in the profile.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -22,10 +24,10 @@ use watchscope_tests::stage::{Stage, Tab, load_average, percentile, row, sorted}
 
 const RECORDS: u64 = 100_000;
 const LANES: u64 = 300;
-/// Objects of each watch.
+/// The objects of each watch.
 const OBJECTS: [u32; 12] = [23; 12];
 const SIZE_PX: (u32, u32) = (1_920, 1_080);
-/// Share of the width that the records take.
+/// The share of the chart's width that the records take.
 const SHARE: f64 = 0.9;
 const FRAMES: u32 = 1_800;
 
@@ -33,12 +35,12 @@ const BAR_SCRIPT_MS: f64 = 12.0;
 const BAR_MEDIAN_MS: f64 = 17.5;
 const BAR_WORST_MS: f64 = 50.0;
 
-/// Counts what the page does in its animation frames, and what it leaves to be done after them.
+/// Measures the page's work in its animation frames, and the tasks that it leaves to run after them.
 const WATCH_FRAMES: &str = "
     const frame = window.requestAnimationFrame.bind(window);
     const bench = window.bench = {frame, script: 0, left: 0, depth: 0};
     const settle = async from => {
-        // Tasks that a task leaves behind: each turn lets one more generation run.
+        // Tasks queue further tasks; each await lets one more generation of them run.
         for (let turn = 0; turn < 20; turn++) await null;
         bench.script += performance.now() - from;
     };
@@ -50,14 +52,14 @@ const WATCH_FRAMES: &str = "
     window.requestAnimationFrame = callback => frame(now => bench.timed(() => callback(now)));
 ";
 
-/// Opens all watches whole: as the page keeps what a person opened, and loads it again.
+/// Opens all watches whole: stores them as the page stores opened watches, and loads the page again.
 const OPEN_WHOLE: &str = "
     const names = [...document.querySelectorAll('.row.watch')].map(row => row.dataset.lane);
     localStorage.setItem('watchscope-opened', names.map(name => `*${name}\\n`).join(''));
     location.reload();
 ";
 
-/// Pans for so many frames; hands back the script time and the interval of each.
+/// Pans for this many frames; returns the script time and the interval of each.
 const PAN: &str = "
     const [frames, reachPx] = arguments;
     const done = arguments[arguments.length - 1];
@@ -108,7 +110,7 @@ async fn main() -> Result<()> {
         size == json!([SIZE_PX.0, SIZE_PX.1]),
         "the page is {size} px"
     );
-    // With all objects of all watches, as a person opened them.
+    // Opens all objects of all watches, as a person could.
     let watches = tab.until("the watches have rows", |summary| {
         summary["rows"].as_u64() > Some(12)
     });
@@ -118,7 +120,7 @@ async fn main() -> Result<()> {
         summary["connection"] == "Live" && summary["rows"].as_u64() >= Some(LANES)
     })
     .await?;
-    // Everything from the first record on.
+    // Shows everything from the first record on.
     key(&tab, "0").await?;
     tab.until("all records are loaded", |summary| {
         summary["records"] == RECORDS
@@ -128,7 +130,7 @@ async fn main() -> Result<()> {
         .script("return document.querySelector('canvas.chart').clientWidth")
         .await?;
     let width = width.as_f64().context("a width")?;
-    // Stand still, so that the zoom keeps the left edge.
+    // Stops following, so that the zoom keeps the left edge.
     key(&tab, " ").await?;
     let wanted = (last_us - first_us) / (width * SHARE);
     let reach_px = width * (1.0 - SHARE) / 2.0;
@@ -156,7 +158,7 @@ async fn main() -> Result<()> {
     tab.driver()
         .set_script_timeout(Duration::from_secs(300))
         .await?;
-    // Once for the browser to compile what is hot, once to measure.
+    // Pans once so that the browser compiles hot code, then once to measure.
     pan(&tab, 120, reach_px).await?;
     if profile.is_some() {
         cdp.send_raw("Profiler.enable", json!({})).await?;
@@ -242,7 +244,7 @@ async fn key(tab: &Tab, key: &str) -> Result<()> {
     Ok(canvas.send_keys(key).await?)
 }
 
-/// The times of the first and the last record, in microseconds.
+/// Returns the times of the first and the last record, in microseconds.
 async fn span(stage: &Stage) -> Result<(f64, f64)> {
     let mut records = stage.served.records().await?;
     let is_last = |record: &Value| record["seq"] == RECORDS;
@@ -252,6 +254,6 @@ async fn span(stage: &Stage) -> Result<(f64, f64)> {
         let at = text.and_then(Time::parse).context("a time")?;
         Ok(at.0 as f64)
     };
-    // The first line says which log it is.
+    // The first line names the log; the second is the first record.
     Ok((at(all.get(1))?, at(all.last())?))
 }

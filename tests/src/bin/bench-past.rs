@@ -1,11 +1,13 @@
-//! Going back: a recording of 20 million records opened by `replay` and in the page, and a jump of 6 hours over two seams.
+//! Measures going back: opening a recording of 20 million records, and a jump of 6 hours over two seams.
 //!
-//! The recording is an hour's load of a busy cluster that goes on for almost three hours; writing it is not measured. It
-//! counts as shown in the animation frame after the overview was painted with all of its chapters, and its newest chapter
-//! is loaded. `replay` is measured from the navigation, in a browser that started two seconds before; the page from the
-//! moment that it has the file. The jump is a click on the overview, at random times in the first of three runs, two seconds
-//! after the page is open: nobody sees earlier where to go. It is drawn in the frame after all in view is loaded. Chromium has
-//! no GPU here.
+//! The recording is of a busy cluster's load over almost three hours; writing it is not measured. It counts as shown in
+//! the animation frame after two conditions hold: the overview is painted with all chapters, and the newest chapter is
+//! loaded.
+//! `replay` is measured from the navigation, in a browser that started two seconds before. The page is measured from
+//! the moment that it has the file.
+//! The jump is a click on the overview at a random time in the first of three runs. It comes two seconds after the page
+//! is open, since no person finds the place earlier. It counts as drawn in the frame after all in view is loaded.
+//! Chromium has no GPU here.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -36,14 +38,15 @@ const REPLAY_BAR_MS: f64 = 400.0;
 const PAGE_BAR_MS: f64 = 1_500.0;
 const NO_INDEX_BAR_MS: f64 = 3_000.0;
 const JUMP_BAR_MS: f64 = 300.0;
-/// A person's browser has started before, and a person needs time to see: a browser that has just started or opened a page is
-/// busy with itself.
+/// The wait before each measured action. A browser that has just started or opened a page is busy with itself, and a
+/// person needs time to look.
 const SETTLES: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(120);
 const SIZE_PX: (u32, u32) = (1_600, 1_000);
 
-/// Looks after each animation frame whether what `window.wanted` says is shown, and keeps when that was, by the wall clock.
-/// When the overview was painted is seen at its canvas. An opened file is in a frame, which tells the page around it.
+/// Checks after each animation frame whether the condition `window.wanted` holds, and keeps the wall clock when it
+/// first does. The canvas shows when the overview was painted. An opened file has its own frame, which reports to the
+/// page around it.
 const WATCH: &str = "
     const wall = () => performance.timeOrigin + performance.now();
     let overview = 0, looked = 0;
@@ -118,7 +121,8 @@ fn write_large(path: &Path) -> Result<f64> {
     write_run(path, BUSY, |load| load.changes() < RECORDS)
 }
 
-/// Three runs of a quieter cluster with a minute between them: 3 h, 2 h 30 min and 1 h. Returns when the last one ends.
+/// Writes three runs of a quieter cluster, of 3 h, 2 h 30 min and 1 h, with a minute between them. Returns the end of
+/// the last.
 fn write_runs(folder: &Path) -> Result<Time> {
     let (mut start, mut end) = (BUSY.start, BUSY.start);
     for (epoch, hours) in [("0a", 3.0), ("0b", 2.5), ("0c", 1.0)] {
@@ -153,7 +157,7 @@ fn without_indexes(from: &Path, to: &Path) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// The median of several openings.
+/// Returns the median of [`OPENINGS`] openings, in milliseconds.
 async fn openings<F: Future<Output = Result<f64>>>(open: impl Fn() -> F) -> Result<f64> {
     let mut taken = Vec::new();
     for _ in 0..OPENINGS {
@@ -167,7 +171,7 @@ async fn openings<F: Future<Output = Result<f64>>>(open: impl Fn() -> F) -> Resu
     Ok(percentile(&sorted(taken), 0.5))
 }
 
-/// When what is wanted was shown, in milliseconds of the browser's wall clock.
+/// Returns when the condition first held, in milliseconds of the browser's wall clock; fails after [`LONG`].
 async fn shown(tab: &Tab) -> Result<f64> {
     eventually("it is shown", LONG, async || {
         let at = tab.script("return window.top.bench ?? null").await?;
@@ -201,7 +205,7 @@ async fn in_page(
         summary["connection"] == "Live"
     })
     .await?;
-    // The question that is asked first is answered at once.
+    // The script answers the page's first question at once.
     let script = format!(
         "window.lengthUs = {length_us};
          new MutationObserver(() => document.querySelector('[data-part=ask] .first')?.click())
@@ -219,7 +223,7 @@ async fn in_page(
     Ok(shown - began.as_f64().context("a time")?)
 }
 
-/// How long each jump took, sorted, in milliseconds.
+/// Returns how many milliseconds each jump took, sorted.
 async fn jumps(binary: &WatchscopeBinary, folder: &Path, end: Time) -> Result<Vec<f64>> {
     let folder = folder.to_str().context("a plain name")?;
     let mut random = ChaCha8Rng::seed_from_u64(3);
@@ -227,7 +231,7 @@ async fn jumps(binary: &WatchscopeBinary, folder: &Path, end: Time) -> Result<Ve
     let served = Served::start(binary.with(&["replay", folder])).await?;
     for _ in 0..JUMPS {
         let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, WATCH).await?;
-        // The window is the last minute.
+        // The view opens on the last minute.
         let link = fresh_link(binary, &served).await?;
         let place = format!("&v=1&from={}&to={}", end.0 - 60_000_000, end.0);
         tab.driver().goto(format!("{link}{place}")).await?;
@@ -244,7 +248,7 @@ async fn jumps(binary: &WatchscopeBinary, folder: &Path, end: Time) -> Result<Ve
         })
         .await?;
         tokio::time::sleep(SETTLES).await;
-        // The first run takes the left of the overview.
+        // These positions lie in the first run, which takes the left 46 % of the overview.
         let share = 0.02 + f64::from(random.next_u32() % 1_000) / 1_000.0 * 0.3;
         let jump: Value = tab.script(&jump_script(share)).await?;
         ensure!(jump == true, "{jump}");

@@ -1,8 +1,9 @@
-//! HTTP/2 against HTTP/1.1: CPU per event of 60 watches, from a loopback server into the log.
+//! Measures HTTP/2 against HTTP/1.1: CPU per event of 60 watches, from a loopback server into the log.
 //!
-//! The parent serves 60 kinds without TLS, whose cost would be the same on both sides, and lets their objects change in
-//! turn. The same program, started again, reads it as watchscope does: over 60 connections of HTTP/1.1, then as 60
-//! streams of one of HTTP/2. Only the reader's own CPU time counts, from the first request to the last event.
+//! The parent serves 60 kinds without TLS, whose cost would be the same on both sides, and modifies their objects in
+//! turn. The same program, started again, reads them as watchscope does: over 60 connections of HTTP/1.1, then as 60
+//! streams of one connection of HTTP/2. Only the reader's own CPU time counts, from the first request to the last
+//! event.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -19,9 +20,9 @@ use watchscope_tests::usage::{cpu_ns, numbers_of_child};
 const WATCHES: usize = 60;
 const OBJECTS: u32 = 50;
 const EVENTS: u64 = 600_000;
-/// Runs of each protocol; the least CPU counts, since a shared machine only ever adds.
+/// The runs of each protocol; the least CPU counts, since other programs of a shared machine only add to it.
 const RUNS: usize = 3;
-/// HTTP/2 may cost at most so many times as much.
+/// The most CPU of an event over HTTP/2, as a multiple of that over HTTP/1.1.
 const BAR: f64 = 1.2;
 
 fn main() -> Result<()> {
@@ -54,7 +55,7 @@ async fn measure() -> Result<()> {
     Ok(())
 }
 
-/// CPU nanoseconds of a reader that speaks this major version of HTTP.
+/// Returns the CPU time in ns of a reader that speaks this major version of HTTP.
 async fn cost(version: &str) -> Result<u64> {
     let feeder = Feeder::start(&[OBJECTS; WATCHES]).await?;
     let arguments = ["read", version, feeder.origin()];

@@ -1,7 +1,7 @@
-//! Receipt at the server to the animation frame after the one that first draws the record, Chromium without GPU.
+//! Measures the time from receipt at the server to the frame after the record is drawn (Chromium without GPU).
 //!
-//! A loopback apiserver sends events one at a time; watchscope, and the page in Chromium, are on the same machine.
-//! Receipt is the record's `at`; a frame's time is the page's, see [`Tab::with_frame_times`].
+//! A loopback apiserver sends events one at a time; watchscope, and the page in Chromium, run on the same machine. The
+//! time of receipt is the record's `at`; a frame's time is the page's, see [`Tab::with_frame_times`].
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -17,15 +17,14 @@ use watchscope_tests::stage::{
     CLOCKS_MS, Stage, Tab, at_ms, load_average, percentile, row, sorted, wall_clock_ms,
 };
 
-/// Objects of each watch.
+/// The objects of each watch.
 const OBJECTS: [u32; 8] = [20; 8];
 const SINGLE: u64 = 1_000;
-/// Between two single events, in milliseconds; which of them, changes, so that no phase of the browser's frames is
-/// favoured.
+/// The interval between two single events in ms. It varies, so that no phase of the browser's frames is favoured.
 const SINGLE_EVERY_MS: std::ops::Range<u64> = 60..120;
 const RATE: u64 = 500;
 const RATE_FOR: Duration = Duration::from_secs(30);
-/// Not counted: the first moments at that rate.
+/// The number of first events at that rate that are not counted.
 const WARM_UP: u64 = RATE;
 const BAR_P50_MS: [f64; 2] = [35.0, 45.0];
 const BAR_P99_MS: f64 = 80.0;
@@ -71,7 +70,7 @@ async fn send(stage: &Stage, number: u64, sent: &mut Vec<f64>) -> Result<()> {
     stage.feeder.modify(kind, (number * 7 % 20) as u32).await
 }
 
-/// Compares the times of the records from `first` on with those of the frames.
+/// Compares the times of the records from `first` on with those of the frames, and prints the figures.
 async fn report(
     stage: &Stage,
     tab: &Tab,

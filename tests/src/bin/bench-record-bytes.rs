@@ -1,7 +1,8 @@
-//! Mean encoded bytes per change record, over whole chapters with their snapshots and dictionaries.
+//! Measures the mean encoded bytes per change record, over whole chapters with their snapshots and dictionaries.
 //!
-//! 2,000 changes a second over 5,000 living objects of a busy cluster, a tenth of them replaced per minute. Every byte
-//! of a chapter counts: opening snapshot, segment headers, definitions, bookmarks. Deterministic: same seed, same bytes.
+//! The load is 2,000 changes a second over 5,000 living objects of a busy cluster, a tenth of them replaced per minute.
+//! Every byte of a chapter counts: opening snapshot, segment headers, definitions, bookmarks. Deterministic: the same
+//! seed gives the same bytes.
 
 use std::io::Write as _;
 
@@ -17,7 +18,7 @@ use watchscope_tests::change_load::{BUSY, ChangeLoad, LIVING};
 const BAR: f64 = 24.0;
 const CHAPTERS: usize = 12;
 
-/// What was written, chapter by chapter.
+/// The bytes of the chapters: those that are closed, and the one that is being written.
 #[derive(Default)]
 struct Written {
     chapter: Vec<u8>,
@@ -49,7 +50,7 @@ fn main() -> Result<()> {
     let passed = started.elapsed();
 
     let (mut bytes, mut records, mut snapshots) = (0, 0, 0);
-    // Of snapshots the dictionaries and the folds, of segments the definitions and the records.
+    // Bytes of the snapshots' dictionaries and folds, then of the segments' definitions and records.
     let mut parts = [0; 4];
     for chapter in &written.closed {
         let (opening, decoded) = decode_chapter(chapter)?;

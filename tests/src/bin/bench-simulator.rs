@@ -1,6 +1,7 @@
-//! The simulated cluster: virtual seconds for a CPU second under load, a virtual day, and memory of a large one.
+//! Measures the simulated cluster: virtual seconds for a CPU second, a virtual day, and a large cluster's memory.
 //!
-//! Deterministic but for the clocks: same seeds, same worlds. Nothing here waits; CPU time is the process' own.
+//! Deterministic except for the clocks: the same seeds give the same worlds. Nothing here waits; CPU time is the
+//! process's own.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -18,18 +19,18 @@ use watchscope_simulator::{
 use watchscope_tests::stage::row;
 use watchscope_tests::usage::{cpu_ns, resident_kib};
 
-/// Under load: objects, writes a second, watchers of the written type, and how long.
+/// The load: objects, writes a second, watchers of the written type, and virtual seconds.
 const BUSY_OBJECTS: usize = 10_000;
 const WRITES_PER_S: u64 = 1_000;
 const WATCHERS: usize = 50;
 const BUSY_S: u64 = 20;
 const SPEED_BAR: f64 = 10.0;
 
-/// The small cluster of the day has about so many objects, and a fault an hour.
+/// The number of objects of the day's small cluster, at least; it has a fault an hour.
 const DAY_OBJECTS: usize = 200;
 const DAY_BAR_S: f64 = 5.0;
 
-/// The large cluster, and ten minutes of its history.
+/// The objects of the large cluster, and the ten minutes of its history.
 const LARGE_OBJECTS: usize = 100_000;
 const LARGE_BYTES: usize = 3_000;
 const LARGE_WRITES_PER_S: u64 = 100;
@@ -37,7 +38,7 @@ const LARGE_S: u64 = 600;
 const MEMORY_BAR_GIB: f64 = 1.2;
 
 fn main() -> Result<()> {
-    // First, while the process holds nothing else.
+    // Memory is measured first, while the process holds nothing else.
     println!("{}", memory()?);
     println!("{}", speed()?);
     println!("{}", day()?);
@@ -56,7 +57,7 @@ fn speed() -> Result<String> {
             Request::get("/api/v1/configmaps?watch=1&resourceVersion=0&allowWatchBookmarks=true"),
         );
     }
-    // The watchers get their initial events, which are not what is measured.
+    // The watchers get their initial events here; these are not measured.
     let mut frames = 0;
     let begun = world.now() + Duration::from_secs(5);
     read_until(&mut world, begun, &mut frames);
@@ -84,7 +85,7 @@ fn speed() -> Result<String> {
         "the watchers counted {frames} frames of {wanted}, bookmarks besides"
     );
     eprintln!("{frames} frames in {spent:.2} CPU s");
-    // The last second, in which nothing is written, is not counted.
+    // The last second, in which nothing is written, adds no virtual time to the figure.
     let speed = BUSY_S as f64 / spent;
     let verdict = if speed >= SPEED_BAR { "met" } else { "missed" };
     Ok(format!(
@@ -161,7 +162,7 @@ fn day() -> Result<String> {
 fn memory() -> Result<String> {
     let before = resident_kib("self")?;
     let mut config = quiet();
-    // All ten minutes stay: nothing older is asked to go before they are over.
+    // The history keeps all ten minutes: the first compaction comes after them.
     config.etcd.compaction_interval = Duration::from_secs(LARGE_S);
     let mut world = World::new(config, 3);
     for number in 0..LARGE_OBJECTS {
@@ -193,12 +194,12 @@ fn memory() -> Result<String> {
     ))
 }
 
-/// A cluster where nothing happens by itself.
+/// Returns the options of a cluster where nothing happens by itself.
 fn quiet() -> Config {
     Config::bare()
 }
 
-/// Leases, and now and then a rollout, a change of size, a job.
+/// Returns a workload of leases, and at intervals a rollout, a change of scale, a job and other objects.
 fn day_workload() -> WorkloadConfig {
     WorkloadConfig {
         rollout_every: Some(Duration::from_secs(3_600)),
@@ -211,7 +212,7 @@ fn day_workload() -> WorkloadConfig {
     }
 }
 
-/// Lets time pass and counts the frames that come, a line each.
+/// Runs the world until `until` and adds the lines that arrive; each frame is a line.
 fn read_until(world: &mut World, until: Time, frames: &mut usize) {
     while world.run_until(until) == Pause::Deliveries {
         while let Some(delivery) = world.next_delivery() {
@@ -227,7 +228,7 @@ fn create(world: &mut World, number: usize, bytes: usize) -> Result<()> {
     answered(world, &request.json(&map(number, bytes)), 201)
 }
 
-/// Writes something an object has not had: the first is 1.
+/// Writes a value that the object has not had; the first write is 1.
 fn update(world: &mut World, number: usize, write: u64) -> Result<()> {
     let path = format!("/api/v1/namespaces/default/configmaps/map-{number}");
     let patch = json!({"data": {"write": write.to_string()}});
@@ -249,7 +250,7 @@ fn answered(world: &mut World, request: &Request, status: u16) -> Result<()> {
     Ok(())
 }
 
-/// A configmap of about so many bytes.
+/// Returns a configmap of about `bytes` bytes.
 fn map(number: usize, bytes: usize) -> Value {
     json!({
         "apiVersion": "v1",
@@ -259,7 +260,7 @@ fn map(number: usize, bytes: usize) -> Value {
     })
 }
 
-/// All there are, of every kind that a day brings.
+/// Returns the number of objects of every kind that the day's workload creates.
 fn objects(world: &World) -> usize {
     let kinds = [
         "pods",

@@ -8,7 +8,9 @@ use anyhow::Result;
 use super::{KubeCluster, pki, tools};
 use crate::{Missing, Process};
 
+/// The name of the controllers' program and process.
 const MANAGER: &str = "kube-controller-manager";
+/// The name of the scheduler's program and process.
 const SCHEDULER: &str = "kube-scheduler";
 
 /// A folder that holds kube-controller-manager and kube-scheduler.
@@ -18,7 +20,8 @@ pub struct ControllerTools {
 }
 
 impl ControllerTools {
-    /// Looks into `WATCHSCOPE_TEST_CONTROLLERS` and `KUBEBUILDER_ASSETS`, then where `cargo xtask test --long` builds them.
+    /// Looks into `WATCHSCOPE_TEST_CONTROLLERS` and `KUBEBUILDER_ASSETS`, then where `cargo xtask test --long` builds
+    /// both.
     pub fn find() -> Result<Self, Missing> {
         let set = ["WATCHSCOPE_TEST_CONTROLLERS", "KUBEBUILDER_ASSETS"];
         let set = set.into_iter().filter_map(std::env::var_os);
@@ -38,9 +41,9 @@ impl ControllerTools {
     }
 }
 
-/// Both programs, running; they end when this is dropped.
+/// Both programs while they run; they end when this is dropped.
 ///
-/// They outlive their apiserver: without leader election they connect again.
+/// They survive a restart of their apiserver: without leader election they connect again.
 #[derive(Debug)]
 pub struct Controllers {
     manager: Process,
@@ -48,7 +51,7 @@ pub struct Controllers {
 }
 
 impl Controllers {
-    /// Starts both as the administrator of a cluster.
+    /// Starts both with the rights of the cluster's administrator.
     pub fn start(programs: &ControllerTools, cluster: &KubeCluster) -> Result<Self> {
         let folder = cluster.folder.path();
         let command = |program: &str, kubeconfig: &Path| {
@@ -56,7 +59,7 @@ impl Controllers {
             command
                 .arg("--kubeconfig")
                 .arg(kubeconfig)
-                // They serve nobody, and nobody else leads.
+                // They serve no port, and no other instance can lead.
                 .args(["--leader-elect=false", "--secure-port=0"]);
             command
         };
@@ -73,7 +76,7 @@ impl Controllers {
         })
     }
 
-    /// An error with the last words of the one that has ended, if one has.
+    /// Returns an error with the last lines of standard error if one of them has ended.
     pub fn still_run(&mut self) -> Result<()> {
         self.manager.still_runs()?;
         self.scheduler.still_runs()
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_with_one_of_them_is_passed_over_for_one_with_both() {
+    fn find_skips_a_folder_with_one_program_for_one_with_both() {
         let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
         let paths = || folders.iter().map(|folder| folder.path().to_owned());
         assert_eq!(ControllerTools::among(paths()).unwrap_err().what, MANAGER);

@@ -1,7 +1,6 @@
-//! etcd's own account of what happened, over the JSON form of its v3 API.
+//! The history of a cluster in etcd, read over the JSON form of its v3 API.
 //!
-//! A revision of etcd is the resourceVersion Kubernetes gives to what was written at it
-//! (one write, one revision), and each change has its own.
+//! Each write has its own revision of etcd. Kubernetes uses it as the resourceVersion of the object that was written.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use base64::Engine as _;
@@ -10,7 +9,7 @@ use reqwest::{Client, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The first key and, as an end, every key.
+/// The key NUL: etcd's first possible key. As the end of a range it means "all keys from the first on".
 const EVERYTHING: &[u8] = b"\0";
 
 /// The store of a test's cluster.
@@ -20,7 +19,7 @@ pub struct Etcd {
     client: Client,
 }
 
-/// Who a member is, and who leads, by their numbers.
+/// The ids of a member and of the leader that it knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) member: String,
@@ -30,31 +29,31 @@ pub(crate) struct Standing {
 /// What happened to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It came to be.
+    /// The key was created.
     Created,
-    /// It got another value.
+    /// The key got another value.
     Modified,
-    /// It is gone.
+    /// The key was deleted.
     Deleted,
 }
 
 /// One change in the store's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The store's revision at the change; the object's resourceVersion.
+    /// The store's revision at the change, which is the object's resourceVersion.
     pub revision: u64,
-    /// What happened.
+    /// What the change did to the key.
     pub kind: ChangeKind,
-    /// As Kubernetes names it: `/registry/configmaps/NAMESPACE/NAME`.
+    /// The key as Kubernetes forms it: `/registry/configmaps/NAMESPACE/NAME`.
     pub key: String,
-    /// The value after the change; empty once deleted.
+    /// The value after the change; empty for a deletion.
     pub value: Vec<u8>,
-    /// The value before it; empty for one that was created.
+    /// The value before the change; empty for a creation.
     pub previous: Vec<u8>,
 }
 
 impl Change {
-    /// The object after the change, or for a deletion before it.
+    /// Parses the object after the change, or for a deletion the one before it.
     pub fn object(&self) -> Result<Value> {
         let bytes = match self.kind {
             ChangeKind::Created | ChangeKind::Modified => &self.value,
@@ -75,12 +74,12 @@ impl Etcd {
     pub(crate) fn new(port: u16) -> Result<Self> {
         Ok(Self {
             address: format!("http://127.0.0.1:{port}"),
-            // A proxy of the machine has no business between us and loopback.
+            // A proxy of this machine must not stand between the tests and loopback.
             client: Client::builder().no_proxy().build()?,
         })
     }
 
-    /// The newest revision.
+    /// Returns the store's newest revision.
     pub async fn revision(&self) -> Result<u64> {
         let answer: RangeAnswer = self
             .post(
@@ -93,11 +92,11 @@ impl Etcd {
         number(&answer.header.revision)
     }
 
-    /// Every change from revision 1 to now whose key begins so, in the order they happened.
-    /// A store that was compacted has lost its beginning, which is an error.
+    /// Returns every change from revision 1 to now whose key has the prefix, in order. It is an error if the store was
+    /// compacted, since its beginning is lost.
     ///
-    /// On a machine under load etcd's JSON gateway was seen to close the connection in the middle of its answer: what was
-    /// read is then read again, at most twice.
+    /// Reads again at most twice if the connection breaks. On a machine under load, etcd's JSON gateway closed the
+    /// connection in the middle of its answer.
     pub async fn history(&self, key_prefix: &str) -> Result<Vec<Change>> {
         let head = self.revision().await?;
         for _ in 0..2 {
@@ -124,7 +123,7 @@ impl Etcd {
         let mut changes = Vec::new();
         let mut reached = 1;
         let mut unread = Vec::new();
-        // Revision 1 is the empty store; after it, every revision is a change of some key.
+        // Revision 1 is the empty store. Every later revision is a change of some key.
         while reached < head {
             let chunk = stream.chunk().await?;
             unread.extend_from_slice(&chunk.context("etcd ended the history early")?);
@@ -146,14 +145,14 @@ impl Etcd {
         Ok(changes)
     }
 
-    /// Forgets all history before the revision, at once; reading from before it is then refused.
+    /// Drops all history before the revision, at once; etcd then refuses to read from before it.
     pub async fn compact(&self, revision: u64) -> Result<()> {
         let request = json!({"revision": revision.to_string(), "physical": true});
         self.post("/v3/kv/compaction", &request).await?;
         Ok(())
     }
 
-    /// Writes a value past the apiserver, which would refuse it.
+    /// Writes a value directly into the store, for values that the apiserver would refuse.
     pub async fn put(&self, key: &str, value: &Value) -> Result<()> {
         let value = STANDARD.encode(value.to_string());
         let request = json!({"key": STANDARD.encode(key), "value": value});
@@ -161,7 +160,7 @@ impl Etcd {
         Ok(())
     }
 
-    /// Who this member is, and whom it takes for the leader.
+    /// Returns the ids of this member and of the leader that it knows.
     pub(crate) async fn standing(&self) -> Result<Standing> {
         let answer = self.post("/v3/maintenance/status", &json!({})).await?;
         let status: StatusAnswer = answer.json().await?;
@@ -171,7 +170,7 @@ impl Etcd {
         })
     }
 
-    /// Makes the member with that number the leader; for this one to do, which is it.
+    /// Makes the member with that id the leader. Only the present leader can do so, so call it on that one.
     pub(crate) async fn hand_over(&self, member: &str) -> Result<()> {
         let request = json!({"targetID": member});
         self.post("/v3/maintenance/transfer-leadership", &request)
@@ -198,7 +197,7 @@ impl Etcd {
     }
 }
 
-/// 64-bit numbers are strings in this JSON; zero and empty fields are absent.
+/// 64-bit numbers are strings in this JSON. Zeros and empty fields are absent.
 #[derive(Deserialize)]
 struct RangeAnswer {
     header: Header,
@@ -213,7 +212,7 @@ struct Header {
 #[derive(Deserialize)]
 struct StatusAnswer {
     header: Header,
-    /// Absent while there is none.
+    /// The leader's id; absent while there is no leader.
     #[serde(default)]
     leader: String,
 }
@@ -257,7 +256,7 @@ impl WatchResult {
     fn changes(self) -> Result<Vec<Change>> {
         if !self.compact_revision.is_empty() {
             bail!(
-                "etcd has forgotten its history before revision {}",
+                "etcd has compacted its history before revision {}",
                 self.compact_revision
             );
         }

@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::KubeTools;
 use crate::{Finished, finish};
 
-/// Longer than kubectl takes for anything the tests ask of it.
+/// How long a command may take; after it the command is killed and the call fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// kubectl with its kubeconfig and a cache of its own: the default cache is by address, and
-/// ports come back with other clusters behind them.
+/// kubectl with a kubeconfig and its own cache. The default cache is keyed by address, and another cluster may later
+/// listen on the same port.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     program: PathBuf,
@@ -23,7 +23,7 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// kubectl for the user of the kubeconfig; it writes only below the folder.
+    /// kubectl for the user of the kubeconfig; it writes only below `folder`.
     #[must_use]
     pub fn new(tools: &KubeTools, kubeconfig: &Path, folder: &Path) -> Self {
         Self {
@@ -33,13 +33,13 @@ impl Kubectl {
         }
     }
 
-    /// The kubeconfig it uses.
+    /// The kubeconfig that it uses.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// The same kubectl for another user, or another server.
+    /// The same kubectl with another kubeconfig, for another user or server.
     #[must_use]
     pub fn with_kubeconfig(&self, kubeconfig: &Path) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Kubectl {
         }
     }
 
-    /// A command to start oneself, for what runs on: `get --watch`.
+    /// Returns a command for the caller to start, for one that runs on, as `get --watch` does.
     #[must_use]
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
@@ -62,12 +62,12 @@ impl Kubectl {
         command
     }
 
-    /// Runs it and returns its standard output; an exit code other than 0 is an error.
+    /// Runs a command and returns its standard output; an exit code other than 0 is an error.
     pub async fn run(&self, arguments: &[&str]) -> Result<String> {
         self.outcome(arguments, b"").await?.success()
     }
 
-    /// Runs it with something on its standard input and returns how it ended, well or not.
+    /// Runs a command with `input` on its standard input and returns how it ended, with any exit code.
     pub async fn outcome(&self, arguments: &[&str], input: &[u8]) -> Result<Finished> {
         finish(self.command(arguments), input, PATIENCE).await
     }

@@ -1,8 +1,9 @@
-//! A real cluster for one test, or shared by those that do not break it: etcd and kube-apiserver.
+//! A real cluster of etcd and kube-apiserver, for one test or shared by tests that do not disturb it.
 //!
-//! There is no kubelet, and no controller unless a test starts [`Controllers`]: pods stay Pending,
-//! nothing is garbage-collected, and everything that happens is what the test does. Values in etcd are JSON and its history is never
-//! compacted unless a test asks, so [`Etcd::history`] can be read as the truth from revision 1.
+//! There is no kubelet, and no controller unless a test starts [`Controllers`]. So pods stay Pending, nothing is
+//! garbage-collected, and every change is made by the test.
+//! Values in etcd are JSON, and its history is compacted only if a test does it, so [`Etcd::history`] is the truth from
+//! revision 1.
 
 mod controllers;
 mod etcd;
@@ -31,37 +32,38 @@ pub use self::tools::KubeTools;
 use self::pki::{Identity, Pki};
 use crate::{Process, eventually, free_port};
 
-/// How long either server may take to be ready; on 2 idle cores both together took 2.7 s.
+/// How long each server may take to be ready; after it the start fails. On 2 idle cores both together took 2.7 s.
 const START: Duration = Duration::from_secs(60);
 
-/// How often a start is tried again because another program took the port in between.
+/// The most attempts to start a cluster. A start is repeated if another program took a port in between.
 const PORT_ATTEMPTS: usize = 3;
 
-/// The apiservers of a cluster, by the names of their processes.
+/// The names of the processes of a cluster's apiservers.
 const FIRST: &str = "kube-apiserver";
 const SECOND: &str = "kube-apiserver-2";
 
-/// A name that only the apiserver's next certificate is for, and one only that of the next authority.
+/// The name that only the apiserver's renewed certificate has, and the one that only the next authority's certificate
+/// has.
 const RENEWED: &str = "renewed.tests";
 const CHANGED: &str = "changed.tests";
 
 /// The user of [`KubeCluster::token_kubeconfig`].
 pub const TOKEN_USER: &str = "system:serviceaccount:default:token-user";
 
-/// What a test wants to be different from a plain cluster.
+/// The options of a test's cluster that differ from the default.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterOptions {
-    /// Further flags for kube-apiserver; they win over the harness's own.
+    /// Further flags for kube-apiserver; they override the harness's own.
     pub apiserver_flags: Vec<String>,
     /// Further flags for etcd.
     pub etcd_flags: Vec<String>,
-    /// Let etcd write to disk before it answers, for tests that kill it.
+    /// Lets etcd write to disk before it answers, for tests that kill it.
     pub etcd_syncs: bool,
-    /// Members of etcd beside the first.
+    /// The number of etcd members beside the first.
     pub further_etcds: usize,
 }
 
-/// What a user may do, as in a Role of Kubernetes.
+/// Rights of a user, as in a Role of Kubernetes.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<'a> {
     /// API groups; the core group is `""`.
@@ -75,7 +77,7 @@ pub struct Rule<'a> {
 /// A running cluster; it ends when this is dropped.
 #[derive(Debug)]
 pub struct KubeCluster {
-    // Servers first: they end before their folder goes.
+    // The servers are declared first: they end before their folder is deleted.
     apiserver: Process,
     etcd_members: Vec<Member>,
     tools: KubeTools,
@@ -86,7 +88,7 @@ pub struct KubeCluster {
     folder: TempDir,
 }
 
-/// A member of etcd, and the way to ask it.
+/// A member of etcd, and the client for its API.
 #[derive(Debug)]
 struct Member {
     process: Process,
@@ -112,12 +114,12 @@ impl SecondApiserver {
         self.process.kill()
     }
 
-    /// Stops its clock: it answers nothing, and its connections stay open (SIGSTOP).
+    /// Stops the process (SIGSTOP): it answers nothing, and its connections stay open.
     pub fn pause(&mut self) -> Result<()> {
         self.process.signal(Signal::STOP)
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Lets a stopped process continue (SIGCONT).
     pub fn resume(&mut self) -> Result<()> {
         self.process.signal(Signal::CONT)
     }
@@ -145,7 +147,7 @@ impl EtcdPorts {
 }
 
 impl KubeCluster {
-    /// Starts a cluster of the test's own.
+    /// Starts a cluster for one test.
     pub async fn start(tools: &KubeTools, options: ClusterOptions) -> Result<Self> {
         let mut attempt = 1;
         loop {
@@ -161,8 +163,8 @@ impl KubeCluster {
         }
     }
 
-    /// The plain cluster that tests share while any of them holds it. Use a namespace of your own,
-    /// and start another cluster for anything that would disturb others.
+    /// Returns the plain cluster that tests share; it ends when no test holds it. A test uses its own namespace, and
+    /// starts another cluster for anything that would disturb others.
     pub async fn shared(tools: &KubeTools) -> Result<Arc<Self>> {
         static SHARED: Mutex<Weak<KubeCluster>> = Mutex::const_new(Weak::new());
         let mut shared = SHARED.lock().await;
@@ -194,7 +196,7 @@ impl KubeCluster {
                 etcd: Etcd::new(ports.etcd[index].clients)?,
             });
         }
-        // Only a majority elects a leader, without which none of them answers.
+        // Only a majority elects a leader, and without a leader no member answers.
         for member in &mut etcd_members {
             member.ready().await?;
         }
@@ -212,19 +214,19 @@ impl KubeCluster {
         })
     }
 
-    /// The apiserver's address; it stays the same over restarts.
+    /// The apiserver's URL; it stays the same over restarts.
     #[must_use]
     pub fn server(&self) -> String {
         format!("https://127.0.0.1:{}", self.ports.apiserver)
     }
 
-    /// Where the apiserver listens.
+    /// The address that the apiserver listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.ports.apiserver))
     }
 
-    /// Starts a second apiserver over the same etcd, on the same port of another address, and waits until it is ready.
+    /// Starts a second apiserver over the same etcd, on the same port of another address. Returns when it is ready.
     pub async fn start_second(&self) -> Result<SecondApiserver> {
         let folder = self.folder.path();
         let address = SocketAddr::from((pki::LOOPBACK[1], self.ports.apiserver));
@@ -236,14 +238,14 @@ impl KubeCluster {
         Ok(SecondApiserver { process, address })
     }
 
-    /// Gives the apiserver a new certificate of the same authority, and waits until it shows it.
+    /// Gives the apiserver a new certificate of the same authority, and waits until the apiserver serves it.
     pub async fn renew_certificate(&self) -> Result<()> {
         self.pki.renew_server(self.folder.path(), RENEWED)?;
         self.shows(RENEWED, &self.kubectl).await
     }
 
-    /// Gives the apiserver a certificate of another authority, waits until it shows it, and returns an administrator's
-    /// kubeconfig with that; those made before trust the apiserver no more.
+    /// Gives the apiserver a certificate of another authority and waits until the apiserver serves it. Returns a
+    /// kubeconfig of an administrator that trusts it; older kubeconfigs do not.
     pub async fn change_authority(&mut self) -> Result<PathBuf> {
         self.pki.change_authority_of_servers()?;
         self.pki.renew_server(self.folder.path(), CHANGED)?;
@@ -253,18 +255,18 @@ impl KubeCluster {
         Ok(kubeconfig)
     }
 
-    /// Waits until the apiserver's certificate is for that name too.
+    /// Waits until the apiserver's certificate has that name too.
     async fn shows(&self, name: &str, kubectl: &Kubectl) -> Result<()> {
         let look = ["--tls-server-name", name, "get", "--raw", "/livez"];
         eventually(
-            "the apiserver shows its new certificate",
+            "the apiserver serves its new certificate",
             START,
             async || kubectl.run(&look).await.map(drop),
         )
         .await
     }
 
-    /// The cluster's store, for its history and to compact it.
+    /// The first member's API, for the cluster's history and to compact it.
     #[must_use]
     pub fn etcd(&self) -> &Etcd {
         &self.etcd_members[0].etcd
@@ -282,7 +284,8 @@ impl KubeCluster {
         self.kubectl.kubeconfig()
     }
 
-    /// A kubeconfig for a new user with a client certificate; a user may do nothing until [`Self::allow`].
+    /// Returns a kubeconfig for a new user with a client certificate. The user has no rights until [`Self::allow`],
+    /// except those of its groups.
     pub fn user(&self, name: &str, groups: &[&str]) -> Result<PathBuf> {
         let identity = self.pki.client(name, groups)?;
         write_kubeconfig(
@@ -294,7 +297,7 @@ impl KubeCluster {
         )
     }
 
-    /// A certificate for a user that is valid for so long from now on, and its key, both in PEM.
+    /// Returns a certificate for a user that is valid for `lasts` from now on, and its key, both in PEM.
     pub fn certificate_for(&self, lasts: Duration, user: &str) -> Result<[String; 2]> {
         match self.pki.client_for(lasts, user)? {
             Identity::Certificate { certificate, key } => Ok([certificate, key]),
@@ -302,7 +305,7 @@ impl KubeCluster {
         }
     }
 
-    /// A kubeconfig with a bearer token, for the user [`TOKEN_USER`].
+    /// Returns a kubeconfig with a bearer token, for the user [`TOKEN_USER`].
     pub fn token_kubeconfig(&self) -> Result<PathBuf> {
         let identity = Identity::Token(self.pki.token().to_owned());
         write_kubeconfig(
@@ -314,7 +317,7 @@ impl KubeCluster {
         )
     }
 
-    /// Sets what a user may do in the whole cluster, instead of what it might before.
+    /// Sets the rights of a user in the whole cluster; they replace those of an earlier call.
     pub async fn allow(&self, user: &str, rules: &[Rule<'_>]) -> Result<()> {
         let rules: Vec<Value> = rules
             .iter()
@@ -341,24 +344,24 @@ impl KubeCluster {
         Ok(())
     }
 
-    /// Kills the apiserver as a crash would (SIGKILL); its connections are reset by the kernel.
+    /// Kills the apiserver as a crash would (SIGKILL); the kernel resets its connections.
     pub fn kill_apiserver(&mut self) -> Result<()> {
         self.apiserver.kill()
     }
 
-    /// Asks the apiserver to end in good order (SIGTERM) and waits until it has.
+    /// Sends the apiserver SIGTERM, which ends it in good order, and waits at most 90 s for its end; fails after that.
     pub async fn stop_apiserver(&mut self) -> Result<()> {
         self.apiserver.signal(Signal::TERM)?;
         self.apiserver.end(Duration::from_secs(90)).await?;
         Ok(())
     }
 
-    /// Asks the apiserver to end in good order (SIGTERM), and does not wait.
+    /// Sends the apiserver SIGTERM, which ends it in good order, and does not wait.
     pub fn tell_apiserver_to_stop(&mut self) -> Result<()> {
         self.apiserver.signal(Signal::TERM)
     }
 
-    /// Starts the apiserver again, on the same port and store, and waits until it is ready.
+    /// Starts the ended apiserver again, on the same port and store, and waits until it is ready.
     pub async fn start_apiserver(&mut self) -> Result<()> {
         ensure!(
             self.apiserver.ended()?.is_some(),
@@ -374,7 +377,8 @@ impl KubeCluster {
         apiserver_ready(&self.kubectl, &mut self.apiserver).await
     }
 
-    /// Kills etcd (SIGKILL). Without [`ClusterOptions::etcd_syncs`] it may come back with less than it had.
+    /// Kills all members of etcd (SIGKILL). Without [`ClusterOptions::etcd_syncs`] etcd may come back with less than it
+    /// held.
     pub fn kill_etcd(&mut self) -> Result<()> {
         self.etcd_members
             .iter_mut()
@@ -386,7 +390,7 @@ impl KubeCluster {
         self.etcd_members[index].process.kill()
     }
 
-    /// Starts the members of etcd that were killed again, on the same data and ports.
+    /// Starts the killed members of etcd again, on the same data and ports, and waits until they are ready.
     pub async fn start_etcd(&mut self) -> Result<()> {
         let (tools, options, folder) = (&self.tools, &self.options, self.folder.path());
         let mut started = Vec::new();
@@ -403,10 +407,10 @@ impl KubeCluster {
         Ok(())
     }
 
-    /// Makes another member of etcd its leader, without a pause, and waits until it is.
+    /// Makes another member of etcd its leader, without an interruption, and waits until it leads.
     pub async fn move_etcd_leader(&self, to: usize) -> Result<()> {
         let target = self.etcd_members[to].etcd.standing().await?;
-        eventually("etcd has the leader it was told", START, async || {
+        eventually("etcd has the chosen leader", START, async || {
             for member in &self.etcd_members {
                 let now = member.etcd.standing().await?;
                 if now.leader == target.member {
@@ -416,25 +420,26 @@ impl KubeCluster {
                     member.etcd.hand_over(&target.member).await?;
                 }
             }
-            bail!("another leads")
+            bail!("another member leads")
         })
         .await
     }
 
-    /// Keeps what a killed etcd of one member holds, as a snapshot would, for [`Self::restore_etcd`].
+    /// Copies the data of a killed etcd with one member, as a snapshot would, for [`Self::restore_etcd`].
     pub fn save_etcd(&mut self) -> Result<()> {
         let (data, saved) = self.etcd_folders()?;
         copy_folder(&data, &saved)
     }
 
-    /// Gives a killed etcd back what was saved; whatever was written since is gone, and its revision is as it was.
+    /// Gives a killed etcd the saved copy back. Later writes are lost, and its revision is that of the copy.
     pub fn restore_etcd(&mut self) -> Result<()> {
         let (data, saved) = self.etcd_folders()?;
         fs::remove_dir_all(&data)?;
         Ok(fs::rename(saved, data)?)
     }
 
-    /// Where etcd keeps its data, and where a copy of it is kept.
+    /// Returns the folder of etcd's data and the folder of its copy. Fails while etcd runs, and with more than one
+    /// member.
     fn etcd_folders(&mut self) -> Result<(PathBuf, PathBuf)> {
         let [member] = &mut self.etcd_members[..] else {
             bail!("more than one member of etcd");
@@ -447,7 +452,7 @@ impl KubeCluster {
         Ok((folder.join(etcd_name(0)), folder.join("etcd-saved")))
     }
 
-    /// What the apiserver has written to standard error since its last start.
+    /// The apiserver's standard error since its last start.
     #[must_use]
     pub fn apiserver_log(&self) -> String {
         self.apiserver.stderr()
@@ -463,7 +468,7 @@ impl Member {
     }
 }
 
-/// The name of a member of etcd, of its process and of its folder.
+/// Returns the name of a member of etcd: of its process and of its folder.
 fn etcd_name(index: usize) -> String {
     format!("etcd-{}", index + 1)
 }
@@ -502,7 +507,7 @@ fn start_etcd(
     Process::start(&name, command, folder)
 }
 
-/// Copies a folder and all in it to a place where there is nothing.
+/// Copies a folder with all its contents to a path where nothing is.
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir(to).with_context(|| format!("making {}", to.display()))?;
     for entry in fs::read_dir(from)? {
@@ -534,7 +539,7 @@ fn start_apiserver(
     let flags = [
         ("etcd-servers", etcds.join(",")),
         ("bind-address", bind.to_string()),
-        // Without it a machine with no default route has no address to advertise.
+        // Without this flag a machine with no default route has no address to advertise.
         ("advertise-address", "127.0.0.1".to_owned()),
         ("secure-port", ports.apiserver.to_string()),
         ("cert-dir", file("certificates")),
@@ -550,11 +555,11 @@ fn start_apiserver(
         ),
         ("service-cluster-ip-range", "10.0.0.0/24".to_owned()),
         ("allow-privileged", "true".to_owned()),
-        // No controller makes the default accounts that this plugin would wait for.
+        // No controller creates the default accounts that this plugin would wait for.
         ("disable-admission-plugins", "ServiceAccount".to_owned()),
         ("authorization-mode", "RBAC".to_owned()),
         ("anonymous-auth", "false".to_owned()),
-        // The history in etcd is the tests' truth: readable, and whole.
+        // The tests read the history in etcd as the truth, so it is readable and whole.
         ("storage-media-type", "application/json".to_owned()),
         ("etcd-compaction-interval", "0".to_owned()),
     ];

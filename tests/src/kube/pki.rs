@@ -1,4 +1,4 @@
-//! The certificates, keys and tokens of a cluster, made anew for each.
+//! The certificates, keys and tokens of a cluster, new for each cluster.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,26 +16,32 @@ use serde_json::{Value, json};
 
 use super::TOKEN_USER;
 
+/// The file of the clients' authority.
 pub(crate) const AUTHORITY: &str = "authority.crt";
+/// The file of the apiserver's certificate.
 pub(crate) const SERVER_CERTIFICATE: &str = "apiserver.crt";
+/// The file of the apiserver's key.
 pub(crate) const SERVER_KEY: &str = "apiserver.key";
+/// The file of the key that signs tokens of service accounts.
 pub(crate) const ACCOUNT_KEY: &str = "service-account.key";
+/// The file of the public half of that key.
 pub(crate) const ACCOUNT_PUBLIC_KEY: &str = "service-account.pub";
+/// The file of the static bearer tokens.
 pub(crate) const TOKENS: &str = "tokens.csv";
 
-/// Where apiservers listen: the first, and the second beside it.
+/// The addresses that apiservers listen on: the first one's, and the second one's.
 pub(crate) const LOOPBACK: [Ipv4Addr; 2] = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
 
-/// One authority for clients, and for servers until they get another.
+/// The authority of clients, and of servers until [`Pki::change_authority_of_servers`].
 #[derive(Debug)]
 pub(crate) struct Pki {
     authority: CertifiedIssuer<'static, KeyPair>,
-    /// Who signs for servers now, if another does.
+    /// The authority that signs for servers now; `None`: the clients' own.
     servers: Option<CertifiedIssuer<'static, KeyPair>>,
     token: String,
 }
 
-/// How a user proves who it is.
+/// The means by which a user proves its name.
 #[derive(Debug)]
 pub(crate) enum Identity {
     Certificate { certificate: String, key: String },
@@ -43,12 +49,12 @@ pub(crate) enum Identity {
 }
 
 impl Pki {
-    /// Makes everything and writes what the apiserver reads into the folder.
+    /// Makes all keys and certificates, and writes those that the apiserver reads into the folder.
     pub(crate) fn create(folder: &Path) -> Result<Self> {
         let authority = authority("watchscope tests")?;
         write_server(folder, &authority, "localhost")?;
         let account_key = KeyPair::generate()?;
-        // A key nobody else knows serves as well as any random text.
+        // A fresh key serves as a random text.
         let token: String = STANDARD
             .encode(KeyPair::generate()?.serialize_der())
             .chars()
@@ -69,12 +75,12 @@ impl Pki {
         })
     }
 
-    /// Gives servers a new key and certificate, which is also for that name.
+    /// Writes a new key and certificate for servers; the certificate is for `name` and loopback.
     pub(crate) fn renew_server(&self, folder: &Path, name: &str) -> Result<()> {
         write_server(folder, self.of_servers(), name)
     }
 
-    /// Lets another authority sign for servers from now on.
+    /// Lets a new authority sign for servers from now on.
     pub(crate) fn change_authority_of_servers(&mut self) -> Result<()> {
         self.servers = Some(authority("watchscope tests, the next")?);
         Ok(())
@@ -84,12 +90,12 @@ impl Pki {
         self.servers.as_ref().unwrap_or(&self.authority)
     }
 
-    /// A certificate for a user: Kubernetes takes the common name as the user, organisations as groups.
+    /// Returns a certificate for a user. Kubernetes reads the common name as the user and organisations as groups.
     pub(crate) fn client(&self, user: &str, groups: &[&str]) -> Result<Identity> {
         self.client_with(CertificateParams::default(), user, groups)
     }
 
-    /// A certificate for a user that is valid for so long from now on.
+    /// Returns a certificate for a user that is valid for `lasts` from now on.
     pub(crate) fn client_for(&self, lasts: Duration, user: &str) -> Result<Identity> {
         let mut parameters = CertificateParams::default();
         #[expect(
@@ -126,7 +132,7 @@ impl Pki {
         &self.token
     }
 
-    /// The certificate of the authority of servers as a kubeconfig holds it.
+    /// The certificate of the servers' authority in base64, as a kubeconfig holds it.
     pub(crate) fn authority_base64(&self) -> String {
         STANDARD.encode(self.of_servers().pem())
     }
@@ -141,7 +147,7 @@ fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
     Ok(CertifiedIssuer::self_signed(parameters, key)?)
 }
 
-/// Writes what the apiserver shows its clients: a certificate for loopback and that name, and its key.
+/// Writes the certificate that the apiserver serves, for loopback and `name`, and its key.
 fn write_server(
     folder: &Path,
     authority: &CertifiedIssuer<'static, KeyPair>,
@@ -167,7 +173,7 @@ fn write_server(
 }
 
 impl Identity {
-    /// As the `user` of a kubeconfig.
+    /// The identity as the `user` of a kubeconfig.
     pub(crate) fn as_user(&self) -> Value {
         match self {
             Self::Certificate { certificate, key } => json!({

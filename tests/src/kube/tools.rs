@@ -1,22 +1,23 @@
-//! The programs a cluster is made of: a folder with etcd, kube-apiserver and kubectl.
+//! The programs of a cluster: a folder with etcd, kube-apiserver and kubectl.
 
 use std::path::{Path, PathBuf};
 
 use crate::Missing;
 
-/// The module that pins the versions `cargo xtask test` builds.
+/// The Go module that pins the versions that `cargo xtask test` builds.
 const PINNED: &str = include_str!("../../cluster/go.mod");
 
+/// The file names of the programs.
 const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
 
-/// A folder that holds all three.
+/// A folder that holds all three programs.
 #[derive(Clone, Debug)]
 pub struct KubeTools {
     folder: PathBuf,
 }
 
 impl KubeTools {
-    /// Looks into `KUBEBUILDER_ASSETS`, then where `cargo xtask test` builds them.
+    /// Looks into `KUBEBUILDER_ASSETS` if it is set, else where `cargo xtask test` builds them.
     pub fn find() -> Result<Self, Missing> {
         Self::among(
             std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from),
@@ -34,26 +35,26 @@ impl KubeTools {
             })
     }
 
-    /// etcd.
+    /// The path of etcd.
     #[must_use]
     pub fn etcd(&self) -> PathBuf {
         self.folder.join("etcd")
     }
 
-    /// kube-apiserver.
+    /// The path of kube-apiserver.
     #[must_use]
     pub fn apiserver(&self) -> PathBuf {
         self.folder.join("kube-apiserver")
     }
 
-    /// kubectl.
+    /// The path of kubectl.
     #[must_use]
     pub fn kubectl(&self) -> PathBuf {
         self.folder.join("kubectl")
     }
 }
 
-/// `kube/VERSION` in cargo's target folder, which this program lies somewhere below.
+/// Returns `kube/VERSION` in cargo's target folder, which contains this program.
 pub(super) fn built() -> Option<PathBuf> {
     let version = pinned_version()?;
     let program = std::env::current_exe().ok()?;
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_the_programs_is_missing_them() {
+    fn a_folder_without_the_programs_is_refused() {
         let empty = tempfile::tempdir().unwrap();
         let found = KubeTools::among(Some(empty.path().to_owned()), None);
         assert_eq!(found.unwrap_err().what, "kube-apiserver");
