@@ -1,4 +1,4 @@
-//! Rows of the attack table that need the whole program, or two of them.
+//! Rows of the attack table that need the whole program, or two processes of it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::kubeconfig;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// Row 5: another name that leads here.
+/// Row 5: a foreign name that resolves to this server (DNS rebinding).
 #[tokio::test]
 async fn a_rebound_name_is_refused_on_every_route() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
@@ -53,7 +53,7 @@ async fn a_rebound_name_is_refused_on_every_route() -> Result<()> {
     Ok(())
 }
 
-/// Rows 8 and 11.
+/// Rows 8 and 11 of the attack table.
 #[tokio::test]
 async fn a_session_dies_with_its_process_and_its_secrets_are_in_no_log() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
@@ -93,9 +93,9 @@ async fn a_session_dies_with_its_process_and_its_secrets_are_in_no_log() -> Resu
     Ok(())
 }
 
-/// Row 18, attacker and server in two processes.
+/// Row 18, with attacker and server in two processes.
 #[tokio::test]
-async fn ten_thousand_half_requests_do_not_keep_a_viewer_or_a_newcomer_waiting() -> Result<()> {
+async fn ten_thousand_half_requests_delay_neither_a_viewer_nor_a_newcomer() -> Result<()> {
     const ROUNDS: usize = 100;
     const EACH: usize = 100;
     let binary = or_skip!(WatchscopeBinary::find());
@@ -116,7 +116,7 @@ async fn ten_thousand_half_requests_do_not_keep_a_viewer_or_a_newcomer_waiting()
                     "GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
                 ][index % 3];
                 let mut stream = TcpStream::connect(http::address(origin)).await?;
-                // The server may close it at any time; that is what it is for.
+                // The server may close the connection at any time; that is its defence.
                 let _ = stream.write_all(half.as_bytes()).await;
                 strangers.push(stream);
             }
@@ -128,12 +128,12 @@ async fn ten_thousand_half_requests_do_not_keep_a_viewer_or_a_newcomer_waiting()
                 took < patient(Duration::from_secs(5)),
                 "in round {round} a newcomer waits {took:?}"
             );
-            // The ends of those that were closed go, so that the attacker has room for more.
+            // Drops all but the newest 300 connections, so that the attacker has descriptors for more.
             strangers.drain(..strangers.len().saturating_sub(300));
         }
         anyhow::Ok(())
     };
-    // The viewer goes on meanwhile, record by record.
+    // The viewer reads on meanwhile, record by record.
     let viewing = async {
         let mut seq = None;
         loop {
@@ -150,7 +150,7 @@ async fn ten_thousand_half_requests_do_not_keep_a_viewer_or_a_newcomer_waiting()
         attacked = attack => attacked?,
         viewed = viewing => return viewed,
     }
-    // It is still there, and still gets what happens now.
+    // The viewer is still connected, and still gets new records.
     let head = served.state().await?;
     let head: Value = serde_json::from_str(head.lines().next().unwrap_or_default())?;
     let head = head["head"].as_u64().context("a head")?;
@@ -160,7 +160,7 @@ async fn ten_thousand_half_requests_do_not_keep_a_viewer_or_a_newcomer_waiting()
     Ok(())
 }
 
-/// Texts that may come out nowhere; each is looked for as it is and in base64.
+/// Texts that must appear nowhere outside the program; each is searched plain and in base64.
 const CANARIES: [&str; 9] = [
     "canary-secret-data",
     "canary-secret-string-data",
@@ -173,7 +173,7 @@ const CANARIES: [&str; 9] = [
     "canary-config-map",
 ];
 
-/// A text that may, in the same places.
+/// A text that may appear in the same places.
 const IN_PLAIN_SIGHT: &str = "bird-in-plain-sight";
 
 fn canaries_in(bytes: &[u8]) -> Vec<&'static str> {
@@ -182,24 +182,23 @@ fn canaries_in(bytes: &[u8]) -> Vec<&'static str> {
         .into_iter()
         .filter(|canary| {
             let encoded = STANDARD_NO_PAD.encode(canary);
-            // The last character of the encoding depends on what follows.
+            // The last character of the encoding depends on the bytes after the text.
             text.contains(canary) || text.contains(&encoded[..encoded.len() - 1])
         })
         .collect()
 }
 
 #[test]
-fn a_canary_is_found_as_it_is_and_in_base64() {
+fn a_canary_is_found_plain_and_in_base64() {
     assert_eq!(canaries_in(b"a canary-env-of-pod."), ["canary-env-of-pod"]);
     let encoded = "Y2FuYXJ5LWNvbmZpZy1tYXA=";
     assert_eq!(canaries_in(encoded.as_bytes()), ["canary-config-map"]);
     assert!(canaries_in(b"no bird here").is_empty());
 }
 
-/// Row 20, from a real apiserver to everything that leaves the program.
+/// Row 20, from a real apiserver to all outputs of the program.
 #[tokio::test]
-async fn what_must_be_withheld_is_in_no_record_state_object_frame_file_metric_or_log() -> Result<()>
-{
+async fn withheld_values_are_in_no_record_state_object_frame_file_metric_or_log() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -233,7 +232,7 @@ async fn what_must_be_withheld_is_in_no_record_state_object_frame_file_metric_or
     .await?;
     let mut records = served.records().await?;
 
-    // Client-side apply writes the last-applied annotation; its copy holds what was sent.
+    // Client-side apply writes the last-applied annotation, which holds a copy of the object.
     let apply = async |object: &Value| {
         let arguments = ["-n", "vault", "apply", "-f", "-"];
         kubectl
@@ -295,7 +294,7 @@ async fn what_must_be_withheld_is_in_no_record_state_object_frame_file_metric_or
         .run(&["-n", "vault", "delete", "secret", "keys"])
         .await?;
 
-    // All that the program gives out about it.
+    // Collects all that the program gives out about these objects.
     let lines = records
         .up_to(|record| {
             record["change"] == "DELETED"
@@ -336,7 +335,7 @@ async fn what_must_be_withheld_is_in_no_record_state_object_frame_file_metric_or
         assert_eq!(canaries_in(bytes), [""; 0], "{place}");
     }
 
-    // The same search finds what may be seen, and sizes and key names are seen.
+    // The same search finds texts that may be shown; so do sizes and names of keys.
     assert!(objects.matches(IN_PLAIN_SIGHT).count() >= changes);
     for words in [
         "bird-key-a",
@@ -350,7 +349,7 @@ async fn what_must_be_withheld_is_in_no_record_state_object_frame_file_metric_or
     assert!(records.contains("\"keys\"") && state.contains("\"song\""));
     assert!(String::from_utf8_lossy(&frames).contains("song"));
 
-    // Before the file is ended its segments are not deflated; afterwards it is searched inflated too.
+    // Segments are deflated when the file ends. So the open file is searched as it is, the ended one also inflated.
     assert_eq!(canaries_in(&kept(folder.path())?.files), [""; 0], "files");
     ensure!(served.watchscope.terminate(LONG).await?.success());
     let kept = kept(folder.path())?;
@@ -367,7 +366,7 @@ async fn what_must_be_withheld_is_in_no_record_state_object_frame_file_metric_or
     Ok(())
 }
 
-/// All bytes of a history: of its files, and inflated those of its frames and bodies.
+/// All bytes of a history: those of its files, and the inflated ones of its frames and bodies.
 struct Kept {
     files: Vec<u8>,
     frames: Vec<u8>,
@@ -401,16 +400,17 @@ fn kept(folder: &Path) -> Result<Kept> {
     Ok(kept)
 }
 
-/// Row 20, the words of a refusal: of one about Secrets, code and reason are all that is told.
+/// Row 20, the message of a refusal: of one about Secrets, only code and reason are given out.
 #[tokio::test]
-async fn what_a_refusal_about_secrets_says_is_told_nowhere_and_one_about_pods_is() -> Result<()> {
+async fn the_message_of_a_refusal_about_secrets_is_shown_nowhere_and_one_about_pods_is()
+-> Result<()> {
     const USER: &str = "canary-in-a-status";
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
-    // Without a right to anything; the apiserver's refusals name who asked.
+    // The user has no rights, and the apiserver's refusals name the user.
     let kubeconfig = cluster.user(USER, &[])?;
-    for (resource, is_told) in [("secrets", false), ("pods", true)] {
+    for (resource, is_shown) in [("secrets", false), ("pods", true)] {
         let metrics = format!("127.0.0.1:{}", free_port()?);
         let served = Served::start(
             binary
@@ -437,7 +437,7 @@ async fn what_a_refusal_about_secrets_says_is_told_nowhere_and_one_about_pods_is
             .with_context(|| format!("no refusal among {lines:?}"))?;
         assert_eq!(answer["watch"], format!("default/{resource}"));
         let records: String = lines.iter().map(ToString::to_string).collect();
-        assert_eq!(records.contains(USER), is_told, "{records}");
+        assert_eq!(records.contains(USER), is_shown, "{records}");
         let state = served.state().await?;
         let metrics = eventually("metrics are served", LONG, async || {
             http::get(&format!("http://{metrics}"), "/metrics", &[]).await
@@ -450,13 +450,13 @@ async fn what_a_refusal_about_secrets_says_is_told_nowhere_and_one_about_pods_is
             ("stderr", &stderr),
             ("stdout", &stdout),
         ] {
-            assert!(is_told || !text.contains(USER), "{place}: {text}");
+            assert!(is_shown || !text.contains(USER), "{place}: {text}");
         }
     }
     Ok(())
 }
 
-/// What a viewer of the page gets until it has been told of everything: snapshot and segments, as bytes.
+/// Returns the frames, snapshot and segments, that a viewer of the page gets until they name the last object.
 async fn frames(served: &Served) -> Result<Vec<u8>> {
     let url = format!("ws://{}/ws", http::address(served.link.origin()));
     let mut request = url.into_client_request()?;
@@ -473,7 +473,7 @@ async fn frames(served: &Served) -> Result<Vec<u8>> {
     socket.send(Message::binary(hello)).await?;
     let mut frames = Vec::new();
     let reading = async {
-        // The snapshot names what is held.
+        // The snapshot names each object that is held.
         while !String::from_utf8_lossy(&frames).contains("song") {
             let message = socket.next().await.context("the socket ends")??;
             frames.extend_from_slice(&message.into_data());
@@ -486,7 +486,7 @@ async fn frames(served: &Served) -> Result<Vec<u8>> {
     Ok(frames)
 }
 
-/// Row 35.
+/// Row 35 of the attack table.
 #[tokio::test]
 async fn the_demo_never_opens_a_kubeconfig() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
@@ -520,7 +520,7 @@ async fn the_demo_never_opens_a_kubeconfig() -> Result<()> {
     records.up_to(|record| record["type"] == "change").await?;
     assert_eq!(opens(), 0);
 
-    // The same eyes see whoever does open one.
+    // The same watches do see a program that opens one.
     for launch in [
         binary
             .with(&["watch", "pods", "--for", "0"])

@@ -1,4 +1,4 @@
-//! The audit against a real kube-apiserver and the simulated one: what is so is found to be so, and the reads are seen.
+//! The audit against a real kube-apiserver and a simulated one: it confirms a correct watch, and its reads are visible.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn lines(finished: &Finished) -> Result<Vec<Value>> {
         .collect()
 }
 
-/// All that was compared, and that nothing came of it but that it is so.
+/// Returns all audits; fails if one disagrees or there is a verdict.
 fn agreements(records: &[Value]) -> Result<Vec<&Value>> {
     let of_kind = |kind: &str| -> Vec<&Value> {
         let records = records.iter();
@@ -38,7 +38,7 @@ fn agreements(records: &[Value]) -> Result<Vec<&Value>> {
 }
 
 #[tokio::test]
-async fn an_audit_of_a_healthy_apiserver_under_writes_finds_that_all_is_so() -> Result<()> {
+async fn an_audit_of_a_healthy_apiserver_under_writes_finds_no_difference() -> Result<()> {
     const KEPT: u32 = 30;
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -79,7 +79,7 @@ async fn an_audit_of_a_healthy_apiserver_under_writes_finds_that_all_is_so() -> 
         let (finished, written) = tokio::join!(auditing, writing);
         let (finished, ()) = (finished?, written?);
         let is_selected = arguments.contains(&"-l");
-        // Those that come and go are looked up too, or the stream tells of them.
+        // Objects that come and go are looked up too, unless the stream delivers their change first.
         ensure!(finished.code() == Some(0), "{finished:?}");
         let records = lines(&finished)?;
         let audits = agreements(&records)?;
@@ -89,7 +89,7 @@ async fn an_audit_of_a_healthy_apiserver_under_writes_finds_that_all_is_so() -> 
         });
         let listed = listed.with_context(|| format!("no list was compared: {audits:?}"))?;
         let compared = listed["compared"].as_u64().unwrap_or_default();
-        // Those that come and go have no label.
+        // Objects that come and go have no label.
         let is_all = if is_selected {
             compared == u64::from(KEPT)
         } else {
@@ -100,7 +100,7 @@ async fn an_audit_of_a_healthy_apiserver_under_writes_finds_that_all_is_so() -> 
     Ok(())
 }
 
-/// A kubeconfig like that of a simulated cluster, but by way of a relay.
+/// Writes a kubeconfig like that of a simulated cluster, with a relay in place of the server.
 fn by_relay(simulated: &Simulated, relay: &Relay) -> Result<PathBuf> {
     let kubeconfig = std::fs::read_to_string(&simulated.kubeconfig)?;
     let path = simulated.process.home().join("by-relay");
@@ -109,7 +109,7 @@ fn by_relay(simulated: &Simulated, relay: &Relay) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What each request that passed asks for, and who says to ask.
+/// Returns the target and the user agent of each request that passed.
 fn requests(asked: &str) -> Vec<(&str, &str)> {
     let heads = asked.split("\r\n\r\n");
     let requests = heads.filter_map(|head| {
@@ -124,10 +124,10 @@ fn requests(asked: &str) -> Vec<(&str, &str)> {
     requests.collect()
 }
 
-/// From 1.34 on its lists are served by the watch cache: each object is looked up in etcd, as many a minute as the server
-/// is asked at most, and of those that were not in time nothing is known.
+/// From 1.34 on the watch cache serves this server's lists, so the audit looks each object up in etcd. It sends at most
+/// as many requests a minute as the server's budget allows. Objects that it did not look up in time stay undecided.
 #[tokio::test]
-async fn an_audit_whose_lists_may_be_a_caches_looks_each_object_up_for_as_long_as_it_is_given()
+async fn an_audit_whose_lists_may_come_from_a_cache_looks_up_each_object_until_its_time_is_over()
 -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -172,8 +172,7 @@ async fn an_audit_whose_lists_may_be_a_caches_looks_each_object_up_for_as_long_a
 }
 
 #[tokio::test]
-async fn a_watch_that_is_audited_by_itself_shows_its_reads_in_a_lane_of_their_own_and_their_name_to_the_server()
--> Result<()> {
+async fn reads_of_an_automatic_audit_have_a_lane_and_a_user_agent_of_their_own() -> Result<()> {
     const WATCH: &str = "shop/configmaps";
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
@@ -207,14 +206,14 @@ async fn a_watch_that_is_audited_by_itself_shows_its_reads_in_a_lane_of_their_ow
     let (watched, audited) = (sent(WATCH), sent(&format!("{WATCH}#a")));
     ensure!(!watched.is_empty() && !audited.is_empty(), "{records:?}");
     ensure!(!answered.is_empty(), "{records:?}");
-    // Connections of its own.
+    // The audit's requests use connections of their own.
     for audited in &audited {
         let shared = watched
             .iter()
             .find(|watched| watched["connection"] == audited["connection"]);
         ensure!(shared.is_none(), "{audited} and {shared:?}");
     }
-    // The server knows by the user agent what the log knows by the lane.
+    // The audit's requests have a user agent of their own at the server, and a lane of their own in the log.
     let asked = relay.asked();
     let of_objects = requests(&asked)
         .into_iter()
@@ -233,10 +232,10 @@ async fn a_watch_that_is_audited_by_itself_shows_its_reads_in_a_lane_of_their_ow
     Ok(())
 }
 
-/// The watch of the story F45 is never told that `a` is gone. The audit compares once all of its watches stream: one that
-/// waits for its list until then leaves time for that to happen.
+/// In story F45 the watch never gets the deletion of `a`. The audit compares once all of its watches stream. So the
+/// relay holds the list of another watch back until the deletion is past.
 #[tokio::test]
-async fn an_audit_that_finds_a_ghost_names_it_and_ends_with_3() -> Result<()> {
+async fn an_audit_that_finds_a_ghost_names_it_and_exits_with_3() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start_with(&binary, 0, &["f45"]).await?;
     let address = http::address(&simulated.origin);
@@ -246,13 +245,17 @@ async fn an_audit_that_finds_a_ghost_names_it_and_ends_with_3() -> Result<()> {
     let launch = binary.with(&arguments).kubeconfig(&by_relay);
     let (finished, released) = tokio::join!(
         launch.run(LONG),
-        eventually("the watch was told what came after", LONG, async || {
-            let told = relay.told();
-            let changes = told.matches("\"MODIFIED\"").count();
-            ensure!(changes == 2, "{told}");
-            relay.let_through();
-            Ok(())
-        })
+        eventually(
+            "the watch got the changes after the deletion",
+            LONG,
+            async || {
+                let told = relay.told();
+                let changes = told.matches("\"MODIFIED\"").count();
+                ensure!(changes == 2, "{told}");
+                relay.let_through();
+                Ok(())
+            }
+        )
     );
     released?;
     let finished = finished?;
@@ -283,10 +286,10 @@ async fn an_audit_that_finds_a_ghost_names_it_and_ends_with_3() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_audit_that_cannot_be_made_says_so() -> Result<()> {
+async fn an_audit_that_cannot_compare_reports_undecided() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
-    // Nothing streams within so short a time.
+    // No stream opens within 1 ms.
     let arguments = ["audit", "configmaps", "-n", "shop", "--for", "1ms"];
     let launch = binary.with(&arguments).kubeconfig(&simulated.kubeconfig);
     let finished = launch.run(LONG).await?;

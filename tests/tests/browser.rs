@@ -1,4 +1,4 @@
-//! The page in Chromium: what it paints is what the log says, and it lives through breaks and restarts.
+//! The page in Chromium: it paints what the log holds, and it survives lost connections and restarts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,10 +17,11 @@ use crate::simulated::Simulated;
 
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Small, and three device pixels to each of the page's, so that thin strokes have a pixel of their pure colour.
+/// A small window with three device pixels to each px of the page, so that a thin stroke covers a pixel with its pure
+/// colour.
 pub(crate) const FINE: [&str; 2] = ["--window-size=1000,900", "--force-device-scale-factor=3"];
 
-/// The binary has the page in it, or is told where it lies.
+/// Fails if the binary has no page in it and no folder with one.
 pub(crate) async fn has_page(link: &Link) -> Result<(), Missing> {
     let page = http::get(link.origin(), "/", &[]).await;
     if page.is_ok_and(|page| !page.body.contains("built without its page")) {
@@ -32,19 +33,19 @@ pub(crate) async fn has_page(link: &Link) -> Result<(), Missing> {
     })
 }
 
-/// The demo, and a browser that has not gone there yet.
+/// The demo, and a browser that has not opened it yet.
 pub(crate) struct Visit {
     pub(crate) served: Served,
     pub(crate) browser: Browser,
 }
 
 impl Visit {
-    /// Starts both.
+    /// Starts the demo and the browser.
     pub(crate) async fn of_demo(flags: &[&str]) -> Result<Result<Self, Missing>> {
         Self::of(&["demo"], flags).await
     }
 
-    /// Starts both, watchscope with these arguments.
+    /// Starts watchscope with these arguments, and the browser.
     pub(crate) async fn of(arguments: &[&str], flags: &[&str]) -> Result<Result<Self, Missing>> {
         let (binary, tools) = match (WatchscopeBinary::find(), BrowserTools::find()) {
             (Ok(binary), Ok(tools)) => (binary, tools),
@@ -58,13 +59,13 @@ impl Visit {
         Ok(Ok(Self { served, browser }))
     }
 
-    /// The browser's driver, and the tab it looks at.
+    /// Returns the browser's driver, and its tab.
     pub(crate) fn tab(&self) -> (&WebDriver, Tab<'_>) {
         let driver = self.browser.driver();
         (driver, Tab(driver))
     }
 
-    /// Goes there by the link, and waits until the page is live.
+    /// Opens the link and waits until the page is live.
     pub(crate) async fn open(&self) -> Result<(&WebDriver, Tab<'_>)> {
         let (driver, tab) = self.tab();
         driver.goto(self.served.link.text()).await?;
@@ -73,7 +74,7 @@ impl Visit {
     }
 }
 
-/// The canvas as a copy that may be read: reading the page's own would change how it is painted.
+/// A script for a copy of the canvas: reading the page's own canvas would change how the browser paints it.
 const COPY: &str = "(() => {
     const copy = document.createElement('canvas');
     copy.width = canvas.width;
@@ -83,7 +84,7 @@ const COPY: &str = "(() => {
     return pen;
 })()";
 
-/// The tab the driver looks at.
+/// The tab that the driver controls.
 pub(crate) struct Tab<'a>(pub(crate) &'a WebDriver);
 
 impl Tab<'_> {
@@ -91,13 +92,13 @@ impl Tab<'_> {
         Ok(self.0.execute(script, vec![]).await?.json().clone())
     }
 
-    /// `watchscope.summary()`; an error while the page is not there yet.
+    /// Returns `watchscope.summary()`; fails while the page is still loading.
     pub(crate) async fn summary(&self) -> Result<Value> {
         let text = self.script("return window.watchscope.summary()").await?;
         Ok(serde_json::from_str(text.as_str().context("a text")?)?)
     }
 
-    /// Waits until the page is connected, and has caught up with what was there.
+    /// Waits until the page is connected and has records.
     pub(crate) async fn is_live(&self) -> Result<Value> {
         eventually("the page is live", LONG, async || {
             let summary = self.summary().await?;
@@ -108,7 +109,7 @@ impl Tab<'_> {
         .await
     }
 
-    /// Waits until the page has painted a record as new as this.
+    /// Waits until the page has painted a record at least as new as `seq`.
     pub(crate) async fn paints(&self, seq: u64) -> Result<()> {
         eventually("the page has painted it", LONG, async || {
             let summary = self.summary().await?;
@@ -135,15 +136,15 @@ impl Tab<'_> {
         Ok(canvas.send_keys(keys).await?)
     }
 
-    /// The glyphs drawn: each hit of `watchscope.hits()`, with the colour of its pixel as `pixel`, and the red, green and
-    /// blue of that and the eight around it as `near`.
+    /// Returns the drawn glyphs: each hit of `watchscope.hits()`, with the colour of its pixel as `pixel`. `near` holds
+    /// red, green and blue of that pixel and the eight around it.
     pub(crate) async fn hits(&self) -> Result<Vec<Value>> {
         let script = "
             const canvas = document.querySelector('canvas.chart');
             const scale = canvas.width / canvas.clientWidth;
             const image = COPY.getImageData(0, 0, canvas.width, canvas.height);
             const hex = value => value.toString(16).padStart(2, '0').toUpperCase();
-            // Of what the edge cuts off, the point may lie outside.
+            // A glyph that the canvas edge cuts may have its point outside the canvas.
             const inside = hit => hit.x >= 0 && hit.y >= 0 && hit.x < canvas.clientWidth && hit.y < canvas.clientHeight;
             const rgb = at => [...image.data.slice(at, at + 3)];
             return JSON.parse(window.watchscope.hits()).filter(inside).map(hit => {
@@ -155,7 +156,7 @@ impl Tab<'_> {
         Ok(hits.as_array().context("hits")?.clone())
     }
 
-    /// How many pixels of a lane have the colour of errors.
+    /// Returns the number of pixels of a lane that have the colour of errors.
     async fn pixels_of_errors(&self, lane: &str) -> Result<u64> {
         let script = "
             const canvas = document.querySelector('canvas.chart');
@@ -180,7 +181,7 @@ impl Tab<'_> {
         self.script(&script).await?.as_u64().context("a count")
     }
 
-    /// From now on keeps every text that is painted.
+    /// Keeps every text that is painted from now on.
     pub(crate) async fn keep_painted_texts(&self) -> Result<()> {
         self.script(
             "window.painted = new Set();
@@ -202,7 +203,7 @@ impl Tab<'_> {
     }
 }
 
-/// Whether a hit's pixel has its colour; a faint hatch has it mixed with a little of the ground.
+/// Whether a hit's pixel has the hit's colour. A faint hatch has its colour mixed with a little of the ground.
 fn has_its_ink(hit: &Value) -> bool {
     let channels = |name: &str| {
         let text = hit[name].as_str().unwrap_or_default();
@@ -218,12 +219,13 @@ fn has_its_ink(hit: &Value) -> bool {
         .all(|(pixel, colour)| pixel.abs_diff(colour) <= allowed)
 }
 
-/// Of one device pixel to the page's, thin slanted strokes cover three quarters of some at best.
+/// The least share of the ink in a mixed pixel. At one device pixel to each px, thin slanted strokes cover at most 75 %
+/// of some pixels.
 const LEAST_SHARE: f64 = 0.7;
-/// How far a channel may be from the mixture: what lies under a glyph is seldom of one colour.
+/// The most that a channel may differ from the mixture: a glyph's ground seldom has only one colour.
 const MIXING: f64 = 12.0;
 
-/// Whether a pixel next to a hit's point is a mixture of a ground and of this ink, with enough of the ink.
+/// Whether a pixel at or next to a hit's point mixes a ground with this ink, with enough of the ink.
 fn has_ink(hit: &Value, ink: [f64; 3], grounds: &[[f64; 3]]) -> bool {
     let near = hit["near"].as_array().into_iter().flatten();
     let pixels = near.filter_map(|pixel| serde_json::from_value::<[f64; 3]>(pixel.clone()).ok());
@@ -240,13 +242,13 @@ fn has_ink(hit: &Value, ink: [f64; 3], grounds: &[[f64; 3]]) -> bool {
     pixels.into_iter().any(of_pixel)
 }
 
-/// `#RRGGBB` as numbers.
+/// Returns the channels of `#RRGGBB` as numbers.
 fn channels(colour: &str) -> Option<[f64; 3]> {
     let channel = |from: usize| u8::from_str_radix(colour.get(from..from + 2)?, 16).ok();
     Some([channel(1)?, channel(3)?, channel(5)?].map(f64::from))
 }
 
-/// The glyphs a change may have.
+/// Returns the glyphs that a change may have.
 fn glyphs_of(change: &Value) -> &'static [&'static str] {
     let word = |name: &str| change[name].as_str().unwrap_or_default();
     match (word("change"), word("origin")) {
@@ -261,7 +263,7 @@ fn glyphs_of(change: &Value) -> &'static [&'static str] {
 }
 
 #[tokio::test]
-async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -> Result<()> {
+async fn the_demo_opens_by_its_link_and_each_glyph_shows_a_record_in_its_colour() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&FINE).await?);
     let (driver, tab) = visit.open().await?;
     let served = &visit.served;
@@ -272,7 +274,7 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
         "row 8: the secret is taken out of the address"
     );
 
-    // Something happens live, also in one of the first lanes.
+    // Waits for a live deletion in one of the first lanes.
     let mut stream = served.records().await?;
     let lines = stream
         .up_to(|record| {
@@ -283,7 +285,7 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
         .await?;
     let newest = lines.last().context("a record")?;
     tab.paints(newest["seq"].as_u64().context("a seq")?).await?;
-    // The last half minute, standing still.
+    // Zooms to the last half minute and stops following.
     while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
         tab.press("+").await?;
     }
@@ -295,7 +297,7 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
         }
     }
 
-    // At every hit box the pixel has the glyph's colour. What is newest may lie under the line of now for a moment.
+    // At every hit the pixel has the glyph's colour. The line of now may cover the newest glyph for a moment.
     let hits = eventually("every glyph has its colour", LONG, async || {
         let hits = tab.hits().await?;
         let wrong: Vec<&Value> = hits.iter().filter(|hit| !has_its_ink(hit)).collect();
@@ -314,8 +316,8 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
         .collect();
     assert!(hits.len() >= 10 && colours.len() >= 3, "{hits:#?}");
 
-    // Also where a pixel of the page is one or two of the screen's, and thin strokes have no pixel for themselves; then
-    // none of them passes for another's colour either.
+    // The same holds at one, one and a half and two device pixels to each px, where thin strokes have no pixel for
+    // themselves. There no glyph passes for another's colour either.
     let grounds = "const probe = document.body.appendChild(document.createElement('i'));
         const rgb = name => {
             probe.style.color = `var(--${name})`;
@@ -354,7 +356,7 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
         .await?;
     }
 
-    // And every glyph of one record is that record, in its lane.
+    // Every glyph of one record shows that record, in its lane.
     let head: Value =
         serde_json::from_str(served.state().await?.lines().next().unwrap_or_default())?;
     let head = head["head"].as_u64().context("a head")?;
@@ -391,8 +393,9 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
     }
     assert!(changes >= 8, "{changes} of {hits:#?}");
 
-    // What is painted is also told in words, lane by lane downwards; those of the cluster's inside come first.
-    eventually("the focused lane is told in words", LONG, async || {
+    // The page also describes what it paints in words, lane by lane downwards. Lanes of the cluster's inside come
+    // first.
+    eventually("the focused lane is described in words", LONG, async || {
         tab.press("\u{e015}").await?;
         let text = tab.text("#lane-text").await?;
         ensure!(text.starts_with("Receiving events"), "{text:?}");
@@ -410,8 +413,7 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
 }
 
 #[tokio::test]
-async fn a_page_without_its_second_part_paints_says_what_is_missing_and_loads_it_when_asked()
--> Result<()> {
+async fn a_page_without_its_second_part_paints_and_loads_it_on_request() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.tab();
     let block = async |urls: &[&str]| {
@@ -423,7 +425,7 @@ async fn a_page_without_its_second_part_paints_says_what_is_missing_and_loads_it
     };
     driver.cdp().send_raw("Network.enable", json!({})).await?;
     let link = &visit.served.link;
-    // The second visit needs no link.
+    // The second visit has a session, so it needs no link.
     for (missing, address) in [("*second*", link.text()), ("*panels*", link.origin())] {
         block(&[missing]).await?;
         driver.goto(address).await?;
@@ -454,7 +456,7 @@ async fn a_page_without_its_second_part_paints_says_what_is_missing_and_loads_it
 }
 
 #[tokio::test]
-async fn a_panel_that_cannot_be_loaded_says_so_and_comes_when_it_is_opened_again() -> Result<()> {
+async fn a_panel_that_fails_to_load_is_reported_and_loads_when_opened_again() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
     let block = async |urls: &[&str]| {
@@ -473,7 +475,7 @@ async fn a_panel_that_cannot_be_loaded_says_so_and_comes_when_it_is_opened_again
         Ok(())
     })
     .await?;
-    // Any other panel tries again; with it comes the first.
+    // Opening any other panel tries again; the first panel comes with it.
     block(&[]).await?;
     tab.press("t").await?;
     eventually("the panel has the focus", LONG, async || {
@@ -528,7 +530,7 @@ async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
     relay.mend();
     words("2 watches streaming").await?;
 
-    // All there is, standing still: it would be out of view in as long as it took.
+    // Shows all records and stops following: in live mode the reset would leave the view while the test waits.
     tab.press("0").await?;
     tab.press(" ").await?;
     eventually("the torn ends are painted", LONG, async || {
@@ -539,7 +541,7 @@ async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
         Ok(())
     })
     .await?;
-    // So it is where the picture says that they and the gaps are.
+    // The hits say that end glyphs and gaps stand there too.
     // (A gap closes when the new stream has brought something, or has lived two seconds.)
     let hits = eventually("the gaps have closed", LONG, async || {
         let hits = tab.hits().await?;
@@ -559,7 +561,7 @@ async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
             assert!(wrong.is_empty(), "{wrong:#?}");
         }
     }
-    // It says so, the log too, and nothing was lost.
+    // The page reports that all is well, the log does too, and nothing was lost.
     let problems = tab.text("nav.problems").await?;
     assert_eq!(problems, "", "all is well again");
     let mut stream = served.records().await?;
@@ -578,7 +580,8 @@ async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
 }
 
 #[tokio::test]
-async fn after_a_restart_the_tab_says_so_and_goes_on_once_any_tab_has_a_new_link() -> Result<()> {
+async fn after_a_restart_the_tab_reports_it_and_goes_on_once_any_tab_has_a_new_link() -> Result<()>
+{
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());
     let listen = format!("127.0.0.1:{}", free_port()?);
@@ -611,7 +614,7 @@ async fn after_a_restart_the_tab_says_so_and_goes_on_once_any_tab_has_a_new_link
     .await?;
     assert!(!tab.lanes().await?.is_empty(), "the picture stays");
 
-    // Another tab of this browser is given the new link.
+    // Another tab of this browser opens the new link.
     let old_tab = driver.window().await?;
     let new_tab = driver.new_window().await?;
     driver.switch_to_window(new_tab).await?;
@@ -627,17 +630,17 @@ async fn after_a_restart_the_tab_says_so_and_goes_on_once_any_tab_has_a_new_link
     tab.press("0").await?;
     eventually("the seam is painted", LONG, async || {
         let texts = tab.painted_texts().await?;
-        // A narrow seam has room for a shorter sentence only.
+        // A narrow seam has room only for a shorter sentence.
         let says_so = |text: &String| text.contains("restarted");
         ensure!(texts.iter().any(says_so), "{texts:?}");
         Ok(())
     })
     .await?;
-    // The lanes of both runs are joined by name: none is there twice.
+    // Lanes of both runs are joined by name, so no name appears twice.
     let lanes = tab.lanes().await?;
     let distinct: BTreeSet<&String> = lanes.iter().collect();
     assert_eq!(distinct.len(), lanes.len(), "{lanes:?}");
-    // The browser itself reports the refused connections and the 401; the page adds nothing.
+    // The browser itself logs the refused connections and the 401; the page adds nothing.
     let mut said = browser.console().await?;
     said.retain(|line| {
         !line.contains("WebSocket connection to") && !line.contains("Failed to load resource")
@@ -648,7 +651,7 @@ async fn after_a_restart_the_tab_says_so_and_goes_on_once_any_tab_has_a_new_link
 
 #[tokio::test]
 #[ignore = "a minute: cargo xtask test --long"]
-async fn a_slow_tab_does_not_hold_back_a_fast_one_and_comes_to_the_same_head() -> Result<()> {
+async fn a_slow_tab_does_not_delay_a_fast_one_and_reaches_the_same_head() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
     let served = &visit.served;
@@ -659,7 +662,7 @@ async fn a_slow_tab_does_not_hold_back_a_fast_one_and_comes_to_the_same_head() -
         .await?;
     let fast = driver.new_window().await?;
     driver.switch_to_window(fast.clone()).await?;
-    // The second tab needs no link of its own.
+    // The second tab shares the session, so it needs no link.
     driver.goto(served.link.origin()).await?;
     tab.is_live().await?;
 

@@ -1,4 +1,4 @@
-//! What watchscope claims of a real kube-apiserver, compared with what really happened to it.
+//! watchscope's claims about a real kube-apiserver, compared with what really happened to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,15 +18,16 @@ use crate::records::{find, of, streams, until};
 use crate::relay::Relay;
 use crate::writer::Writer;
 
-/// A connection is given up after 45 s of silence, and the machine may be busy.
+/// How long a story may wait. A connection is given up after 45 s of silence, and the machine may be busy.
 pub(crate) const LONG: Duration = Duration::from_secs(150);
 pub(crate) const WATCHES: [&str; 2] = ["default/configmaps", "default/services"];
-/// Without it TLS agrees on HTTP/2.
+/// The flag for HTTP/1.1; without it TLS negotiates HTTP/2.
 pub(crate) const HTTP1: &str = "--http1";
-/// The last word on an end comes 2.25 s after it, and then it has to be written; in milliseconds.
+/// How long an end must be past before its attribution counts as final, in milliseconds. Diagnosis revises it for 2.25
+/// s, and then it must be written.
 const SETTLED_MS: i64 = 4_000;
 
-/// The codes of all findings, each once, in the order in which they were raised.
+/// Returns the codes of all findings, each once, in the order in which they were raised.
 pub(crate) fn found(records: &[Value]) -> Vec<&str> {
     let mut codes = Vec::new();
     for finding in records.iter().filter(|record| record["type"] == "finding") {
@@ -38,7 +39,7 @@ pub(crate) fn found(records: &[Value]) -> Vec<&str> {
     codes
 }
 
-/// What is said last of each ended stream of a watch.
+/// Returns the final attribution of each ended stream of a watch.
 pub(crate) fn attributions<'a>(records: &'a [Value], watch: &str) -> Vec<&'a str> {
     let mut told: Vec<(&Value, &str)> = Vec::new();
     for event in of(records, "attribution", watch) {
@@ -54,8 +55,8 @@ pub(crate) fn attributions<'a>(records: &'a [Value], watch: &str) -> Vec<&'a str
     told.into_iter().map(|(_, code)| code).collect()
 }
 
-/// Asserts that each watch ended by this first, and after it only since the server's next cache began after what the
-/// watch had seen (F11); and that this is one finding, in which those 410s are counted.
+/// Asserts that each watch ended first by `code`. A later end must be F11: the server's next cache began after the
+/// version that the watch had reached. There must be one finding, and it counts those 410s.
 pub(crate) fn all_ended_by(code: &str, records: &[Value]) {
     let mut expired = 0;
     for watch in WATCHES {
@@ -72,7 +73,8 @@ pub(crate) fn all_ended_by(code: &str, records: &[Value]) {
     assert_eq!(relisted, expired, "{findings:?}");
 }
 
-/// `watchscope watch` of configmaps and services, streaming over what the flags ask for.
+/// Starts `watchscope watch` of configmaps and services, and waits until both stream over the protocol that the flags
+/// choose.
 pub(crate) async fn watching(
     binary: &WatchscopeBinary,
     kubeconfig: &Path,
@@ -100,7 +102,7 @@ pub(crate) async fn watching(
     Ok(watchscope)
 }
 
-/// The same over each protocol, side by side, so that one trouble meets both: with the flags that make the difference.
+/// Starts one such watch over each protocol, with these flags, so that one trouble meets both.
 pub(crate) async fn watching_over_both(
     binary: &WatchscopeBinary,
     kubeconfig: &Path,
@@ -114,7 +116,7 @@ pub(crate) async fn watching_over_both(
     Ok([shared, single])
 }
 
-/// Waits until each watch has opened so many streams and what is said of the ends before is settled.
+/// Waits until each watch has opened `opened` streams, and the attributions of all ends are final.
 pub(crate) async fn streaming_again(
     watchscope: &mut Watchscope,
     opened: usize,
@@ -122,7 +124,7 @@ pub(crate) async fn streaming_again(
     until(
         watchscope,
         LONG,
-        "all stream again, and it is said why",
+        "all stream again, and each end is attributed",
         |records| {
             for watch in WATCHES {
                 let told = of(records, "stream.opened", watch).len();
@@ -130,7 +132,7 @@ pub(crate) async fn streaming_again(
                 let ended = of(records, "stream.ended", watch).len();
                 let attributed = attributions(records, watch).len();
                 ensure!(attributed >= ended, "{attributed} of {ended} ends");
-                // One gap lasts over an answer that is refused within the stream, so it closes both ends.
+                // If an answer within the stream refuses it, one gap spans both ends, so one gap record closes both.
                 let closed = last_seq(records, "gap", watch);
                 let open = last_seq(records, "stream.ended", watch);
                 ensure!(closed > open, "the gap since {open:?} is not closed");
@@ -146,15 +148,15 @@ pub(crate) async fn streaming_again(
     .await
 }
 
-/// The number of the last record of that type about the watch.
+/// Returns the seq of the last record of that type about the watch.
 fn last_seq(records: &[Value], kind: &str, watch: &str) -> Option<u64> {
     of(records, kind, watch).last()?["seq"].as_u64()
 }
 
-/// The time by the clock that watchscope's records have, in milliseconds since 1970.
+/// Returns the time of the clock that stamps watchscope's records, in milliseconds since 1970.
 #[expect(
     clippy::disallowed_methods,
-    reason = "records carry the wall clock, and how long ago they came is asked"
+    reason = "records carry the wall clock, and the test needs their age"
 )]
 pub(crate) fn now_ms() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -163,13 +165,14 @@ pub(crate) fn now_ms() -> i64 {
     })
 }
 
-/// A record's time, in milliseconds since 1970.
+/// Returns a record's time in milliseconds since 1970.
 pub(crate) fn at_ms(record: &Value) -> i64 {
     let at = record["at"].as_str().unwrap_or_default();
     watchscope_model::Time::parse(at).map_or(0, |at| at.0 / 1_000)
 }
 
-/// A relay to the cluster's apiserver, and in a folder a kubeconfig like this one, but by way of it.
+/// Starts a relay to the cluster's apiserver. Returns it with a copy of the kubeconfig, in `folder`, that leads through
+/// it.
 pub(crate) async fn by_a_relay(
     cluster: &KubeCluster,
     kubeconfig: &Path,
@@ -185,8 +188,7 @@ pub(crate) async fn by_a_relay(
 }
 
 #[tokio::test]
-async fn connections_that_a_middlebox_resets_are_resets_and_no_more_over_both_protocols()
--> Result<()> {
+async fn connections_that_a_middlebox_resets_are_only_resets_over_both_protocols() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -212,15 +214,14 @@ async fn connections_that_a_middlebox_resets_are_resets_and_no_more_over_both_pr
 
 #[tokio::test]
 #[ignore = "over a minute: cargo xtask test --long"]
-async fn a_flow_that_a_middlebox_forgets_is_found_dead_and_nothing_else_over_both_protocols()
--> Result<()> {
+async fn a_flow_that_a_middlebox_forgets_is_only_found_dead_over_both_protocols() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let writer = Writer::start(&cluster).await?;
     let folder = tempfile::tempdir()?;
     let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
-    // Only after a bookmark is a silence of 90 s suspicious; initial events end with one at once.
+    // A silence of 90 s is suspicious only after a bookmark. Initial events end with one at once.
     let flags = [HTTP1, "--watch-list"];
     let (shared, mut single) = tokio::try_join!(
         watching(&binary, &kubeconfig, &[]),
@@ -242,9 +243,10 @@ async fn a_flow_that_a_middlebox_forgets_is_found_dead_and_nothing_else_over_bot
     let path = "/api/v1/namespaces/default/services";
     writer.write(Method::POST, path, Some(&service)).await?;
 
-    // 30 s of silence, then a ping that nobody answers for 15 s.
+    // After 30 s of silence a ping goes out; it is unanswered for 15 s.
     let by_ping = (shared, 44_000..90_000, false);
-    // 90 s of silence, then a watch of 3 s beside it, to which what the stream did not tell comes.
+    // After 90 s of silence a probe watches for 3 s beside the stream, and gets the changes that the stream did not
+    // deliver.
     let by_looking = (single, 89_000..150_000, true);
     for (mut watchscope, dead_ms, looks) in [by_ping, by_looking] {
         let records = streaming_again(&mut watchscope, 2).await?;
@@ -261,7 +263,7 @@ async fn a_flow_that_a_middlebox_forgets_is_found_dead_and_nothing_else_over_bot
             assert_eq!(json!(statuses), json!(expected), "{watch}");
             let gap = find(&records, "gap", watch, |_| true)?;
             assert_eq!(gap["resumed"], true, "{gap}");
-            // What was not heard is told once, by the next stream.
+            // The next stream delivers each missed change once.
             let changes = of(&records, "change", watch);
             let unheard: Vec<&&Value> = changes
                 .iter()
@@ -278,7 +280,7 @@ async fn a_flow_that_a_middlebox_forgets_is_found_dead_and_nothing_else_over_bot
 
 #[tokio::test]
 async fn a_stall_that_passes_is_no_finding_and_loses_nothing_over_both_protocols() -> Result<()> {
-    /// Shorter than the silence after which a connection is pinged.
+    /// The stall: shorter than the silence after which a connection is pinged.
     const STALL: Duration = Duration::from_secs(20);
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -334,22 +336,21 @@ async fn a_stall_that_passes_is_no_finding_and_loses_nothing_over_both_protocols
 
 #[tokio::test]
 #[ignore = "over a minute: cargo xtask test --long"]
-async fn answers_that_a_middlebox_holds_back_are_said_to_be_late_over_both_protocols() -> Result<()>
-{
+async fn answers_that_a_middlebox_holds_back_are_found_late_over_both_protocols() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let held_back = async |flags: &[&str]| {
         let folder = tempfile::tempdir()?;
         let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
-        // Streams end soon, so that the next is asked for over a connection that is open.
+        // Streams end soon, so that the next request goes over a connection that is already open.
         let flags = [&["--watch-timeout", "5s"], flags].concat();
         let mut watchscope = watching(&binary, &kubeconfig, &flags).await?;
         relay.buffer(Duration::from_secs(12));
         let records = until(&mut watchscope, LONG, "headers come late", |records| {
             let of_any = WATCHES.iter().find_map(|watch| {
                 let told = |finding: &Value| {
-                    // The headers came in the end: until then it is suspected.
+                    // The headers did come in the end, so the finding rises from suspected to likely.
                     finding["code"] == "F44" && finding["certainty"] == "likely"
                 };
                 find(records, "finding", watch, told).ok()
@@ -381,7 +382,7 @@ async fn a_connection_that_ends_inside_an_event_loses_nothing_over_both_protocol
         let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
         let mut watchscope = watching(&binary, &kubeconfig, flags).await?;
         relay.tear_after(100_000);
-        // One event of 300 kB, of which the first third comes.
+        // An event of 300 kB, and the relay passes its first third.
         let large = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
             "data": {"text": "large ".repeat(50_000)}});
         let path = "/api/v1/namespaces/default/configmaps";
@@ -390,10 +391,13 @@ async fn a_connection_that_ends_inside_an_event_loses_nothing_over_both_protocol
         let records = until(
             &mut watchscope,
             LONG,
-            "it comes whole, and it is said",
+            "the change arrives whole, and a finding is raised",
             |records| {
                 find(records, "change", watch, |change| change["name"] == name)?;
-                ensure!(!attributions(records, watch).is_empty(), "nothing is said");
+                ensure!(
+                    !attributions(records, watch).is_empty(),
+                    "no end is attributed"
+                );
                 find(records, "finding", watch, |_| true)?;
                 Ok(records.to_vec())
             },
@@ -401,7 +405,7 @@ async fn a_connection_that_ends_inside_an_event_loses_nothing_over_both_protocol
         .await?;
         let ended = find(&records, "stream.ended", watch, |_| true)?;
         assert_eq!(ended["cause"], "eof-in-frame", "{flags:?} {ended}");
-        // Where all share the connection, it may as well have been the server's end.
+        // If all watches share the connection, the server may as well have ended it.
         let (code, certainty) = if flags.is_empty() {
             ("F06", "suspected")
         } else {
@@ -423,19 +427,18 @@ async fn a_connection_that_ends_inside_an_event_loses_nothing_over_both_protocol
 }
 
 #[tokio::test]
-async fn an_apiserver_that_dies_is_said_to_have_gone_and_a_resume_to_have_lost_nothing()
--> Result<()> {
+async fn the_death_of_an_apiserver_is_found_and_a_resume_loses_nothing() -> Result<()> {
     dies_and_comes_back_after(&[]).await
 }
 
-/// What its watches had seen is older than all that its next cache has: each hears 410, as a consequence.
+/// The watches' versions are older than everything in its next cache. Each gets a 410, which is a consequence.
 #[tokio::test]
-async fn an_apiserver_that_dies_while_others_write_is_one_finding_and_the_410s_after_it_none()
+async fn an_apiserver_that_dies_while_others_write_is_one_finding_and_its_410s_are_none()
 -> Result<()> {
     dies_and_comes_back_after(&["one", "two", "three"]).await
 }
 
-/// Kills an apiserver, writes objects of a kind that nobody watches past it, and starts it again.
+/// Kills an apiserver, writes objects of a kind that nobody watches directly into etcd, and starts the apiserver again.
 async fn dies_and_comes_back_after(written: &[&str]) -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -472,12 +475,11 @@ async fn dies_and_comes_back_after(written: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// While its etcd is not there at all, an apiserver's own watches of etcd wait, and then go on from where they were: no
-/// stream ends, so there is nothing to say of any, nor of what is held. Unlike an etcd that is there and has no leader.
+/// While etcd is away, an apiserver's own watches of etcd wait, and then resume from their version. No stream ends, so
+/// no finding and no verdict is raised. An etcd that runs without a leader behaves otherwise.
 #[tokio::test]
-async fn etcd_that_is_away_and_comes_back_is_blamed_for_nothing_over_both_protocols() -> Result<()>
-{
-    /// Longer than an apiserver that hears of no leader waits.
+async fn an_etcd_that_is_away_and_comes_back_raises_nothing_over_both_protocols() -> Result<()> {
+    /// How long etcd is away: longer than an apiserver waits that etcd tells of a missing leader.
     const AWAY: Duration = Duration::from_secs(10);
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -495,7 +497,7 @@ async fn etcd_that_is_away_and_comes_back_is_blamed_for_nothing_over_both_protoc
     let killed = tokio::time::Instant::now();
     let kubectl = cluster.kubectl().clone();
     let asks_etcd = async || kubectl.run(&["get", "--raw", "/readyz/etcd"]).await;
-    eventually("the apiserver misses etcd", LONG, async || {
+    eventually("the apiserver reports etcd missing", LONG, async || {
         ensure!(asks_etcd().await.is_err(), "it says that etcd is there");
         Ok(())
     })
@@ -513,7 +515,7 @@ async fn etcd_that_is_away_and_comes_back_is_blamed_for_nothing_over_both_protoc
         let watch = WATCHES[0];
         let followed = followed_to_the_end(&cluster, watchscope, "default").await?;
         assert_eq!((followed.lists, followed.live), (1, 2), "{protocol:?}");
-        let records = until(watchscope, LONG, "it was compared", |records| {
+        let records = until(watchscope, LONG, "an audit has compared", |records| {
             let last = last_seq(records, "change", watch);
             find(records, "audit", watch, |audit| {
                 audit["seq"].as_u64() > last && audit["outcome"] == "agrees"
@@ -535,8 +537,7 @@ async fn etcd_that_is_away_and_comes_back_is_blamed_for_nothing_over_both_protoc
 }
 
 #[tokio::test]
-async fn a_right_that_is_withdrawn_under_an_open_stream_is_found_when_the_stream_ends() -> Result<()>
-{
+async fn a_right_withdrawn_under_an_open_stream_is_found_when_the_stream_ends() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -569,7 +570,7 @@ async fn a_right_that_is_withdrawn_under_an_open_stream_is_found_when_the_stream
         Ok(())
     })
     .await?;
-    // The open stream goes on: only its end, here by a reset, shows that it may not come back.
+    // The open stream goes on. Only its end, here by a reset, shows that the watch may not resume.
     for (_, watchscope) in &both {
         let before = watchscope.records()?;
         assert!(of(&before, "stream.ended", WATCHES[0]).is_empty());
@@ -583,7 +584,7 @@ async fn a_right_that_is_withdrawn_under_an_open_stream_is_found_when_the_stream
                 })?;
             }
             ensure!(of(records, "stream.opened", WATCHES[1]).len() >= 2);
-            // What is said of the one that goes on is said by now too.
+            // By now the finding of the watch that goes on is raised too.
             find(records, "finding", WATCHES[1], |_| true)?;
             Ok(records.to_vec())
         })
@@ -612,21 +613,21 @@ async fn an_hour_of_churn_on_a_healthy_cluster_raises_no_alarm() -> Result<()> {
     healthy(Duration::from_secs(3_600)).await
 }
 
-/// Objects that stay, and objects that come and go together.
+/// The objects that stay, and the objects that come and go together in a round.
 const KEPT: usize = 20;
 const A_ROUND: usize = 20;
 
-/// How it is compared, and how often that agrees at least, in milliseconds: with lists of all, made every 15 s, or every
-/// 30 s where most of the budget is spent; and with etcd's own state of some objects, told of together.
+/// The audit's methods, and the most milliseconds between two agreements by each. Lists of all are made every 15 s, or
+/// every 30 s where most of the budget is spent. Lookups in etcd of several objects are reported together.
 const COMPARED: [(&str, i64); 2] = [("list", 45_000), ("get", 90_000)];
 
-/// Creates, writes and deletes for so long, under a watch that is audited as often as may be.
+/// Creates, writes and deletes objects until `lasts` is over, under a watch that is audited as often as possible.
 async fn healthy(lasts: Duration) -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let writer = Writer::start(&cluster).await?;
-    // The long one and the short one run side by side.
+    // The long test and the short one run side by side, so each has a namespace of its own.
     let namespace = &format!("churned-{}", lasts.as_secs());
     let kubectl = cluster.kubectl();
     kubectl.run(&["create", "namespace", namespace]).await?;
@@ -655,29 +656,34 @@ async fn healthy(lasts: Duration) -> Result<()> {
         let names = (0..A_ROUND).map(|number| format!("settings-{rounds}-{number}"));
         writer.churn(namespace, names).await?;
         rounds += 1;
-        // A pace at which a comparison finds its moment, and others their share of the machine.
+        // Pauses, so that a comparison finds a quiet moment and other tests get their share of the machine.
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
-    // Of all objects in one list; those that are looked up in etcd one by one are told of together.
+    // An agreement about all objects of a list, or about several objects that were looked up in etcd one by one.
     let agrees = |audit: &Value, kind: &str| {
         let method = audit["method"].as_str().unwrap_or_default();
         audit["outcome"] == "agrees" && audit["name"].is_null() && method.starts_with(kind)
     };
     let compared = |audit: &Value| audit["compared"].as_u64().unwrap_or_default();
-    let records = until(&mut watchscope, LONG, "all of it was compared", |records| {
-        let changes = of(records, "change", watch);
-        let (told, written) = (changes.len(), KEPT + rounds * A_ROUND * 3);
-        ensure!(told >= written, "{told} of {written} changes");
-        let last = changes.last().map(|change| version(change));
-        for (kind, _) in COMPARED {
-            find(records, "audit", watch, |audit| {
-                agrees(audit, kind) && Some(version(audit)) >= last
-            })?;
-        }
-        Ok(records.to_vec())
-    })
+    let records = until(
+        &mut watchscope,
+        LONG,
+        "an audit has compared the last change",
+        |records| {
+            let changes = of(records, "change", watch);
+            let (told, written) = (changes.len(), KEPT + rounds * A_ROUND * 3);
+            ensure!(told >= written, "{told} of {written} changes");
+            let last = changes.last().map(|change| version(change));
+            for (kind, _) in COMPARED {
+                find(records, "audit", watch, |audit| {
+                    agrees(audit, kind) && Some(version(audit)) >= last
+                })?;
+            }
+            Ok(records.to_vec())
+        },
+    )
     .await?;
-    // Each write is told once and in its order, by streams that go on where the one before ended.
+    // Each write is delivered once and in its order; each stream resumes where the one before ended.
     let mut told: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for change in of(&records, "change", watch) {
         let name = change["name"].as_str().unwrap_or_default();
@@ -697,7 +703,7 @@ async fn healthy(lasts: Duration) -> Result<()> {
         assert_eq!(kinds, all[..written], "{name}");
     }
     assert_eq!(of(&records, "list.complete", watch).len(), 1);
-    // It was compared all the while: all of it with lists, and each object that stayed with etcd's.
+    // Audits ran all the time: lists compared all objects, and each object that stayed was compared with etcd's.
     let audits = of(&records, "audit", watch);
     for (kind, within_ms) in COMPARED {
         let mut at = at_ms(of(&records, "stream.opened", watch)[0]);
@@ -724,7 +730,7 @@ async fn healthy(lasts: Duration) -> Result<()> {
     Ok(())
 }
 
-/// The resourceVersion that a record names.
+/// Returns the resourceVersion that a record names.
 fn version(record: &Value) -> u64 {
     let text = record["resourceVersion"].as_str().unwrap_or_default();
     text.parse().unwrap_or_default()

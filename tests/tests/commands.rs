@@ -1,4 +1,4 @@
-//! The command line: what each command prints, how it ends, and what bad input gets.
+//! The command line: the output of each command, its exit code, and its answer to bad input.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::simulated::Simulated;
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// An exit code, and everything on the two outputs.
+/// Asserts an exit code, an empty standard output, and words in at most two lines of standard error.
 fn assert_ends(finished: &Finished, code: i32, stderr_has: &[&str]) {
     assert_eq!(finished.code(), Some(code), "{finished:?}");
     assert_eq!(finished.stdout, "", "{finished:?}");
@@ -37,7 +37,7 @@ fn assert_ends(finished: &Finished, code: i32, stderr_has: &[&str]) {
 }
 
 #[tokio::test]
-async fn an_unknown_resource_is_wrong_usage_and_the_nearest_names_are_told() -> Result<()> {
+async fn an_unknown_resource_is_wrong_usage_and_the_nearest_names_are_printed() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     for arguments in [
@@ -61,7 +61,7 @@ async fn an_unknown_resource_is_wrong_usage_and_the_nearest_names_are_told() -> 
 }
 
 #[tokio::test]
-async fn without_a_kubeconfig_it_says_where_it_looked_and_that_the_demo_needs_none() -> Result<()> {
+async fn without_a_kubeconfig_the_error_names_the_paths_and_the_demo() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     for arguments in [&["watch", "pods"][..], &["serve"], &[]] {
         let finished = binary.with(arguments).run(LONG).await?;
@@ -97,7 +97,7 @@ async fn a_kubeconfig_that_is_missing_or_broken_is_named() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_flag_goes_before_the_environment_that_before_the_file_and_the_file_before_the_default()
+async fn a_flag_overrides_the_environment_which_overrides_the_file_which_overrides_the_default()
 -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let folder = tempfile::tempdir()?;
@@ -134,7 +134,7 @@ async fn a_flag_goes_before_the_environment_that_before_the_file_and_the_file_be
 }
 
 #[tokio::test]
-async fn a_wrong_configuration_file_is_wrong_usage_and_its_line_is_told() -> Result<()> {
+async fn a_wrong_configuration_file_is_wrong_usage_and_its_line_is_printed() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("wrong.toml");
@@ -157,7 +157,7 @@ async fn a_wrong_configuration_file_is_wrong_usage_and_its_line_is_told() -> Res
     Ok(())
 }
 
-/// A kubeconfig for a server without credentials.
+/// Writes a kubeconfig for a server without credentials.
 fn kubeconfig(folder: &Path, server: &str, current: Option<&str>) -> Result<PathBuf> {
     let mut config = json!({
         "apiVersion": "v1", "kind": "Config",
@@ -203,7 +203,7 @@ async fn without_a_current_context_watch_ends_and_the_page_offers_the_contexts()
     let session = http::get(served.link.origin(), "/session", &[]).await?;
     assert_eq!(session.json()?["product"], "watchscope");
 
-    // The page says hello, is told the contexts, and asks for one.
+    // The page says hello, gets the contexts, and chooses one.
     let mut viewer = Viewer::connect(&served.link).await?;
     let contexts = viewer
         .until(|message| match message {
@@ -227,7 +227,7 @@ async fn without_a_current_context_watch_ends_and_the_page_offers_the_contexts()
     let again = viewer.command("use-context", "there").await?;
     assert!(again.is_some_and(|error| error.contains("already")));
 
-    // A watch, or an object of it, is compared when a viewer asks; one that is not there is named.
+    // A viewer's command compares a watch, or one object of it. An unknown watch is named in the error.
     let refused = viewer.command("audit", "shop/nodes").await?;
     assert!(refused.is_some_and(|error| error.contains("\"shop/nodes\"")));
     let mut records = served.records().await?;
@@ -235,17 +235,17 @@ async fn without_a_current_context_watch_ends_and_the_page_offers_the_contexts()
         viewer.command("audit", "shop/pods\nshop/nobody").await?,
         None
     );
-    // Told even if the stream has just been reset.
+    // If the stream has just been reset, the audit reports that it cannot tell.
     records
         .up_to(|record| {
-            let is_told = record["name"] == "nobody" || record["outcome"] == "cannot-tell";
-            record["outcome"].is_string() && record["watch"] == "shop/pods" && is_told
+            let is_reported = record["name"] == "nobody" || record["outcome"] == "cannot-tell";
+            record["outcome"].is_string() && record["watch"] == "shop/pods" && is_reported
         })
         .await?;
     Ok(())
 }
 
-/// The socket as the page uses it.
+/// A client of the socket, as the page is one.
 struct Viewer {
     socket: tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<TcpStream>>,
     commands: u64,
@@ -280,7 +280,7 @@ impl Viewer {
         Ok(self.socket.send(Message::binary(bytes)).await?)
     }
 
-    /// Reads until a message is the one looked for.
+    /// Reads until `look` accepts a message; fails after 30 s.
     async fn until<T>(&mut self, mut look: impl FnMut(ServerMessage) -> Option<T>) -> Result<T> {
         let reading = async {
             loop {
@@ -298,7 +298,7 @@ impl Viewer {
             .context("the message does not come")?
     }
 
-    /// Has a command carried out; returns what went wrong.
+    /// Sends a command and returns its error; `None` if it succeeded.
     async fn command(&mut self, verb: &str, argument: &str) -> Result<Option<String>> {
         self.commands += 1;
         let number = self.commands;
@@ -317,7 +317,7 @@ impl Viewer {
 }
 
 #[tokio::test]
-async fn an_unreachable_cluster_is_told_as_a_phase_and_watched_once_it_is_there() -> Result<()> {
+async fn an_unreachable_cluster_is_a_phase_and_is_watched_once_it_is_there() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let folder = tempfile::tempdir()?;
     let port = free_port()?;
@@ -337,12 +337,12 @@ async fn an_unreachable_cluster_is_told_as_a_phase_and_watched_once_it_is_there(
         "{finished:?}"
     );
 
-    // `watch -o jsonl` goes on past the trouble, like `serve`.
+    // `watch -o jsonl` goes on in spite of the trouble, like `serve`.
     let mut watch = binary
         .with(&["watch", "pods", "-o", "jsonl"])
         .kubeconfig(&kubeconfig)
         .start()?;
-    // A name that nothing is known of before the cluster is there waits as "not found yet".
+    // A resource name that is unknown until the cluster is there waits as "not found yet".
     let launch = binary
         .with(&["serve", "pods", "promotions"])
         .kubeconfig(&kubeconfig);
@@ -391,7 +391,7 @@ async fn an_unreachable_cluster_is_told_as_a_phase_and_watched_once_it_is_there(
 }
 
 #[tokio::test]
-async fn watch_for_a_while_ends_with_zero_and_writes_the_log_and_nothing_else() -> Result<()> {
+async fn watch_with_a_duration_exits_with_0_and_writes_only_the_log() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     let run = |arguments: &'static [&'static str]| {
@@ -442,10 +442,10 @@ async fn watch_for_a_while_ends_with_zero_and_writes_the_log_and_nothing_else() 
         .collect();
     assert!(
         last.contains(&"connection.closed") || last.contains(&"watch.stopped"),
-        "the end is told too: {last:?}"
+        "the log has the end too: {last:?}"
     );
 
-    assert_eq!(flag?.code(), Some(0), "a flag goes over the environment");
+    assert_eq!(flag?.code(), Some(0), "a flag overrides the environment");
     Ok(())
 }
 
@@ -495,7 +495,7 @@ async fn a_closed_pipe_ends_watch_quietly() -> Result<()> {
 }
 
 #[tokio::test]
-async fn ctrl_c_ends_watch_in_order_and_with_zero() -> Result<()> {
+async fn ctrl_c_ends_watch_in_order_with_exit_code_0() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     for signal in [Signal::INT, Signal::TERM] {
@@ -514,8 +514,8 @@ async fn ctrl_c_ends_watch_in_order_and_with_zero() -> Result<()> {
         let records = watch.records()?;
         crate::records::numbered_without_holes(&records)?;
         for last in ["stream.ended", "watch.stopped", "connection.closed"] {
-            let is_told = records.iter().any(|record| record["type"] == last);
-            assert!(is_told, "{signal:?}: {last} in {records:#?}");
+            let is_logged = records.iter().any(|record| record["type"] == last);
+            assert!(is_logged, "{signal:?}: {last} in {records:#?}");
         }
     }
     Ok(())
@@ -554,7 +554,7 @@ async fn at_a_terminal_enter_prints_another_link() -> Result<()> {
 }
 
 #[tokio::test]
-async fn viewers_are_told_goodbye_and_when_to_come_back() -> Result<()> {
+async fn viewers_get_a_goodbye_and_the_time_to_reconnect() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let mut served = Served::start(binary.with(&["demo"])).await?;
     let mut viewer = Viewer::connect(&served.link).await?;
@@ -578,8 +578,7 @@ async fn viewers_are_told_goodbye_and_when_to_come_back() -> Result<()> {
 }
 
 #[tokio::test]
-async fn standard_output_carries_the_link_and_the_narrator_speaks_on_standard_error() -> Result<()>
-{
+async fn standard_output_carries_the_link_and_standard_error_the_narration() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let (mut watchscope, link) = binary.with(&["demo"]).serve().await?;
     watchscope
@@ -600,7 +599,7 @@ async fn standard_output_carries_the_link_and_the_narrator_speaks_on_standard_er
 }
 
 #[tokio::test]
-async fn a_taken_port_is_a_failure_if_it_was_asked_for_and_the_default_moves_on() -> Result<()> {
+async fn a_taken_port_fails_if_it_was_requested_and_the_default_moves_to_another() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let taken = std::net::TcpListener::bind("127.0.0.1:0")?;
     let address = taken.local_addr()?.to_string();
@@ -610,7 +609,7 @@ async fn a_taken_port_is_a_failure_if_it_was_asked_for_and_the_default_moves_on(
         .await?;
     assert_ends(&finished, 1, &[&address, "taken"]);
 
-    // Both without --listen: whoever comes second takes another port.
+    // Both run without --listen, so the second one takes another port.
     let mut origins = Vec::new();
     let mut running = Vec::new();
     for _ in 0..2 {
@@ -632,11 +631,12 @@ async fn a_taken_port_is_a_failure_if_it_was_asked_for_and_the_default_moves_on(
     Ok(())
 }
 
-/// Row 28.
+/// Row 28 of the attack table.
 #[tokio::test]
-async fn listening_where_others_reach_it_is_wrong_usage_and_says_how_to_proceed() -> Result<()> {
+async fn listening_beyond_loopback_is_wrong_usage_and_the_error_says_how_to_proceed() -> Result<()>
+{
     let binary = or_skip!(WatchscopeBinary::find());
-    // Also where no kubeconfig would be found: wrong usage is told before what fails.
+    // `serve` has no kubeconfig here either: wrong usage is reported before other failures.
     for command in ["demo", "serve"] {
         let finished = binary
             .with(&[command, "--listen", "0.0.0.0:0"])
@@ -681,7 +681,7 @@ async fn while_it_shuts_down_it_is_alive_but_not_ready() -> Result<()> {
         .await?;
     let health = format!("http://{health}");
     assert_eq!(http::get(&health, "/readyz", &[]).await?.body, "ok\n");
-    // A request that is not over holds the end up. It is accepted before the one after it is answered.
+    // An unfinished request delays the end. The server accepts it before it answers the next one.
     let mut half = TcpStream::connect(http::address(link.origin())).await?;
     half.write_all(b"GET / HTTP/1.1\r\nHost: ").await?;
     http::get(link.origin(), "/session", &[]).await?;
@@ -704,7 +704,7 @@ async fn while_it_shuts_down_it_is_alive_but_not_ready() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_first_signal_ends_in_order_and_a_second_at_once() -> Result<()> {
+async fn a_first_signal_ends_the_server_in_order_and_a_second_at_once() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     for signal in [Signal::TERM, Signal::INT] {
         let (mut watchscope, _) = binary.with(&["demo"]).serve().await?;
@@ -719,7 +719,7 @@ async fn a_first_signal_ends_in_order_and_a_second_at_once() -> Result<()> {
         );
     }
 
-    // Half a request holds the orderly end up, for at most ten seconds.
+    // An unfinished request delays the orderly end by at most ten seconds.
     let (mut watchscope, link) = binary.with(&["demo"]).serve().await?;
     let mut half = TcpStream::connect(http::address(link.origin())).await?;
     let whole = http::head("GET", link.origin(), "/session", &[]);
@@ -739,12 +739,12 @@ async fn a_first_signal_ends_in_order_and_a_second_at_once() -> Result<()> {
     assert_eq!(
         status.code(),
         Some(143),
-        "the second signal is not waited for"
+        "the second signal ends it at once"
     );
     Ok(())
 }
 
-/// Runs `watchscope token` where it finds the instances of that folder.
+/// Runs `watchscope token` with the instances of that folder.
 async fn token(binary: &WatchscopeBinary, runtime: &Path, arguments: &[&str]) -> Result<Finished> {
     let mut all = vec!["token"];
     all.extend(arguments);
@@ -817,10 +817,10 @@ async fn token_prints_a_fresh_link_and_revoke_ends_every_session_at_once() -> Re
 }
 
 #[tokio::test]
-async fn token_asks_which_of_several_instances_and_says_if_there_is_none() -> Result<()> {
+async fn token_needs_a_port_among_several_instances_and_fails_if_there_is_none() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let runtime = tempfile::tempdir()?;
-    // Another instance of this user may run on this machine; this port is nobody's.
+    // Another instance of this user may run on this machine, but no instance listens on this port.
     let nobodys = free_port()?.to_string();
     let none = token(&binary, runtime.path(), &["--listen", &nobodys]).await?;
     assert_eq!(
@@ -847,7 +847,7 @@ async fn token_asks_which_of_several_instances_and_says_if_there_is_none() -> Re
         .success()?;
     assert!(picked.contains(&format!(":{}/#t=", ports[1])), "{picked}");
 
-    // One that crashed leaves its socket behind; it is not counted.
+    // An instance that crashed leaves its socket behind; it does not count.
     running[0].kill()?;
     let crashed = token(&binary, runtime.path(), &["--listen", &ports[0]]).await?;
     assert_eq!(crashed.code(), Some(1), "{crashed:?}");

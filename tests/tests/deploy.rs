@@ -1,4 +1,5 @@
-//! `deploy/watchscope.yaml` on a real apiserver: accepted, and its account may read what is listed and no more.
+//! `deploy/watchscope.yaml` on a real apiserver: the server accepts it, and its account may read the listed resources
+//! only.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ fn manifest() -> Result<PathBuf> {
         .join("deploy/watchscope.yaml"))
 }
 
-/// All objects of the manifest.
+/// Returns all objects of the manifest.
 async fn objects(cluster: &KubeCluster) -> Result<Vec<Value>> {
     let path = manifest()?;
     let path = path.to_str().context("UTF-8")?;
@@ -41,7 +42,7 @@ async fn the_manifest_is_accepted_and_its_pod_is_admitted_as_restricted() -> Res
     let cluster = KubeCluster::shared(&tools).await?;
     let kubectl = cluster.kubectl();
     let objects = objects(&cluster).await?;
-    // What lies in a namespace is only looked at once there is one.
+    // The server checks objects in a namespace only once the namespace exists.
     kubectl.apply(of_kind(&objects, "Namespace")?).await?;
 
     let path = manifest()?;
@@ -63,7 +64,7 @@ async fn the_manifest_is_accepted_and_its_pod_is_admitted_as_restricted() -> Res
         "the template violates nothing: {warnings}"
     );
 
-    // Row 31. A Deployment is only warned about; a Pod is admitted or not.
+    // Row 31. For a Deployment the server only warns; it admits or refuses a Pod.
     let template = &of_kind(&objects, "Deployment")?["spec"]["template"];
     let mut pod = json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -88,7 +89,7 @@ async fn the_manifest_is_accepted_and_its_pod_is_admitted_as_restricted() -> Res
     Ok(())
 }
 
-/// Row 22.
+/// Row 22 of the attack table.
 #[tokio::test]
 async fn the_shipped_account_may_read_what_is_listed_and_nothing_else() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
@@ -117,7 +118,7 @@ async fn the_shipped_account_may_read_what_is_listed_and_nothing_else() -> Resul
         Ok(rules)
     })
     .await?;
-    // The two lines of `create` are every user's: system:basic-user.
+    // Every user has the two lines of `create`: system:basic-user.
     insta::assert_snapshot!(rules, @"
     create authentication.k8s.io: selfsubjectreviews
     create authorization.k8s.io: selfsubjectaccessreviews,selfsubjectrulesreviews
@@ -166,9 +167,9 @@ async fn the_shipped_account_may_read_what_is_listed_and_nothing_else() -> Resul
     let (status, _) = writer
         .ask(Method::GET, "/api/v1/configmaps", None, Some(ACCOUNT))
         .await?;
-    assert_eq!(status, 200, "what is listed may be read");
+    assert_eq!(status, 200, "a listed resource may be read");
 
-    // What the manifest runs, with what the account may: every lane streams, none is refused.
+    // Runs the manifest's command with the account's rights: every lane streams, and none is refused.
     let token = kubectl
         .run(&["create", "token", "watchscope", "-n", "watchscope"])
         .await?;
@@ -196,7 +197,7 @@ async fn the_shipped_account_may_read_what_is_listed_and_nothing_else() -> Resul
     Ok(())
 }
 
-/// Rules as sorted lines: verbs, then what they are for.
+/// Returns rules as sorted lines: verbs, group and resources.
 fn told(rules: &Value) -> Result<String> {
     let words = |value: &Value| -> String {
         let words = value.as_array().into_iter().flatten();

@@ -1,4 +1,5 @@
-//! The page where a watch and the truth part: what is a ghost, why it is here, what was read of it, and a history that began
+//! The page where a watch differs from etcd: which object is a ghost, why it is here, what was read of it. Also a
+//! history that began anew.
 //! anew.
 
 use anyhow::{Context as _, Result, ensure};
@@ -8,12 +9,12 @@ use watchscope_tests::{eventually, or_skip};
 
 use crate::browser::{LONG, Tab, Visit};
 
-/// The watch of the story F45, which is never told that `a` is gone.
+/// The watch of story F45, which never gets the deletion of `a`.
 const MAPS: &str = "default/configmaps";
-/// The lane of `a` in it.
+/// The lane of `a` in that watch.
 const GHOST: &str = "default/configmaps default/a";
 
-/// Selects a lane, asks for the comparison that is offered there, and waits for what comes of it.
+/// Selects a lane, clicks the comparison that it offers, and waits for the result.
 async fn checks(driver: &WebDriver, tab: &Tab<'_>, lane: &str, offer: &str) -> Result<String> {
     let row = By::Css(format!(".row[data-lane='{lane}'] .name"));
     driver.find(row).await?.click().await?;
@@ -21,11 +22,14 @@ async fn checks(driver: &WebDriver, tab: &Tab<'_>, lane: &str, offer: &str) -> R
     assert_eq!(tab.text(".detail .check .control").await?, offer);
     let button = driver.find(By::Css(".detail .check .control")).await?;
     button.click().await?;
-    eventually("it was compared", LONG, async || {
+    eventually("the comparison is over", LONG, async || {
         let told = tab.text(".detail .check").await?;
         let said = tab.text("[data-part=said]").await?;
-        ensure!(!told.contains("omparing"), "it goes on: {told}");
-        // What it came to is said aloud.
+        ensure!(
+            !told.contains("omparing"),
+            "the comparison still runs: {told}"
+        );
+        // The page also announces the result to screen readers.
         let told = tab.text(".detail .check .inline-action").await?;
         ensure!(!told.is_empty() && said.contains(&told), "{told}; {said}");
         Ok(told)
@@ -34,8 +38,7 @@ async fn checks(driver: &WebDriver, tab: &Tab<'_>, lane: &str, offer: &str) -> R
 }
 
 #[tokio::test]
-async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_checked_when_asked()
--> Result<()> {
+async fn a_ghost_is_marked_explained_and_checked_on_request() -> Result<()> {
     let arguments = ["demo", "f45", "--audit", "full"];
     let visit = or_skip!(Visit::of(&arguments, &[]).await?);
     let (driver, tab) = visit.open().await?;
@@ -48,7 +51,7 @@ async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_ch
     let seq = raised["seq"].as_u64().context("a seq")?;
     tab.paints(seq).await?;
 
-    // Marked on its lane, and ticked where it would be hidden: on its watch and among the findings.
+    // The ghost is marked on its own lane. Its watch and the findings have a flag, where it could be hidden.
     tab.has(&format!(".row.divergence[data-lane='{GHOST}']"), 1)
         .await?;
     for lane in [GHOST, MAPS, "findings"] {
@@ -56,7 +59,7 @@ async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_ch
             .await
             .with_context(|| lane.to_owned())?;
     }
-    eventually("its lane says since when", LONG, async || {
+    eventually("its lane shows since when", LONG, async || {
         let texts = tab.painted_texts().await?;
         let is_said = texts.iter().any(|text| text.starts_with("ghost · held "));
         ensure!(is_said, "{texts:?}");
@@ -72,7 +75,7 @@ async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_ch
     tab.has(&format!(".row[data-lane='{MAPS}'] svg.flag:not(:empty)"), 1)
         .await?;
 
-    // The header leads to what was found, told with its evidence, which is numbered in the picture.
+    // The problem in the header leads to the finding, which shows its evidence. The picture numbers the evidence.
     let problem = driver.find(By::Css(".problem.div")).await?;
     assert_eq!(problem.text().await?, "1 ghost");
     problem.click().await?;
@@ -87,7 +90,7 @@ async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_ch
         .zip(evidence)
         .map(|(number, seq)| [number.to_string(), seq.to_string()]);
     assert_eq!(told, json!(numbered.collect::<Vec<_>>()));
-    eventually("what to do is said", LONG, async || {
+    eventually("the advice is shown", LONG, async || {
         let said = tab.text(".detail-body").await?;
         ensure!(said.contains("What to do"), "{said:?}");
         Ok(())
@@ -97,13 +100,13 @@ async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_ch
     for number in 1..=evidence.len() {
         ensure!(texts.contains(&number.to_string()), "{number} in {texts:?}");
     }
-    // By keyboard from a number to its record; the finding stays selected.
+    // A number leads to its record; the finding stays selected.
     driver
         .find(By::Css(".evidence .tag"))
         .await?
         .click()
         .await?;
-    eventually("the record is told", LONG, async || {
+    eventually("the record is shown", LONG, async || {
         let detail = tab.text("section.detail").await?.replace(',', "");
         ensure!(
             detail.contains(&format!("seq{}", evidence[0])),
@@ -128,11 +131,12 @@ async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_ch
 }
 
 #[tokio::test]
-async fn a_history_that_began_anew_is_said_over_the_picture_until_it_is_read() -> Result<()> {
+async fn a_history_that_began_anew_is_shown_above_the_picture_until_it_is_dismissed() -> Result<()>
+{
     let arguments = ["demo", "f33", "--audit", "full"];
     let visit = or_skip!(Visit::of(&arguments, &[]).await?);
     let (driver, tab) = visit.open().await?;
-    let banner = eventually("it is said", LONG, async || {
+    let banner = eventually("the banner is shown", LONG, async || {
         let said = tab.text("[data-part=restored]").await?;
         ensure!(said.contains("began anew at"), "{said:?}");
         Ok(said)
@@ -145,12 +149,12 @@ async fn a_history_that_began_anew_is_said_over_the_picture_until_it_is_read() -
     let over = "const bottom = document.querySelector('[data-part=restored]').getBoundingClientRect().bottom;
         return [bottom, document.querySelector('.picture').getBoundingClientRect().top]";
     let edges: (f64, f64) = serde_json::from_value(tab.script(over).await?)?;
-    // Of the two, layout rounds each by itself.
+    // Layout rounds each of the two edges by itself.
     assert!(
         edges.0 < edges.1 + 1.0,
         "between header and picture: {edges:?}"
     );
-    // It leads to what was found.
+    // The banner leads to the finding.
     let show = driver.find(By::Css("[data-part=restored] button")).await?;
     show.click().await?;
     tab.has(".detail-head .chip", 1).await?;
@@ -159,7 +163,7 @@ async fn a_history_that_began_anew_is_said_over_the_picture_until_it_is_read() -
     let close = By::Css("[data-part=restored] button:last-child");
     driver.find(close).await?.click().await?;
     tab.has("[data-part=restored]", 0).await?;
-    // Only the banner was read: what was found stands.
+    // Only the banner was dismissed; the finding stays.
     tab.press("i").await?;
     tab.has("[data-code=F33]", 1).await?;
     tab.has("[data-part=muted]", 0).await?;

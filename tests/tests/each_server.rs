@@ -1,7 +1,7 @@
-//! Two real kube-apiservers over one etcd, each watched on its own.
+//! Two real kube-apiservers over one etcd, each watched separately.
 //!
-//! The first test waits over a minute. Tests begin in the order of their names, so this file's name keeps it from being last,
-//! alone.
+//! The first test waits over a minute. Tests begin in the order of their names, so this file's name keeps it from
+//! running last and alone.
 
 use std::net::SocketAddr;
 
@@ -18,7 +18,7 @@ use crate::writer::Writer;
 const FIRST: &str = "default/configmaps";
 const SECOND: &str = "default/configmaps#2";
 
-/// The names of a watch's live changes, in order.
+/// Returns the names of a watch's live changes, in order.
 fn live(records: &[Value], watch: &str) -> Vec<String> {
     let changes = of(records, "change", watch).into_iter();
     let live = changes.filter(|change| change["origin"] == "live");
@@ -27,7 +27,7 @@ fn live(records: &[Value], watch: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn each_server_is_watched_on_its_own_and_one_that_stands_still_is_behind() -> Result<()> {
+async fn each_server_is_watched_separately_and_a_stalled_one_is_behind() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::start(&tools, ClusterOptions::default()).await?;
@@ -56,7 +56,7 @@ async fn each_server_is_watched_on_its_own_and_one_that_stands_still_is_behind()
             .create("default", std::iter::once(name.to_owned()))
             .await?;
     }
-    look("both tell of the same", &|records| {
+    look("both deliver the same changes", &|records| {
         for watch in [FIRST, SECOND] {
             let told = live(records, watch);
             ensure!(told == ["one", "two"], "{watch}: {told:?}");
@@ -86,7 +86,7 @@ async fn each_server_is_watched_on_its_own_and_one_that_stands_still_is_behind()
     .await?;
 
     let records = watchscope.records()?;
-    // Each is where it was asked to be.
+    // Each watch is connected to its own server.
     for (watch, address) in [(FIRST, cluster.address()), (SECOND, second.address())] {
         let started = of(&records, "watch.started", watch);
         assert_eq!(started[0]["server"], address.to_string());
@@ -95,7 +95,7 @@ async fn each_server_is_watched_on_its_own_and_one_that_stands_still_is_behind()
         });
         assert_eq!(opened.count(), 1, "one connection to {address}");
     }
-    // The one that stood still was behind, and nothing else is claimed, nor did a stream end of it.
+    // The only finding is that the stalled server was behind, and no stream ended.
     for finding in records.iter().filter(|record| record["type"] == "finding") {
         assert_eq!(
             (&finding["code"], &finding["watch"]),
@@ -112,12 +112,12 @@ async fn each_server_is_watched_on_its_own_and_one_that_stands_still_is_behind()
 
 #[tokio::test]
 #[ignore = "a minute: cargo xtask test --long"]
-async fn all_servers_are_followed_as_default_kubernetes_names_them_and_one_comes_back_to_its_lane()
+async fn all_servers_of_default_kubernetes_are_watched_and_one_that_returns_keeps_its_lane()
 -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let options = ClusterOptions {
-        // Neither names itself: an apiserver on loopback may not.
+        // No server adds itself to the list: an apiserver on loopback may not.
         apiserver_flags: vec!["--endpoint-reconciler-type=none".to_owned()],
         ..ClusterOptions::default()
     };
@@ -149,13 +149,13 @@ async fn all_servers_are_followed_as_default_kubernetes_names_them_and_one_comes
         ensure!(told == names, "{watch}: {told:?}");
         Ok(())
     };
-    until(&mut watchscope, LONG, "both tell of it", |records| {
+    until(&mut watchscope, LONG, "both deliver it", |records| {
         tells(records, FIRST, &["one"])?;
         tells(records, SECOND, &["one"])
     })
     .await?;
 
-    // It takes itself out, and goes. Every 30 s they are asked for.
+    // The second server leaves the list and ends. The list is read again every 30 s.
     name_these(&[here]).await?;
     until(&mut watchscope, LONG, "its lane stops", |records| {
         find(records, "watch.stopped", SECOND, |_| true)?;
@@ -164,7 +164,7 @@ async fn all_servers_are_followed_as_default_kubernetes_names_them_and_one_comes
     .await?;
     second.kill()?;
     create("two").await?;
-    until(&mut watchscope, LONG, "the other tells of it", |records| {
+    until(&mut watchscope, LONG, "the first delivers it", |records| {
         tells(records, FIRST, &["one", "two"])
     })
     .await?;
@@ -178,9 +178,9 @@ async fn all_servers_are_followed_as_default_kubernetes_names_them_and_one_comes
     })
     .await?;
     create("three").await?;
-    let records = until(&mut watchscope, LONG, "both tell of it", |records| {
+    let records = until(&mut watchscope, LONG, "both deliver it", |records| {
         tells(records, FIRST, &["one", "two", "three"])?;
-        // The second went while it was not there.
+        // The second server was away when `two` was created.
         tells(records, SECOND, &["one", "three"])?;
         Ok(records.to_vec())
     })
@@ -192,7 +192,7 @@ async fn all_servers_are_followed_as_default_kubernetes_names_them_and_one_comes
     }
     let ended = of(&records, "stream.ended", FIRST);
     assert!(ended.is_empty(), "the other lane is untouched: {ended:?}");
-    // One that has just started may be behind for a moment; nothing else is claimed.
+    // A server that has just started may be behind for a moment; there is no other finding or verdict.
     let claimed: Vec<&Value> = records
         .iter()
         .filter(|record| record["type"] == "finding" || record["type"] == "verdict")
@@ -202,7 +202,7 @@ async fn all_servers_are_followed_as_default_kubernetes_names_them_and_one_comes
     Ok(())
 }
 
-/// The EndpointSlice of `default/kubernetes` that names these, which have one port.
+/// Returns the EndpointSlice of `default/kubernetes` with these servers, which share one port.
 fn slice_of(servers: &[SocketAddr]) -> Value {
     let endpoints: Vec<Value> = servers
         .iter()

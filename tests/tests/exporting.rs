@@ -1,4 +1,4 @@
-//! The export dialog of the page: by keys, in every form, and with names hidden.
+//! The export dialog of the page: with keys, in every form, and with hidden names.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,11 @@ use watchscope_tests::{Served, WatchscopeBinary, eventually, or_skip, patient};
 
 use crate::browser::{LONG, Tab, Visit, has_page};
 
-/// What the demo's cluster names: a namespace, a deployment, a config map, a node. Its own name is a word of ours too.
+/// Names of the demo's cluster: a namespace, a deployment, a config map, a node. The cluster's own name is not here,
+/// since it is also a word of watchscope's texts.
 const NAMES: [&str; 4] = ["shop", "payments", "feature-flags", "node-1"];
 
-/// Files that the browser downloaded whole, by their ending.
+/// Returns the files that the browser has downloaded, by their ending.
 fn downloaded(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
     let files = std::fs::read_dir(folder)?;
     let mut paths = files
@@ -25,13 +26,13 @@ fn downloaded(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Opens the dialog by its key, and waits until it shows what it will export.
+/// Opens the dialog with its key, and waits until it shows the preview.
 pub(crate) async fn open_dialog(tab: &Tab<'_>) -> Result<()> {
     tab.press("e").await?;
     preview_is_made(tab).await
 }
 
-/// Waits until the preview shows what is chosen.
+/// Waits until the preview shows the chosen export.
 pub(crate) async fn preview_is_made(tab: &Tab<'_>) -> Result<()> {
     eventually("the preview is made", LONG, async || {
         let ready = "const dialog = document.querySelector('dialog.export');
@@ -51,7 +52,7 @@ pub(crate) async fn choose(tab: &Tab<'_>, name: &str, value: &str) -> Result<()>
     preview_is_made(tab).await
 }
 
-/// Exports what is chosen by the dialog's key; returns the file.
+/// Exports the choice with the dialog's key; returns the file.
 pub(crate) async fn export(driver: &WebDriver, folder: &Path, ending: &str) -> Result<PathBuf> {
     let before = downloaded(folder, ending)?;
     let focused = driver.active_element().await?;
@@ -60,7 +61,7 @@ pub(crate) async fn export(driver: &WebDriver, folder: &Path, ending: &str) -> R
         let files = downloaded(folder, ending)?;
         let new = files.into_iter().find(|path| !before.contains(path));
         let new = new.context("no file yet")?;
-        // Chromium keeps its name with an empty file, and moves the whole one there.
+        // Chromium reserves the name with an empty file, and moves the finished file there.
         ensure!(new.metadata()?.len() > 0, "it is not whole yet");
         Ok(new)
     })
@@ -83,7 +84,7 @@ async fn the_page_and_the_command_write_the_same_picture_of_the_same_recording()
     let file = export(driver, &downloads, "wscope").await?;
     let file = file.to_str().context("a plain name")?;
 
-    // That recording, served: the page draws it as the command does.
+    // Serves that recording: the page draws it as the command does.
     let served = Served::start(binary.with(&["replay", file])).await?;
     or_skip!(has_page(&served.link).await);
     driver.goto(served.link.text()).await?;
@@ -120,7 +121,7 @@ async fn the_page_and_the_command_write_the_same_picture_of_the_same_recording()
 }
 
 #[tokio::test]
-async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Result<()> {
+async fn every_form_is_exported_by_keys_and_contains_no_hidden_name() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
     let mut stream = visit.served.records().await?;
@@ -129,7 +130,7 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
         .await?;
     let downloads = visit.browser.downloads();
 
-    // The focus is on the form that is chosen; arrows choose, Esc closes.
+    // The focus is on the chosen form. Arrows choose another form, Esc closes the dialog.
     open_dialog(&tab).await?;
     for _ in 0..5 {
         driver
@@ -185,7 +186,7 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
         let bytes = std::fs::read(&path)?;
         match form {
             "png" => ensure!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "{form}"),
-            // Both are deflated; what is in the recording is looked for below.
+            // Both are deflated; the recording's names are searched below.
             "wscope" => ensure!(bytes.len() > 1_000, "{form}"),
             "html" => ensure!(bytes.len() > 900_000, "{form}"),
             _ => {
@@ -196,7 +197,7 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
             }
         }
     }
-    // The recording with pseudonyms opens, and says what is hidden.
+    // The recording with pseudonyms can be opened, and contains no hidden name.
     let recording = downloaded(&downloads, "wscope")?
         .pop()
         .context("a recording")?;
@@ -210,7 +211,7 @@ async fn every_form_is_exported_by_keys_and_has_no_name_that_is_hidden() -> Resu
 }
 
 #[tokio::test]
-async fn what_cannot_be_exported_is_said_and_work_can_be_stopped() -> Result<()> {
+async fn an_impossible_export_is_explained_and_a_running_one_can_be_stopped() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (_, tab) = visit.open().await?;
     open_dialog(&tab).await?;
@@ -223,7 +224,7 @@ async fn what_cannot_be_exported_is_said_and_work_can_be_stopped() -> Result<()>
         )
     };
     let says = async |words: &str| {
-        eventually(&format!("it says {words:?}"), LONG, async || {
+        eventually(&format!("the preview says {words:?}"), LONG, async || {
             let text = tab.text("[data-part=preview]").await?;
             ensure!(text.contains(words), "{text:?}");
             Ok(())
@@ -239,7 +240,7 @@ async fn what_cannot_be_exported_is_said_and_work_can_be_stopped() -> Result<()>
     ensure!(tab.script(is_off).await? == true);
     choose(&tab, "range", "loaded").await?;
 
-    // Stopped work leaves no file, and the dialog goes on.
+    // Stopped work leaves no file, and the dialog still works.
     let stopped = "document.querySelector('[data-part=run]').click();
         document.querySelector('[data-part=stop]').click();
         return document.querySelector('[data-part=preview]').textContent";
@@ -257,8 +258,7 @@ async fn what_cannot_be_exported_is_said_and_work_can_be_stopped() -> Result<()>
 }
 
 #[tokio::test]
-async fn a_picture_has_the_colours_of_what_is_on_the_page_and_says_all_that_it_needs() -> Result<()>
-{
+async fn a_picture_has_the_colours_of_its_glyphs_and_all_words_that_it_needs() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
     let light = json!({"features": [{"name": "prefers-color-scheme", "value": "light"}]});
@@ -303,7 +303,7 @@ async fn a_picture_has_the_colours_of_what_is_on_the_page_and_says_all_that_it_n
         Ok(u32::from_be_bytes(bytes.try_into()?))
     };
     ensure!(side(16)? == 1_920 && side(20)? >= 1_080, "{:?}", side(20));
-    // What the browser reads in it: the glyph of a modification in its colour, on paper.
+    // The browser reads the picture: the glyph of a modification has its colour, on paper.
     let read = "const [url, done] = arguments;
         const image = new Image();
         image.onload = () => {

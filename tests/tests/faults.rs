@@ -1,5 +1,5 @@
-//! An apiserver whose answers break on the wire, each watch in its own way: an event in that watch, the others
-//! untouched, nothing lost silently.
+//! An apiserver whose answers break on the wire, in another manner for each watch. The watch gets an event, the others
+//! are untouched, and nothing is lost silently.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,10 +17,10 @@ use crate::kubeconfig;
 use crate::records::{find, of};
 
 const LONG: Duration = Duration::from_secs(60);
-/// For how long watchscope is stopped: longer than servers may be apart (F31).
+/// How long watchscope is stopped: longer than servers may differ (F31).
 const PAUSE: Duration = Duration::from_millis(3_500);
 
-/// The resources served, and how the first watch of each, or its first list, breaks.
+/// The resources that are served, and how the first watch or list of each breaks.
 const SERVED: [(&str, &str, Breaks); 9] = [
     ("pods", "Pod", Breaks::Nothing),
     ("configmaps", "ConfigMap", Breaks::Frame),
@@ -35,37 +35,37 @@ const SERVED: [(&str, &str, Breaks); 9] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Breaks {
-    /// All is well.
+    /// Nothing breaks.
     Nothing,
-    /// A line of a watch is no JSON.
+    /// A line of a watch is not JSON.
     Frame,
-    /// A line of a watch does not end for nine megabytes.
+    /// A line of a watch has nine megabytes without an end.
     Line,
-    /// A chunk says 256 bytes, brings 10, and the connection closes.
+    /// A chunk announces 256 bytes and brings 10, then the connection closes.
     Chunk,
-    /// A list's Content-Length promises more than comes.
+    /// A list's Content-Length is larger than its body.
     Length,
-    /// A line of a watch is no UTF-8.
+    /// A line of a watch is not UTF-8.
     Encoding,
     /// A line of a watch is an object of another kind.
     Kind,
-    /// A list and a watch have neither length nor chunks, as through a proxy of HTTP/1.0: they end with their
+    /// A list and a watch have neither length nor chunks, as through a proxy of HTTP/1.0. They end with their
     /// connection, the watch after a whole line.
     UntilClose,
-    /// Behind a list there is more than its Content-Length says.
+    /// More bytes follow a list than its Content-Length says.
     Surplus,
 }
 
-/// How often each resource was asked for, lists and watches apart.
+/// The number of requests for each resource; lists and watches are counted separately.
 type Asked = Arc<Mutex<BTreeMap<(String, bool), usize>>>;
 
-/// Serves until the listener's task is dropped.
+/// Serves until the task is dropped.
 async fn serve(listener: TcpListener, asked: Asked) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             return;
         };
-        // A client that goes away is the end of its conversation, whatever was being said.
+        // A client that disconnects ends its own connection, wherever the answer was.
         tokio::spawn(converse(stream, Arc::clone(&asked)));
     }
 }
@@ -102,7 +102,7 @@ async fn converse(stream: TcpStream, asked: Asked) -> Result<()> {
                 if is_watch {
                     return watch(stream, kind, breaks, version_in(query)).await;
                 }
-                // Nothing is there before the first watch, and everything once it has begun.
+                // There is no object before the first watch, and all objects exist once it has begun.
                 let watched = asked
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -139,7 +139,7 @@ async fn converse(stream: TcpStream, asked: Asked) -> Result<()> {
     }
 }
 
-/// The `resourceVersion` of a query.
+/// Returns the `resourceVersion` of a query.
 fn version_in(query: &str) -> u32 {
     query
         .split('&')
@@ -147,7 +147,7 @@ fn version_in(query: &str) -> u32 {
         .unwrap_or_default()
 }
 
-/// What the server says about itself.
+/// Returns the server's discovery documents.
 fn root(path: &str) -> Value {
     match path {
         "/version" => json!({"major": "1", "minor": "36", "gitVersion": "v1.36.3"}),
@@ -166,14 +166,14 @@ fn root(path: &str) -> Value {
     }
 }
 
-/// The head of a body that ends with its connection.
+/// The head of an answer whose body ends with its connection.
 const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
 
 async fn answer(stream: &mut BufReader<TcpStream>, body: &Value) -> Result<()> {
     answer_and(stream, body, "").await
 }
 
-/// The same with bytes behind the body, in one write.
+/// Sends an answer with bytes behind its body, in one write.
 async fn answer_and(stream: &mut BufReader<TcpStream>, body: &Value, surplus: &str) -> Result<()> {
     let body = body.to_string();
     let length = body.len();
@@ -186,7 +186,7 @@ async fn answer_and(stream: &mut BufReader<TcpStream>, body: &Value, surplus: &s
     Ok(())
 }
 
-/// The three objects every resource has in the end, by the version at which they came.
+/// The three objects that each resource has in the end, with the versions at which they were created.
 const OBJECTS: [(u32, &str); 3] = [(11, "first"), (12, "second"), (13, "third")];
 
 fn object(kind: &str, name: &str, version: u32) -> Value {
@@ -197,7 +197,7 @@ fn object(kind: &str, name: &str, version: u32) -> Value {
     })
 }
 
-/// A watch's body: the events after `since`, the second of them broken, then silence.
+/// Writes a watch's body: the events after `since`, with the second one broken, then silence.
 async fn watch(
     mut stream: BufReader<TcpStream>,
     kind: &str,
@@ -245,7 +245,7 @@ async fn watch(
     std::future::pending().await
 }
 
-/// An object's line.
+/// Returns an object's line in a watch.
 fn event(kind: &str, name: &str, version: u32) -> Vec<u8> {
     let object = object(kind, name, version);
     format!("{}\n", json!({"type": "ADDED", "object": object})).into_bytes()
@@ -260,7 +260,7 @@ async fn chunk(stream: &mut BufReader<TcpStream>, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A watchscope that watches everything such a server serves.
+/// Starts a watchscope that watches all resources of such a server.
 async fn watching(
     binary: &WatchscopeBinary,
     folder: &std::path::Path,
@@ -277,24 +277,27 @@ async fn watching(
 }
 
 #[tokio::test]
-async fn what_breaks_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_silently()
--> Result<()> {
+async fn a_break_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_silently() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let folder = tempfile::tempdir()?;
     let (mut watchscope, _) = watching(&binary, folder.path()).await?;
 
-    // Whatever broke, every watch comes to have the object that came after.
-    let records = eventually("every watch has what came after", LONG, async || {
-        watchscope.still_runs()?;
-        let records = watchscope.records()?;
-        for (plural, ..) in SERVED {
-            let watch = format!("default/{plural}");
-            find(&records, "change", &watch, |change| {
-                change["name"] == "third"
-            })?;
-        }
-        Ok(records)
-    })
+    // Each watch gets the object after the break.
+    let records = eventually(
+        "every watch has the object after the break",
+        LONG,
+        async || {
+            watchscope.still_runs()?;
+            let records = watchscope.records()?;
+            for (plural, ..) in SERVED {
+                let watch = format!("default/{plural}");
+                find(&records, "change", &watch, |change| {
+                    change["name"] == "third"
+                })?;
+            }
+            Ok(records)
+        },
+    )
     .await?;
 
     let losses = |watch: &str| -> Vec<(Value, Value)> {
@@ -307,7 +310,7 @@ async fn what_breaks_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_si
         let ended = of(&records, "stream.ended", watch);
         ended.first().map(|ended| ended["cause"].to_string())
     };
-    // The watch beside them: one list, one stream, all objects, no word of trouble.
+    // The unbroken watch: one list, one stream, all objects, no loss.
     assert!(losses("default/pods").is_empty() && cause("default/pods").is_none());
     assert_eq!(of(&records, "request.sent", "default/pods").len(), 2);
     assert_eq!(of(&records, "change", "default/pods").len(), 3);
@@ -325,10 +328,17 @@ async fn what_breaks_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_si
     assert_eq!(losses("default/services"), [(json!("frame"), json!(1))]);
     let monster = of(&records, "loss", "default/services")[0];
     let read = monster["bytes"].as_u64().unwrap_or_default();
-    assert!(read > 8 << 20, "it was given up at the limit: {monster}");
+    assert!(
+        read > 8 << 20,
+        "the line was dropped at the limit: {monster}"
+    );
     let ended = of(&records, "stream.ended", "default/services")[0];
     let whole = event("Service", "first", 11).len() as u64;
-    assert_eq!(ended["bytes"], whole + read, "nothing uncounted: {ended}");
+    assert_eq!(
+        ended["bytes"],
+        whole + read,
+        "every byte is counted: {ended}"
+    );
     assert_eq!(ended["cause"], "decode");
 
     assert_eq!(cause("default/events").as_deref(), Some("\"eof-in-frame\""));
@@ -343,7 +353,7 @@ async fn what_breaks_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_si
         "a list that is not whole is no list"
     );
 
-    // A stream without an end of its own ended with its connection; what came of it was whole.
+    // A stream without an end of its own ended with its connection, and the bytes before were whole.
     assert_eq!(losses("default/podtemplates"), []);
     assert_eq!(cause("default/podtemplates").as_deref(), Some("\"eof\""));
     let surplus = of(&records, "loss", "default/resourcequotas");
@@ -355,7 +365,7 @@ async fn what_breaks_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_si
         reason.starts_with("what followed a response is not HTTP"),
         "{surplus}"
     );
-    // The connection of such a list carries nothing more, and no request that was never sent is told.
+    // The connection of such a list carries nothing more, and the log has no request that was never sent.
     for (watch, requests) in [("default/podtemplates", 3), ("default/resourcequotas", 2)] {
         let sent = of(&records, "request.sent", watch);
         assert_eq!(sent.len(), requests, "{sent:?}");
@@ -398,7 +408,7 @@ async fn a_redirect_of_an_apiserver_is_not_followed() -> Result<()> {
         .kubeconfig(&kubeconfig)
         .start()?;
     let refused = eventually(
-        "the redirect is told and the watch waits",
+        "the redirect is logged and the watch waits",
         LONG,
         async || {
             watchscope.still_runs()?;
@@ -414,14 +424,13 @@ async fn a_redirect_of_an_apiserver_is_not_followed() -> Result<()> {
     .await?;
     assert_eq!(refused["status"], 302, "{refused}");
     let nobody = tokio::time::timeout(Duration::ZERO, elsewhere.accept()).await;
-    assert!(nobody.is_err(), "somebody followed: {nobody:?}");
+    assert!(nobody.is_err(), "the redirect was followed: {nobody:?}");
     Ok(())
 }
 
-/// As a suspended laptop does: the world goes on, and a stopped process has no part in it.
+/// A suspended laptop does the same: the world goes on without the stopped process.
 #[tokio::test]
-async fn a_time_in_which_watchscope_did_not_run_is_told_before_what_came_late_and_nobody_is_blamed()
--> Result<()> {
+async fn a_pause_of_watchscope_is_logged_before_late_events_and_blames_nobody() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let folder = tempfile::tempdir()?;
     let feeder = Feeder::start(&[3]).await?;
@@ -437,11 +446,11 @@ async fn a_time_in_which_watchscope_did_not_run_is_told_before_what_came_late_an
     })
     .await?;
     watchscope.signal(Signal::STOP)?;
-    // The stimulus itself, not a wait for something.
+    // This sleep is the fault itself, not a wait for something.
     tokio::time::sleep(PAUSE).await;
     feeder.modify(0, 1).await?;
     watchscope.signal(Signal::CONT)?;
-    let records = eventually("what came late is told", LONG, async || {
+    let records = eventually("the late change is logged", LONG, async || {
         watchscope.still_runs()?;
         let records = watchscope.records()?;
         find(&records, "change", watch, |change| {

@@ -1,4 +1,5 @@
-//! The page on what is wrong: findings that lead to their evidence, what is muted, the table of watches, why an object is here.
+//! The page about problems: findings lead to their evidence and can be muted. Also the table of watches, and why an
+//! object is here.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -7,14 +8,14 @@ use watchscope_tests::{eventually, or_skip};
 
 use crate::browser::{LONG, Tab, Visit};
 
-/// The finding of the demo's pods, whose connection it resets: code and subject.
+/// The finding about the demo's pods, whose connection the demo resets: code and subject.
 const RESET: &str = "F08 shop/pods";
-/// The table: a list of cells for each row.
+/// Returns the table as a list of cells for each row.
 const TABLE: &str = "return [...document.querySelectorAll('.health tbody tr')]
     .map(row => [...row.cells].map(cell => cell.textContent))";
 
 impl Tab<'_> {
-    /// Waits until so many elements of a kind are there.
+    /// Waits until exactly `wanted` elements match the selector.
     pub(crate) async fn has(&self, selector: &str, wanted: usize) -> Result<()> {
         let script = format!("return document.querySelectorAll({selector:?}).length");
         eventually("the page has what it should", LONG, async || {
@@ -34,7 +35,7 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
     let group = ".findings .group[data-code=F08]";
     tab.press("i").await?;
     tab.has(&item, 1).await?;
-    eventually("what to do is said", LONG, async || {
+    eventually("the advice is shown", LONG, async || {
         let said = tab.text(&format!("{group} .explained")).await?;
         ensure!(
             said.contains("A naive client") && said.contains("What to do"),
@@ -49,12 +50,12 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
     )
     .await?;
 
-    // Each of its evidence is a record, which is gone to.
+    // Each piece of evidence is a record; a click leads to it.
     let tag = driver.find(By::Css(format!("{item} .tag"))).await?;
     let seq = tag.attr("title").await?.context("a title")?;
     let seq: u64 = seq.trim_start_matches("Record ").parse()?;
     tag.click().await?;
-    eventually("the record is told", LONG, async || {
+    eventually("the record is shown", LONG, async || {
         let detail = tab.text("section.detail").await?;
         ensure!(
             detail.replace(',', "").contains(&format!("seq{seq}")),
@@ -65,10 +66,10 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
     .await?;
     tab.has(".row.selected[data-lane='shop/pods']", 1).await?;
 
-    // All that is known of it, where it is asked for.
+    // The button for more shows the whole explanation.
     let more = driver.find(By::Css(format!("{group} .more"))).await?;
     more.click().await?;
-    eventually("all is said", LONG, async || {
+    eventually("the whole explanation is shown", LONG, async || {
         let said = tab.text(&format!("{group} .explained")).await?;
         ensure!(
             said.contains("Root cause") && said.contains("How to confirm"),
@@ -86,7 +87,7 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
     })
     .await?;
 
-    // Muted with a reason it is listed apart, in this browser, and can be brought back.
+    // A finding that is muted with a reason is listed separately, in this browser only, and can be unmuted.
     let mute = driver.find(By::Css(format!("{item} .mute"))).await?;
     mute.click().await?;
     tab.has(".mute-form input", 1).await?;
@@ -95,7 +96,7 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
         .send_keys("known: the demo does it" + Key::Enter)
         .await?;
     tab.has(&item, 0).await?;
-    // Reloaded, the page has the findings open, since the address names them.
+    // After a reload the findings are open, since the address names the panel.
     eventually("the address names the panel", LONG, async || {
         let address = driver.current_url().await?;
         ensure!(address.as_str().contains("panel=findings"), "{address}");
@@ -115,7 +116,7 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
     unmute.click().await?;
     tab.has(&item, 1).await?;
 
-    // Escape leaves what has the focus.
+    // Escape closes the panel that has the focus.
     let close = driver.find(By::Css(".findings .close")).await?;
     close.send_keys(Key::Escape + "").await?;
     tab.has(".findings", 0).await?;
@@ -140,7 +141,7 @@ async fn the_table_of_watches_is_sorted_by_its_headings_copied_as_text_and_leads
         Ok(())
     })
     .await?;
-    // What a heading does, it says.
+    // A click on a heading sorts, and the heading shows the order.
     let heading = |column: usize| By::Css(format!(".health thead th:nth-child({column}) button"));
     driver.find(heading(6)).await?.click().await?;
     let sorted = "return [...document.querySelectorAll('.health th[aria-sort]')].map(th => [th.textContent, th.ariaSort])";
@@ -160,7 +161,7 @@ async fn the_table_of_watches_is_sorted_by_its_headings_copied_as_text_and_leads
         .collect();
     assert!(names.is_sorted(), "{names:?}");
 
-    // The clipboard is the browser's; what the page gives it is looked at.
+    // The page's text for the clipboard is captured; the clipboard itself is the browser's.
     tab.script("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
         .await?;
     driver
@@ -181,7 +182,7 @@ async fn the_table_of_watches_is_sorted_by_its_headings_copied_as_text_and_leads
     assert!(lines.iter().all(|line| line.len() == 12), "{copied}");
     assert_eq!((lines[0][0], lines[1][0]), ("Watch", names[0].as_str()));
 
-    // By keyboard from a row to its lane.
+    // The keyboard leads from a row to its lane.
     let services = "tr[data-watch='shop/services'] button";
     driver
         .find(By::Css(services))
@@ -197,14 +198,14 @@ async fn the_table_of_watches_is_sorted_by_its_headings_copied_as_text_and_leads
 async fn the_page_says_of_an_object_why_it_is_here() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
-    // Nothing changes it, so it is one of those that are only counted.
+    // Nothing changes this object, so it has no lane at first and is only counted.
     let more = ".row[data-lane='shop/configmaps more']";
     tab.has(more, 1).await?;
     driver.find(By::Css(more)).await?.click().await?;
     let row = ".row[data-lane='shop/configmaps shop/kube-root-ca.crt']";
     tab.has(row, 1).await?;
     driver.find(By::Css(row)).await?.click().await?;
-    let why: Value = eventually("it is said", LONG, async || {
+    let why: Value = eventually("the reason is shown", LONG, async || {
         let why = tab.text("[data-part=presence]").await?;
         ensure!(why.contains("Held since"), "{why:?}");
         Ok(json!(why))

@@ -1,4 +1,4 @@
-//! What the first paint costs, and that nothing is seen before it looks as it should.
+//! The weight of the first paint, and that the page shows nothing before its styles are there.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -31,13 +31,13 @@ async fn everything_needed_for_the_first_paint_weighs_109_kb_at_most() -> Result
 }
 
 #[tokio::test]
-async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with_their_styles()
+async fn the_first_paint_needs_only_files_that_the_document_names_and_panels_come_with_their_styles()
 -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let served = &visit.served;
     let document = http::get(served.link.origin(), "/", &[]).await?.body;
     let (driver, tab) = visit.tab();
-    // The style sheets that count when the first panel is put in.
+    // Keeps the style sheets that are in force when the first panel is put in.
     let watcher = "new MutationObserver((_, watcher) => {
             if (!document.querySelector('.follow')) return;
             watcher.disconnect();
@@ -78,7 +78,7 @@ async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with
     assert_eq!(
         files(&after).len(),
         7,
-        "the second part, what it shares with the third, its styles, the icon, three scripts that open files: {after:?}"
+        "the second part, the module that it shares with the third, its styles, the icon, three scripts that open files: {after:?}"
     );
 
     let sheets = tab.script("return window.sheetsOfPanels ?? null").await?;

@@ -1,4 +1,5 @@
-//! The history on a real disk: over restarts and kills, beside a second instance, over a limit, without its folder.
+//! The history on a real disk: over restarts and kills, beside a second instance, over a size limit, without its
+//! folder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::simulated::Simulated;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// `serve` of a simulated cluster, with a history below `folder`.
+/// Prepares `serve` for a simulated cluster, with a history below `folder`.
 fn serve(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path, more: &[&str]) -> Launch {
     let folder = folder.display().to_string();
     let arguments = ["serve", "pods", "-A", "--no-open", "--history", &folder];
@@ -24,7 +25,7 @@ fn serve(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path, more: 
         .kubeconfig(&simulated.kubeconfig)
 }
 
-/// The lines of all files below `folder`, by epoch.
+/// Returns the lines of all files below `folder`, by epoch.
 async fn kept(binary: &WatchscopeBinary, folder: &Path) -> Result<Vec<Vec<Value>>> {
     let folder = folder.to_str().context("a folder with a plain name")?;
     let told = binary
@@ -46,7 +47,7 @@ async fn kept(binary: &WatchscopeBinary, folder: &Path) -> Result<Vec<Vec<Value>
     Ok(epochs)
 }
 
-/// The seqs of an epoch's records.
+/// Returns the seqs of an epoch's records.
 fn seqs(epoch: &[Value]) -> Vec<u64> {
     let records = epoch.iter().skip(1);
     records
@@ -54,7 +55,7 @@ fn seqs(epoch: &[Value]) -> Vec<u64> {
         .collect()
 }
 
-/// Waits until a whole list is in the file of the last run.
+/// Waits until the last run's file has a whole list.
 async fn has_list(binary: &WatchscopeBinary, folder: &Path, runs: usize) -> Result<()> {
     eventually("the list is in the history", LONG, async || {
         let epochs = kept(binary, folder).await?;
@@ -67,14 +68,14 @@ async fn has_list(binary: &WatchscopeBinary, folder: &Path, runs: usize) -> Resu
     .await
 }
 
-/// The one folder of a log below `root`.
+/// Returns the folder of the only log below `root`.
 fn folder_of(root: &Path) -> Result<PathBuf> {
     let mut folders = std::fs::read_dir(root)?;
     Ok(folders.next().context("it has a folder")??.path())
 }
 
 #[tokio::test]
-async fn a_history_goes_on_over_restarts_and_kills_and_is_read_as_one() -> Result<()> {
+async fn a_history_continues_over_restarts_and_kills_and_is_read_as_one() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     let root = tempfile::tempdir()?;
@@ -97,14 +98,15 @@ async fn a_history_goes_on_over_restarts_and_kills_and_is_read_as_one() -> Resul
         ensure!(seqs.iter().copied().eq(1..=seqs.len() as u64), "{seqs:?}");
         ensure!(epoch[0]["head"] == seqs.len(), "{}", epoch[0]);
     }
-    // The end of a run that ended in order is there.
+    // A run that ended in order has its last records.
     let ends = epochs[0].iter().map(|line| &line["type"]);
     ensure!(ends.clone().any(|kind| kind == "watch.stopped"), "{ends:?}");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_second_instance_is_refused_and_told_which_process_has_the_history() -> Result<()> {
+async fn a_second_instance_is_refused_and_the_error_names_the_process_with_the_history()
+-> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     let root = tempfile::tempdir()?;
@@ -117,7 +119,7 @@ async fn a_second_instance_is_refused_and_told_which_process_has_the_history() -
     ensure!(second.stderr.contains(&process), "{second:?}");
     ensure!(second.stdout.is_empty(), "{second:?}");
 
-    // Another cluster has a folder of its own.
+    // A history of another cluster has a folder of its own.
     let other = Simulated::start(&binary, 0).await?;
     drop(Served::start(serve(&binary, &other, root.path(), &[])).await?);
     ensure!(std::fs::read_dir(root.path())?.count() == 2);
@@ -142,8 +144,8 @@ async fn a_folder_that_cannot_be_used_is_named_and_nothing_is_served() -> Result
     Ok(())
 }
 
-/// The file system is as good as full when the process may write no larger files. That holds for the file too that its
-/// standard error is, so nothing is read from there.
+/// A limit of the process's file size stands in for a full file system. The limit also holds for the file of its
+/// standard error, so the test does not read that.
 #[tokio::test]
 async fn over_a_limit_of_file_size_the_log_goes_on_and_the_history_resumes_when_it_is_raised()
 -> Result<()> {
@@ -172,13 +174,17 @@ async fn over_a_limit_of_file_size_the_log_goes_on_and_the_history_resumes_when_
     };
     limit(Some(1))?;
     let failing = async |expected: f64| {
-        eventually("the history says how its disk fares", LONG, async || {
-            let answer = http::get(&origin, "/metrics", &[]).await?;
-            let exposition = Exposition::read(&answer.body, ExpositionForm::Plain)?;
-            let failing = exposition.sum("watchscope_history_failing", &[]);
-            ensure!(failing == expected, "{failing}");
-            Ok(exposition.sum("watchscope_log_records_total", &[]))
-        })
+        eventually(
+            "the metrics show whether the history fails",
+            LONG,
+            async || {
+                let answer = http::get(&origin, "/metrics", &[]).await?;
+                let exposition = Exposition::read(&answer.body, ExpositionForm::Plain)?;
+                let failing = exposition.sum("watchscope_history_failing", &[]);
+                ensure!(failing == expected, "{failing}");
+                Ok(exposition.sum("watchscope_log_records_total", &[]))
+            },
+        )
         .await
     };
     let before = failing(1.0).await?;
@@ -202,7 +208,7 @@ async fn over_a_limit_of_file_size_the_log_goes_on_and_the_history_resumes_when_
 }
 
 #[tokio::test]
-async fn a_folder_that_is_removed_under_way_is_made_again_with_all_that_is_in_memory() -> Result<()>
+async fn a_folder_removed_while_running_is_created_again_with_all_records_in_memory() -> Result<()>
 {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;

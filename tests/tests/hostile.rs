@@ -1,4 +1,4 @@
-//! A cluster whose every text is an attack: on the page it stays text, in a terminal and in JSON lines it is written out.
+//! A cluster whose every text is an attack. The page shows it as text; terminals and JSON lines get it escaped.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -12,17 +12,17 @@ use crate::exporting::{choose, export, open_dialog};
 use crate::kubeconfig;
 use crate::records::find;
 
-/// Runs where a text is taken for markup.
+/// Runs if a text is used as markup.
 const IMAGE: &str = "<img src=x onerror=window.attacked=1>";
-/// Ends an attribute, then runs.
+/// Closes an attribute, then runs.
 const SCRIPT: &str = "\"'></title><script>window.attacked=1</script>";
-/// Runs where a text is taken for an address.
+/// Runs if a text is used as an address.
 const ADDRESS: &str = "javascript:window.attacked=1";
-/// Clears a terminal, by the usual sequence and by its one-character form; begins a line of its own; deletes; and
-/// writes what follows from right to left.
+/// Clears a terminal, by the usual sequence and by its one-character form. Begins a new line; deletes; and writes the
+/// rest from right to left.
 const TERMINAL: &str = "pod\u{1b}[2J\u{9b}2J\n{\"type\":\"forged\"}\r\u{7f}\u{8}\u{202e}dop";
 
-/// Names that no real apiserver lets in. watchscope does not rely on that.
+/// Names that no real apiserver accepts; watchscope does not rely on that.
 const NAMES: [&str; 3] = [IMAGE, SCRIPT, TERMINAL];
 
 fn object(name: &str, version: &str) -> Value {
@@ -38,19 +38,19 @@ fn object(name: &str, version: &str) -> Value {
     })
 }
 
-/// What its watches and its lists at an exact version tell.
+/// What the cluster's watches, and its lists at an exact version, deliver.
 #[derive(Clone, Copy, PartialEq)]
 enum Telling {
-    /// Each object is changed once, then comes an error, then silence.
+    /// Each object changes once, then an error follows, then silence.
     Changes,
-    /// Watches are told nothing, though by the version of the first list all objects were gone.
+    /// Watches deliver nothing, though at the version of the first list all objects were gone.
     Ghosts,
 }
 
 /// Serves until the test is over.
 async fn serve(listener: TcpListener, telling: Telling) {
     while let Ok((stream, _)) = listener.accept().await {
-        // A client that goes away is the end of its conversation.
+        // A client that disconnects ends its own connection.
         tokio::spawn(converse(BufReader::new(stream), telling));
     }
 }
@@ -99,7 +99,7 @@ async fn watch(mut stream: BufReader<TcpStream>, has_changes: bool) -> Result<()
     let head =
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await?;
-    // Once: what follows the error resumes from the last change.
+    // Only once: after the error the watch resumes from the last change.
     if has_changes {
         let mut lines: Vec<Value> = std::iter::zip(NAMES, ["11", "12", "13"])
             .map(|(name, version)| json!({"type": "MODIFIED", "object": object(name, version)}))
@@ -119,7 +119,7 @@ async fn watch(mut stream: BufReader<TcpStream>, has_changes: bool) -> Result<()
     std::future::pending().await
 }
 
-/// Such a cluster, and the kubeconfig that leads there.
+/// Starts such a cluster; returns a kubeconfig for it.
 async fn cluster(folder: &std::path::Path, telling: Telling) -> Result<std::path::PathBuf> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let server = format!("http://{}", listener.local_addr()?);
@@ -127,7 +127,7 @@ async fn cluster(folder: &std::path::Path, telling: Telling) -> Result<std::path
     kubeconfig::write(folder, &server, &json!({}))
 }
 
-/// Row 29.
+/// Row 29 of the attack table.
 #[tokio::test]
 async fn control_characters_of_a_cluster_reach_no_terminal_and_json_lines_keep_them_as_escapes()
 -> Result<()> {
@@ -138,7 +138,7 @@ async fn control_characters_of_a_cluster_reach_no_terminal_and_json_lines_keep_t
         let launch = binary.with(&["watch", "pods", "-o", format]);
         let mut watchscope = launch.kubeconfig(&kubeconfig).start()?;
         let said = watchscope
-            .until("it has told of the error", LONG, async |process| {
+            .until("the error is printed", LONG, async |process| {
                 let said = process.stdout();
                 ensure!(said.matches("stream.error").count() == 1, "{said:?}");
                 Ok(said)
@@ -159,7 +159,7 @@ async fn control_characters_of_a_cluster_reach_no_terminal_and_json_lines_keep_t
             assert!(said.contains(r"pod\u{1b}[2J\u{9b}2J\n"), "{said}");
             assert!(!said.contains('\u{202e}'), "{said}");
         } else {
-            // Nothing is changed by it.
+            // JSON keeps the name unchanged.
             let records = watchscope.records()?;
             let change = find(&records, "change", "default/pods", |change| {
                 change["resourceVersion"] == "13"
@@ -170,7 +170,7 @@ async fn control_characters_of_a_cluster_reach_no_terminal_and_json_lines_keep_t
     Ok(())
 }
 
-/// Row 29, of what `audit` says on standard error.
+/// Row 29, for the standard error of `audit`.
 #[tokio::test]
 async fn control_characters_of_a_ghosts_name_do_not_reach_the_terminal_by_standard_error()
 -> Result<()> {
@@ -191,9 +191,9 @@ async fn control_characters_of_a_ghosts_name_do_not_reach_the_terminal_by_standa
     Ok(())
 }
 
-/// Rows 13 and 14, in a browser: no policy is asked to stop anything, since nothing tries.
+/// Rows 13 and 14, in a browser. The content security policy stops nothing, since nothing tries to run.
 #[tokio::test]
-async fn text_of_a_cluster_is_shown_as_text_wherever_the_page_shows_it() -> Result<()> {
+async fn text_of_a_cluster_is_text_in_every_place_of_the_page() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());
     let folder = tempfile::tempdir()?;
@@ -212,7 +212,7 @@ async fn text_of_a_cluster_is_shown_as_text_wherever_the_page_shows_it() -> Resu
     driver.goto(served.link.text()).await?;
     tab.is_live().await?;
     let is_text = async |place: &str| -> Result<()> {
-        // The preview of an export is a picture, which the browser takes for one: nothing in it runs.
+        // The preview of an export is a picture; the browser runs nothing inside it.
         let found = "return [window.attacked ?? null, window.violations,
             document.querySelectorAll('img:not(.preview > img), iframe, [onerror], a[href^=\"javascript\" i]').length,
             [...document.scripts].filter(script => script.textContent.includes('attacked')).length]";
@@ -229,14 +229,14 @@ async fn text_of_a_cluster_is_shown_as_text_wherever_the_page_shows_it() -> Resu
         .await
     };
 
-    // Header and lane tree.
+    // Checks header and lane tree.
     contains(".header", IMAGE).await?;
     for name in [IMAGE, SCRIPT] {
         contains(".rows", name).await?;
     }
     is_text("the lane tree").await?;
 
-    // Everything that is said of an object.
+    // Checks everything that the page shows about an object.
     let rows = driver.find_all(By::Css(".row[data-lane]")).await?;
     let mut opened = 0;
     for row in rows {
@@ -263,7 +263,7 @@ async fn text_of_a_cluster_is_shown_as_text_wherever_the_page_shows_it() -> Resu
     }
     assert_eq!(opened, 2, "one lane for each such name");
 
-    // Tooltip, findings, table, a filter, and a saved picture.
+    // Checks tooltip, findings, table, a filter, and saved pictures.
     let hover = "const chart = document.querySelector('canvas.chart');
         const {left, top} = chart.getBoundingClientRect();
         for (const hit of JSON.parse(window.watchscope.hits())) {
@@ -282,7 +282,7 @@ async fn text_of_a_cluster_is_shown_as_text_wherever_the_page_shows_it() -> Resu
     contains("[data-part=empty]", "all hidden by <img src=y").await?;
     field.clear().await?;
     open_dialog(&tab).await?;
-    // Nothing may have come for longer than the view shows.
+    // The view may be empty if no record came for a while, so all loaded records are exported.
     choose(&tab, "range", "loaded").await?;
     for (form, ending) in [("svg", "svg"), ("png", "png"), ("report", "html")] {
         choose(&tab, "form", form).await?;

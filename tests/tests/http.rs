@@ -1,4 +1,4 @@
-//! Plain HTTP as a script or an attacker speaks it: bytes on a socket, nothing added.
+//! Plain HTTP as a script or an attacker sends it: bytes on a socket, nothing added.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use watchscope_tests::patient;
 
-/// How long an answer may take.
+/// How long an answer may take; after it the request fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An answer that has ended.
+/// An answer that was read to its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -34,12 +34,12 @@ impl Answer {
     }
 }
 
-/// `127.0.0.1:8080` of `http://127.0.0.1:8080`.
+/// Returns the address of an origin: `127.0.0.1:8080` for `http://127.0.0.1:8080`.
 pub(crate) fn address(origin: &str) -> &str {
     origin.trim_start_matches("http://")
 }
 
-/// A request's head. Without a `Host` among the headers it names the server itself.
+/// Returns a request's head. It names the server itself unless the headers contain `Host`.
 pub(crate) fn head(method: &str, origin: &str, path: &str, headers: &[(&str, &str)]) -> String {
     let mut head = format!("{method} {path} HTTP/1.1\r\n");
     if !headers
@@ -92,7 +92,7 @@ pub(crate) async fn exchange(origin: &str, secret: &str) -> Result<String> {
     Ok(cookie.split(';').next().unwrap_or_default().to_owned())
 }
 
-/// An answer of which all bytes are here.
+/// Parses an answer from all of its bytes.
 fn parse(bytes: &[u8]) -> Result<Answer> {
     let text = String::from_utf8_lossy(bytes);
     let (head, body) = text

@@ -1,11 +1,11 @@
-//! Kubeconfigs for servers that are none of a real cluster's.
+//! Kubeconfigs for servers that belong to no real cluster.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
-/// A kubeconfig with one context, for this server and this user.
+/// Writes a kubeconfig with one context, for this server and this user.
 pub(crate) fn write(folder: &Path, server: &str, user: &Value) -> Result<PathBuf> {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "c",

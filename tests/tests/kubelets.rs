@@ -1,4 +1,4 @@
-//! What stands in for kubelets beside real controllers: it says that nodes are ready and that pods run.
+//! A substitute for kubelets beside real controllers: it reports that nodes are ready and that pods run.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use watchscope_model::Time;
 use crate::claims::now_ms;
 use crate::writer::Writer;
 
-/// How often pods are looked at.
+/// The interval between two looks at all pods.
 const ROUND: Duration = Duration::from_millis(500);
-/// How often each node says that it lives. The controllers take it for gone after 50 s.
+/// The interval between two heartbeats of a node. The controllers consider a node lost after 50 s without one.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The kubelets of some nodes.
@@ -23,7 +23,7 @@ pub(crate) struct Kubelets {
 }
 
 impl Kubelets {
-    /// Registers nodes that are ready and have room for 110 pods each.
+    /// Registers nodes that are ready, with room for 110 pods each.
     pub(crate) async fn register(writer: &Writer, nodes: usize) -> Result<Self> {
         let nodes: Vec<String> = (1..=nodes).map(|n| format!("node-{n}")).collect();
         for name in &nodes {
@@ -41,8 +41,8 @@ impl Kubelets {
         Ok(Self { nodes })
     }
 
-    /// Does what they do until the future is dropped. What fails, because the apiserver is away or the pod is gone by
-    /// then, is done in a later round.
+    /// Acts for the kubelets until the future is dropped. A request may fail, because the apiserver is away or the pod
+    /// is gone; a later round repeats it.
     pub(crate) async fn run(&self, writer: &Writer) {
         let mut heartbeat_at = Instant::now();
         loop {
@@ -59,7 +59,7 @@ impl Kubelets {
         }
     }
 
-    /// Pods of these nodes that are pending run, and those that are to end are gone.
+    /// Makes pending pods of these nodes run, and deletes those that have a deletion timestamp.
     async fn look_at_pods(&self, writer: &Writer) -> Result<()> {
         let (_, pods) = writer.ask(Method::GET, "/api/v1/pods", None, None).await?;
         for pod in pods["items"].as_array().context("a list")? {
@@ -91,22 +91,22 @@ impl Kubelets {
     }
 }
 
-/// The condition of a node that is ready.
+/// Returns the condition of a node that is ready.
 fn ready() -> Value {
     let mut condition = holds("Ready", "KubeletReady");
     condition["lastHeartbeatTime"] = now().into();
     condition
 }
 
-/// A condition that holds since now.
+/// Returns a condition that holds from now on.
 fn holds(kind: &str, reason: &str) -> Value {
     json!({"type": kind, "status": "True", "reason": reason, "lastTransitionTime": now()})
 }
 
-/// This moment in whole seconds, as Kubernetes writes it.
+/// Returns this moment in whole seconds, as Kubernetes writes it.
 fn now() -> String {
     let now = Time(now_ms() * 1_000).to_string();
-    // The times of pods and nodes have no fraction.
+    // Times of pods and nodes have no fraction.
     let seconds = now.split_once('.').map_or(&*now, |(seconds, _)| seconds);
     format!("{seconds}Z")
 }

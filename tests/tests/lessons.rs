@@ -1,4 +1,4 @@
-//! Lessons in Chromium: from any folder of a static file server, with nothing behind it; and from demo and serve.
+//! Lessons in Chromium: from any folder of a static file server, with no watchscope behind it; and from demo and serve.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -17,16 +17,16 @@ use watchscope_tests::{
 use crate::browser::{LONG, Tab, Visit, has_page};
 use crate::simulated::Simulated;
 
-/// How heavy the worker's module may be as gzip sends it. It is loaded on a click, and only with a lesson.
+/// The most bytes of the worker's module under gzip. A click loads it, and only with a lesson.
 const MOST_BYTES: u64 = 470_000;
-/// The same of the module that opens and saves recordings.
+/// The most bytes of the module that opens and saves recordings, under gzip.
 const MOST_RECORDING_BYTES: u64 = 168_000;
-/// The same for the worker of exports: the page's store and drawing, all forms, charts and hiding.
+/// The most bytes of the module of exports under gzip: the page's store and drawing, all forms, charts and hiding.
 const MOST_EXPORT_BYTES: u64 = 452_000;
-/// What a request may have of headers.
+/// The most bytes of a request's head; a longer one is answered as if it ended there.
 const REQUEST_BYTES: usize = 64 << 10;
 
-/// The page as `cargo xtask build` made it.
+/// Returns the folder of the page that `cargo xtask build` made.
 fn page_folder() -> Result<PathBuf, Missing> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
     if folder.join("index.html").is_file() {
@@ -38,10 +38,11 @@ fn page_folder() -> Result<PathBuf, Missing> {
     })
 }
 
-/// A server of files that knows nothing of watchscope: the page lies below `/any/folder/`, and a module has no type.
+/// A file server that knows nothing of watchscope. The page lies below `/any/folder/`, and a module has no type of its
+/// own.
 pub(crate) struct Files {
     pub(crate) page: String,
-    /// The first lines and all headers of what was asked.
+    /// The first lines and all headers of the requests so far.
     asked: Arc<Mutex<String>>,
     accepting: JoinHandle<()>,
 }
@@ -61,7 +62,7 @@ impl Files {
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (folder, heard) = (folder.clone(), heard.clone());
-                // A browser that goes away is no failure of the server.
+                // A browser that disconnects is no failure of the server.
                 tokio::spawn(async move { drop(answer(stream, &folder, &heard).await) });
             }
         });
@@ -104,7 +105,7 @@ async fn answer(mut stream: TcpStream, folder: &Path, heard: &Mutex<String>) -> 
         Some("js") => "text/javascript",
         Some("css") => "text/css",
         Some("svg") => "image/svg+xml",
-        // Modules too.
+        // Modules get this type too.
         _ => "text/plain",
     };
     let head = format!(
@@ -116,7 +117,7 @@ async fn answer(mut stream: TcpStream, folder: &Path, heard: &Mutex<String>) -> 
     Ok(stream.shutdown().await?)
 }
 
-/// The lesson's own state, once its picture has lanes.
+/// Waits until the picture has lanes; returns the lesson's own state.
 async fn is_open(tab: &Tab<'_>) -> Result<Value> {
     eventually("the lesson is drawn", LONG, async || {
         let summary = tab.summary().await?;
@@ -132,7 +133,7 @@ async fn state(tab: &Tab<'_>) -> Result<Value> {
     Ok(state)
 }
 
-/// The console has nothing but that nobody answers for a session here.
+/// Fails if the console has more than the 404 for a session, which nobody answers here.
 pub(crate) async fn console_is_quiet(browser: &Browser) -> Result<()> {
     let mut lines = browser.console().await?;
     lines.retain(|line| !(line.contains("/any/folder/session ") && line.contains("404")));
@@ -190,7 +191,7 @@ async fn a_lesson_plays_and_goes_back_from_any_folder_of_a_file_server() -> Resu
     tab.script("document.querySelector('.steps button').click()")
         .await?;
     eventually(
-        "it has gone back, and shows what was then",
+        "it has gone back, and shows the state at that time",
         LONG,
         async || {
             let state = state(&tab).await?;
@@ -214,7 +215,7 @@ async fn a_lesson_plays_and_goes_back_from_any_folder_of_a_file_server() -> Resu
 }
 
 #[tokio::test]
-async fn without_a_server_no_secret_is_read_and_the_lessons_are_offered() -> Result<()> {
+async fn without_a_server_the_secret_is_not_sent_and_the_lessons_are_offered() -> Result<()> {
     let (files, browser) = or_skip!(open_files().await?);
     let (driver, tab) = (browser.driver(), Tab(browser.driver()));
     driver.goto(format!("{}#t=a-secret", files.page)).await?;
@@ -236,7 +237,7 @@ async fn without_a_server_no_secret_is_read_and_the_lessons_are_offered() -> Res
     driver.goto("about:blank").await?;
     driver.goto(format!("{}#lesson=gost", files.page)).await?;
     is_open(&tab).await?;
-    eventually("the nearest name is told", LONG, async || {
+    eventually("the nearest name is shown", LONG, async || {
         let menu = tab.text(".lesson-menu[open]").await?;
         ensure!(
             menu.contains("There is no lesson “gost”. The nearest: ghost."),
@@ -248,7 +249,7 @@ async fn without_a_server_no_secret_is_read_and_the_lessons_are_offered() -> Res
     console_is_quiet(&browser).await
 }
 
-/// What the worker says comes a second after the page was first drawn.
+/// Delays all messages of the worker until a second after the page was first drawn.
 const LATE_WORKER: &str = "
     const held = [];
     let late = true, lesson;
@@ -275,7 +276,7 @@ const LATE_WORKER: &str = "
 ";
 
 #[tokio::test]
-async fn a_page_that_is_drawn_before_its_lesson_is_told_waits_for_it() -> Result<()> {
+async fn a_page_that_is_drawn_before_its_lesson_arrives_waits_for_it() -> Result<()> {
     let (files, browser) = or_skip!(open_files().await?);
     let (driver, tab) = (browser.driver(), Tab(browser.driver()));
     let cdp = driver.cdp();
@@ -367,7 +368,7 @@ async fn serve_offers_the_lessons_too() -> Result<()> {
 }
 
 #[test]
-fn the_workers_modules_grow_no_heavier_than_they_are() -> Result<()> {
+fn the_workers_modules_stay_within_their_weights() -> Result<()> {
     let folder = or_skip!(page_folder());
     for (worker, most) in [
         ("lesson-", MOST_BYTES),

@@ -1,5 +1,5 @@
-//! Watches of everything in a cluster that lives: controllers, a scheduler, pods that come and go; a definition that is
-//! edited, and an apiserver that restarts.
+//! Watches of everything in a busy cluster: controllers, a scheduler, pods that come and go. A definition is edited,
+//! and an apiserver restarts.
 
 use std::fs;
 use std::path::Path;
@@ -22,16 +22,17 @@ use crate::records::{find, numbered_without_holes, streams};
 use crate::writer::Writer;
 
 const NODES: usize = 3;
-/// Between two rounds of writes.
+/// The pause between two rounds of writes.
 const ROUND: Duration = Duration::from_secs(2);
-/// A finding follows what it is of within this time: an end is settled after 2.25 s, and one that waits for a list 10 s later.
+/// How long a finding may take after its cause. An end is settled after 2.25 s; an end that needs a list takes 10 s
+/// more.
 const SETTLED: Duration = Duration::from_secs(15);
 
 const DEFINITION: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.living.test";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/living/deployments";
 const WIDGETS: &str = "/apis/living.test/v1/namespaces/living/widgets";
-/// The watch of what is defined.
+/// The watch of the defined resource.
 const OF_WIDGETS: &str = "*/widgets.living.test";
 
 #[tokio::test]
@@ -46,8 +47,8 @@ async fn an_hour_of_a_living_cluster_shows_only_what_was_done_to_it() -> Result<
     lives(Duration::from_secs(3_600), 4).await
 }
 
-/// Lets a cluster live for so long. In its first half the definition is edited so often, and in the middle its apiserver
-/// is killed and started again.
+/// Runs the cluster until `lasts` is over. In the first half the definition is edited `edits` times. In the middle the
+/// apiserver is killed and started again.
 async fn lives(lasts: Duration, edits: u32) -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -87,12 +88,12 @@ async fn lives(lasts: Duration, edits: u32) -> Result<()> {
         judge(&records, before, edits).with_context(|| kept(&records))
     };
     tokio::select! {
-        () = kubelets.run(&writer) => bail!("kubelets do not end"),
+        () = kubelets.run(&writer) => bail!("the kubelets ended"),
         judged = story => judged,
     }
 }
 
-/// Two deployments whose pods run, and a resource of its own definition.
+/// Creates two deployments and waits until their pods run; creates a resource with its own definition.
 async fn populate(writer: &Writer) -> Result<()> {
     let namespace = json!({"metadata": {"name": "living"}});
     writer
@@ -142,7 +143,8 @@ async fn populate(writer: &Writer) -> Result<()> {
     .await
 }
 
-/// Writes as another apiserver would: what watches had seen is then older than all that the next cache has.
+/// Writes directly into etcd, as another apiserver would. The versions that watches have reached are then older than
+/// everything in the next cache.
 async fn write_past(cluster: &KubeCluster) -> Result<()> {
     for n in 0..5 {
         let name = format!("elsewhere-{n}");
@@ -163,14 +165,14 @@ fn schema(edit: u32) -> Value {
     }})
 }
 
-/// What makes the definition another.
+/// Returns a patch that changes the definition.
 fn edited(edit: u32) -> Value {
     json!({"spec": {"versions": [
         {"name": "v1", "served": true, "storage": true, "schema": schema(edit + 1)},
     ]}})
 }
 
-/// Deployments are scaled and rolled, pods deleted, and other objects come, change and go, for so long.
+/// Scales and rolls deployments, deletes pods, and creates, changes and deletes other objects, until `lasts` is over.
 async fn churn(writer: &Writer, rounds: &mut u64, lasts: Duration) -> Result<()> {
     let until = Instant::now() + lasts;
     while Instant::now() < until {
@@ -204,7 +206,7 @@ async fn churn(writer: &Writer, rounds: &mut u64, lasts: Duration) -> Result<()>
     Ok(())
 }
 
-/// Keeps the records of a run that was judged to be wrong: an hour is too long to run again only to look.
+/// Keeps the records of a failed run, since an hour is too long to repeat it for another look.
 fn kept(records: &[Value]) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("living.jsonl");
     let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
@@ -214,11 +216,11 @@ fn kept(records: &[Value]) -> String {
     }
 }
 
-/// Each edit is an F17 of the type, the restart one finding, and nothing else is above a note.
+/// Checks that each edit is an F17 of the type, that the restart is one finding, and that nothing else is above a note.
 fn judge(records: &[Value], restarted: usize, edits: u32) -> Result<()> {
     numbered_without_holes(records)?;
     let findings: Vec<&Value> = of_type(records, "finding").collect();
-    // On a busy machine a server may be away for over a minute, and what comes of it is a warning then.
+    // On a busy machine a server may be away for over a minute; its findings are warnings then.
     let was_done = |finding: &Value| finding["code"] == "F06" || finding["code"] == "F17";
     let loud: Vec<&&Value> = findings
         .iter()
@@ -232,7 +234,7 @@ fn judge(records: &[Value], restarted: usize, edits: u32) -> Result<()> {
     let verdicts: Vec<&Value> = of_type(records, "verdict").collect();
     ensure!(verdicts.is_empty(), "{verdicts:#?}");
     let (before, after) = records.split_at(restarted);
-    // The cache of a quiet type hears late of progress, so a bookmark may be late, and that is a note (F34).
+    // The cache of a quiet type learns of progress late, so a bookmark may be late. That is a note (F34).
     let raised = |records: &[Value]| -> Vec<String> {
         of_type(records, "finding")
             .filter(|finding| finding["state"] == "raised" && finding["code"] != "F34")
@@ -250,12 +252,12 @@ fn judge(records: &[Value], restarted: usize, edits: u32) -> Result<()> {
     let last = of_type(before, "finding").filter(|finding| finding["code"] == "F17");
     let count = last.filter_map(|finding| finding["count"].as_u64()).max();
     ensure!(count == Some(edits.into()), "{count:?} of {edits} edits");
-    // What went while the apiserver was away, as its own old lease does, is a note beside it (F28).
+    // Objects that went while the apiserver was away, such as its own old lease, are a note beside it (F28).
     let mut restart = raised(after);
     restart.retain(|finding| !finding.contains("\"F28\""));
     ensure!(
         restart.len() == 1 && restart[0].contains("\"F06\""),
-        "of the restart: {restart:#?}"
+        "after the restart: {restart:#?}"
     );
     Ok(())
 }
@@ -264,7 +266,7 @@ fn of_type<'a>(records: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a 
     records.iter().filter(move |record| record["type"] == kind)
 }
 
-/// All records of a server, collected as they come.
+/// All records of a server, collected as they arrive.
 #[derive(Debug)]
 struct Log {
     records: Arc<Mutex<Vec<Value>>>,
@@ -285,7 +287,7 @@ impl Log {
         Ok(Self { records, collects })
     }
 
-    /// All that came by now.
+    /// Returns all records that have arrived.
     fn records(&self) -> Vec<Value> {
         let records = self.records.lock();
         records.unwrap_or_else(PoisonError::into_inner).clone()

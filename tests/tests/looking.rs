@@ -1,4 +1,4 @@
-//! A person at the page: moves the picture by mouse and touchpad, opens what is in it, changes its colours, saves it.
+//! A person at the page: pans with mouse and touchpad, opens what is in the picture, and changes its colours.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -7,11 +7,11 @@ use watchscope_tests::{eventually, or_skip};
 
 use crate::browser::{FINE, LONG, Tab, Visit};
 
-/// Ctrl and Shift, as the protocol counts held keys.
+/// Ctrl and Shift, as the protocol encodes held keys.
 const CTRL: u8 = 2;
 const SHIFT: u8 = 8;
 
-/// Opens all rows that can be opened, until none is closed.
+/// Opens rows until none is closed.
 async fn open_all(tab: &Tab<'_>) -> Result<()> {
     let clicks = "const closed = document.querySelectorAll('.row[aria-expanded=false] .caret');
         closed.forEach(caret => caret.click());
@@ -33,7 +33,7 @@ impl Mouse<'_> {
         Ok(())
     }
 
-    /// Presses at one place, moves in steps, releases at the other.
+    /// Presses at one point, moves in eight steps, and releases at the other.
     pub(crate) async fn drag(&self, from: (i32, i32), to: (i32, i32)) -> Result<()> {
         let at = |kind: &str, x: i32, y: i32, buttons: u8| json!({"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1});
         self.tell(at("mouseMoved", from.0, from.1, 0)).await?;
@@ -50,7 +50,7 @@ impl Mouse<'_> {
         self.drag(at, at).await
     }
 
-    /// Turns the wheel, or moves two fingers on a touchpad, by so many px right and down.
+    /// Turns the wheel, or moves two fingers on a touchpad, by this many px right and down.
     async fn wheel(&self, at: (i32, i32), by: (f64, f64), held: u8) -> Result<()> {
         self.tell(json!({
             "type": "mouseWheel", "x": at.0, "y": at.1, "deltaX": by.0, "deltaY": by.1, "modifiers": held,
@@ -59,7 +59,7 @@ impl Mouse<'_> {
     }
 }
 
-/// Where the canvas lies in the window: left and top, in px.
+/// Returns left and top of the canvas in the window, in px.
 pub(crate) async fn corner(tab: &Tab<'_>) -> Result<(f64, f64)> {
     let script =
         "const {left, top} = document.querySelector('canvas.chart').getBoundingClientRect();
@@ -86,7 +86,7 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
         })
         .await
     };
-    // With all open there are more lanes than have room, also a few seconds earlier.
+    // With all rows open there are more lanes than fit, also a few seconds earlier.
     let mut stream = visit.served.records().await?;
     for _ in 0..2 {
         stream
@@ -107,10 +107,10 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
     assert_eq!(dragged["scrollPx"], start["scrollPx"]);
     assert_eq!(tab.text(".detail").await?, "", "a drag is no click");
     let scale = number(&dragged, "usPerPx")?;
-    // It stood still from the press on, at a moment after `start` was looked at.
+    // The press paused the picture, at a moment after `start` was read.
     assert!(number(&dragged, "leftUs")? >= number(&start, "leftUs")? - 61.0 * scale);
 
-    // The picture goes where the hand goes.
+    // The picture follows the hand.
     mouse.drag(at, (at.0 + 40, at.1)).await?;
     let earlier = changed("leftUs", &dragged).await?;
     let went = (number(&dragged, "leftUs")? - number(&earlier, "leftUs")?) / scale;
@@ -122,7 +122,7 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
         120.0
     );
 
-    // A wheel scrolls lanes; sideways, as on a touchpad, or with Shift it moves time.
+    // A wheel scrolls lanes. Sideways, as on a touchpad, or with Shift it moves time.
     mouse.wheel(at, (0.0, -60.0), 0).await?;
     let up = changed("scrollPx", &down).await?;
     assert_eq!(number(&down, "scrollPx")? - number(&up, "scrollPx")?, 60.0);
@@ -137,7 +137,7 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
         before = later;
     }
 
-    // With Ctrl, which is how a browser tells a pinch, it zooms, and what is under the pointer stays there.
+    // With Ctrl, as a browser reports a pinch, it zooms, and the time under the pointer stays there.
     let under = |summary: &Value| -> Result<f64> {
         Ok(number(summary, "leftUs")? + 500.0 * number(summary, "usPerPx")?)
     };
@@ -154,7 +154,8 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
 }
 
 #[tokio::test]
-async fn a_layer_says_what_each_side_believes_and_a_selected_write_where_it_went() -> Result<()> {
+async fn a_layer_shows_the_beliefs_of_each_side_and_a_selected_write_its_propagation() -> Result<()>
+{
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
     tab.has(".row[data-lane='inside']", 1).await?;
@@ -175,7 +176,7 @@ async fn a_layer_says_what_each_side_believes_and_a_selected_write_where_it_went
     select("client naive").await?;
     let named =
         "return document.querySelector('.detail [role=tab][aria-selected=true]')?.textContent";
-    eventually("each side says what it believes", LONG, async || {
+    eventually("the beliefs of each side are shown", LONG, async || {
         ensure!(tab.script(named).await? == "What each side believes");
         let said = tab.text(".detail .sides").await?;
         for words in [
@@ -192,7 +193,8 @@ async fn a_layer_says_what_each_side_believes_and_a_selected_write_where_it_went
     })
     .await?;
 
-    // Writes of etcd, back to one that programs follow: its way is told, and stands out with its delays.
+    // Goes back through etcd's writes to one that client programs follow. The page describes its propagation and paints
+    // its delays.
     let mut stream = visit.served.records().await?;
     let changed = stream
         .up_to(|record| record["name"] == "feature-flags" && record["origin"] == "live")
@@ -203,7 +205,7 @@ async fn a_layer_says_what_each_side_believes_and_a_selected_write_where_it_went
     tab.keep_painted_texts().await?;
     select("etcd").await?;
     let event = "[...document.querySelectorAll('.detail [role=tab]')].find(tab => tab.textContent === 'Event')?.click()";
-    eventually("the way of a write is told", LONG, async || {
+    eventually("the propagation of a write is shown", LONG, async || {
         tab.script(event).await?;
         let told = tab.text("section.detail").await?;
         if !told.contains("informer: cache of apiserver 0 ") {
@@ -224,12 +226,12 @@ async fn a_layer_says_what_each_side_believes_and_a_selected_write_where_it_went
 }
 
 #[tokio::test]
-async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_a_client_does()
--> Result<()> {
+async fn a_click_opens_event_object_writer_difference_and_request_or_a_clients_phase() -> Result<()>
+{
     let visit = or_skip!(Visit::of_demo(&["--window-size=1600,1200"]).await?);
     let (driver, tab) = visit.open().await?;
     let (mouse, served) = (Mouse(driver), &visit.served);
-    // Two versions of one object that the watch brought, the second with a known writer.
+    // Waits for two versions of one object that the watch delivered, the second with a known writer.
     let mut stream = served.records().await?;
     let is_flags = |record: &Value| {
         record["watch"] == "shop/configmaps"
@@ -269,7 +271,7 @@ async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_
                 ))
                 .await?;
         } else {
-            // It is newer than where the picture was paused.
+            // The mark is newer than the time at which the picture was paused.
             tab.press("\u{e014}").await?;
         }
         let told = tab.text(".detail .prose").await?;
@@ -300,7 +302,7 @@ async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_
     open_tab("Object").await?;
     let rows = "return [...document.querySelectorAll('.detail .difference tbody tr')]
         .map(row => [...row.cells].map(cell => cell.textContent))";
-    let rows = eventually("the difference is told", LONG, async || {
+    let rows = eventually("the difference is shown", LONG, async || {
         let rows: Vec<[String; 3]> = serde_json::from_value(tab.script(rows).await?)?;
         ensure!(!rows.is_empty(), "{}", tab.text(".detail").await?);
         Ok(rows)
@@ -345,13 +347,13 @@ async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_
     );
     assert_eq!(tab.text(".detail .code").await?, by_hand);
 
-    // What a client does, and why: a click in the lane of a watch.
+    // A click in the lane of a watch shows the client's phase and its reason.
     tab.press("\u{e00c}").await?;
     tab.press("\u{e010}").await?;
     let row = "const row = document.querySelector(`.row[data-lane='shop/deployments.apps']`).getBoundingClientRect();
         const chart = document.querySelector('canvas.chart').getBoundingClientRect();
         return [chart.right - 150, row.bottom - 4]";
-    eventually("the phase is told", LONG, async || {
+    eventually("the phase is shown", LONG, async || {
         let (x, y): (f64, f64) = serde_json::from_value(tab.script(row).await?)?;
         mouse.click((x as i32, y as i32)).await?;
         let told = tab.text(".detail .prose").await?;
@@ -361,7 +363,7 @@ async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_
     })
     .await?;
 
-    // The bar below says what there is, how late, and how full the ring is.
+    // The status bar shows the number of records and lanes, the lag, and how full the ring is.
     eventually("the bar has its figures", LONG, async || {
         let bar = tab.text("[data-part=status]").await?;
         for words in [
@@ -390,7 +392,7 @@ async fn the_picture_is_dark_or_light_as_the_system_or_the_person_says() -> Resu
         driver.cdp().send_raw(command, features).await?;
         Ok(())
     };
-    // A glyph whose pixel has its ink, which is that of the page's own panels; the ink.
+    // Waits for a glyph whose pixel has the ink of the page's own panels; returns the ink.
     let painted = async |wanted: &str| {
         eventually(wanted, LONG, async || {
             let inks = "const ink = document.createElement('canvas').getContext('2d');
@@ -424,9 +426,9 @@ async fn the_picture_is_dark_or_light_as_the_system_or_the_person_says() -> Resu
     let light = painted("light").await?;
     assert_ne!(dark, light);
 
-    // The person's word goes before the system's, and is remembered.
+    // The person's choice overrides the system's, and is remembered.
     let choose = async || {
-        // In so narrow a window it is in the menu.
+        // In a window of this width the button is in the menu.
         let script = "document.querySelector(`button[aria-label^='Colours:']`).click()";
         tab.script(script).await.map(drop)
     };
@@ -439,13 +441,17 @@ async fn the_picture_is_dark_or_light_as_the_system_or_the_person_says() -> Resu
     system("dark").await?;
     assert_eq!(painted("light").await?, light);
     choose().await?;
-    assert_eq!(painted("dark").await?, dark, "as the system again");
+    assert_eq!(
+        painted("dark").await?,
+        dark,
+        "the system's choice holds again"
+    );
     visit.browser.console_is_quiet().await
 }
 
 #[tokio::test]
-async fn a_marked_time_is_answered_a_marked_range_says_what_is_in_it_and_a_link_leads_to_both()
--> Result<()> {
+async fn a_marked_time_and_a_marked_range_show_their_content_and_a_link_leads_to_both() -> Result<()>
+{
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
     let (left, top) = corner(&tab).await?;
@@ -459,7 +465,7 @@ async fn a_marked_time_is_answered_a_marked_range_says_what_is_in_it_and_a_link_
     .await?;
 
     mouse.click(ruler(120.0)).await?;
-    eventually("the header says the time", LONG, async || {
+    eventually("the header shows the time", LONG, async || {
         let words = tab.text("[data-part=as-of]").await?;
         ensure!(words.starts_with("As of "), "{words:?}");
         ensure!(tab.summary().await?["following"] == false, "{words:?}");
@@ -496,7 +502,7 @@ async fn a_marked_time_is_answered_a_marked_range_says_what_is_in_it_and_a_link_
     driver.close_window().await?;
     driver.switch_to_window(old).await?;
 
-    // Escape clears the range, Now goes back.
+    // Escape clears the range; the button Now follows again.
     tab.press(Key::Escape + "").await?;
     driver
         .find(By::Css("[data-part=now]"))

@@ -1,7 +1,7 @@
 //! The end-to-end stories, in one binary so that they link once. A module per subject.
 #![allow(
     clippy::unwrap_used,
-    reason = "clippy takes the helpers of a test for something else"
+    reason = "clippy does not recognise a test's helpers as test code"
 )]
 
 mod attacks;

@@ -1,4 +1,4 @@
-//! `/metrics` over real sockets: it says what the log says, to whoever asks, however badly they behave.
+//! `/metrics` over real sockets: its numbers are those of the log, and it answers each scraper, whatever the others do.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const OPEN_METRICS: (&str, &str) = (
     "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5",
 );
 
-/// A server and the origin of its health listener.
+/// Starts a server; returns it with the origin of its health listener.
 async fn served(launch: impl FnOnce(&str) -> Launch) -> Result<(Served, String)> {
     let health = format!("127.0.0.1:{}", free_port()?);
     let served = Served::start(launch(&health)).await?;
@@ -32,11 +32,11 @@ async fn scrape(health: &str) -> Result<Exposition> {
     Exposition::read(&answer.body, ExpositionForm::Plain)
 }
 
-/// The demo resets a connection, lets a watch expire, and relists it with deletes nobody sent. What one scrape says of
-/// the cluster is what the records up to that moment say, counted here anew from their JSON form.
+/// The demo resets a connection, lets a watch expire, and relists it with deletes that nobody sent. The numbers of one
+/// scrape must be those of the records up to that moment; the test counts these again from their JSON form.
 #[tokio::test]
 #[ignore = "a minute: cargo xtask test --long"]
-async fn what_is_counted_is_what_the_log_says() -> Result<()> {
+async fn the_counters_are_those_of_the_log() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let demo = |health: &str| binary.with(&["demo", "--health-listen", health]);
     let (served, health) = served(demo).await?;
@@ -50,7 +50,7 @@ async fn what_is_counted_is_what_the_log_says() -> Result<()> {
     let exposition = eventually("the scrape is later than the relist", LONG, async || {
         let exposition = scrape(&health).await?;
         let seq = exposition.get("watchscope_log_records_total", &[("cluster", "demo")]);
-        // Attributions settle some seconds after the end, so look until all ends up to then have one.
+        // Attributions settle some seconds after an end, so this looks until each end has one.
         let ends = exposition.sum("watchscope_stream_ends_total", &[]);
         let attributed = exposition.sum("watchscope_stream_attributions_total", &[]);
         let seq = seq.context("the log has records")?;
@@ -82,7 +82,7 @@ async fn what_is_counted_is_what_the_log_says() -> Result<()> {
         let told = exposition.sum(name, &labels);
         assert_eq!(told, *value, "{name} {labels:?}");
     }
-    // And nothing beside: each of these adds up to no more than was counted.
+    // The total of each of these is no more than was counted.
     for name in [
         "watchscope_watch_events_total",
         "watchscope_relist_total",
@@ -102,7 +102,7 @@ async fn what_is_counted_is_what_the_log_says() -> Result<()> {
     Ok(())
 }
 
-/// A series by its name and the labels that are looked at.
+/// A series by its name and the labels that are compared.
 type Counter = (&'static str, Vec<(&'static str, String)>);
 
 /// Series and their values, counted from lines of the JSON form.
@@ -175,7 +175,7 @@ impl Counted {
                     }
                 }
                 "gap" => {
-                    // One that is not resumed is closed by the list before it.
+                    // A gap that is not resumed is closed by the list before it.
                     let found = last_found
                         .remove(&watch)
                         .filter(|_| !line["from"].is_null());
@@ -194,7 +194,7 @@ impl Counted {
                         1.0,
                     );
                 }
-                // A repeat is raised again, with its count.
+                // A repeated finding is raised again, with its count.
                 "finding" if text("state") == "raised" && line["count"] == 1 => {
                     let labels = [("code", text("code")), ("severity", text("severity"))];
                     let series = ("watchscope_findings_raised_total", labels.to_vec());
@@ -241,7 +241,7 @@ impl Counted {
 }
 
 #[tokio::test]
-async fn both_forms_are_well_formed_and_a_viewer_is_counted_while_it_looks() -> Result<()> {
+async fn both_forms_are_well_formed_and_a_refused_request_is_counted() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let demo = |health: &str| binary.with(&["demo", "--health-listen", health]);
     let (served, health) = served(demo).await?;
@@ -266,7 +266,7 @@ async fn both_forms_are_well_formed_and_a_viewer_is_counted_while_it_looks() -> 
     assert_eq!(renamed, plain.types, "the same families in both");
     assert_eq!(plain.get("watchscope_viewers", &[]), Some(0.0));
 
-    // What only its owner knows: the page's listener has no /metrics, and counts whom it refuses.
+    // The page's listener has no /metrics, and counts its own refusals.
     let refused = http::get(served.link.origin(), "/api/state", &[]).await?;
     assert_eq!(refused.status, 401, "{refused:?}");
     let elsewhere = http::get(served.link.origin(), "/metrics", &[]).await?;
@@ -281,10 +281,10 @@ async fn both_forms_are_well_formed_and_a_viewer_is_counted_while_it_looks() -> 
     .await
 }
 
-/// More connections than the listener holds: some ask and never read, some never finish asking. The kubelet's probe and
-/// a good scraper are served all the same.
+/// There are more hostile connections than the listener holds: some request and never read, some never finish a
+/// request. The kubelet's probe and a correct scraper are still served.
 #[tokio::test]
-async fn hostile_scrapers_keep_nobody_from_being_served() -> Result<()> {
+async fn hostile_scrapers_do_not_keep_others_from_being_served() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let demo = |health: &str| binary.with(&["demo", "--health-listen", health]);
     let (_served, health) = served(demo).await?;
@@ -297,7 +297,7 @@ async fn hostile_scrapers_keep_nobody_from_being_served() -> Result<()> {
             1 => request[..20].to_owned(),
             _ => String::new(),
         };
-        // One that was closed already cannot be written to; that is what is wanted.
+        // A connection that the server has closed cannot be written to; that is no error.
         let _ = stream.write_all(asks.as_bytes()).await;
         hostile.push(stream);
     }
@@ -312,7 +312,7 @@ async fn hostile_scrapers_keep_nobody_from_being_served() -> Result<()> {
 }
 
 #[test]
-fn a_text_that_is_not_as_it_must_be_is_refused() {
+fn a_text_that_breaks_a_rule_is_refused() {
     let good = "# HELP a_total Of a.\n# TYPE a_total counter\na_total{x=\"y\\\"z\"} 1\n\
                 # HELP h Of h.\n# TYPE h histogram\nh_sum 3.5\nh_count 2\nh_bucket{le=\"1.0\"} 1\nh_bucket{le=\"+Inf\"} 2\n";
     let read = |text: &str| Exposition::read(text, ExpositionForm::Plain);

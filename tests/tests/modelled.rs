@@ -1,4 +1,4 @@
-//! What the simulator models and what it leaves out, held against all that a real kube-apiserver serves.
+//! The resources that the simulator models and leaves out, compared with all that a real kube-apiserver serves.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use watchscope_tests::{KubeCluster, KubeTools, WatchscopeBinary, or_skip};
 use crate::http;
 use crate::simulated::Simulated;
 
-/// What the simulator takes a real server to serve.
+/// The simulator's table of the resources that a real server serves.
 const TABLE: &str = include_str!("../../shared/simulator/src/apiserver/served.txt");
 
 #[tokio::test]
-async fn the_table_of_what_is_served_is_that_of_a_real_apiserver() -> Result<()> {
+async fn the_table_of_served_resources_is_that_of_a_real_apiserver() -> Result<()> {
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let kubectl = cluster.kubectl();
@@ -33,7 +33,7 @@ async fn the_table_of_what_is_served_is_that_of_a_real_apiserver() -> Result<()>
 }
 
 #[tokio::test]
-async fn what_a_real_apiserver_serves_is_answered_or_said_to_be_not_modelled() -> Result<()> {
+async fn each_path_of_a_real_apiserver_is_answered_or_reported_as_not_modelled() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -41,7 +41,7 @@ async fn what_a_real_apiserver_serves_is_answered_or_said_to_be_not_modelled() -
     let index = cluster.kubectl().run(&["get", "--raw", "/"]).await?;
     let index: Value = serde_json::from_str(&index)?;
     let paths = texts(&index["paths"]);
-    // Without what other tests define in the same cluster.
+    // Leaves out resources that other tests define in the same cluster.
     let mut paths: BTreeSet<String> = paths.filter(|path| !path.contains(".test")).collect();
     for line in TABLE.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -63,7 +63,7 @@ async fn what_a_real_apiserver_serves_is_answered_or_said_to_be_not_modelled() -
     let mut missing = Vec::new();
     for path in paths {
         let answer = http::get(&simulated.origin, &path, &[]).await?;
-        // A named object that is not there is an answer too.
+        // The 404 of a named object that does not exist is an answer too.
         let of_object = || {
             answer
                 .json()
@@ -71,7 +71,7 @@ async fn what_a_real_apiserver_serves_is_answered_or_said_to_be_not_modelled() -
         };
         let is_known = match answer.status {
             404 => of_object(),
-            // Bindings are created only.
+            // Bindings can only be created.
             405 => path.ends_with("/binding"),
             status => matches!(status, 200 | 501),
         };
@@ -91,12 +91,12 @@ async fn group_versions(kubectl: &Kubectl) -> Result<Vec<String>> {
         let versions = group["versions"].as_array().into_iter().flatten();
         versions.filter_map(|version| version["groupVersion"].as_str())
     });
-    // Without what other tests define in the same cluster.
+    // Leaves out groups that other tests define in the same cluster.
     let built_in = versions.filter(|name| !name.contains(".test/"));
     Ok(built_in.chain(["v1"]).map(str::to_owned).collect())
 }
 
-/// The lines of the table for one group and version.
+/// Returns the lines of the table for one group and version.
 async fn resources(kubectl: &Kubectl, root: &str, group_version: &str) -> Result<Vec<String>> {
     let list = kubectl.run(&["get", "--raw", root]).await?;
     let list: Value = serde_json::from_str(&list)?;

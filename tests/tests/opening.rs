@@ -1,4 +1,5 @@
-//! Files that a page saves of a range, and opens without a server: over a live page, and in a folder of a file server.
+//! Files that a page saves from a range, and opens without a server: over a live page, and in a folder of a file
+//! server.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use crate::exporting::{export, preview_is_made};
 use crate::lessons::{console_is_quiet, open_files};
 use crate::looking::{Mouse, corner};
 
-/// Drops files on the page, as a person does who drags them there.
+/// Drops files on the page, as a person drags them there.
 pub(crate) async fn drop_files(tab: &Tab<'_>, files: &[(&str, &[u8])]) -> Result<()> {
     let made: Vec<String> = files
         .iter()
@@ -28,7 +29,7 @@ pub(crate) async fn drop_files(tab: &Tab<'_>, files: &[(&str, &[u8])]) -> Result
          return document.querySelector('[data-part=drop]') ? 'it still says where to drop' : '';",
         made.join(", ")
     );
-    // The page may not listen yet: then nothing was dropped.
+    // The page may not listen yet; then nothing was dropped, and this drops again.
     eventually("the page takes the files", LONG, async || {
         let wrong = tab.script(&script).await?;
         ensure!(wrong == "", "{wrong}");
@@ -50,7 +51,7 @@ pub(crate) async fn says(tab: &Tab<'_>, part: &str, words: &str) -> Result<Strin
     .await
 }
 
-/// The frame of the opened file is there, and shows records; how many.
+/// Waits until the frame of the opened file is there and shows records; returns their number.
 pub(crate) async fn shows_file(driver: &WebDriver, name: &str) -> Result<u64> {
     let tab = Tab(driver);
     eventually("the file lies over the page", LONG, async || {
@@ -72,7 +73,7 @@ pub(crate) async fn shows_file(driver: &WebDriver, name: &str) -> Result<u64> {
 
 pub(crate) async fn shows_page(driver: &WebDriver) -> Result<()> {
     driver.enter_default_frame().await?;
-    eventually("the page is as it was", LONG, async || {
+    eventually("the page has no frame any more", LONG, async || {
         let frames = driver.find_all(By::Css("iframe")).await?;
         ensure!(frames.is_empty(), "a frame lies over it");
         Ok(())
@@ -80,7 +81,7 @@ pub(crate) async fn shows_page(driver: &WebDriver) -> Result<()> {
     .await
 }
 
-/// Marks a range by a drag on the ruler, and saves it; returns the file, and what the dialog says that it has.
+/// Marks a range by a drag on the ruler, and saves it. Returns the file, and the dialog's line about its content.
 async fn save_range(visit: &Visit, from_px: f64, to_px: f64) -> Result<(PathBuf, String)> {
     let (driver, tab) = visit.tab();
     let (left, top) = corner(&tab).await?;
@@ -99,7 +100,7 @@ async fn save_range(visit: &Visit, from_px: f64, to_px: f64) -> Result<(PathBuf,
     Ok((path, has))
 }
 
-/// How many records `watch --from` reads from a file.
+/// Returns the number of records that `watch --from` reads from a file.
 async fn records_of(binary: &WatchscopeBinary, file: &Path) -> Result<u64> {
     let file = file.to_str().context("a plain name")?;
     let read = binary.with(&["watch", "--from", file, "-o", "jsonl"]);
@@ -111,7 +112,7 @@ async fn records_of(binary: &WatchscopeBinary, file: &Path) -> Result<u64> {
 }
 
 #[tokio::test]
-async fn a_range_is_saved_and_its_file_opens_over_the_page_which_stays_as_it_was() -> Result<()> {
+async fn a_saved_range_opens_over_the_page_which_keeps_its_place() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
@@ -129,7 +130,7 @@ async fn a_range_is_saved_and_its_file_opens_over_the_page_which_stays_as_it_was
     );
     let bytes = std::fs::read(&path)?;
 
-    // It is asked first, and no means no.
+    // The page asks first, and Escape means no.
     let before = tab.summary().await?;
     drop_files(&tab, &[("shop.wscope", &bytes)]).await?;
     says(&tab, "ask", "Open shop.wscope?").await?;
@@ -148,7 +149,7 @@ async fn a_range_is_saved_and_its_file_opens_over_the_page_which_stays_as_it_was
     says(&tab, "as-of", "Recording, at").await?;
     visit.browser.picture("opened-file").await?;
 
-    // The bar names places in the file, and the browser's button goes back to them, and to the page.
+    // The address names the place in the file. The browser's back button returns to it, and to the page.
     tab.press("+").await?;
     let address = async || {
         let hash = tab.script("return window.top.location.hash").await?;
@@ -223,7 +224,7 @@ async fn a_range_is_saved_and_its_file_opens_over_the_page_which_stays_as_it_was
     visit.browser.console_is_quiet().await
 }
 
-/// Counts from now on how often anything is painted.
+/// Counts from now on how often the page paints.
 const COUNT_PICTURES: &str = "
     window.painted = 0;
     const put = CanvasRenderingContext2D.prototype.putImageData;
@@ -250,7 +251,7 @@ async fn a_file_that_cannot_be_read_says_why_and_leaves_the_page_alone() -> Resu
 }
 
 #[tokio::test]
-async fn a_file_opens_where_there_is_no_server_and_what_is_damaged_of_it_is_said() -> Result<()> {
+async fn a_file_opens_without_a_server_and_its_damage_is_reported() -> Result<()> {
     let (files, browser) = or_skip!(open_files().await?);
     let (driver, tab) = (browser.driver(), Tab(browser.driver()));
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/recording/tests/fixtures");
@@ -266,7 +267,7 @@ async fn a_file_opens_where_there_is_no_server_and_what_is_damaged_of_it_is_said
     ensure!(records > 0);
     says(&tab, "back", "Close").await?;
 
-    // Another one takes its place; half of it is there.
+    // Another file replaces the first; only its first half is there.
     let half = &whole[..whole.len() / 2];
     drop_files(&tab, &[("half.wscope", half)]).await?;
     shows_file(driver, "half.wscope").await?;

@@ -1,5 +1,5 @@
-//! What the page says when there is little to see, that keys and fingers do all there is to do, and how it looks in
-//! few colours and with little motion.
+//! The page's words when there is little to show; keys and fingers that reach everything; and its look with few colours
+//! and little motion.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::browser::{FINE, LONG, Tab, Visit, has_page};
 use crate::kubeconfig;
 use crate::simulated::Simulated;
 
-/// Waits until the text of an element begins like this.
+/// Waits until the text of an element has this beginning; returns the text.
 async fn says(tab: &Tab<'_>, selector: &str, beginning: &str) -> Result<String> {
     eventually(beginning, LONG, async || {
         let text = tab.text(selector).await?;
@@ -30,7 +30,7 @@ async fn emulate(driver: &WebDriver, command: &str, parameters: Value) -> Result
 }
 
 #[tokio::test]
-async fn without_a_current_context_the_page_offers_those_there_are_and_watches_the_one_chosen()
+async fn without_a_current_context_the_page_offers_all_contexts_and_watches_the_chosen_one()
 -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());
@@ -62,7 +62,7 @@ async fn without_a_current_context_the_page_offers_those_there_are_and_watches_t
 }
 
 #[tokio::test]
-async fn an_empty_picture_says_which_kind_of_empty_it_is_and_what_to_do() -> Result<()> {
+async fn an_empty_picture_says_why_it_is_empty_and_what_to_do() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());
     let simulated = Simulated::start(&binary, 0).await?;
@@ -103,7 +103,7 @@ async fn an_empty_picture_says_which_kind_of_empty_it_is_and_what_to_do() -> Res
     driver.goto(unheard.link.text()).await?;
     let told = says(&tab, "[data-part=empty]", "The cluster does not answer.").await?;
     let address = nobody.trim_start_matches("http://");
-    eventually("what was tried is told", LONG, async || {
+    eventually("the address is shown", LONG, async || {
         let told = tab.text("[data-part=empty]").await?;
         ensure!(told.contains(address), "{told}");
         Ok(())
@@ -114,7 +114,7 @@ async fn an_empty_picture_says_which_kind_of_empty_it_is_and_what_to_do() -> Res
     assert_eq!(
         tab.text("[data-part=banner]").await?,
         "",
-        "it is the cluster, not watchscope"
+        "watchscope itself is connected"
     );
     browser.console_is_quiet().await
 }
@@ -140,7 +140,7 @@ async fn a_spent_link_takes_a_pasted_one_and_another_protocol_asks_for_a_reload(
     tab.is_live().await?;
     assert_eq!(tab.text("[data-part=banner]").await?, "");
 
-    // A newer server: what its document brings.
+    // Simulates a newer server: its document has a higher protocol version.
     let newer = "const brought = PerformanceServerTiming.prototype;
         const {get} = Object.getOwnPropertyDescriptor(brought, 'description');
         Object.defineProperty(brought, 'description', {get() {
@@ -170,13 +170,13 @@ async fn a_spent_link_takes_a_pasted_one_and_another_protocol_asks_for_a_reload(
     Ok(())
 }
 
-/// Presses keys wherever the focus is.
+/// Presses keys at the element that has the focus.
 async fn types(driver: &WebDriver, keys: impl Into<TypingData>) -> Result<()> {
     driver.action_chain().send_keys(keys).perform().await?;
     Ok(())
 }
 
-/// Waits until what has the focus fits a selector.
+/// Waits until the element that has the focus matches a selector.
 async fn has_focus(tab: &Tab<'_>, selector: &str) -> Result<()> {
     eventually(selector, LONG, async || {
         let script = format!(
@@ -193,7 +193,7 @@ async fn has_focus(tab: &Tab<'_>, selector: &str) -> Result<()> {
 async fn every_control_is_reached_by_tab_and_shows_its_focus() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
-    // With a detail open, and the picture paused, all there is to reach is there.
+    // With a detail open and the picture paused, every control is on the page.
     tab.press(Key::Down).await?;
     types(driver, Key::Enter + " ").await?;
     eventually("the detail opens", LONG, async || {
@@ -215,10 +215,14 @@ async fn every_control_is_reached_by_tab_and_shows_its_focus() -> Result<()> {
     for _ in 0..=controls.len() {
         types(driver, Key::Tab).await?;
         let told = tab.script(focused).await?;
-        // Between the last and the first is the browser's own.
+        // Between the last control and the first the browser's own have the focus.
         if let Some(place) = told[0].as_str() {
             let place: usize = place.parse()?;
-            assert_eq!(told[1], "solid 2px", "its focus shows: {}", controls[place]);
+            assert_eq!(
+                told[1], "solid 2px",
+                "its focus is visible: {}",
+                controls[place]
+            );
             reached.insert(place);
         }
     }
@@ -231,7 +235,7 @@ async fn every_control_is_reached_by_tab_and_shows_its_focus() -> Result<()> {
 }
 
 #[tokio::test]
-async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_there() -> Result<()> {
+async fn keys_move_through_time_lanes_and_records_and_open_and_close_details() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
     let number = async |name: &str| {
@@ -248,7 +252,7 @@ async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_the
     })
     .await?;
 
-    // Time.
+    // Checks keys for time.
     tab.press(" ").await?;
     assert!(!is_following().await?, "Space pauses");
     let scale = number("usPerPx").await?;
@@ -277,7 +281,7 @@ async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_the
     assert!(!is_following().await?, "Home does not");
     types(driver, "0").await?;
 
-    // Lanes and records: what is opened is said, and shown.
+    // Checks keys for lanes and records: opening one announces it and shows it.
     let active =
         "return document.querySelector('canvas.chart').getAttribute('aria-activedescendant')";
     let down_to = async |kind: &str| {
@@ -313,10 +317,7 @@ async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_the
     })
     .await?;
     let said = tab.text("[data-part=said]").await?;
-    assert!(
-        said.ends_with(&opened),
-        "{said:?} is told to all: {opened:?}"
-    );
+    assert!(said.ends_with(&opened), "{said:?} announces {opened:?}");
     has_focus(&tab, "canvas.chart").await?;
     types(driver, Key::Tab).await?;
     types(driver, Key::Escape).await?;
@@ -326,7 +327,7 @@ async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_the
     })
     .await?;
 
-    // Fields and dialogs take the focus, and give it back to where it was.
+    // Fields and dialogs take the focus, and return it to where it was.
     tab.press("/").await?;
     has_focus(&tab, ".filter input").await?;
     types(driver, Key::Escape).await?;
@@ -356,10 +357,10 @@ async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_the
 }
 
 #[tokio::test]
-async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
+async fn one_finger_pans_two_fingers_zoom_and_a_tap_opens() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.tab();
-    // So low that rows do not fit, or they would not scroll.
+    // The window is low: rows must not fit, or they would not scroll.
     let size = json!({"width": 420, "height": 640, "deviceScaleFactor": 2, "mobile": true});
     emulate(driver, "Emulation.setDeviceMetricsOverride", size).await?;
     let fingers = json!({"enabled": true, "maxTouchPoints": 2});
@@ -393,7 +394,7 @@ async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
         })
         .await
     };
-    // There is something to move, and some of it is far enough from the edge to be touched.
+    // Waits for enough records to pan, some of them far enough from the edge to be touched.
     let mut stream = visit.served.records().await?;
     for _ in 0..12 {
         stream
@@ -415,7 +416,7 @@ async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
     assert!((factor - 2.2).abs() < 0.1, "60 px became 132: {factor}");
     assert_eq!(tab.text(".detail").await?, "", "none of it was a tap");
 
-    // A way back that names no key.
+    // The button back to now names no key on a touch screen.
     let pill = eventually("new records are counted", LONG, async || {
         let pill = tab
             .script("return document.querySelector('.pill').innerText")
@@ -424,13 +425,13 @@ async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
     })
     .await?;
     assert!(pill.contains("new") && !pill.contains("End"), "{pill}");
-    // What was near the edge comes to the middle, and stands still: a mark is where it says.
+    // Moves marks from the edge to the middle and pauses, so that a mark stays at its point.
     drag(&[(100, 400)], &[(220, 402)]).await?;
     changed("leftUs", &zoomed).await?;
     let top = "return document.querySelector('canvas.chart').getBoundingClientRect().top";
     let top = tab.script(top).await?.as_f64().context("a place")?;
     let place = |hit: &Value| Some((hit["x"].as_f64()? as i32, (hit["y"].as_f64()? + top) as i32));
-    // The picture may still move under the finger: who misses looks again, as people do.
+    // The picture may still move under the finger; a tap that misses is repeated.
     eventually("a tap opens what lies there", LONG, async || {
         let hits = tab.hits().await?;
         let marks = hits.iter().filter(|hit| hit["glyph"].is_string());
@@ -448,7 +449,7 @@ async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
 }
 
 #[tokio::test]
-async fn in_forced_colours_marks_have_the_systems_and_with_less_motion_the_picture_steps()
+async fn forced_colours_give_marks_the_systems_colours_and_reduced_motion_makes_the_picture_step()
 -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&FINE).await?);
     let (driver, tab) = visit.open().await?;
@@ -481,8 +482,8 @@ async fn in_forced_colours_marks_have_the_systems_and_with_less_motion_the_pictu
         inks.insert(ink.to_string());
     }
     assert_eq!(inks.len(), 2, "text is dark on light and light on dark");
-    // Three seconds of frames: at 30 px a second it would move nearly 100 times. Zooming ends the steps of a young
-    // log's axis, which would stand still.
+    // Counts steps over three seconds of frames; at 30 px a second the picture would move nearly 100 times. Zooming
+    // ends the steps of a young log's axis, which would stand still.
     tab.press("+").await?;
     while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
         tab.press("+").await?;

@@ -1,4 +1,4 @@
-//! A way back in time: a page that sees earlier runs of watchscope through its history, and recordings that are served.
+//! Back in time: a page that shows earlier runs of watchscope from its history, and recordings that are served.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::simulated::Simulated;
 
 const KEPT: Duration = Duration::from_secs(60);
 
-/// `serve` of a simulated cluster, with a history below `folder`.
+/// Prepares `serve` for a simulated cluster, with a history below `folder`.
 fn serve(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path) -> Result<Launch> {
     let folder = folder.to_str().context("a folder with a plain name")?;
     let arguments = ["serve", "pods", "-A", "--history", folder];
     Ok(binary.with(&arguments).kubeconfig(&simulated.kubeconfig))
 }
 
-/// Waits until the files below `folder` hold a list of the last run, and how many runs there are is `runs`.
+/// Waits until the files below `folder` hold `runs` runs, the last of them with a whole list.
 async fn has_runs(binary: &WatchscopeBinary, folder: &Path, runs: usize) -> Result<()> {
     let folder = folder.to_str().context("a folder with a plain name")?;
     let read = binary.with(&["watch", "--from", folder, "-o", "jsonl"]);
@@ -37,7 +37,7 @@ async fn has_runs(binary: &WatchscopeBinary, folder: &Path, runs: usize) -> Resu
     .await
 }
 
-/// Two runs, each of them ended without warning.
+/// Writes two runs, each killed without warning.
 async fn two_runs(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path) -> Result<()> {
     for runs in 1..=2 {
         let mut served = Served::start(serve(binary, simulated, folder)?).await?;
@@ -47,7 +47,7 @@ async fn two_runs(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Pat
     Ok(())
 }
 
-/// What the page says of the kinds of nothing in sight.
+/// Returns the kinds of the page's stretches of time, in order.
 async fn stretches(tab: &Tab<'_>) -> Result<Vec<String>> {
     let summary = tab.summary().await?;
     let stretches = summary["coverage"].as_array().context("a list")?;
@@ -83,8 +83,8 @@ async fn clicks_overview(driver: &WebDriver, share: f64) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn after_two_restarts_all_runs_stand_on_one_timeline_and_the_overview_leads_there()
--> Result<()> {
+async fn after_two_restarts_one_timeline_has_all_runs_and_the_overview_leads_to_them() -> Result<()>
+{
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());
     let simulated = Simulated::start(&binary, 0).await?;
@@ -97,14 +97,14 @@ async fn after_two_restarts_all_runs_stand_on_one_timeline_and_the_overview_lead
     let tab = Tab(driver);
     driver.goto(served.link.text()).await?;
     tab.is_live().await?;
-    // It opens on this run. A click at the left of the overview goes to the first.
+    // The page opens on this run. A click at the left of the overview leads to the first run.
     eventually("the overview is labelled", LONG, async || {
         let words = tab.text("#overview-words").await?;
         ensure!(words.contains("Overview"), "{words:?}");
         Ok(())
     })
     .await?;
-    // A narrow window: beside it there is something to click on.
+    // Zooms in, so that the overview has room to click beside the view.
     tab.press("+".repeat(12)).await?;
     clicks_overview(driver, 0.02).await?;
     eventually("the first run is loaded", LONG, async || {
@@ -157,20 +157,20 @@ async fn a_history_is_replayed_whole_and_stands_at_its_last_record() -> Result<(
     .await?;
     let before = tab.summary().await?;
     ensure!(before["following"] == false, "{before}");
-    // Time stands: another look finds the same.
+    // The clock of a recording stands still: a later look finds the same time.
     let now = before["nowUs"].clone();
     tab.press("0").await?;
     ensure!(tab.summary().await?["nowUs"] == now, "{before}");
     plays_to_the_end(&tab).await
 }
 
-/// Plays a recording from its beginning: what lies behind the time is hidden, and at the end it stops.
+/// Plays a recording from its beginning to its end, where it stops.
 async fn plays_to_the_end(tab: &Tab<'_>) -> Result<()> {
     let clock = async || tab.text("[data-part=replay-clock]").await;
     let end = clock().await?;
     tab.press("<<").await?;
     tab.press(" ").await?;
-    // It may be over within a second.
+    // The playing may be over within a second.
     eventually("it plays", LONG, async || {
         let said = tab.text("[data-part=said]").await?;
         let has_begun = said.starts_with("Playing from") || said.starts_with("The recording ends");

@@ -1,7 +1,7 @@
-//! The page under another name than loopback's: over plain http, and behind a proxy that terminates TLS.
+//! The page under a name other than loopback's: over plain http, and behind a proxy that terminates TLS.
 //!
-//! Browsers treat such names differently: only here do they keep silent about the site of a fetch, and ask for
-//! `Secure` cookies. Rows 3 and 10 of the attack table; `web/tests/crossing.rs` has the same rules as raw HTTP.
+//! Browsers treat such names differently: only here do they send no site with a fetch, and require `Secure` cookies.
+//! This covers rows 3 and 10 of the attack table; `web/tests/crossing.rs` has the same rules as raw HTTP.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use watchscope_tests::{Browser, BrowserTools, Served, WatchscopeBinary, or_skip}
 use crate::browser::{Tab, has_page};
 use crate::http;
 
-/// Leads to this machine, which the browser does not know for loopback.
+/// A name that resolves to this machine; the browser does not know that it is loopback.
 const NAME: &str = "scope.test";
 const FLAGS: [&str; 2] = [
     "--host-resolver-rules=MAP scope.test 127.0.0.1",
     "--ignore-certificate-errors",
 ];
 
-/// Asks `GET /api/state` from the page, with and without the page's header, and whether there is a session.
+/// Sends `GET /api/state` from the page, with and without the page's header, and reads whether there is a session.
 const ASK: &str = "
     const status = async headers => {
         const answer = await fetch('api/state', {headers});
@@ -44,7 +44,7 @@ async fn served(binary: &WatchscopeBinary) -> Result<(Served, SocketAddr)> {
     Ok((served, address))
 }
 
-/// Takes TLS off, and passes all else on as it is, Host and its port included; ends when dropped.
+/// A proxy that removes TLS and passes everything else on unchanged, including Host and its port; it ends when dropped.
 struct Proxy {
     address: SocketAddr,
     _serving: JoinSet<()>,
@@ -69,7 +69,7 @@ impl Proxy {
             while let Ok((stream, _)) = listener.accept().await {
                 let acceptor = acceptor.clone();
                 conversations.spawn(async move {
-                    // Whoever ends it, the browser asks again.
+                    // If either side ends the connection, the browser opens another.
                     let mut client = acceptor.accept(stream).await.ok()?;
                     let mut server = TcpStream::connect(target).await.ok()?;
                     copy_bidirectional(&mut client, &mut server).await.ok()
@@ -84,7 +84,7 @@ impl Proxy {
 }
 
 #[tokio::test]
-async fn over_plain_http_under_an_allowed_name_the_page_is_live_and_its_own_header_lets_it_ask()
+async fn over_plain_http_under_an_allowed_name_the_page_is_live_and_its_header_gives_access()
 -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());
@@ -104,7 +104,7 @@ async fn over_plain_http_under_an_allowed_name_the_page_is_live_and_its_own_head
 }
 
 #[tokio::test]
-async fn behind_tls_the_page_is_live_and_its_session_is_no_good_over_plain_http() -> Result<()> {
+async fn behind_tls_the_page_is_live_and_its_session_is_invalid_over_plain_http() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());
     let (served, address) = served(&binary).await?;

@@ -1,6 +1,7 @@
-//! Clients that others wrote against the simulator: kubectl's commands, client-go's informer and kube-rs' watcher.
+//! Clients by other authors against the simulator: kubectl's commands, client-go's informer and kube-rs' watcher.
 //!
-//! The two watchers live through the same script of writes and faults; in the end what they believe is the truth.
+//! The two watchers go through the same script of writes and faults. In the end their beliefs must equal the cluster's
+//! state.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use watchscope_tests::{KubeTools, Missing, Process, eventually, or_skip};
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// A simulated cluster with two nodes and nothing on them, and a kubeconfig for it.
+/// A simulated cluster with two nodes and no pods, and a kubeconfig for it.
 struct Cluster {
     demo: Demo,
     folder: TempDir,
@@ -64,7 +65,7 @@ impl Cluster {
         self.folder.path().join("kubeconfig")
     }
 
-    /// A request from inside the world, past its network.
+    /// Sends a request from inside the world, without its network; fails if its status is not 2xx.
     async fn call(&self, request: Request) -> Result<Value> {
         let response = self
             .demo
@@ -90,7 +91,7 @@ impl Cluster {
         lifted.context("the world lives")
     }
 
-    /// The configmaps there really are, by name, with their versions.
+    /// Returns the existing configmaps by name, with their versions.
     async fn truth(&self) -> Result<BTreeMap<String, String>> {
         let truth = self.demo.act(|world| {
             let objects = world.truth().objects("configmaps", "default");
@@ -102,7 +103,7 @@ impl Cluster {
         truth.await.context("the world lives")
     }
 
-    /// Deletes one configmap, changes one, makes one.
+    /// Creates a configmap, changes one and deletes one.
     async fn write(&self, round: usize) -> Result<()> {
         let maps = "/api/v1/namespaces/default/configmaps";
         let object = |name: String| json!({"metadata": {"name": name}, "data": {"round": round.to_string()}});
@@ -121,8 +122,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Lives through every fault that a watcher must survive, with writes before, during and after each; between two
-    /// of them waits until the belief is the truth.
+    /// Injects every fault that a watcher must survive, with writes before, during and after each round. After each
+    /// round it waits until the belief equals the truth.
     async fn script(&self, believed: impl Fn() -> Option<BTreeMap<String, String>>) -> Result<()> {
         let all = || Target::All;
         let throttled = Fault::TooManyRequests {
@@ -137,7 +138,7 @@ impl Cluster {
             target: all(),
             cut: Cut::Reset,
         };
-        // Faults of a round happen together.
+        // The faults of a round happen together.
         let rounds: Vec<Vec<Fault>> = vec![
             vec![],
             vec![reset.clone()],
@@ -168,10 +169,11 @@ impl Cluster {
             self.write(round + 3).await?;
             round += 4;
             eventually(
-                &format!("it believes the truth after {faults:?}"),
+                &format!("the belief equals the truth after {faults:?}"),
                 LONG,
                 async || {
-                    // Not once before: the cluster writes too, such as the root CA's configmap of each namespace.
+                    // The truth is read for each look: the cluster writes too, such as the root CA's configmap of each
+                    // namespace.
                     let truth = self.truth().await?;
                     let belief = believed().context("it has said nothing yet")?;
                     ensure!(
@@ -214,7 +216,7 @@ async fn kube_rs_watcher_believes_the_truth_after_every_fault() -> Result<()> {
                 Ok(Event::Delete(object)) => {
                     held.remove(&object.name_any());
                 }
-                // The stream goes on by itself, after a wait.
+                // The stream continues by itself, after a backoff.
                 Err(_) => continue,
             }
             if let Ok(mut belief) = shared.lock() {
@@ -229,7 +231,7 @@ async fn kube_rs_watcher_believes_the_truth_after_every_fault() -> Result<()> {
     outcome
 }
 
-/// The informer that `cargo xtask test` builds from tests/cluster.
+/// Finds the informer that `cargo xtask test` builds from tests/cluster.
 fn informer() -> Result<PathBuf, Missing> {
     std::env::var_os("WATCHSCOPE_TEST_INFORMER")
         .map(PathBuf::from)
@@ -270,7 +272,7 @@ fn deployment(image: &str, replicas: u32) -> Value {
     })
 }
 
-/// A kubectl whose every command must end well.
+/// A kubectl whose every command must succeed.
 struct Commands {
     kubectl: Kubectl,
 }
@@ -280,7 +282,7 @@ impl Commands {
         self.with(arguments, &Value::Null).await
     }
 
-    /// With an object on standard input.
+    /// Runs a command with an object on standard input.
     async fn with(&self, arguments: &str, object: &Value) -> Result<String> {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let input = object.to_string();
@@ -361,7 +363,7 @@ async fn kubectl_makes_changes_scales_and_waits_as_on_a_real_cluster() -> Result
 }
 
 #[tokio::test]
-async fn kubectl_applies_and_replaces_what_is_in_a_file() -> Result<()> {
+async fn kubectl_applies_and_replaces_objects_of_a_file() -> Result<()> {
     let tools = or_skip!(KubeTools::find());
     let cluster = Cluster::start().await?;
     let kubectl = commands(&tools, &cluster);
@@ -408,7 +410,7 @@ async fn kubectl_applies_and_replaces_what_is_in_a_file() -> Result<()> {
         "{yaml}"
     );
 
-    // A deployment is applied by strategic merge: what others added to its lists stays.
+    // A deployment is applied by strategic merge: entries that others added to its lists stay.
     kubectl
         .with("apply -f -", &deployment("registry.test/web:1", 1))
         .await?;
@@ -443,7 +445,7 @@ async fn kubectl_applies_and_replaces_what_is_in_a_file() -> Result<()> {
 }
 
 #[tokio::test]
-async fn kubectl_lists_watches_and_knows_what_there_is() -> Result<()> {
+async fn kubectl_lists_watches_and_discovers_resources() -> Result<()> {
     let tools = or_skip!(KubeTools::find());
     let cluster = Cluster::start().await?;
     let kubectl = commands(&tools, &cluster);

@@ -1,4 +1,4 @@
-//! Watches of a real kube-apiserver; the truth is etcd's own history, read from revision 1.
+//! Watches of a real kube-apiserver. The truth is etcd's own history, read from revision 1.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::writer::Writer;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// `watchscope watch … -o jsonl`, with what the test adds.
+/// Starts `watchscope watch … -o jsonl` with the test's arguments.
 fn watch(
     binary: &WatchscopeBinary,
     kubeconfig: &Path,
@@ -32,7 +32,7 @@ fn watch(
     binary.with(&all).kubeconfig(kubeconfig).start()
 }
 
-/// Waits until a watch has told all of etcd's history of the namespace's configmaps, and follows it there.
+/// Waits until a watch has reached the end of etcd's history of the namespace's configmaps, and follows it there.
 pub(crate) async fn followed_to_the_end(
     cluster: &KubeCluster,
     watchscope: &mut Watchscope,
@@ -44,15 +44,20 @@ pub(crate) async fn followed_to_the_end(
         .await?;
     let head = history.last().context("there is history")?.revision;
     let name = format!("{namespace}/configmaps");
-    let records = until(watchscope, LONG, "all of the history is told", |records| {
-        let tells_head = of(records, "change", &name)
-            .into_iter()
-            .chain(of(records, "list.complete", &name))
-            .filter_map(|record| record["resourceVersion"].as_str()?.parse::<u64>().ok())
-            .any(|version| version >= head);
-        ensure!(tells_head, "revision {head} is not told yet");
-        Ok(records.to_vec())
-    })
+    let records = until(
+        watchscope,
+        LONG,
+        "the watch has reached the end of the history",
+        |records| {
+            let tells_head = of(records, "change", &name)
+                .into_iter()
+                .chain(of(records, "list.complete", &name))
+                .filter_map(|record| record["resourceVersion"].as_str()?.parse::<u64>().ok())
+                .any(|version| version >= head);
+            ensure!(tells_head, "revision {head} is not delivered yet");
+            Ok(records.to_vec())
+        },
+    )
     .await?;
     numbered_without_holes(&records)?;
     let followed = follow(&history, &records, &name)?;
@@ -101,11 +106,11 @@ async fn every_change_in_etcds_history_is_in_the_log_exactly_once_and_in_order()
         let told = (followed.lists, followed.live, followed.passed_over);
         assert_eq!(told, (1, 900, 0), "{how}");
     }
-    // One that comes in the middle misses nothing after its list.
+    // A watch that starts in the middle misses nothing after its list.
     let followed = followed_to_the_end(&cluster, &mut late, "churn").await?;
     assert_eq!((followed.lists, followed.passed_over), (1, 0));
 
-    // The three asked for what they said they would.
+    // Each watch sent the kind of request that its flags choose.
     let kind_of_first = |watchscope: &Watchscope| -> Result<(String, Value)> {
         let records = watchscope.records()?;
         let sent = find(&records, "request.sent", "churn/configmaps", |_| true)?;
@@ -125,16 +130,16 @@ async fn every_change_in_etcds_history_is_in_the_log_exactly_once_and_in_order()
 }
 
 #[tokio::test]
-async fn an_apiserver_killed_in_the_middle_of_writes_costs_no_change_silently() -> Result<()> {
+async fn an_apiserver_killed_during_writes_loses_no_change_silently() -> Result<()> {
     killed_in_the_middle_of_writes(&[], "h2").await
 }
 
 #[tokio::test]
-async fn an_apiserver_killed_over_http1_costs_no_change_silently_either() -> Result<()> {
+async fn an_apiserver_killed_over_http1_loses_no_change_silently_either() -> Result<()> {
     killed_in_the_middle_of_writes(&["--http1"], "http/1.1").await
 }
 
-/// Kills the apiserver under watches of configmaps and services with these flags, which make it speak `protocol`.
+/// Kills the apiserver under watches of configmaps and services with these flags, which select `protocol`.
 async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -152,7 +157,7 @@ async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Resul
         Ok(records.to_vec())
     })
     .await?;
-    // With HTTP/2 both are on one connection, with HTTP/1.1 each has its own.
+    // With HTTP/2 both watches share one connection; with HTTP/1.1 each has its own.
     let opened: Vec<&Value> = records
         .iter()
         .filter(|record| record["type"] == "connection.opened")
@@ -196,7 +201,7 @@ async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Resul
         ["tcp-reset", "eof", "eof-in-frame", "tls"].contains(&cause),
         "{ended}"
     );
-    // A gap for every broken stream, and it says whether anything may be missing.
+    // Each broken stream is a gap, and the gap says whether changes may be missing.
     let gaps = of(&records, "gap", "default/configmaps");
     let gap = gaps.first().context("the break is a gap")?;
     assert_eq!(gap["since"], ended["seq"]);
@@ -212,7 +217,7 @@ async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Resul
             "only a relist stands for changes: {followed:?}"
         );
     }
-    // The end of a connection is told after those of its streams.
+    // The end of a connection is logged after the ends of its streams.
     let sent = find(&records, "request.sent", "default/configmaps", |sent| {
         sent["verb"] == "watch"
     })?;
@@ -220,7 +225,7 @@ async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Resul
     let closed = records
         .iter()
         .find(|record| record["type"] == "connection.closed" && record["connection"] == *connection)
-        .context("the connection's end is told")?;
+        .context("the connection's end is logged")?;
     assert!(closed["seq"].as_u64() > ended["seq"].as_u64(), "{closed}");
     Ok(())
 }
@@ -229,7 +234,7 @@ async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Resul
 async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
-    // Without its cache the apiserver asks etcd itself, whose compaction then is what answers.
+    // Without its cache the apiserver reads from etcd, so etcd's compaction determines the answer.
     let options = ClusterOptions {
         apiserver_flags: vec!["--watch-cache=false".to_owned()],
         ..ClusterOptions::default()
@@ -244,7 +249,7 @@ async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<
     })
     .await?;
 
-    // While watchscope stands still, its stream breaks, five objects go, two come, and etcd forgets how.
+    // watchscope is stopped while its stream breaks, five objects go, two come, and etcd compacts these changes.
     watchscope.signal(Signal::STOP)?;
     cluster.kill_apiserver()?;
     cluster.start_apiserver().await?;
@@ -288,7 +293,7 @@ async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<
         gaps.iter().any(|gap| gap["resumed"] == false),
         "the relist closes a gap that was not resumed: {gaps:?}"
     );
-    // What is claimed of it: the history that was asked for is gone from etcd, and watchscope had stood still.
+    // The finding says that etcd has compacted the requested history, and that watchscope had not run before.
     let found = until(&mut watchscope, LONG, "the 410 is found", |records| {
         let found = find(records, "finding", "default/configmaps", |finding| {
             finding["code"] == "F12"
@@ -310,7 +315,7 @@ async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<
 }
 
 #[tokio::test]
-async fn a_kind_that_is_forbidden_is_refused_in_words_while_others_flow() -> Result<()> {
+async fn a_forbidden_kind_is_refused_with_its_reason_while_others_stream() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -375,7 +380,7 @@ async fn a_kind_that_is_forbidden_is_refused_in_words_while_others_flow() -> Res
     .await
 }
 
-/// A kind of that group, whose short name is its first two letters.
+/// Returns the definition of a kind in that group; its short name is its first two letters.
 fn definition(group: &str, kind: &str) -> Value {
     let singular = kind.to_lowercase();
     let plural = format!("{singular}s");
@@ -394,7 +399,7 @@ fn definition(group: &str, kind: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -> Result<()> {
+async fn a_custom_resource_is_watched_while_its_definition_goes_and_returns() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -473,8 +478,7 @@ async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -
 }
 
 #[tokio::test]
-async fn where_everything_is_watched_a_new_definition_gets_its_watch_and_secrets_get_none()
--> Result<()> {
+async fn with_all_resources_a_new_definition_gets_a_watch_and_secrets_get_none() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -522,7 +526,7 @@ async fn where_everything_is_watched_a_new_definition_gets_its_watch_and_secrets
     assert_eq!(started(&all, "workshop/secrets"), 0);
     assert!(
         !all.iter().any(|record| of_usual(record, "stream.ended")),
-        "looking again costs no watch its stream"
+        "discovery does not end the stream of another watch"
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Recordings: made from a cluster, ended in every way, read again.
+//! Recordings: made from a cluster, ended in order or by a kill, and read again.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn lines(finished: &Finished) -> Result<Vec<Value>> {
     Ok(lines.map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
-/// A recording that goes on, once the file holds a whole list of each resource.
+/// Starts a recording, and waits until the file holds a whole list of each resource.
 async fn recording(
     binary: &WatchscopeBinary,
     simulated: &Simulated,
@@ -50,7 +50,7 @@ async fn recording(
 }
 
 #[tokio::test]
-async fn what_is_recorded_is_read_again_record_for_record_and_owners_are_in_it() -> Result<()> {
+async fn a_recording_is_read_again_record_for_record_with_owners() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     let folder = tempfile::tempdir()?;
@@ -96,7 +96,7 @@ async fn what_is_recorded_is_read_again_record_for_record_and_owners_are_in_it()
 }
 
 #[tokio::test]
-async fn a_recording_that_was_killed_is_read_as_far_as_it_was_written() -> Result<()> {
+async fn a_recording_that_was_killed_is_read_up_to_its_last_write() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     let folder = tempfile::tempdir()?;
@@ -113,7 +113,7 @@ async fn a_recording_that_was_killed_is_read_as_far_as_it_was_written() -> Resul
 }
 
 #[tokio::test]
-async fn a_file_that_is_there_wrong_or_damaged_is_named_with_the_place() -> Result<()> {
+async fn an_existing_foreign_or_damaged_file_is_named_with_the_place() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
     let folder = tempfile::tempdir()?;
@@ -134,7 +134,7 @@ async fn a_file_that_is_there_wrong_or_damaged_is_named_with_the_place() -> Resu
         "{again:?}"
     );
 
-    // Within the one closed chapter, which is nearly all of the file.
+    // The byte lies within the only closed chapter, which is nearly all of the file.
     let mut bytes = std::fs::read(&file)?;
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -157,9 +157,10 @@ async fn a_file_that_is_there_wrong_or_damaged_is_named_with_the_place() -> Resu
     Ok(())
 }
 
-/// A live log, whose writer stamps events on arrival: judgements come out where and when it made them.
+/// The recording is of a live log, whose writer stamps events on arrival. A second judgement must make the same
+/// findings at the same times.
 #[tokio::test]
-async fn a_recording_is_judged_again_as_it_was_judged() -> Result<()> {
+async fn a_recording_that_is_judged_again_gets_the_same_judgements() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let mut simulated = Simulated::start(&binary, 0).await?;
     let folder = tempfile::tempdir()?;
@@ -167,13 +168,17 @@ async fn a_recording_is_judged_again_as_it_was_judged() -> Result<()> {
     let resources = ["pods", "services"];
     let mut recording = recording(&binary, &simulated, &file, &resources).await?;
     simulated.process.kill()?;
-    eventually("why the streams ended is in the file", LONG, async || {
-        let told = read(&binary, &file, "jsonl").await?;
-        let ends = told.stdout.matches("\"type\":\"attribution\"").count();
-        let findings = told.stdout.matches("\"type\":\"finding\"").count();
-        ensure!(ends >= 2 && findings >= 1, "{ends} and {findings}");
-        Ok(())
-    })
+    eventually(
+        "the file has the reasons for the ends of streams",
+        LONG,
+        async || {
+            let told = read(&binary, &file, "jsonl").await?;
+            let ends = told.stdout.matches("\"type\":\"attribution\"").count();
+            let findings = told.stdout.matches("\"type\":\"finding\"").count();
+            ensure!(ends >= 2 && findings >= 1, "{ends} and {findings}");
+            Ok(())
+        },
+    )
     .await?;
     recording.terminate(LONG).await?;
 
@@ -209,7 +214,7 @@ async fn a_recording_is_judged_again_as_it_was_judged() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_of_a_file()
+async fn an_export_has_the_recordings_records_in_every_form_and_leaves_no_unfinished_file()
 -> Result<()> {
     const FORMS: [&str; 8] = [
         "svg", "png", "html", "md", "csv", "jsonl", "trace", "wscope",
@@ -279,7 +284,7 @@ async fn an_export_has_in_every_form_what_the_recording_has_and_leaves_no_part_o
         ensure!(std::fs::read(chart.path())? == std::fs::read(other)?);
     }
 
-    // With all hidden nothing is left of names, and two commands have other pseudonyms.
+    // With all names hidden none is left, and two commands use different pseudonyms.
     for round in ["three", "four"] {
         let names = ["jsonl", "wscope", "svg", "html"].map(|end| format!("{round}.{end}"));
         let arguments = [&whole[..], &["--form", "report", "--hide", "all"]].concat();

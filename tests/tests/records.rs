@@ -1,4 +1,4 @@
-//! Reading what watchscope wrote, and holding it against etcd's own history.
+//! Reads watchscope's records, and compares them with etcd's own history.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use watchscope_tests::kube::{Change, ChangeKind};
 use watchscope_tests::{Watchscope, eventually};
 
-/// The records of one type about one watch; a finding of several watches is about each that it names.
+/// Returns the records of one type about one watch. A finding about several watches counts for each that it names.
 pub(crate) fn of<'a>(records: &'a [Value], kind: &str, watch: &str) -> Vec<&'a Value> {
     records
         .iter()
@@ -16,13 +16,13 @@ pub(crate) fn of<'a>(records: &'a [Value], kind: &str, watch: &str) -> Vec<&'a V
         .collect()
 }
 
-/// Whether a record is about one watch, or about several of which it names this one.
+/// Whether a record is about this watch, or names it among several.
 fn is_about(record: &Value, watch: &str) -> bool {
     let names = record["names"].as_array();
     record["watch"] == watch || names.is_some_and(|names| names.iter().any(|name| name == watch))
 }
 
-/// Waits until watchscope's records say so, or it has ended.
+/// Waits until `look` accepts watchscope's records; fails when watchscope has ended.
 pub(crate) async fn until<T>(
     watchscope: &mut Watchscope,
     within: Duration,
@@ -36,7 +36,7 @@ pub(crate) async fn until<T>(
     .await
 }
 
-/// The first record of that type about the watch, for which `holds`.
+/// Returns the first record of that type about the watch that `holds` accepts.
 pub(crate) fn find<'a>(
     records: &'a [Value],
     kind: &str,
@@ -56,7 +56,7 @@ pub(crate) fn find<'a>(
         })
 }
 
-/// Whether the watch has come to stream.
+/// Fails unless the watch has reached the phase of streaming.
 pub(crate) fn streams(records: &[Value], watch: &str) -> Result<()> {
     find(records, "watch.phase", watch, |phase| {
         phase["to"] == "streaming"
@@ -64,7 +64,7 @@ pub(crate) fn streams(records: &[Value], watch: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every record but the leading lines has the next seq, and time does not go back.
+/// Checks that every record but the leading lines has the next seq, and that time does not go back.
 pub(crate) fn numbered_without_holes(records: &[Value]) -> Result<()> {
     let mut seq = 0;
     let mut at = "";
@@ -78,26 +78,26 @@ pub(crate) fn numbered_without_holes(records: &[Value]) -> Result<()> {
     Ok(())
 }
 
-/// What a watch's records come to when they are held against the truth.
+/// The result of following a watch's records through the truth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Followed {
-    /// Everything up to here is accounted for.
+    /// The revision up to which everything is accounted for.
     pub(crate) position: u64,
-    /// Lists that were completed.
+    /// The number of completed lists.
     pub(crate) lists: usize,
-    /// Changes that came live.
+    /// The number of live changes.
     pub(crate) live: usize,
-    /// Deletions learned from a relist.
+    /// The number of deletions that a relist revealed.
     pub(crate) inferred: usize,
-    /// Changes that a relist stands for.
+    /// The number of changes that a relist skipped, since it shows only their result.
     pub(crate) passed_over: usize,
-    /// Names and resourceVersions of what is held.
+    /// Names and resourceVersions of the objects that the watch holds.
     pub(crate) held: BTreeMap<String, String>,
 }
 
-/// Follows one watch through the history. An error at the first change that is missing, doubled, out of order
-/// or of another version; at a list that leaves anything else held than what existed; and at a bookmark that
-/// leaves out a change.
+/// Follows one watch through the history. Fails at the first change that is missing, doubled, out of order or of
+/// another version. Fails at a list after which the held objects differ from those that existed, and at a bookmark past
+/// a missing change.
 pub(crate) fn follow(history: &[Change], records: &[Value], watch: &str) -> Result<Followed> {
     let mut followed = Followed::default();
     for record in records.iter().filter(|record| record["watch"] == watch) {
@@ -114,7 +114,7 @@ impl Followed {
             "change" if record["origin"] == "live" => self.take_live(history, record),
             "change" => self.take_listed(record),
             "list.complete" => self.take_list(history, version(record)?),
-            // The end of the initial events comes with a list.complete, which says all of it.
+            // A list.complete follows the end of the initial events, and is checked instead.
             "bookmark" if record["initialEventsEnd"] == true => Ok(()),
             "bookmark" => {
                 let version = version(record)?;
@@ -193,7 +193,7 @@ impl Followed {
     }
 }
 
-/// Names and resourceVersions of what existed at a revision.
+/// Returns names and resourceVersions of the objects that existed at a revision.
 pub(crate) fn existing_at(history: &[Change], revision: u64) -> BTreeMap<String, String> {
     let mut existing = BTreeMap::new();
     for change in history
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_tells_all_once_and_in_order_is_followed_to_the_end() {
+    fn a_log_with_each_change_once_and_in_order_is_followed_to_the_end() {
         let records = [
             change("ADDED", "list", "a", 5),
             complete(6),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relist_stands_for_what_it_passed_over() {
+    fn a_relist_accounts_for_the_changes_that_it_skipped() {
         let records = [
             change("ADDED", "list", "a", 5),
             complete(6),

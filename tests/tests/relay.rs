@@ -1,4 +1,4 @@
-//! A wire between watchscope and a server that the test can break, in several ways, and mend.
+//! A relay between watchscope and a server; a test can break its connections in several forms, and mend them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,27 +11,30 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-/// Bytes that a buffer holds at most; then it lets go.
+/// The most bytes that a buffer holds; at this size it passes them on at once.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// What is wrong with the wire.
+/// The trouble of the relay's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     Nothing,
     /// All connections are reset, and so is each new one.
     Cut,
-    /// The connections up to this one are reset.
+    /// The connections up to this number are reset.
     Reset(u64),
-    /// They stay open, and nothing passes either way until then, when all of it does; or for ever.
+    /// The connections up to this number stay open, and nothing passes in either direction until that moment, when all
+    /// of it does.
+    /// `None`: for ever.
     Silent(u64, Option<Instant>),
-    /// They end in good order once the server has said so many bytes more, which still pass.
+    /// The connections up to this number end in good order after this many further bytes from the server, which still
+    /// pass.
     Torn(u64, usize),
-    /// What the server says is held back for so long, and then passes at once.
+    /// The server's bytes are held back for this time, and then pass at once, on the connections up to this number.
     Buffered(u64, Duration),
 }
 
 impl Trouble {
-    /// Whether the connection of this number has it.
+    /// Whether the connection of this number has the trouble.
     fn is_of(self, number: u64) -> bool {
         match self {
             Self::Nothing => false,
@@ -45,26 +48,27 @@ impl Trouble {
     }
 }
 
-/// Passes connections on, byte by byte. Knows nothing of what they carry, but for the one request that it may hold.
+/// A relay that passes connections on byte by byte. It does not read what they carry, except for the request that it
+/// may hold.
 pub(crate) struct Relay {
-    /// `127.0.0.1:PORT`.
+    /// Its address: `127.0.0.1:PORT`.
     pub(crate) address: SocketAddr,
     trouble: watch::Sender<Trouble>,
-    /// How many connections there were so far.
+    /// The number of connections so far.
     accepted: watch::Receiver<u64>,
     accepting: JoinHandle<()>,
     gate: Arc<Gate>,
 }
 
-/// A request that waits, and what was answered to the others meanwhile.
+/// A request that is held back, and the traffic meanwhile.
 #[derive(Default)]
 struct Gate {
-    /// A request that has this in its line waits until it is let through.
+    /// A request whose first line contains this text is held until it is let through.
     held: Option<&'static str>,
     is_open: watch::Sender<bool>,
-    /// All that passed down; kept only while something may be held.
+    /// All bytes from servers; kept only if a request may be held.
     told: Mutex<Vec<u8>>,
-    /// All that passed up: requests, which are small.
+    /// All bytes from clients: requests, which are small.
     asked: Mutex<Vec<u8>>,
 }
 
@@ -73,7 +77,7 @@ impl Relay {
         Self::with(target, Gate::default()).await
     }
 
-    /// The same, but requests with this in their line wait until they are let through.
+    /// Starts a relay that holds requests whose first line contains `held`, until [`Self::let_through`].
     pub(crate) async fn holding(target: &str, held: &'static str) -> Result<Self> {
         let held = Some(held);
         let gate = Gate {
@@ -108,62 +112,62 @@ impl Relay {
         })
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// Its origin: `http://127.0.0.1:PORT`.
     pub(crate) fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Resets all connections, and each new one until mended.
+    /// Resets all connections, and each new one, until [`Self::mend`].
     pub(crate) fn cut(&self) {
         self.trouble.send_replace(Trouble::Cut);
     }
 
-    /// New connections are well again; those that are silent for ever stay so.
+    /// Lets new connections pass; those that are silent for ever stay silent.
     pub(crate) fn mend(&self) {
         self.trouble.send_replace(Trouble::Nothing);
     }
 
-    /// Resets the connections that are open.
+    /// Resets the open connections.
     pub(crate) fn reset(&self) {
         self.trouble.send_replace(Trouble::Reset(self.so_far()));
     }
 
-    /// Lets nothing more pass over the connections that are open.
+    /// Lets nothing more pass over the open connections.
     pub(crate) fn silence(&self) {
         self.trouble
             .send_replace(Trouble::Silent(self.so_far(), None));
     }
 
-    /// Lets nothing pass over the connections that are open for so long, and then all that waited.
+    /// Lets nothing pass over the open connections for this time, and then all that waited.
     pub(crate) fn stall(&self, time: Duration) {
         let until = Instant::now() + time;
         self.trouble
             .send_replace(Trouble::Silent(self.so_far(), Some(until)));
     }
 
-    /// Lets what is held through.
+    /// Lets the held requests through.
     pub(crate) fn let_through(&self) {
         self.gate.is_open.send_replace(true);
     }
 
-    /// What servers have answered so far, if something may be held.
+    /// Returns all answers of servers so far; empty unless a request may be held.
     pub(crate) fn told(&self) -> String {
         text(&self.gate.told)
     }
 
-    /// What clients have asked so far, as it came; of use over clear text only.
+    /// Returns all bytes that clients have sent so far; readable only without TLS.
     pub(crate) fn asked(&self) -> String {
         text(&self.gate.asked)
     }
 
-    /// Ends the connections that are open in good order, once the server has said so many bytes more; those still pass.
+    /// Ends the open connections in good order after `bytes` further bytes from the server, which still pass.
     pub(crate) fn tear_after(&self, bytes: usize) {
         self.trouble
             .send_replace(Trouble::Torn(self.so_far(), bytes));
     }
 
-    /// Holds back what the server says on the connections that are open: for so long after the first byte, or until it
-    /// is 1 MiB; then it passes at once, and the next is held back.
+    /// Holds the server's bytes on the open connections back: for `time` after the first byte, or until they are 1 MiB.
+    /// Then they pass at once, and the next ones are held.
     pub(crate) fn buffer(&self, time: Duration) {
         self.trouble
             .send_replace(Trouble::Buffered(self.so_far(), time));
@@ -190,7 +194,8 @@ async fn pass_on(
 ) -> Result<()> {
     let mut server = TcpStream::connect(target).await?;
     let (mut up, mut down) = (vec![0; 16 << 10], vec![0; 16 << 10]);
-    // Of a trouble that lets bytes pass: how many still do, or how long they are held back, and those that are.
+    // For a torn connection, the bytes that still pass. For a buffered one, the time, the held bytes, and when they are
+    // due.
     let mut left: Option<usize> = None;
     let mut hold: Option<Duration> = None;
     let mut held = Vec::new();
@@ -202,7 +207,7 @@ async fn pass_on(
                 Some(Trouble::Silent(_, until)) => {
                     let cut = troubles.wait_for(|trouble| *trouble == Trouble::Cut);
                     let is_over = match until {
-                        // What waits in the sockets passes once they are read again.
+                        // Bytes that wait in the sockets pass once they are read again.
                         Some(until) => timeout_at(until, cut).await.is_ok(),
                         None => {
                             let _ = cut.await;
@@ -215,7 +220,7 @@ async fn pass_on(
                 }
                 Some(Trouble::Torn(_, bytes)) => left = Some(bytes),
                 Some(Trouble::Buffered(_, time)) => hold = Some(time),
-                // Without lingering, closing sends RST instead of FIN.
+                // With a zero linger time, closing sends RST instead of FIN.
                 Some(Trouble::Cut | Trouble::Reset(_)) => break,
                 Some(Trouble::Nothing) | None => return Ok(()),
             },
@@ -242,7 +247,8 @@ async fn pass_on(
                     stream.write_all(&down[..passing]).await?;
                     left = Some(bytes - passing);
                     if passing == bytes {
-                        // FIN, and then what the client still says is read, or the kernel would answer it with RST.
+                        // After FIN the relay reads what the client still sends, or the kernel would answer it with
+                        // RST.
                         stream.shutdown().await?;
                         while stream.read(&mut up).await? > 0 {}
                         return Ok(());
@@ -270,7 +276,7 @@ async fn pass_on(
 }
 
 impl Gate {
-    /// Whether what a client sends is a request that waits. Small as they are, requests come whole.
+    /// Whether a client's bytes are a request to hold. Requests are small, so each arrives whole.
     fn holds(&self, sent: &[u8]) -> bool {
         let line = sent.split(|byte| *byte == b'\r').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line);
@@ -294,7 +300,7 @@ fn text(all: &Mutex<Vec<u8>>) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// The trouble of a connection, once it has one; `None` once the relay is gone.
+/// Waits until the connection has a trouble and returns it; `None` once the relay is gone.
 async fn happens(troubles: &mut watch::Receiver<Trouble>, number: u64) -> Option<Trouble> {
     let trouble = troubles.wait_for(|trouble| trouble.is_of(number)).await;
     trouble.ok().map(|trouble| *trouble)

@@ -1,4 +1,5 @@
-//! What watchscope does and says when a real apiserver shows another certificate, or takes a client's credentials no more.
+//! A real apiserver serves another certificate, or no longer accepts a client's credentials: watchscope's actions and
+//! findings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::claims::{
 use crate::records::{find, of, until};
 
 #[tokio::test]
-async fn a_renewed_certificate_is_taken_and_another_authoritys_is_refused_in_words_until_trusted()
+async fn a_renewed_certificate_is_accepted_and_another_authoritys_is_refused_until_trusted()
 -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
@@ -42,26 +43,31 @@ async fn a_renewed_certificate_is_taken_and_another_authoritys_is_refused_in_wor
     let next = cluster.change_authority().await?;
     relay.reset();
     for (protocol, watchscope) in &mut both {
-        let records = until(watchscope, LONG, "it says why it waits", |records| {
-            for watch in WATCHES {
-                let waits = find(records, "watch.phase", watch, |phase| {
-                    phase["reason"] == "tls-failed"
-                })?;
-                let words = waits["error"].as_str().unwrap_or_default();
-                for word in ["127.0.0.1", "an authority that is not trusted"] {
-                    ensure!(words.contains(word), "{word} in {words}");
+        let records = until(
+            watchscope,
+            LONG,
+            "the watches wait with the reason",
+            |records| {
+                for watch in WATCHES {
+                    let waits = find(records, "watch.phase", watch, |phase| {
+                        phase["reason"] == "tls-failed"
+                    })?;
+                    let words = waits["error"].as_str().unwrap_or_default();
+                    for word in ["127.0.0.1", "an authority that is not trusted"] {
+                        ensure!(words.contains(word), "{word} in {words}");
+                    }
+                    ensure!(waits["delayMs"].as_u64() > Some(0), "{waits}");
                 }
-                ensure!(waits["delayMs"].as_u64() > Some(0), "{waits}");
-            }
-            Ok(records.to_vec())
-        })
+                Ok(records.to_vec())
+            },
+        )
         .await?;
         let opened =
             |records: &[Value]| WATCHES.map(|watch| of(records, "stream.opened", watch).len());
         assert_eq!(opened(&records), [2, 2], "{protocol:?}: none is open");
     }
 
-    // The kubeconfig at the same place now names the next authority.
+    // The kubeconfig at the same path now names the next authority.
     let text = fs::read_to_string(next)?;
     let direct = cluster.address().to_string();
     fs::write(
@@ -87,7 +93,7 @@ async fn a_renewed_certificate_is_taken_and_another_authoritys_is_refused_in_wor
 
 #[tokio::test]
 #[ignore = "a minute: cargo xtask test --long"]
-async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found() -> Result<()> {
+async fn a_rotated_token_is_read_again_and_a_revoked_one_is_found() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -96,7 +102,7 @@ async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found(
         .run(&["create", "serviceaccount", "rotated"])
         .await?;
     may_watch(&cluster, "system:serviceaccount:default:rotated").await?;
-    // A token lives as long as the Secret it is bound to.
+    // A token is valid as long as the Secret that it is bound to exists.
     let token = async |secret: &str| {
         let bound = [
             "--bound-object-kind",
@@ -122,7 +128,7 @@ async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found(
     eventually("the token is good", LONG, may).await?;
     let mut both = watching_over_both(&binary, &by_relay, &[]).await?;
 
-    // The apiserver remembers for 10 s that a token is good, so kubectl says when it is not.
+    // The apiserver caches for 10 s that a token is valid, so kubectl tests when it no longer is.
     let revoke = async |secret: &str| {
         kubectl.run(&["delete", "secret", secret]).await?;
         eventually("the token is good no more", LONG, async || {
@@ -156,7 +162,7 @@ async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found(
     fs::write(&file, token("third").await?)?;
     for (protocol, watchscope) in &mut both {
         let records = until(watchscope, LONG, "it is over", |records| {
-            // It is one finding of both, which the last that is answered clears.
+            // It is one finding of both watches, cleared when the last of them is answered.
             let is_over =
                 |finding: &Value| finding["code"] == "F40" && finding["state"] == "cleared";
             let cleared = WATCHES.map(|watch| find(records, "finding", watch, is_over).is_ok());
@@ -178,10 +184,10 @@ async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found(
 const SHORT: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Watches end by themselves after so long, so that each asks anew with what it has.
+/// Flags that end watches after 4 s, so that each sends a new request with its current credentials.
 const ENDING_OFTEN: [&str; 2] = ["--watch-timeout", "4s"];
 
-/// Lets a user do what these tests watch.
+/// Gives a user the rights to the resources that these tests watch.
 async fn may_watch(cluster: &KubeCluster, user: &str) -> Result<()> {
     let read = Rule {
         groups: &[""],
@@ -191,7 +197,7 @@ async fn may_watch(cluster: &KubeCluster, user: &str) -> Result<()> {
     cluster.allow(user, &[read]).await
 }
 
-/// Writes a certificate and its key where the kubeconfig, or its plugin, reads them.
+/// Writes a certificate and its key to the paths that the kubeconfig, or its plugin, reads.
 fn put(folder: &Path, [certificate, key]: [String; 2]) -> Result<()> {
     for (name, text) in [("client.key", key), ("client.crt", certificate)] {
         fs::write(folder.join(name), text)?;
@@ -199,7 +205,7 @@ fn put(folder: &Path, [certificate, key]: [String; 2]) -> Result<()> {
     Ok(())
 }
 
-/// A kubeconfig of that name for that user.
+/// Writes a kubeconfig of that file name for that user.
 fn kubeconfig_of(cluster: &KubeCluster, name: &str, folder: &Path, user: Value) -> Result<PathBuf> {
     let mut kubeconfig: Value = serde_json::from_slice(&fs::read(cluster.token_kubeconfig()?)?)?;
     kubeconfig["users"][0]["user"] = user;
@@ -208,7 +214,7 @@ fn kubeconfig_of(cluster: &KubeCluster, name: &str, folder: &Path, user: Value) 
     Ok(path)
 }
 
-/// Waits until the apiserver takes a certificate no more.
+/// Waits until the apiserver no longer accepts a certificate.
 async fn expired(cluster: &KubeCluster, folder: &Path, pem: &[String; 2]) -> Result<()> {
     let copy = folder.join("copy");
     fs::create_dir_all(&copy)?;
@@ -228,7 +234,7 @@ async fn expired(cluster: &KubeCluster, folder: &Path, pem: &[String; 2]) -> Res
 }
 
 #[tokio::test]
-async fn a_plugins_certificate_that_is_replaced_before_it_runs_out_is_no_news() -> Result<()> {
+async fn a_plugins_certificate_that_is_replaced_before_it_expires_is_no_finding() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
@@ -253,10 +259,10 @@ async fn a_plugins_certificate_that_is_replaced_before_it_runs_out_is_no_news() 
     expired(&cluster, folder.path(), &first).await?;
     for (protocol, watchscope) in &mut both {
         let so_far = watchscope.records()?.len();
-        let records = until(watchscope, LONG, "both ask again", |records| {
+        let records = until(watchscope, LONG, "both send new requests", |records| {
             for watch in WATCHES {
                 let asked = of(&records[so_far..], "stream.opened", watch).len();
-                ensure!(asked >= 2, "{watch} asked {asked} times");
+                ensure!(asked >= 2, "{watch} opened {asked} streams");
             }
             Ok(records.to_vec())
         })
@@ -275,7 +281,7 @@ async fn a_plugins_certificate_that_is_replaced_before_it_runs_out_is_no_news() 
 
 #[tokio::test]
 #[ignore = "a minute: cargo xtask test --long"]
-async fn a_certificate_that_runs_out_with_no_successor_is_found() -> Result<()> {
+async fn a_certificate_that_expires_without_a_successor_is_found() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;

@@ -1,7 +1,7 @@
-//! The simulator's table of shapes against what a real kube-apiserver says of its types.
+//! The simulator's table of shapes, compared with a real kube-apiserver's description of its types.
 //!
-//! The server's OpenAPI has every field with its type and how it is merged and owned, but neither the order of fields
-//! nor which are written when they are empty; those the conformance exchanges compare.
+//! The server's OpenAPI has every field with its type and how it is merged and owned. It lacks the order of fields, and
+//! which fields are written when empty; the conformance exchanges compare those.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use watchscope_tests::{KubeCluster, KubeTools, or_skip};
 
 const TABLE: &str = include_str!("../../shared/simulator/src/schema.txt");
 
-/// The group versions whose kinds the simulator knows.
+/// The group versions of the kinds that the simulator has.
 const DOCUMENTS: [&str; 6] = [
     "api/v1",
     "apis/apiextensions.k8s.io/v1",
@@ -28,7 +28,7 @@ type Fields = BTreeMap<String, String>;
 async fn the_shapes_of_built_in_kinds_are_those_of_a_real_apiserver() -> Result<()> {
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
-    // By the last part of their names, which several groups may use.
+    // Schemas by the last part of their names, which several groups may use.
     let mut real: BTreeMap<String, Vec<Fields>> = BTreeMap::new();
     for document in DOCUMENTS {
         let path = format!("/openapi/v3/{document}");
@@ -58,10 +58,10 @@ async fn the_shapes_of_built_in_kinds_are_those_of_a_real_apiserver() -> Result<
     Ok(())
 }
 
-/// Under this the marks of a struct itself stand.
+/// The key under which the marks of a struct itself stand.
 const ITSELF: &str = "";
 
-/// A line of the table, without what OpenAPI does not say: `?` and `!`.
+/// Parses a line of the table, without the marks that OpenAPI lacks: `?` and `!`.
 fn written(line: &str) -> Result<(&str, Fields)> {
     let mut words = line.split(' ');
     let name = words.next().unwrap_or_default();
@@ -76,7 +76,7 @@ fn written(line: &str) -> Result<(&str, Fields)> {
     Ok((name.trim_end_matches('^'), fields))
 }
 
-/// A schema as the table would write it.
+/// Returns a schema's fields as the table would write them.
 fn described(schema: &Value) -> Fields {
     let none = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&none);
@@ -91,7 +91,7 @@ fn described(schema: &Value) -> Fields {
 }
 
 fn shape(schema: &Value) -> String {
-    // A reference with a default is wrapped.
+    // A reference with a default is wrapped in `allOf`.
     let schema = schema.pointer("/allOf/0").unwrap_or(schema);
     if let Some(reference) = schema["$ref"].as_str() {
         let code = match last(reference) {
@@ -150,7 +150,7 @@ fn marks(field: &Value) -> String {
     marks
 }
 
-/// The last part of a schema's name.
+/// Returns the last part of a schema's name.
 fn last(name: &str) -> &str {
     name.rsplit(['.', '/']).next().unwrap_or(name)
 }

@@ -16,18 +16,18 @@ const LONG: Duration = Duration::from_secs(30);
 /// A running `watchscope simulate`.
 pub(crate) struct Simulated {
     pub(crate) process: Watchscope,
-    /// Its first line: `http://127.0.0.1:PORT`.
+    /// The first line of its output: `http://127.0.0.1:PORT`.
     pub(crate) origin: String,
     pub(crate) kubeconfig: PathBuf,
 }
 
 impl Simulated {
-    /// On a port of its choice, or on `port`.
+    /// Starts it on `port`, or with 0 on a port of its choice.
     pub(crate) async fn start(binary: &WatchscopeBinary, port: u16) -> Result<Self> {
         Self::start_with(binary, port, &[]).await
     }
 
-    /// The same, with further arguments.
+    /// Like [`Self::start`], with further arguments.
     pub(crate) async fn start_with(
         binary: &WatchscopeBinary,
         port: u16,
@@ -94,7 +94,7 @@ async fn kubectl_reads_the_simulated_cluster_as_tables_yaml_and_live() -> Result
         );
     }
 
-    // The story writes feature flags all the time; kubectl prints a row for each.
+    // The story writes feature flags all the time, and kubectl prints a row for each write.
     let command = kubectl.command(&["get", "configmaps", "-w"]);
     let mut watch = Process::start("kubectl-watch", command, simulated.process.home())?;
     watch
@@ -174,7 +174,7 @@ async fn kubectl_creates_replaces_and_deletes_and_watchscope_sees_each_change_on
 }
 
 #[tokio::test]
-async fn a_typed_command_of_kubectl_is_told_what_is_not_read() -> Result<()> {
+async fn a_typed_command_of_kubectl_gets_an_error_that_names_the_unmodelled_format() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let simulated = Simulated::start(&binary, 0).await?;
@@ -193,7 +193,7 @@ async fn a_typed_command_of_kubectl_is_told_what_is_not_read() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_not_modelled_is_501_listed_in_the_log_and_counted() -> Result<()> {
+async fn an_unmodelled_request_gets_501_and_is_logged_and_counted() -> Result<()> {
     const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
     let binary = or_skip!(WatchscopeBinary::find());
     let mut simulated = Simulated::start(&binary, 0).await?;
@@ -224,7 +224,7 @@ async fn what_is_not_modelled_is_501_listed_in_the_log_and_counted() -> Result<(
         assert_eq!(answer.status, 501, "{method} {path}: {answer:?}");
         assert_eq!(answer.json()?["reason"], "NotImplemented", "{answer:?}");
     }
-    // What no server has is no gap of the model.
+    // A resource that no server has is no gap of the model.
     let unknown = http::get(&origin, "/apis/policy/v1/nothing", &[]).await?;
     assert_eq!(unknown.status, 404, "{unknown:?}");
     let listed = simulated
@@ -276,8 +276,8 @@ async fn versions_and_faults_are_chosen_on_the_command_line() -> Result<()> {
         })
         .await?;
     }
-    // What is over is answered before it is told.
-    eventually("both are told", LONG, async || {
+    // The end of the fault is visible in answers before it is printed.
+    eventually("both are printed", LONG, async || {
         let stderr = simulated.process.stderr();
         for told in [
             "Fault too-many-requests begins.",
@@ -290,7 +290,7 @@ async fn versions_and_faults_are_chosen_on_the_command_line() -> Result<()> {
     .await
 }
 
-/// Row 35: what is on loopback may be asked by any page in a browser.
+/// Row 35: any page in a browser can send requests to loopback.
 #[tokio::test]
 async fn the_simulator_refuses_foreign_hosts_and_origins_like_the_product() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());

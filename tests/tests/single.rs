@@ -1,4 +1,4 @@
-//! A recording with its page in one HTML file: it opens from a disk, in Chromium and in Firefox, and makes no request.
+//! A recording with its page in one HTML file. It opens from a disk, in Chromium and in Firefox, and makes no request.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use watchscope_tests::{
 
 use crate::browser::LONG;
 
-/// A person's title; nothing of it is markup, and what turns the direction of others becomes a space.
+/// A person's title: none of it may act as markup, and a character that reverses the direction of text becomes a space.
 const TITLE: &str = "</title></script><script>window.ran = 1</script>\"'&\u{202e}shop";
 const SHOWN: &str = "</title></script><script>window.ran = 1</script>\"'& shop";
 
-/// What the page in one file says of itself.
+/// Returns the summary of the page in one file.
 async fn summary(browser: &mut RemoteBrowser) -> Result<Value> {
     let summary = browser.script("window.watchscope.summary()").await?;
     Ok(serde_json::from_str(&summary)?)
 }
 
-/// Makes a file, and checks in a browser all that it promises.
+/// Makes a file, and checks all of its promises in a browser.
 async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
     let binary = match WatchscopeBinary::find() {
         Ok(binary) => binary,
@@ -83,7 +83,7 @@ async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
     let theme = "document.documentElement.dataset.theme";
     ensure!(browser.script(theme).await? == "dark");
 
-    // Texts and pictures of findings are in the file.
+    // The file holds texts and pictures of findings.
     browser
         .script("document.querySelector('[data-part=findings-button]').click()")
         .await?;
@@ -127,7 +127,7 @@ async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
     })
     .await?;
 
-    // What a server would answer is not offered.
+    // Actions that need a server are not offered.
     for absent in [
         ".tools [href='#lessons']",
         "[data-part=back]",

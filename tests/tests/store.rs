@@ -1,4 +1,4 @@
-//! What watchscope claims when the store behind a real apiserver changes: another leader, a state from before.
+//! watchscope's claims when the store behind a real apiserver changes: another leader, or a restored earlier state.
 
 use std::time::Duration;
 
@@ -23,8 +23,7 @@ const SECOND: &str = "default/configmaps#2";
 
 #[tokio::test]
 #[ignore = "a minute: cargo xtask test --long"]
-async fn etcd_that_is_put_back_is_found_restored_and_believed_again_by_every_server() -> Result<()>
-{
+async fn a_restored_etcd_is_found_and_watched_again_on_every_server() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let options = ClusterOptions {
@@ -62,8 +61,9 @@ async fn etcd_that_is_put_back_is_found_restored_and_believed_again_by_every_ser
         (single, &[FIRST]),
         (of_each, &[FIRST, SECOND]),
     ];
-    // What will never have been: some come and go, one goes, one changes. It is much, since etcd's revision goes on
-    // growing after it is put back, and what has caught up with a watch does not look restored any more.
+    // These changes are lost by the restore: some objects come and go, one goes, one changes. There are many, since
+    // etcd's revision grows again after the restore. Once it has passed a watch's version, that watch no longer looks
+    // restored.
     let lost = (0..200).map(|n| format!("lost-{n}"));
     writer.churn("default", lost).await?;
     writer.write(Method::DELETE, &path("deleted"), None).await?;
@@ -72,7 +72,7 @@ async fn etcd_that_is_put_back_is_found_restored_and_believed_again_by_every_ser
         .write(Method::PATCH, &path("changed"), Some(&patch))
         .await?;
     for (watchscope, watches) in &mut all {
-        until(watchscope, LONG, "all of it is told", |records| {
+        until(watchscope, LONG, "all changes are delivered", |records| {
             for watch in *watches {
                 find(records, "change", watch, |change| {
                     change["name"] == "changed" && change["change"] == "MODIFIED"
@@ -94,7 +94,7 @@ async fn etcd_that_is_put_back_is_found_restored_and_believed_again_by_every_ser
         until(
             watchscope,
             LONG,
-            "it is found, and all is listed anew",
+            "the restore is found, and all watches have listed again",
             |records| {
                 let restored = records
                     .iter()
@@ -119,7 +119,7 @@ async fn etcd_that_is_put_back_is_found_restored_and_believed_again_by_every_ser
         .await?;
     let head = cluster.etcd().revision().await?;
     for (watchscope, watches) in &mut all {
-        let records = until(watchscope, LONG, "it goes on", |records| {
+        let records = until(watchscope, LONG, "the watches deliver again", |records| {
             for watch in *watches {
                 find(records, "change", watch, |change| change["name"] == "after")?;
             }
@@ -134,8 +134,8 @@ async fn etcd_that_is_put_back_is_found_restored_and_believed_again_by_every_ser
             let followed = follow(&history, anew, watch)?;
             assert_eq!(followed.held, existing_at(&history, head), "{watch}");
         }
-        // The servers were killed too, which is said, and one that is asked for what will never come. Where etcd has come
-        // past a watch before that is back, objects are read to be wrong, and then that it is because of this.
+        // Other findings follow: the servers were killed, and a watch resumes at a version that will never come. Where
+        // etcd has already passed a watch's version, objects differ first, and the restore becomes the reason later.
         let is_of_it = |finding: &&Value| {
             let candidates = finding["candidates"].as_array();
             let may_be = candidates.is_some_and(|codes| codes.iter().any(|code| code == "F33"));
@@ -181,7 +181,7 @@ async fn another_leader_of_etcd_is_no_finding_and_costs_no_change() -> Result<()
         goes_on_untouched(&cluster, watchscope, 180).await?;
     }
 
-    // The one that dies says nothing before it goes, and the others have to find out and choose.
+    // The killed member gives no notice, so the others must detect its death and elect.
     let killing = async {
         has_told(&mut shared, 200).await?;
         cluster.kill_etcd_member(1)
@@ -195,7 +195,7 @@ async fn another_leader_of_etcd_is_no_finding_and_costs_no_change() -> Result<()
     Ok(())
 }
 
-/// Waits until the first watch has told of so many changes, with more to come.
+/// Waits until the first watch has delivered `changes` changes, while writes go on.
 async fn has_told(watchscope: &mut Watchscope, changes: usize) -> Result<()> {
     until(watchscope, LONG, "writes are under way", |records| {
         let now = of(records, "change", FIRST).len();
@@ -205,7 +205,7 @@ async fn has_told(watchscope: &mut Watchscope, changes: usize) -> Result<()> {
     .await
 }
 
-/// Each change came once, over the stream that was there before, and nothing is claimed.
+/// Checks that each change came once, over the first stream, and that there is no finding or verdict.
 async fn goes_on_untouched(
     cluster: &KubeCluster,
     watchscope: &mut Watchscope,
@@ -240,7 +240,7 @@ async fn etcd_without_a_leader_for_seconds_is_no_finding_and_costs_no_change() -
 
 #[tokio::test]
 #[ignore = "a minute: cargo xtask test --long"]
-async fn etcd_without_a_leader_for_long_ends_all_watches_and_that_is_said() -> Result<()> {
+async fn etcd_without_a_leader_for_45_s_ends_all_watches_and_that_is_found() -> Result<()> {
     let (cluster, both) = or_skip!(without_a_leader(Duration::from_secs(45)).await?);
     assert!(cluster.apiserver_log().contains("Terminating all watchers"));
     for mut watchscope in both {
@@ -252,8 +252,8 @@ async fn etcd_without_a_leader_for_long_ends_all_watches_and_that_is_said() -> R
     Ok(())
 }
 
-/// Leaves one of three members of etcd, which has nobody to elect, for at least so long; then writes twice. An apiserver
-/// hears of it after 3 s (k/k#89881), and from 1.25 on asks again for 30 s before it ends its watches.
+/// Leaves one of three members of etcd, which cannot elect a leader, for at least `lasts`; then writes twice. An
+/// apiserver notices after 3 s (k/k#89881), and from 1.25 on retries for 30 s before it ends its watches.
 async fn without_a_leader(
     lasts: Duration,
 ) -> Result<Result<(KubeCluster, [Watchscope; 2]), Missing>> {
@@ -278,11 +278,15 @@ async fn without_a_leader(
     cluster.kill_etcd_member(1)?;
     cluster.kill_etcd_member(2)?;
     let killed = Instant::now();
-    eventually("the apiserver hears of no leader", LONG, async || {
-        let log = cluster.apiserver_log();
-        ensure!(log.contains("no leader"), "{log}");
-        Ok(())
-    })
+    eventually(
+        "the apiserver reports that there is no leader",
+        LONG,
+        async || {
+            let log = cluster.apiserver_log();
+            ensure!(log.contains("no leader"), "{log}");
+            Ok(())
+        },
+    )
     .await?;
     sleep_until(killed + lasts).await;
     cluster.start_etcd().await?;

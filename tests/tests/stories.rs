@@ -1,4 +1,5 @@
-//! Stories of the catalogue: asked for by code, as a user asks, and run in Chromium as on the host.
+//! Stories of the catalogue: requested by code, as a user does, and run in Chromium with the same result as on the
+//! host.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,11 +16,12 @@ use watchscope_tests::{
 use crate::browser::Tab;
 use crate::lessons::Files;
 
-/// How long Chromium may take for a story: the longest lasts over an hour of its cluster's time.
+/// How long Chromium may take for a story; after it the script fails. The longest story lasts over an hour of virtual
+/// time.
 const A_STORY: Duration = Duration::from_secs(120);
 
 #[tokio::test]
-async fn a_story_asked_for_by_its_code_is_told_and_its_failure_is_found() -> Result<()> {
+async fn a_story_requested_by_its_code_runs_and_its_failure_is_found() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let demo = Served::start(binary.with(&["demo", "f11"])).await?;
     let is_found = |line: &Value| line["type"] == "finding" && line["code"] == "F11";
@@ -44,7 +46,8 @@ async fn a_story_asked_for_by_its_code_is_told_and_its_failure_is_found() -> Res
 }
 
 #[tokio::test]
-async fn after_a_restore_of_etcd_watchscope_itself_lists_again_and_holds_what_is() -> Result<()> {
+async fn after_a_restore_of_etcd_watchscope_lists_again_and_holds_the_restored_state() -> Result<()>
+{
     let binary = or_skip!(WatchscopeBinary::find());
     let demo = Served::start(binary.with(&["demo", "f33", "--audit", "full"])).await?;
     let watch = "default/configmaps";
@@ -78,21 +81,21 @@ async fn after_a_restore_of_etcd_watchscope_itself_lists_again_and_holds_what_is
     Ok(())
 }
 
-/// The module with all stories, as `cargo xtask test` made it.
+/// Finds the module with all stories, as `cargo xtask test --long` makes it.
 fn digests_folder() -> Result<PathBuf, Missing> {
     let folder = std::env::var_os("WATCHSCOPE_TEST_DIGESTS").map(PathBuf::from);
     folder
         .filter(|folder| folder.is_dir())
         .ok_or_else(|| Missing {
             what: "the stories' module in WATCHSCOPE_TEST_DIGESTS".to_owned(),
-            install: "it by running `cargo xtask test`".to_owned(),
+            install: "it by running `cargo xtask test --long`".to_owned(),
         })
 }
 
 /// Stories whose charts are compared too: one with much to draw, and one with several servers.
 const WITH_CHARTS: [&str; 2] = ["shop", "F31"];
 
-/// Those of the lessons are compared in the module that lessons have, by `a_lesson_has_the_same_records_…`.
+/// Stories of lessons are compared in the lessons' own module, by `a_lesson_has_the_same_records_…`.
 #[tokio::test]
 #[ignore = "its module takes a minute to compile: cargo xtask test --long"]
 async fn each_story_has_the_same_records_in_the_browser_as_on_the_host() -> Result<()> {

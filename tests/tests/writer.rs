@@ -1,4 +1,4 @@
-//! Writing to a real cluster, faster than one kubectl per write: through `kubectl proxy`.
+//! Writes to a real cluster through `kubectl proxy`, faster than with one kubectl per write.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use watchscope_tests::{KubeCluster, Process, eventually};
 
-/// How long a write is tried again while the apiserver is away.
+/// How long a write is retried while the apiserver is away; after it the write fails.
 const RETRY: Duration = Duration::from_secs(60);
 const START: Duration = Duration::from_secs(20);
 
-/// Writes under way at the same time.
+/// The most writes at the same time.
 const AT_A_TIME: usize = 8;
 
-/// `kubectl proxy` of the administrator; it goes on while the apiserver comes and goes.
+/// `kubectl proxy` of the administrator; it survives restarts of the apiserver.
 #[derive(Debug)]
 pub(crate) struct Writer {
     client: Client,
@@ -28,7 +28,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) async fn start(cluster: &KubeCluster) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        // By default the proxy itself refuses exec and attach, which is for the apiserver to do.
+        // By default the proxy refuses exec and attach itself. Here the apiserver must decide.
         let command = cluster
             .kubectl()
             .command(&["proxy", "--port=0", "--reject-paths=^$"]);
@@ -52,7 +52,7 @@ impl Writer {
         })
     }
 
-    /// One request and its answer, as the administrator or in the name of another.
+    /// Sends one request and returns status and body. `user` impersonates another user than the administrator.
     pub(crate) async fn ask(
         &self,
         method: Method,
@@ -82,7 +82,7 @@ impl Writer {
         Ok((status, value))
     }
 
-    /// A write that must succeed now.
+    /// Sends a write; fails if its status is not 2xx.
     pub(crate) async fn write(
         &self,
         method: Method,
@@ -96,7 +96,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A write that is tried until it is known to be done. One whose answer was lost may have been done before.
+    /// Repeats a write until it is known to be done. If an answer was lost, the write may have been done before.
     pub(crate) async fn insist(
         &self,
         method: Method,
@@ -117,7 +117,8 @@ impl Writer {
         .await
     }
 
-    /// Creates, patches and deletes a configmap for each name, some names at a time, each in its order.
+    /// Creates, patches and deletes a configmap for each name: at most [`AT_A_TIME`] names at once, each name's writes
+    /// in order.
     pub(crate) async fn churn(
         &self,
         namespace: &str,

@@ -1,7 +1,7 @@
-// A shared informer of client-go over the configmaps of a namespace, which says after each change what it believes.
+// A shared informer of client-go over the configmaps of a namespace. It prints its store after each change.
 //
-// informer KUBECONFIG NAMESPACE; every line of standard output is its whole store: {"name":"resourceVersion",...}.
-// JSON is asked for, since the simulated apiserver speaks nothing else.
+// informer KUBECONFIG NAMESPACE; each line of standard output is the whole store: {"name":"resourceVersion",...}.
+// It requests JSON, since the simulated apiserver has no other encoding.
 package main
 
 import (

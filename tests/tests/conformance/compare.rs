@@ -1,4 +1,4 @@
-//! Two transcripts side by side: where they differ, as places a list can name.
+//! Compares two transcripts. Each difference has a place that a list can name.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use super::normal::{Document, Moment, Plain};
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// The request it is in, as the real server was asked.
+    /// The request that it belongs to, as the real server got it.
     pub(super) request: String,
-    /// `status`, `header warning`, `body.metadata.generation`, `frame.object.kind`, `frames`, `end`.
-    /// Places in a list are `[]`.
+    /// Where the difference is: `status`, `header warning`, `body.metadata.generation`, `frame.object.kind`, `frames`,
+    /// `end`. An index of an array is `[]`.
     pub(super) place: String,
     pub(super) simulated: String,
     pub(super) real: String,
@@ -27,7 +27,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// All differences of two transcripts.
+/// Returns all differences of two transcripts.
 pub(super) fn differences(simulated: &[Plain], real: &[Plain]) -> Vec<Difference> {
     let mut found = Vec::new();
     if simulated.len() != real.len() {
@@ -45,7 +45,7 @@ pub(super) fn differences(simulated: &[Plain], real: &[Plain]) -> Vec<Difference
         };
         step.texts("request", &ours.request, &theirs.request);
         if ours.status != theirs.status {
-            // Two bodies about different things have nothing to compare.
+            // Bodies under different statuses are about different things, so they are not compared.
             let told = |plain: &Plain| {
                 let body: Vec<String> = plain.body.iter().map(Document::to_string).collect();
                 format!("{} {}", plain.status, body.join(" "))
@@ -78,11 +78,11 @@ pub(super) fn differences(simulated: &[Plain], real: &[Plain]) -> Vec<Difference
     found
 }
 
-/// Pairs of times that one server has in one order and the other in the other. Where they are in one second of either
-/// there is no order; each time is told at most once.
+/// Returns pairs of times that the two servers have in opposite orders. Times within one second of each other, on
+/// either server, have no order. Each time is reported at most once.
 pub(super) fn contradictions(simulated: &[Moment], real: &[Moment]) -> Vec<Difference> {
     let mut found = Vec::new();
-    // Of unlike transcripts the documents tell more.
+    // If the transcripts have different lengths, the documents' differences say more.
     if simulated.len() != real.len() {
         return found;
     }
@@ -127,7 +127,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The same, once for each place of the step.
+    /// Like [`Self::texts`], but notes one difference for each place of the step.
     fn once(&mut self, place: &str, simulated: &str, real: &str) {
         let noted = |d: &Difference| d.place == place && d.request == self.request;
         if !self.found.last().is_some_and(noted) {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn times_contradict_each_other_only_where_both_servers_have_them_apart() {
+    fn times_contradict_each_other_only_if_they_differ_on_both_servers() {
         let at = |secs: &[i64]| -> Vec<Moment> {
             let moment = |secs: &i64| Moment {
                 request: "GET /x".to_owned(),

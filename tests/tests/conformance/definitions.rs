@@ -1,4 +1,4 @@
-//! The life of a CustomResourceDefinition, and of the objects it defines.
+//! The life of a CustomResourceDefinition, and of the objects that it defines.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ exchanges![
 const LONG: Duration = Duration::from_secs(30);
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// A definition that is served.
+/// A definition with one version that is served.
 pub(super) struct Definition {
     group: String,
 }
@@ -63,7 +63,7 @@ impl Definition {
         })
     }
 
-    /// Where its objects are, in the exchange's namespace.
+    /// Returns the path of its objects in the exchange's namespace.
     pub(super) fn objects(&self, d: &Dialogue<'_>) -> String {
         d.group(&format!("{}/v1", self.group), "widgets")
     }
@@ -76,7 +76,7 @@ impl Definition {
         })
     }
 
-    /// Deletes it and waits until it is gone.
+    /// Deletes the definition and waits until it is gone.
     pub(super) async fn undefine(&self, d: &mut Dialogue<'_>) -> Result<()> {
         let target = format!("{DEFINITIONS}/{}", self.name());
         d.prepare(Ask::new("DELETE", target.clone())).await?;
@@ -89,7 +89,7 @@ impl Definition {
         .await
     }
 
-    /// Waits until its objects are served.
+    /// Waits until the definition's objects are served.
     async fn served(&self, d: &mut Dialogue<'_>) -> Result<()> {
         let target = self.objects(d);
         eventually("the objects are served", LONG, async || {
@@ -102,7 +102,7 @@ impl Definition {
     }
 }
 
-/// Makes a definition without recording it, and waits until it is served.
+/// Creates a definition without recording it, and waits until its objects are served.
 pub(super) async fn define(d: &mut Dialogue<'_>, tag: &str) -> Result<Definition> {
     let definition = Definition::of(d, tag);
     d.prepare(Ask::new("POST", DEFINITIONS).json(&definition.body()))

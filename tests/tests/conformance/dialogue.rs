@@ -1,4 +1,4 @@
-//! What an exchange says to one server, and the transcript it leaves.
+//! The requests of an exchange to one server, and the transcript that they leave.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 use super::side::{Side, Who};
 use super::wire::{Address, Ask, Head, Stream};
 
-/// One request and all that came back.
+/// One request and its whole answer.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) ask: Ask,
     pub(super) head: Head,
-    /// The body as text: for a watch its lines as far as they were read.
+    /// The body as text. A watch has an entry for each line that was read.
     pub(super) body: Vec<String>,
-    /// How it ended: `whole`, `left` by us while it ran, `ended` in order.
+    /// How the body ended: `whole`; `left` by us while it ran; `ended` by the server in order.
     pub(super) end: &'static str,
 }
 
-/// A whole answer.
+/// An answer that was read to its end.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -25,12 +25,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The resourceVersion of the object or list that came back.
+    /// Returns the resourceVersion of the object or list in the answer.
     pub(super) fn version(&self) -> Result<String> {
         text_at(&self.body, "/metadata/resourceVersion")
     }
 
-    /// The text at a JSON pointer.
+    /// Returns the text at a JSON pointer.
     pub(super) fn text(&self, pointer: &str) -> Result<String> {
         text_at(&self.body, pointer)
     }
@@ -43,14 +43,14 @@ fn text_at(value: &Value, pointer: &str) -> Result<String> {
         .to_owned())
 }
 
-/// A running watch; what is read of it goes into its step.
+/// A running watch; the lines that are read from it go into its step.
 #[derive(Debug)]
 pub(super) struct Watch {
     step: usize,
     stream: Stream,
 }
 
-/// An exchange with one server, in a namespace of its own.
+/// An exchange with one server, in its own namespace.
 pub(super) struct Dialogue<'a> {
     pub(super) side: &'a mut Side,
     address: Address,
@@ -59,7 +59,7 @@ pub(super) struct Dialogue<'a> {
 }
 
 impl<'a> Dialogue<'a> {
-    /// Makes the namespace both servers have the exchange in.
+    /// Creates the namespace of the exchange; both servers have one of that name.
     pub(super) async fn begin(side: &'a mut Side, namespace: &str) -> Result<Self> {
         let address = side.address()?;
         let mut dialogue = Self {
@@ -76,30 +76,30 @@ impl<'a> Dialogue<'a> {
         Ok(dialogue)
     }
 
-    /// `/api/v1/namespaces/NS/REST`.
+    /// Returns `/api/v1/namespaces/NS/REST`.
     pub(super) fn core(&self, rest: &str) -> String {
         format!("/api/v1/namespaces/{}/{rest}", self.namespace)
     }
 
-    /// `/apis/GROUP/VERSION/namespaces/NS/REST`.
+    /// Returns `/apis/GROUP/VERSION/namespaces/NS/REST`.
     pub(super) fn group(&self, group: &str, rest: &str) -> String {
         format!("/apis/{group}/namespaces/{}/{rest}", self.namespace)
     }
 
-    /// Asks and records.
+    /// Sends a request and records it.
     pub(super) async fn ask(&mut self, ask: Ask) -> Result<Answer> {
         let stream = self.address.send(&ask).await?;
         self.record(ask, stream).await
     }
 
-    /// Asks and records as somebody else than the administrator.
+    /// Sends a request as another user than the administrator, and records it.
     pub(super) async fn ask_as(&mut self, who: Who, ask: Ask) -> Result<Answer> {
         let (address, asked) = self.side.asked_by(who, ask.clone()).await?;
         let stream = address.send(&asked).await?;
         self.record(ask, stream).await
     }
 
-    /// Asks beside the exchange, without recording; gives the status.
+    /// Sends a request beside the exchange without recording it; its task returns the status.
     pub(super) fn busy(&self, target: String) -> tokio::task::JoinHandle<Result<u16>> {
         let address = self.address.clone();
         tokio::spawn(async move {
@@ -108,7 +108,7 @@ impl<'a> Dialogue<'a> {
         })
     }
 
-    /// Whether nobody takes connections.
+    /// Whether the server accepts no connection.
     pub(super) async fn is_gone(&self) -> Result<bool> {
         self.address.is_gone().await
     }
@@ -154,7 +154,7 @@ impl<'a> Dialogue<'a> {
         self.ask(Ask::new("DELETE", target)).await
     }
 
-    /// Asks without recording; it must be done.
+    /// Sends a request without recording it; fails if its status is not 2xx.
     pub(super) async fn prepare(&mut self, ask: Ask) -> Result<Answer> {
         let what = format!("{} {}", ask.method, ask.target);
         let answer = self.ask(ask).await?;
@@ -168,14 +168,14 @@ impl<'a> Dialogue<'a> {
         Ok(answer)
     }
 
-    /// Makes a configmap without recording it.
+    /// Creates a configmap without recording the request.
     pub(super) async fn config_map(&mut self, name: &str) -> Result<Answer> {
         let target = self.core("configmaps");
         self.prepare(Ask::new("POST", target).json(&config_map(name)))
             .await
     }
 
-    /// Writes a configmap anew without recording it.
+    /// Writes a new value into a configmap without recording the request.
     pub(super) async fn touch(&mut self, name: &str, value: &str) -> Result<Answer> {
         let target = self.core(&format!("configmaps/{name}"));
         let patch = json!({"data": {"n": value}});
@@ -183,7 +183,7 @@ impl<'a> Dialogue<'a> {
             .await
     }
 
-    /// Deletes a configmap without recording it.
+    /// Deletes a configmap without recording the request.
     pub(super) async fn remove(&mut self, name: &str) -> Result<Answer> {
         let target = self.core(&format!("configmaps/{name}"));
         self.prepare(Ask::new("DELETE", target)).await
@@ -216,7 +216,7 @@ impl<'a> Dialogue<'a> {
         })
     }
 
-    /// Reads and records the next frame; nothing at the watch's end.
+    /// Reads and records the next frame; returns `None` at the watch's end.
     pub(super) async fn next(&mut self, watch: &mut Watch) -> Result<Option<Value>> {
         let line = watch.stream.line().await?;
         let step = &mut self.steps[watch.step];
@@ -229,7 +229,7 @@ impl<'a> Dialogue<'a> {
         Ok(Some(frame))
     }
 
-    /// Reads and records so many frames.
+    /// Reads and records `count` frames; fails if the watch ends before.
     pub(super) async fn frames(&mut self, watch: &mut Watch, count: usize) -> Result<Vec<Value>> {
         let mut frames = Vec::new();
         while frames.len() < count {
@@ -241,14 +241,14 @@ impl<'a> Dialogue<'a> {
         Ok(frames)
     }
 
-    /// Reads and records to the watch's end.
+    /// Reads and records frames to the watch's end.
     pub(super) async fn read_to_end(&mut self, watch: &mut Watch) -> Result<()> {
         while self.next(watch).await?.is_some() {}
         Ok(())
     }
 }
 
-/// A small configmap.
+/// Returns a small configmap.
 pub(super) fn config_map(name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",

@@ -1,4 +1,4 @@
-//! The forms objects come in: whole, metadata only, as Tables; and what is asked for in vain.
+//! The forms of an answer: whole objects, metadata only, Tables; and forms that the server cannot give.
 
 use anyhow::Result;
 use serde_json::json;
@@ -20,9 +20,9 @@ exchanges![
     services_come_as_a_table,
     namespaces_come_as_a_table,
     an_empty_list_comes_as_a_table,
-    a_written_object_comes_in_the_form_asked_for,
+    a_written_object_comes_in_the_requested_form,
     forms_that_cannot_be_had_are_refused,
-    the_first_form_that_can_be_had_is_taken,
+    the_first_form_that_the_server_has_is_used,
 ];
 
 const ONE: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -201,7 +201,7 @@ async fn an_empty_list_comes_as_a_table(d: &mut Dialogue<'_>) -> Result<()> {
     .await
 }
 
-async fn a_written_object_comes_in_the_form_asked_for(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_written_object_comes_in_the_requested_form(d: &mut Dialogue<'_>) -> Result<()> {
     let target = d.core("configmaps");
     let body = super::dialogue::config_map("a");
     d.ask(Ask::new("POST", target).json(&body).header("accept", ONE))
@@ -236,7 +236,7 @@ async fn forms_that_cannot_be_had_are_refused(d: &mut Dialogue<'_>) -> Result<()
     asked(d, target, "text/html").await
 }
 
-async fn the_first_form_that_can_be_had_is_taken(d: &mut Dialogue<'_>) -> Result<()> {
+async fn the_first_form_that_the_server_has_is_used(d: &mut Dialogue<'_>) -> Result<()> {
     d.config_map("a").await?;
     for accept in [
         "text/html,application/json",

@@ -1,4 +1,4 @@
-//! The differences that are known: the table in docs/simulator.md, which the test reads.
+//! The known differences: the table in docs/simulator.md, which the test reads.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -14,7 +14,7 @@ const HEADING: &str = "## Where it differs from kube-apiserver";
 pub(super) struct Row {
     /// An exchange's sentence, or `every`.
     pub(super) exchange: String,
-    /// A place as [`Difference::place`] names it; `.*` at its end is all below it.
+    /// A place as [`Difference::place`] names it; `.*` at its end stands for that place and all below it.
     pub(super) place: String,
     pub(super) reason: String,
 }
@@ -33,7 +33,7 @@ impl Row {
     }
 }
 
-/// All rows.
+/// Returns all rows.
 pub(super) fn rows() -> Result<Vec<Row>> {
     parse(PAGE)
 }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_cover_exactly_what_they_name() -> Result<()> {
+    fn rows_cover_exactly_the_places_that_they_name() -> Result<()> {
         let page = "x\n## Where it differs from kube-apiserver\n\n| Exchange | Where | Why |\n|---|---|---|\n\
                     | every | `header warning` | none |\n| a b | `body.spec.*` | because |\n\n## More\n| no | `a` | b |\n";
         let rows = parse(page)?;

@@ -1,4 +1,4 @@
-//! LIST and GET by resourceVersion, match and limit: every cell of docs/semantics/lists-and-watches.md#list, and pages
+//! LIST and GET by resourceVersion, match and limit: every cell of docs/semantics/lists-and-watches.md#list. Also pages
 //! under writes.
 
 use anyhow::{Result, ensure};
@@ -10,7 +10,7 @@ use super::wire::Ask;
 
 exchanges![
     a_list_without_a_version_is_as_new_as_the_last_write,
-    a_list_of_nothing_has_a_version,
+    an_empty_list_has_a_version,
     a_list_without_a_version_comes_in_pages_of_one_version,
     a_page_that_holds_all_has_no_continue_token,
     a_list_at_zero_ignores_the_limit,
@@ -42,7 +42,7 @@ exchanges![
     an_answer_that_takes_too_long_is_given_up,
 ];
 
-/// Three configmaps, the last write's version returned.
+/// Creates three configmaps; returns the version of the last write.
 async fn three(d: &mut Dialogue<'_>) -> Result<String> {
     d.config_map("a").await?;
     d.config_map("b").await?;
@@ -52,14 +52,17 @@ async fn three(d: &mut Dialogue<'_>) -> Result<String> {
 async fn a_list_without_a_version_is_as_new_as_the_last_write(d: &mut Dialogue<'_>) -> Result<()> {
     let last = three(d).await?;
     let list = d.get(d.core("configmaps")).await?;
-    ensure!(list.version()? == last, "of the last write");
+    ensure!(
+        list.version()? == last,
+        "the list's version is that of the last write"
+    );
     d.touch("b", "2").await?;
     d.remove("a").await?;
     d.get(d.core("configmaps")).await?;
     Ok(())
 }
 
-async fn a_list_of_nothing_has_a_version(d: &mut Dialogue<'_>) -> Result<()> {
+async fn an_empty_list_has_a_version(d: &mut Dialogue<'_>) -> Result<()> {
     d.get(d.core("configmaps")).await?;
     d.get(d.group("apps/v1", "deployments")).await?;
     d.get("/api/v1/namespaces/nowhere/configmaps").await?;
@@ -91,7 +94,7 @@ async fn a_page_that_holds_all_has_no_continue_token(d: &mut Dialogue<'_>) -> Re
 
 async fn a_list_at_zero_ignores_the_limit(d: &mut Dialogue<'_>) -> Result<()> {
     three(d).await?;
-    // The cache is as new as this list afterwards, so that the next is the same on both.
+    // After this list the cache is as new as the list, so the next answer is the same on both servers.
     d.get(d.core("configmaps")).await?;
     d.get(d.core("configmaps?resourceVersion=0&limit=1"))
         .await?;
@@ -128,7 +131,7 @@ async fn a_list_not_older_than_a_version_is_of_now(d: &mut Dialogue<'_>) -> Resu
     Ok(())
 }
 
-/// A version far above any there is.
+/// A version far above every existing one.
 const FUTURE: &str = "999999999";
 
 async fn a_list_from_the_future_is_too_large(d: &mut Dialogue<'_>) -> Result<()> {
@@ -224,7 +227,7 @@ async fn pages_under_writes_show_one_state(d: &mut Dialogue<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The token of a first page of one.
+/// Returns the continue token of a first page with one object.
 async fn token(d: &mut Dialogue<'_>) -> Result<String> {
     let target = d.core("configmaps?limit=1");
     d.prepare(Ask::new("GET", target))

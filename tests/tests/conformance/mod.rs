@@ -1,10 +1,12 @@
 //! The same protocol exchanges with the simulator and with a real kube-apiserver, over sockets, compared word by word.
 //!
-//! * An exchange is a function over a [`Dialogue`]; each has a namespace of its own, the same on both servers.
-//! * [`normal`] says what is not compared: uids, times and resourceVersions are, by their order.
-//! * A difference fails unless docs/simulator.md lists it with its reason; a listed one that is none fails too.
+//! * An exchange is a function over a [`Dialogue`]. It has its own namespace, of the same name on both servers.
+//! * [`normal`] replaces uids, times and resourceVersions, so that only their order is compared.
+//! * A difference fails unless docs/simulator.md lists it with its reason. A listed difference that does not occur
+//!   fails too.
 //!
-//! `WATCHSCOPE_TEST_EXCHANGE=words` runs only the exchanges whose sentence has the words, and prints all they differ in.
+//! `WATCHSCOPE_TEST_EXCHANGE=words` runs only the exchanges whose sentence contains the words. It prints all their
+//! differences.
 
 mod compare;
 mod dialogue;
@@ -36,17 +38,17 @@ use self::dialogue::{Dialogue, Step};
 use self::normal::normal;
 use self::side::Side;
 
-/// What both servers are to be asked.
+/// Requests that both servers get.
 #[derive(Clone, Copy)]
 pub(crate) struct Exchange {
-    /// Its function's name, which is a sentence.
+    /// The name of its function, which is a sentence.
     name: &'static str,
     run: Run,
 }
 
 type Run = for<'a> fn(&'a mut Dialogue<'_>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
-/// Lists functions as exchanges, in the order they run in.
+/// Lists functions as exchanges, in the order in which they run.
 macro_rules! exchanges {
     ($($name:ident),* $(,)?) => {
         /// The exchanges of this family.
@@ -67,11 +69,11 @@ const FAMILIES: &[(&str, &[Exchange])] = &[
     ("servers", servers::ALL),
 ];
 
-/// As many exchanges as are promised.
+/// The least number of exchanges that the documents promise.
 const PROMISED: usize = 60;
 
 #[test]
-fn there_are_as_many_exchanges_as_promised_each_with_its_own_sentence() {
+fn there_are_as_many_exchanges_as_promised_and_each_sentence_occurs_once() {
     let mut names: Vec<&str> = all().map(|exchange| exchange.name).collect();
     let count = names.len();
     assert!(count >= PROMISED, "{count} of {PROMISED}");
@@ -94,7 +96,7 @@ async fn the_simulator_answers_every_exchange_as_a_real_apiserver_does() -> Resu
     compare_all(sides, all(), only.as_deref()).await
 }
 
-/// With a server that can be filled up, and that is stopped in the end.
+/// This server can be filled with requests, and is stopped in the end.
 #[tokio::test]
 async fn the_simulator_refuses_and_stops_as_a_real_apiserver_does() -> Result<()> {
     let tools = or_skip!(KubeTools::find());
@@ -115,8 +117,9 @@ async fn the_simulator_answers_patient_exchanges_as_a_real_apiserver_does() -> R
     compare_all(sides, exchanges, Some("")).await
 }
 
-/// Compares the exchanges whose sentence has the words of `only`; all that is listed for one of them has to be found,
-/// and without `only` also what is listed for every one or for none that there is.
+/// Compares the exchanges whose sentence contains the words of `only`. Each listed difference of one of them must
+/// occur. Without `only`, so must differences that are listed for every exchange, or for an exchange that does not
+/// exist.
 async fn compare_all(
     (mut simulated, mut real): (Side, Side),
     exchanges: impl Iterator<Item = Exchange>,
@@ -188,7 +191,7 @@ async fn compare_all(
             unlisted += 1;
             writeln!(
                 report,
-                "listed and no difference any more: {} at {}",
+                "listed, but no longer a difference: {} at {}",
                 row.exchange, row.place
             )?;
         }

@@ -1,10 +1,11 @@
-//! The normaliser: uids, times and resourceVersions become tokens that keep their order, and the headers listed here
-//! are dropped. Nothing else is touched.
+//! The normaliser. Uids, times and resourceVersions become tokens that keep their order, and the headers listed here
+//! are dropped. Nothing else changes.
 //!
-//! Times have whole seconds, and whether two moments of one exchange fall into one is chance, so near ones have one
-//! token. Beside the tokens all times are kept as they are, and [`super::compare::contradictions`] holds the order of
-//! any two against the other server's. Managed fields, which are listed by such a second, are checked to be in the order
-//! that a server keeps, and then listed by name.
+//! Times are in whole seconds. Whether two moments of one exchange share a second is chance, so near times get one
+//! token.
+//! All times are also kept as they are; [`super::compare::contradictions`] compares the order of any two with the other
+//! server's.
+//! A server lists managed fields by such seconds. They are checked to be in a server's order, and then listed by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,41 +16,41 @@ use serde_json::{Map, Value};
 
 use super::dialogue::Step;
 
-/// Headers of one connection, one request or one configuration, which say nothing about the protocol.
+/// Headers about one connection, one request or one configuration, which say nothing about the protocol.
 const DROPPED: &[&str] = &[
     // Random for each request.
     "audit-id",
     // Follow from the length of the body, which varies with uids and versions.
     "content-length",
     "transfer-encoding",
-    // The clock.
+    // The clock's time.
     "date",
-    // The uids of priority and fairness' objects, made anew with each cluster.
+    // The uids of the objects of priority and fairness, new in each cluster.
     "x-kubernetes-pf-flowschema-uid",
     "x-kubernetes-pf-prioritylevel-uid",
 ];
 
-/// How a resourceVersion stands in an object that is quoted in a text.
+/// The text before a resourceVersion in an object that a message quotes.
 const VERSION_IN_TEXT: &str = "\\\"resourceVersion\\\":\\\"";
 
-/// Moments closer together than this have one token: so long a loaded machine may take between two steps.
+/// Seconds below which two moments share one token. A loaded machine may take up to that between two steps.
 const SAME_MOMENT_SECS: i64 = 5;
 
-/// A time of a transcript.
+/// A time in a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
-    /// `GET /api/v1/…`
+    /// The request: `GET /api/v1/…`.
     pub(super) request: String,
-    /// As it is written.
+    /// The time as the server writes it.
     pub(super) text: String,
     /// Seconds since 1970.
     pub(super) secs: i64,
 }
 
-/// A step whose tokens are in place.
+/// A step with its tokens in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plain {
-    /// `GET /api/v1/…`
+    /// The request: `GET /api/v1/…`.
     pub(super) request: String,
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, Vec<String>>,
@@ -62,11 +63,11 @@ pub(super) struct Plain {
 pub(super) enum Document {
     Json {
         value: Value,
-        /// Written as Go writes JSON: no spaces, and `<`, `>`, `&` escaped.
+        /// Whether it is written as Go writes JSON: no spaces, and `<`, `>`, `&` escaped.
         as_go_writes: bool,
-        /// A line end after it.
+        /// Whether a line end follows.
         line_end: bool,
-        /// Managed fields are in the order a server keeps them in.
+        /// Whether managed fields are in the order that a server keeps.
         managers_in_order: bool,
     },
     Text(String),
@@ -81,7 +82,7 @@ impl fmt::Display for Document {
     }
 }
 
-/// A whole transcript with its tokens in place, and its times as they came.
+/// Returns a whole transcript with its tokens in place, and its times as the server wrote them.
 pub(super) fn normal(steps: &[Step]) -> (Vec<Plain>, Vec<Moment>) {
     let mut gathering = Tokens::default();
     for step in steps {
@@ -128,7 +129,7 @@ fn plain(step: &Step, tokens: &mut Tokens) -> Plain {
     }
 }
 
-/// Path and query with the versions and continue tokens of the query in place.
+/// Returns path and query, with tokens for the query's versions and continue tokens.
 fn target(target: &str, tokens: &mut Tokens) -> String {
     let Some((path, query)) = target.split_once('?') else {
         return target.to_owned();
@@ -146,10 +147,10 @@ fn target(target: &str, tokens: &mut Tokens) -> String {
     format!("{path}?{}", parts.join("&"))
 }
 
-/// Whether managed fields are in a server's order, which is by operation, second of the last write, manager, version
-/// and subresource (apimachinery's `sortEncodedManagedFields`).
+/// Whether managed fields are in a server's order: by operation, second of the last write, manager, version and
+/// subresource (apimachinery's `sortEncodedManagedFields`).
 ///
-/// Whether two writes of one exchange fall into one second is chance, so then they are listed without their second.
+/// It then sorts them without the second, since it is chance whether two writes of one exchange share a second.
 fn order_managers(value: &mut Value) -> bool {
     let mut in_order = true;
     match value {
@@ -193,7 +194,7 @@ fn document(text: &str, tokens: &mut Tokens) -> Document {
     }
 }
 
-/// JSON as Go's encoder writes it.
+/// Returns JSON as Go's encoder writes it.
 fn go_json(value: &Value) -> String {
     value
         .to_string()
@@ -223,15 +224,15 @@ fn walk(value: &mut Value, key: &str, tokens: &mut Tokens) {
     }
 }
 
-/// The names things have in a transcript; while it is gathered they keep their own.
+/// The tokens of a transcript. While values are gathered they stay as they are.
 #[derive(Debug, Default)]
 struct Tokens {
     numbered: bool,
     versions: BTreeSet<u128>,
     uids: Vec<String>,
-    /// Seconds since 1970.
+    /// The times, in seconds since 1970.
     moments: BTreeSet<i64>,
-    /// The times of a step, in the order they came, as they are written and in seconds.
+    /// The times of a step in order, as they are written and in seconds.
     seen: Vec<(String, i64)>,
 }
 
@@ -241,7 +242,7 @@ impl Tokens {
         self
     }
 
-    /// A resourceVersion: its rank among those of the transcript. What is no version of etcd stays.
+    /// Returns a resourceVersion's rank among those of the transcript. A text that is no version of etcd stays.
     fn version(&mut self, text: &str) -> String {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u128>() {
@@ -258,7 +259,7 @@ impl Tokens {
         format!("v{}", self.versions.range(..=number).count())
     }
 
-    /// A continue token: what is in it, in the open. One that does not encode back to the same stays as it is.
+    /// Returns a continue token's content as text. A token that does not encode back to the same text stays.
     fn continuation(&mut self, text: &str) -> String {
         let decoded = URL_SAFE_NO_PAD
             .decode(text)
@@ -281,7 +282,7 @@ impl Tokens {
         format!("token({})", parts.join(","))
     }
 
-    /// A message: the numbers in one that is about resourceVersions are versions.
+    /// Returns a message with tokens. In a message about resourceVersions, each number is a version.
     fn message(&mut self, text: &str) -> String {
         let lower = text.to_lowercase();
         if !lower.contains("resource version:") && !lower.contains("resourceversion in") {
@@ -301,7 +302,7 @@ impl Tokens {
         out
     }
 
-    /// A cell of a Table: one that is an age is a time.
+    /// Returns a cell of a Table; an age becomes `AGE`.
     fn cell(&mut self, text: &str) -> String {
         let units = text.chars().filter(char::is_ascii_alphabetic).count();
         let is_age = text.starts_with(|c: char| c.is_ascii_digit())
@@ -313,14 +314,14 @@ impl Tokens {
         if is_age {
             return "AGE".to_owned();
         }
-        // `2 (5m ago)`: restarts, and when the last was.
+        // `2 (5m ago)`: the number of restarts, and the age of the last.
         if let Some((count, _)) = text.strip_suffix(" ago)").and_then(|t| t.split_once(" (")) {
             return format!("{count} (AGE ago)");
         }
         self.text(text)
     }
 
-    /// Any text: the uids and times in it.
+    /// Returns a text with tokens for its uids and times.
     fn text(&mut self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -329,7 +330,7 @@ impl Tokens {
                 out.push_str(&self.uid(uid));
                 rest = &rest[36..];
             } else if let Some(rest_of) = rest.strip_prefix(VERSION_IN_TEXT) {
-                // An object quoted in a message.
+                // An object that a message quotes.
                 let digits = rest_of.find('"').unwrap_or(0);
                 out.push_str(VERSION_IN_TEXT);
                 out.push_str(&self.version(rest_of[..digits].trim_end_matches('\\')));
@@ -373,7 +374,7 @@ impl Tokens {
     }
 }
 
-/// `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`
+/// Whether a text of 36 bytes has the form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
 fn is_uid(text: &str) -> bool {
     text.bytes().enumerate().all(|(i, byte)| match i {
         8 | 13 | 18 | 23 => byte == b'-',
@@ -381,7 +382,7 @@ fn is_uid(text: &str) -> bool {
     })
 }
 
-/// The RFC 3339 time in UTC that a text begins with: its seconds since 1970, and its length.
+/// Returns the RFC 3339 time in UTC at the start of a text: its seconds since 1970, and its length in bytes.
 fn time_at(text: &str) -> Option<(i64, usize)> {
     let bytes = text.as_bytes();
     let shape = b"0000-00-00T00:00:00";
@@ -407,7 +408,7 @@ fn time_at(text: &str) -> Option<(i64, usize)> {
     }
     let part = |from: usize, to: usize| text[from..to].parse::<i64>().ok();
     let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
-    // Days since 1970, counted from March so that the leap day is the last of a year.
+    // Days since 1970. Years begin in March here, so that the leap day is the last of a year.
     let (y, m) = if month > 2 {
         (year, month - 3)
     } else {
@@ -435,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_keep_their_order_wherever_they_stand() {
+    fn versions_keep_their_order_in_every_place() {
         let token = URL_SAFE_NO_PAD.encode(r#"{"v":"meta.k8s.io/v1","rv":70,"start":"a\u0000"}"#);
         insta::assert_snapshot!(told(&[
             r#"{"metadata":{"resourceVersion":"900"}}"#,
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_one_exchange_are_one_moment_and_a_grace_period_later_is_another() {
+    fn times_within_seconds_are_one_moment_and_a_grace_period_later_is_another() {
         insta::assert_snapshot!(told(&[
             r#"{"a":"2026-11-22T09:00:01Z","b":"2026-11-22T09:00:00.000001Z"}"#,
             r#"{"c":"2026-11-22T09:00:32Z","d":"2024-02-29T23:59:59Z"}"#,
@@ -464,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn managed_fields_are_held_to_a_servers_order_and_listed_without_their_second() {
+    fn managed_fields_are_checked_for_a_servers_order_and_listed_without_their_second() {
         let entry = |manager: &str, time: &str| {
             format!(
                 r#"{{"manager":"{manager}","operation":"Update","time":"2026-11-22T09:00:0{time}Z"}}"#
@@ -496,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn uids_are_numbered_as_they_come_and_ages_are_times() {
+    fn uids_are_numbered_in_order_and_ages_are_one_token() {
         insta::assert_snapshot!(told(&[
             r#"{"uid":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","m":"uid 6ba7b810-9dad-11d1-80b4-00c04fd430c8."}"#,
             r#"{"cells":["a","5s","3m20s","<none>",2,"1/1","days"]}"#,
@@ -507,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_would_write_otherwise_is_told() {
+    fn json_that_go_would_write_otherwise_is_detected() {
         let of = |text: &str| document(text, &mut Tokens::default());
         let go = |text: &str| {
             matches!(

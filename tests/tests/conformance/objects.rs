@@ -1,4 +1,4 @@
-//! Each kind of the workload as the server completes it, and what it refuses.
+//! Completes objects of each kind of the workload on both servers, and sends wrong ones that both refuse.
 
 use anyhow::Result;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What a server does only after minutes; asked by `cargo xtask test --long`.
+//! What a server does only after minutes; `cargo xtask test --long` runs it.
 
 use std::time::Duration;
 
@@ -9,11 +9,12 @@ use super::exchanges;
 
 exchanges![a_watch_from_before_the_oldest_event_of_a_full_ring_is_expired];
 
-/// A ring grows while its oldest event is younger than this, instead of losing it (docs/semantics/servers.md#ring).
+/// The age up to which a ring's oldest event stays: a full ring grows instead of losing it
+/// (docs/semantics/servers.md#ring).
 const WINDOW: Duration = Duration::from_secs(75);
-/// Events that a ring holds at the least.
+/// The least capacity of a ring, in events.
 const RING: usize = 100;
-/// Events written before the window passes, all of which a full ring then loses.
+/// The events that are written before the window passes; a full ring then loses all of them.
 const OLD: usize = 10;
 
 async fn a_watch_from_before_the_oldest_event_of_a_full_ring_is_expired(
@@ -24,7 +25,7 @@ async fn a_watch_from_before_the_oldest_event_of_a_full_ring_is_expired(
         d.touch("a", &n.to_string()).await?;
     }
     tokio::time::sleep(WINDOW + Duration::from_secs(2)).await;
-    // However long these take, each of the last ones pushes out one of the old ones.
+    // Each of these writes pushes out one of the old events, whatever the time between them.
     for n in 0..=RING {
         d.touch("a", &n.to_string()).await?;
     }

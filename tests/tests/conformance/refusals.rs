@@ -1,4 +1,4 @@
-//! 429 and the end of a server, with a real one that is filled up and told to stop.
+//! 429 and the end of a server. The real one can be filled up, and gets a signal to stop.
 
 use std::time::Duration;
 
@@ -11,17 +11,19 @@ use super::side::Who;
 use super::wire::Ask;
 
 exchanges![
-    more_writes_at_a_time_than_a_server_takes_are_refused,
-    // The last: nobody is there behind it.
+    more_concurrent_writes_than_a_server_accepts_are_refused,
+    // This one is last, since the server is gone after it.
     a_server_that_is_told_to_stop_refuses_and_ends_its_watches,
 ];
 
 const LONG: Duration = Duration::from_secs(30);
 
-async fn more_writes_at_a_time_than_a_server_takes_are_refused(d: &mut Dialogue<'_>) -> Result<()> {
+async fn more_concurrent_writes_than_a_server_accepts_are_refused(
+    d: &mut Dialogue<'_>,
+) -> Result<()> {
     let create = Ask::new("POST", d.core("configmaps")).json(&config_map("a"));
     let held = d.side.fill_up(&d.core("configmaps")).await?;
-    // Until what fills it up has arrived there, it answers.
+    // The server answers until the request that fills it up has arrived.
     eventually("writes are refused", LONG, async || {
         let answer = d.ask_as(Who::Ordinary, create.clone()).await?;
         ensure!(answer.status == 429, "{}", answer.status);
@@ -43,7 +45,7 @@ async fn a_server_that_is_told_to_stop_refuses_and_ends_its_watches(
         .watch(d.core(&format!("configmaps?watch=1&resourceVersion={version}")))
         .await?;
     d.side.stop().await?;
-    // It is not ready, and serves.
+    // The server is not ready any more, but still serves.
     eventually("it is not ready", LONG, async || {
         let answer = d.get("/readyz").await?;
         ensure!(answer.status == 500, "{}", answer.status);
@@ -53,7 +55,7 @@ async fn a_server_that_is_told_to_stop_refuses_and_ends_its_watches(
     d.steps.drain(1..d.steps.len() - 1);
     d.get("/livez").await?;
     d.get(d.core("configmaps?labelSelector=none")).await?;
-    // Something that is being answered keeps it from going on to the next step: a read of what is not there yet.
+    // A pending read, of a version that does not exist yet, keeps the server from its next step.
     let busy = d.busy(d.core("configmaps?resourceVersion=999999999"));
     d.read_to_end(&mut watch).await?;
     eventually("it takes no more requests", LONG, async || {
@@ -71,10 +73,13 @@ async fn a_server_that_is_told_to_stop_refuses_and_ends_its_watches(
     d.get("/nowhere").await?;
     d.get("/livez").await?;
     d.get("/readyz").await?;
-    // What it had taken is answered.
-    ensure!(busy.await?? == 504, "what it had is answered as ever");
+    // The server answers the request that it had accepted.
+    ensure!(
+        busy.await?? == 504,
+        "the pending request is answered as usual"
+    );
     eventually("nobody listens", LONG, async || {
-        ensure!(d.is_gone().await?, "somebody does");
+        ensure!(d.is_gone().await?, "the server still listens");
         Ok(())
     })
     .await

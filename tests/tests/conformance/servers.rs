@@ -1,4 +1,4 @@
-//! What a server says about itself, how namespaces end, and what it has forgotten.
+//! What a server says about itself, how namespaces end, and compacted history.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ exchanges![
     the_server_says_which_versions_it_serves,
     the_server_says_which_resources_a_group_has,
     paths_that_lead_nowhere_are_not_found,
-    a_server_says_that_it_is_well,
+    a_server_reports_that_it_is_healthy,
     a_namespace_is_made_and_labelled,
     a_namespace_ends_once_it_is_empty,
     nothing_is_created_in_a_namespace_that_ends,
@@ -23,10 +23,10 @@ exchanges![
     a_continued_list_of_a_compacted_version_can_go_on_inconsistently,
     a_watch_from_before_the_cache_began_is_expired,
     a_list_from_before_the_cache_began_is_read_from_etcd,
-    who_is_not_known_is_unauthorized,
-    who_has_no_rights_is_forbidden_to_read,
-    who_has_no_rights_is_forbidden_to_write,
-    // The last: the real server writes down by and by what it makes of it.
+    an_unknown_user_is_unauthorized,
+    a_user_without_rights_is_forbidden_to_read,
+    a_user_without_rights_is_forbidden_to_write,
+    // This one is last: the real server writes a status into its flow schemas some time later.
     requests_without_a_share_are_refused,
 ];
 
@@ -64,7 +64,7 @@ async fn paths_that_lead_nowhere_are_not_found(d: &mut Dialogue<'_>) -> Result<(
     Ok(())
 }
 
-async fn a_server_says_that_it_is_well(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_server_reports_that_it_is_healthy(d: &mut Dialogue<'_>) -> Result<()> {
     for path in ["/healthz", "/livez", "/readyz"] {
         d.get(path).await?;
     }
@@ -87,7 +87,7 @@ async fn a_namespace_is_made_and_labelled(d: &mut Dialogue<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Plays the namespace controller: deletes what is inside, then finalizes.
+/// Plays the namespace controller: deletes the objects in the namespace, then finalizes it.
 async fn a_namespace_ends_once_it_is_empty(d: &mut Dialogue<'_>) -> Result<()> {
     let name = format!("{}-b", d.namespace);
     let place = format!("/api/v1/namespaces/{name}");
@@ -222,7 +222,7 @@ async fn a_list_from_before_the_cache_began_is_read_from_etcd(d: &mut Dialogue<'
     Ok(())
 }
 
-async fn who_is_not_known_is_unauthorized(d: &mut Dialogue<'_>) -> Result<()> {
+async fn an_unknown_user_is_unauthorized(d: &mut Dialogue<'_>) -> Result<()> {
     d.config_map("a").await?;
     for target in [
         "configmaps",
@@ -242,7 +242,7 @@ async fn who_is_not_known_is_unauthorized(d: &mut Dialogue<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn who_has_no_rights_is_forbidden_to_read(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_user_without_rights_is_forbidden_to_read(d: &mut Dialogue<'_>) -> Result<()> {
     d.config_map("a").await?;
     for target in [
         "configmaps",
@@ -265,7 +265,7 @@ async fn who_has_no_rights_is_forbidden_to_read(d: &mut Dialogue<'_>) -> Result<
     Ok(())
 }
 
-async fn who_has_no_rights_is_forbidden_to_write(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_user_without_rights_is_forbidden_to_write(d: &mut Dialogue<'_>) -> Result<()> {
     d.config_map("a").await?;
     let map = |name: &str| json!({"metadata": {"name": name}, "data": {"n": "1"}});
     let patch = |kind: &str, target: &str| {

@@ -1,5 +1,5 @@
-//! The two servers that are asked the same: the simulator and a real kube-apiserver, each on its sockets, and what
-//! only somebody inside either can do.
+//! The two servers that get the same requests: the simulator and a real kube-apiserver, each on its sockets. Also
+//! actions that only an operator of either can take.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,37 +18,38 @@ use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools, eventually};
 
 use super::wire::{Address, Ask, Half};
 
-/// How long an apiserver may take to settle, and how long it has to have written nothing then.
+/// How long an apiserver may take to settle; after that it must have written nothing for [`SETTLED`].
 const LONG: Duration = Duration::from_secs(60);
 const SETTLED: Duration = Duration::from_secs(3);
 
-/// One of the two.
+/// One of the two servers.
 pub(super) enum Side {
     Simulated(Demo),
     Real(Box<KubeCluster>),
 }
 
-/// Somebody who may less than the administrator.
+/// A user with fewer rights than the administrator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
-    /// Whose token nobody knows.
+    /// A user with an unknown token.
     Stranger,
-    /// Who is known and has no rights.
+    /// A known user without rights.
     WithoutRights,
-    /// Who may everything, and has no privilege.
+    /// A user with all rights to configmaps, and in no privileged group.
     Ordinary,
 }
 
-/// A request that is being answered.
+/// A pending request.
 pub(super) struct Held {
     _half: Option<Half>,
 }
 
-/// Of a real server that is told to stop, in seconds.
+/// The delay and the grace of a server's shutdown, in seconds.
 const SHUTDOWN_DELAY_SECS: u64 = 2;
 const SHUTDOWN_GRACE_SECS: u64 = 2;
 
-/// What a server is told that gives an ordinary user's requests no share: a priority level without seats or a queue.
+/// Returns objects that give an ordinary user's requests no share of a server: a priority level without seats or a
+/// queue.
 fn starvation() -> Value {
     let group = "flowcontrol.apiserver.k8s.io/v1";
     json!({"apiVersion": "v1", "kind": "List", "items": [
@@ -77,7 +78,7 @@ fn starvation() -> Value {
     ]})
 }
 
-/// The one fault of a server that is filled up.
+/// Returns the fault of a simulated server that is filled up.
 fn filled_up() -> Fault {
     Fault::TooManyRequests {
         resource: Some("configmaps".to_owned()),
@@ -87,7 +88,7 @@ fn filled_up() -> Fault {
 }
 
 impl Side {
-    /// An apiserver alone: no controllers, nothing in it but what an apiserver makes by itself.
+    /// Starts a simulated apiserver alone: no controllers, and only the objects that an apiserver makes by itself.
     pub(super) async fn simulated() -> Result<Self> {
         let story = Story {
             name: "conformance",
@@ -101,12 +102,13 @@ impl Side {
         Ok(Self::Simulated(Demo::start(story, 1, listener)?))
     }
 
-    /// A real one that writes nothing by itself once it is ready, so that its revisions are those of the exchanges.
+    /// Starts a real server that writes nothing by itself once it has settled, so that only the exchanges add
+    /// revisions.
     pub(super) async fn real(tools: &KubeTools) -> Result<Self> {
         Self::real_with(tools, Vec::new()).await
     }
 
-    /// One that takes a write at a time, and stops in several steps.
+    /// Starts a real server that accepts one write at a time and shuts down in several steps.
     pub(super) async fn real_that_fills_up(tools: &KubeTools) -> Result<Self> {
         let flags = vec![
             "--enable-priority-and-fairness=false".to_owned(),
@@ -129,8 +131,8 @@ impl Side {
             ..ClusterOptions::default()
         };
         let cluster = KubeCluster::start(tools, options).await?;
-        // It is ready before it has written all that it writes by itself, which would stand between an exchange's
-        // writes and the versions of its lists.
+        // It is ready before all its own writes are done. They would come between an exchange's writes and the versions
+        // of its lists.
         let (mut revision, mut since) = (0, Instant::now());
         eventually("the apiserver has settled", LONG, async || {
             let now = cluster.etcd().revision().await?;
@@ -158,14 +160,14 @@ impl Side {
         }
     }
 
-    /// A question of somebody else, and where it is to go.
+    /// Returns another user's request, and the address to send it to.
     pub(super) async fn asked_by(&self, who: Who, ask: Ask) -> Result<(Address, Ask)> {
         match self {
             Self::Simulated(demo) if who == Who::Ordinary => {
                 Ok((Address::plain(demo.address), ask))
             }
             Self::Real(cluster) if who == Who::Ordinary => Ok((ordinary(cluster)?, ask)),
-            // There everybody is whom the User-Agent says, and may everything until a fault takes that away.
+            // In the simulator the User-Agent names the user, who may do everything until a fault takes that away.
             Self::Simulated(demo) => {
                 let name = match who {
                     Who::Stranger => "stranger",
@@ -210,7 +212,7 @@ impl Side {
         }
     }
 
-    /// Fills the server up with a write that is not whole yet.
+    /// Fills the server up with an unfinished write.
     pub(super) async fn fill_up(&self, target: &str) -> Result<Held> {
         match self {
             Self::Simulated(demo) => {
@@ -222,7 +224,7 @@ impl Side {
         self.hold(target).await
     }
 
-    /// Takes away what fills it up.
+    /// Removes what fills the server up.
     pub(super) async fn empty(&self, held: Held) -> Result<()> {
         drop(held);
         match self {
@@ -234,7 +236,7 @@ impl Side {
         }
     }
 
-    /// Has a request of an ordinary user's answered until what comes back is dropped.
+    /// Starts a request of an ordinary user that stays pending until the result is dropped.
     pub(super) async fn hold(&self, target: &str) -> Result<Held> {
         let half = match self {
             Self::Simulated(_) => None,
@@ -243,8 +245,8 @@ impl Side {
         Ok(Held { _half: half })
     }
 
-    /// Gives an ordinary user's requests no share of the server (priority and fairness); one is served all the same if
-    /// none other is.
+    /// Gives an ordinary user's requests no share of the server (priority and fairness). One request is still served if
+    /// no other is pending.
     pub(super) async fn starve(&self) -> Result<()> {
         match self {
             Self::Simulated(demo) => {
@@ -264,7 +266,7 @@ impl Side {
         }
     }
 
-    /// Tells the server to stop, with its delay and grace; it does so from then on.
+    /// Makes the server shut down, with its delay and grace; does not wait for the end.
     pub(super) async fn stop(&mut self) -> Result<()> {
         match self {
             Self::Simulated(demo) => {
@@ -281,7 +283,7 @@ impl Side {
         }
     }
 
-    /// Lets the watch cache of configmaps begin anew from etcd's present state, as they do when the server restarts.
+    /// Makes the watch cache of configmaps begin anew from etcd's present state, as when the server restarts.
     pub(super) async fn forget_history(&mut self) -> Result<()> {
         match self {
             Self::Simulated(demo) => demo
@@ -301,7 +303,7 @@ impl Side {
         }
     }
 
-    /// Lets etcd forget all revisions before the present one.
+    /// Compacts etcd up to its present revision.
     pub(super) async fn compact(&mut self) -> Result<()> {
         match self {
             Self::Simulated(demo) => demo
@@ -322,7 +324,7 @@ impl Side {
     }
 }
 
-/// Where a real server is, for the holder of a kubeconfig with a client certificate.
+/// Returns the address of a real server for the holder of a kubeconfig with a client certificate.
 fn address_of(cluster: &KubeCluster, kubeconfig: &Path) -> Result<Address> {
     let kubeconfig: Value = serde_json::from_slice(&std::fs::read(kubeconfig)?)?;
     let pem = |pointer: &str| -> Result<Vec<u8>> {
@@ -339,7 +341,7 @@ fn address_of(cluster: &KubeCluster, kubeconfig: &Path) -> Result<Address> {
     )
 }
 
-/// A user with all rights to configmaps who is in no privileged group.
+/// The name of [`Who::Ordinary`], who has all rights to configmaps and is in no privileged group.
 const ORDINARY: &str = "ordinary";
 
 async fn allow_ordinary(cluster: &KubeCluster) -> Result<()> {
@@ -351,7 +353,7 @@ async fn allow_ordinary(cluster: &KubeCluster) -> Result<()> {
     cluster.allow(ORDINARY, &rules).await
 }
 
-/// A real server for that user.
+/// Returns the address of a real server for that user.
 fn ordinary(cluster: &KubeCluster) -> Result<Address> {
     address_of(cluster, &cluster.user(ORDINARY, &[])?)
 }

@@ -1,4 +1,4 @@
-//! WATCH by resourceVersion and sendInitialEvents: every cell of docs/semantics/lists-and-watches.md#watch, and what
+//! WATCH by resourceVersion and sendInitialEvents: every cell of docs/semantics/lists-and-watches.md#watch. Also what
 //! ends a stream.
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -18,9 +18,9 @@ exchanges![
     a_watch_list_without_a_version_marks_the_end_of_the_state,
     a_watch_list_at_zero_marks_the_end_of_the_state,
     a_watch_list_at_a_version_marks_the_end_of_the_state,
-    a_watch_list_of_nothing_is_its_mark,
+    a_watch_list_without_objects_is_only_its_mark,
     a_watch_list_without_bookmarks_marks_no_end,
-    a_watch_list_from_the_future_is_told_in_band,
+    a_watch_list_from_the_future_is_refused_in_band,
     a_watch_without_initial_events_starts_now,
     a_watch_without_initial_events_at_zero_starts_now,
     a_watch_without_initial_events_at_a_version_starts_there,
@@ -41,10 +41,10 @@ exchanges![
     a_watch_ignores_limit_and_continue,
     the_old_watch_path_watches_too,
     a_write_that_changes_nothing_is_no_event,
-    a_watch_below_no_time_is_over_at_once,
+    a_watch_with_a_negative_timeout_ends_at_once,
 ];
 
-/// Deletes, writes and makes so that each kind of event is there once.
+/// Modifies, deletes and creates an object, so that each kind of event occurs once.
 async fn change_all(d: &mut Dialogue<'_>) -> Result<()> {
     d.touch("a", "2").await?;
     d.remove("b").await?;
@@ -87,7 +87,7 @@ async fn a_watch_from_the_future_is_silent_until_its_version_has_passed(
     Ok(())
 }
 
-/// Two configmaps, the second the newer, whose keys are in the other order.
+/// Creates two configmaps; their order by key is the reverse of that by version. Returns the newer version.
 async fn state(d: &mut Dialogue<'_>) -> Result<String> {
     d.config_map("z").await?;
     let version = d.config_map("a").await?.version()?;
@@ -96,7 +96,7 @@ async fn state(d: &mut Dialogue<'_>) -> Result<String> {
     Ok(version)
 }
 
-/// Opens a watch, reads so many frames, writes, reads that.
+/// Opens a watch, reads `initial` frames, creates a configmap, and reads its frame.
 async fn watched(d: &mut Dialogue<'_>, options: &str, initial: usize) -> Result<()> {
     let mut watch = d
         .watch(d.core(&format!("configmaps?watch=1&{options}")))
@@ -153,7 +153,7 @@ async fn a_watch_list_at_a_version_marks_the_end_of_the_state(d: &mut Dialogue<'
     .await
 }
 
-async fn a_watch_list_of_nothing_is_its_mark(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_watch_list_without_objects_is_only_its_mark(d: &mut Dialogue<'_>) -> Result<()> {
     watched(d, &format!("{LIST}&allowWatchBookmarks=true"), 1).await
 }
 
@@ -162,7 +162,7 @@ async fn a_watch_list_without_bookmarks_marks_no_end(d: &mut Dialogue<'_>) -> Re
     watched(d, LIST, 2).await
 }
 
-async fn a_watch_list_from_the_future_is_told_in_band(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_watch_list_from_the_future_is_refused_in_band(d: &mut Dialogue<'_>) -> Result<()> {
     state(d).await?;
     let options = format!("{LIST}&allowWatchBookmarks=true&resourceVersion=999999999");
     let mut watch = d
@@ -244,13 +244,16 @@ async fn a_watch_ends_in_order_at_its_timeout(d: &mut Dialogue<'_>) -> Result<()
         .watch(d.core("configmaps?watch=1&timeoutSeconds=1"))
         .await?;
     d.read_to_end(&mut watch).await?;
-    ensure!(began.elapsed().as_millis() >= 900, "not before its time");
+    ensure!(
+        began.elapsed().as_millis() >= 900,
+        "the watch ended before its timeout"
+    );
     Ok(())
 }
 
-/// Of as many seconds as a look beside a silent stream takes, which counts on it. A server tells of a version that the
-/// watch has not come to by itself, two seconds before the timeout by a timer of a second and a quarter; once more if that
-/// was early, and not at all if the machine was too busy by three quarters of a second.
+/// The timeout of 3 s is that of a probe beside a silent stream, which relies on the bookmark. A server sends one for a
+/// version that the watch has not reached by its own events. It does so two seconds before the timeout, by a timer of
+/// 1.25 s. It sends another if that was early, and none if the machine delays it by more than 0.75 s.
 async fn a_watch_has_a_bookmark_before_its_timeout(d: &mut Dialogue<'_>) -> Result<()> {
     const ATTEMPTS: usize = 5;
     d.config_map("b").await?;
@@ -464,7 +467,7 @@ async fn a_write_that_changes_nothing_is_no_event(d: &mut Dialogue<'_>) -> Resul
     Ok(())
 }
 
-async fn a_watch_below_no_time_is_over_at_once(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_watch_with_a_negative_timeout_ends_at_once(d: &mut Dialogue<'_>) -> Result<()> {
     let version = d.config_map("a").await?.version()?;
     let target = d.core(&format!(
         "configmaps?watch=1&timeoutSeconds=-1&resourceVersion={version}"

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as it comes over a socket, plain or TLS: one connection per request, every header and frame kept.
+//! HTTP/1.1 over a socket, plain or with TLS: one connection per request, and every header and frame is kept.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use watchscope_tests::patient;
 
-/// How long an answer, or the next frame of a watch, may take.
+/// How long an answer, or the next frame of a watch, may take; after it the call fails.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
     pub(crate) method: &'static str,
@@ -47,26 +47,26 @@ impl Ask {
         self
     }
 
-    /// With this body, of this content type.
+    /// Sets the body and its content type.
     pub(crate) fn body(mut self, content_type: &str, body: impl ToString) -> Self {
         self.body = body.to_string();
         self.header("content-type", content_type)
     }
 
-    /// With this JSON as its body.
+    /// Sets a JSON body.
     pub(crate) fn json(self, body: &serde_json::Value) -> Self {
         self.body("application/json", body)
     }
 }
 
-/// Status and headers of an answer, in the order they came.
+/// Status and headers of an answer; the headers are in their order on the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
 }
 
-/// Where a server is, and who asks.
+/// The address of a server, and the client's identity.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     socket: SocketAddr,
@@ -78,7 +78,7 @@ impl Address {
         Self { socket, tls: None }
     }
 
-    /// With TLS, for the holder of a client certificate; all three are PEM.
+    /// Returns an address with TLS, for the holder of a client certificate. All three are PEM.
     pub(crate) fn tls(
         socket: SocketAddr,
         authority: &[u8],
@@ -99,7 +99,7 @@ impl Address {
         })
     }
 
-    /// With TLS, for somebody who is not known by a certificate; the authority's is PEM.
+    /// Returns an address with TLS, for a client without a certificate. The authority is PEM.
     pub(crate) fn tls_of_anybody(socket: SocketAddr, authority: &[u8]) -> Result<Self> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(authority)?)?;
@@ -110,7 +110,7 @@ impl Address {
         })
     }
 
-    /// Whether a connection is refused.
+    /// Whether the server refuses a connection.
     pub(crate) async fn is_gone(&self) -> Result<bool> {
         match TcpStream::connect(self.socket).await {
             Ok(_) => Ok(false),
@@ -119,7 +119,8 @@ impl Address {
         }
     }
 
-    /// Sends the head of a POST and less of its body than it says, so that it is being answered until this is dropped.
+    /// Sends the head of a POST and less of its body than its length says. So the request stays pending until this is
+    /// dropped.
     pub(crate) async fn half(&self, target: &str) -> Result<Half> {
         let host = self.socket;
         let head = format!(
@@ -195,10 +196,10 @@ async fn converse(
     Ok(sender.send_request(request).await?)
 }
 
-/// A request that is not whole yet; dropping it closes its connection.
+/// An unfinished request; dropping it closes its connection.
 pub(crate) type Half = Box<dyn tokio::io::AsyncWrite + Unpin + Send>;
 
-/// An answer whose body is still to come; dropping it closes its connection.
+/// An answer with an unread body; dropping it closes its connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) head: Head,
@@ -207,7 +208,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// All of the body; a body that does not end in order is an error.
+    /// Reads all of the body; fails if the body does not end in order.
     pub(crate) async fn whole(mut self) -> Result<Vec<u8>> {
         while let Some(bytes) = self.more().await? {
             self.unread.extend_from_slice(&bytes);
@@ -215,7 +216,7 @@ impl Stream {
         Ok(self.unread)
     }
 
-    /// The next line of the body, without its end; nothing once the body has ended in order.
+    /// Reads the next line of the body, without its end. Returns `None` once the body has ended in order.
     pub(crate) async fn line(&mut self) -> Result<Option<String>> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {

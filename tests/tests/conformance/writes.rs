@@ -9,8 +9,8 @@ use super::wire::Ask;
 
 exchanges![
     a_created_object_comes_back_whole,
-    what_exists_cannot_be_created_again,
-    a_name_that_is_none_is_refused,
+    an_existing_object_cannot_be_created_again,
+    an_invalid_name_is_refused,
     an_object_must_have_a_name,
     an_object_of_another_namespace_is_refused,
     nothing_is_created_in_a_namespace_that_is_not_there,
@@ -25,18 +25,18 @@ exchanges![
     a_replacement_without_a_version_wins,
     a_replacement_must_fit_its_url,
     a_replacement_of_another_uid_conflicts,
-    what_is_not_there_cannot_be_replaced,
+    a_missing_object_cannot_be_replaced,
     a_merge_patch_sets_and_removes,
     a_merge_patch_with_an_old_version_conflicts,
     a_json_patch_changes_what_it_names,
     a_json_patch_that_does_not_fit_is_refused,
-    patches_that_are_none_are_refused,
-    a_patch_may_not_change_what_names_an_object,
-    what_is_not_there_cannot_be_patched,
+    invalid_patches_are_refused,
+    a_patch_may_not_change_the_identity_of_an_object,
+    a_missing_object_cannot_be_patched,
     a_strategic_merge_patch_merges_lists_by_their_keys,
     a_strategic_merge_patch_of_a_custom_type_is_refused,
     a_delete_answers_with_a_status,
-    a_delete_of_what_is_not_there_is_not_found,
+    a_delete_of_a_missing_object_is_not_found,
     delete_preconditions_are_kept,
     a_foreground_delete_waits_for_its_finalizer,
     an_orphaning_delete_waits_for_its_finalizer,
@@ -81,7 +81,7 @@ async fn a_created_object_comes_back_whole(d: &mut Dialogue<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn what_exists_cannot_be_created_again(d: &mut Dialogue<'_>) -> Result<()> {
+async fn an_existing_object_cannot_be_created_again(d: &mut Dialogue<'_>) -> Result<()> {
     d.config_map("a").await?;
     d.post(d.core("configmaps"), &config_map("a")).await?;
     d.post(d.group("apps/v1", "deployments"), &deployment("web"))
@@ -91,7 +91,7 @@ async fn what_exists_cannot_be_created_again(d: &mut Dialogue<'_>) -> Result<()>
     Ok(())
 }
 
-async fn a_name_that_is_none_is_refused(d: &mut Dialogue<'_>) -> Result<()> {
+async fn an_invalid_name_is_refused(d: &mut Dialogue<'_>) -> Result<()> {
     for name in [
         "Upper",
         "under_score",
@@ -104,7 +104,7 @@ async fn a_name_that_is_none_is_refused(d: &mut Dialogue<'_>) -> Result<()> {
         d.post(d.core("configmaps"), &config_map(name)).await?;
     }
     let mut object = config_map("labelled");
-    // One at a time: a real server goes through labels in any order.
+    // One at a time: a real server checks labels in any order.
     for labels in [json!({"-key": "good"}), json!({"key": "not good!"})] {
         object["metadata"]["labels"] = labels;
         d.post(d.core("configmaps"), &object).await?;
@@ -313,7 +313,7 @@ async fn a_replacement_of_another_uid_conflicts(d: &mut Dialogue<'_>) -> Result<
     Ok(())
 }
 
-async fn what_is_not_there_cannot_be_replaced(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_missing_object_cannot_be_replaced(d: &mut Dialogue<'_>) -> Result<()> {
     d.put(d.core("configmaps/gone"), &config_map("gone"))
         .await?;
     let mut object = config_map("gone");
@@ -399,7 +399,7 @@ async fn a_json_patch_that_does_not_fit_is_refused(d: &mut Dialogue<'_>) -> Resu
     .await
 }
 
-async fn patches_that_are_none_are_refused(d: &mut Dialogue<'_>) -> Result<()> {
+async fn invalid_patches_are_refused(d: &mut Dialogue<'_>) -> Result<()> {
     d.config_map("a").await?;
     for (content_type, body) in [
         ("application/merge-patch+json", "{"),
@@ -418,7 +418,7 @@ async fn patches_that_are_none_are_refused(d: &mut Dialogue<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn a_patch_may_not_change_what_names_an_object(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_patch_may_not_change_the_identity_of_an_object(d: &mut Dialogue<'_>) -> Result<()> {
     d.config_map("a").await?;
     for patch in [
         json!({"metadata": {"name": "b"}}),
@@ -434,7 +434,7 @@ async fn a_patch_may_not_change_what_names_an_object(d: &mut Dialogue<'_>) -> Re
     Ok(())
 }
 
-async fn what_is_not_there_cannot_be_patched(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_missing_object_cannot_be_patched(d: &mut Dialogue<'_>) -> Result<()> {
     d.merge(d.core("configmaps/gone"), &json!({"data": {"n": "1"}}))
         .await?;
     let target = d.core("configmaps/gone");
@@ -507,7 +507,7 @@ async fn a_delete_answers_with_a_status(d: &mut Dialogue<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn a_delete_of_what_is_not_there_is_not_found(d: &mut Dialogue<'_>) -> Result<()> {
+async fn a_delete_of_a_missing_object_is_not_found(d: &mut Dialogue<'_>) -> Result<()> {
     d.delete(d.core("configmaps/gone")).await?;
     d.delete(d.group("apps/v1", "deployments/gone")).await?;
     Ok(())
