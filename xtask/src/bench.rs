@@ -1,9 +1,9 @@
 //! `bench`: programs that measure, and the page of docs that keeps their figures.
 //!
 //! A benchmark is a binary target named `bench-NAME` in any package of the workspace, behind that package's feature
-//! `benchmarks`; the first line of its file says what it measures. On standard output it writes only rows of the table,
-//! `| figure | bar | measured | met or missed |`; whatever else it has to say goes to standard
-//! error. It runs optimised, in a process of its own.
+//! `benchmarks`. The first line of its file says what it measures. It runs optimised, in a process of its own.
+//! On standard output it writes only rows of the table, `| figure | bar | measured | met or missed |`. All else goes to
+//! standard error.
 
 mod report;
 
@@ -20,7 +20,7 @@ use crate::setup::{Installs, browser, kube};
 use crate::{build, page, shell};
 
 const PREFIX: &str = "bench-";
-/// Without it the benchmarks are not built, so that tests need not link them.
+/// The feature that builds benchmarks. Tests are built without it, so they need not link the benchmarks.
 pub(crate) const FEATURE: &str = "benchmarks";
 
 struct Benchmark {
@@ -29,7 +29,7 @@ struct Benchmark {
     about: String,
 }
 
-/// Prints the benchmarks there are.
+/// Prints the name of each benchmark and what it measures.
 pub(crate) fn list(project: &Project) -> Result<()> {
     for benchmark in all(project)? {
         println!("{:<16} {}", benchmark.name, benchmark.about);
@@ -37,8 +37,8 @@ pub(crate) fn list(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Runs one benchmark, or all, and prints their tables; `write` also puts them into docs/benchmarks.md. A figure that
-/// misses its bar is an error, once all are measured.
+/// Runs one benchmark, or all, and prints their tables. `write` also puts the tables into docs/benchmarks.md. A figure
+/// that misses its bar, or a benchmark that fails, is an error after all have run.
 pub(crate) fn run(
     project: &Project,
     installs: Installs,
@@ -110,7 +110,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// The machine, the compiler, the day and the commit, as one sentence.
+/// Returns the machine, the compiler, the day and the commit as one sentence.
 pub(crate) fn machine(project: &Project) -> Result<String> {
     let cores = std::thread::available_parallelism()?;
     let proc = |file: &str, key: &str| {

@@ -1,4 +1,4 @@
-//! `build` and `demo`: the page, then the binary that carries it.
+//! `build` and `demo`: build the page, then the binary that carries it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::setup::{Installs, targets};
 use crate::shell;
 
-/// Builds page and binary, for this machine or another target, and prints where the binary is.
+/// Builds page and binary, for this machine or another target, and prints the binary's path.
 pub(crate) fn build(
     project: &Project,
     installs: Installs,
@@ -31,7 +31,7 @@ pub(crate) fn build(
     Ok(())
 }
 
-/// Builds page and binary and becomes `watchscope demo`.
+/// Builds page and binary, then replaces this process with `watchscope demo`.
 pub(crate) fn demo(
     project: &Project,
     installs: Installs,
@@ -48,7 +48,7 @@ pub(crate) fn demo(
     become_command(Command::new(binary).arg("demo").args(arguments))
 }
 
-/// Builds the binary around the page that lies in dist/.
+/// Builds the binary with the page that lies in dist/. Returns its path.
 pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> Result<PathBuf> {
     let mut command = project.cargo("build");
     command.args(["--package", "watchscope-binary", "--bin", "watchscope"]);
@@ -65,8 +65,8 @@ pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> 
     Ok(program_in(folder))
 }
 
-/// The same for the tests. Cargo compiles a crate with the features that all selected packages and their tests want of it, so
-/// the packages are those of the tests: nothing is compiled twice.
+/// Builds the binary for the tests and returns its path. It selects the packages of the tests: cargo compiles a crate
+/// with the features that all selected packages want of it. With other packages it would compile crates a second time.
 pub(crate) fn binary_of_tests(project: &Project) -> Result<PathBuf> {
     let mut command = project.cargo_on("build", project.host_packages());
     command.args(["--tests", "--bin", "watchscope"]);
@@ -74,12 +74,12 @@ pub(crate) fn binary_of_tests(project: &Project) -> Result<PathBuf> {
     Ok(program_in(project.target().join("debug")))
 }
 
-/// Where cargo puts the program.
+/// Returns the program's path in a folder of cargo's output.
 fn program_in(folder: PathBuf) -> PathBuf {
     folder.join(format!("watchscope{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Replaces this process, so that signals and the exit code are the command's own.
+/// Replaces this process by the command, so that signals and the exit code are the command's own.
 #[cfg(unix)]
 fn become_command(command: &mut Command) -> Result<()> {
     use std::os::unix::process::CommandExt as _;

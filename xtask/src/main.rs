@@ -1,7 +1,7 @@
 //! The project's tasks: `cargo xtask demo|build|check|test|mutate|bench`.
 //!
-//! Each task sets up what it needs first, so a clean checkout with a Rust toolchain is enough.
-//! Progress goes to standard error; standard output carries only what a task is asked for.
+//! Each task sets up what it needs first, so a clean checkout with a Rust toolchain is enough. Progress goes to
+//! standard error; standard output carries only the task's result.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -96,7 +96,7 @@ enum Task {
     },
 }
 
-/// What `check` lists alone.
+/// The part of `check` that runs alone.
 #[derive(Clone, Copy, ValueEnum)]
 enum Listed {
     Words,

@@ -1,8 +1,8 @@
-//! `mutate`: plants bugs one at a time, each of which must make a test fail.
+//! `mutate`: plants bugs one at a time, and checks that each makes a test fail.
 //!
-//! tests/mutants.toml lists them. A bug is planted in a copy of the checkout, target/mutants/tree, never in the checkout
-//! itself. There the tests of its own crate are run, and if they all hold, those of the scenarios, which run every
-//! crate that a bug may be in.
+//! tests/mutants.toml lists the bugs. A bug is planted in a copy of the checkout, target/mutants/tree, never in the
+//! checkout itself. There the tests of the bug's own crate run. If they all pass, the tests of the scenarios run, which
+//! use every crate that a bug may be in.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -20,27 +20,28 @@ use crate::shell;
 use crate::test_programs::{self, TestProgram};
 use crate::violation::Violation;
 
-/// Where they are listed.
+/// The path of the list.
 const LIST: &str = "tests/mutants.toml";
 /// The package whose tests run the other crates together.
 const SCENARIOS: &str = "watchscope-scenarios";
-/// A bug that lets tests run for so long is caught by that; they take half a minute.
+/// The longest that a program's tests may run; after it they are killed, and the bug counts as caught. They take half a
+/// minute.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A bug to be planted.
+/// A bug to plant.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
-    /// CRATE-NUMBER.
+    /// Its id: CRATE-NUMBER.
     pub(crate) id: String,
-    /// The file it is planted in, from the workspace's root.
+    /// The file to plant it in, from the workspace's root.
     file: PathBuf,
-    /// The mistake, and what a user would lose by it.
+    /// The mistake, and its harm to a user.
     what: String,
-    /// Text that occurs once in the file.
+    /// The text to replace; it occurs once in the file.
     find: String,
-    /// What stands there instead.
+    /// The text that replaces it.
     replace: String,
 }
 
@@ -50,14 +51,14 @@ struct List {
     mutant: Vec<Mutant>,
 }
 
-/// What became of a planted bug.
+/// How many planted bugs a test caught, and how many survived.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) caught: usize,
     pub(crate) survived: usize,
 }
 
-/// All bugs of the list.
+/// Reads all bugs of the list.
 pub(crate) fn list(project: &Project) -> Result<Vec<Mutant>> {
     let path = project.root.join(LIST);
     let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
@@ -65,7 +66,7 @@ pub(crate) fn list(project: &Project) -> Result<Vec<Mutant>> {
     Ok(list.mutant)
 }
 
-/// Bugs that cannot be planted as they are written.
+/// Returns a violation for each bug that cannot be planted as it is written.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let mut violations = Vec::new();
     for mutant in list(project)? {
@@ -80,7 +81,7 @@ pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     Ok(violations)
 }
 
-/// Plants the bugs with these ids, or all; an error if one survives.
+/// Plants the bugs with these ids, or all if there are none; a bug that survives is an error.
 pub(crate) fn mutate(project: &Project, ids: &[String]) -> Result<()> {
     let mut mutants = list(project)?;
     for id in ids {
@@ -94,7 +95,7 @@ pub(crate) fn mutate(project: &Project, ids: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Plants those bugs one after the other and says which tests caught each.
+/// Plants bugs one after the other and prints which test caught each.
 pub(crate) fn run(project: &Project, mutants: &[Mutant]) -> Result<Outcome> {
     let folder = project.target().join("mutants");
     let tree = folder.join("tree");
@@ -103,7 +104,7 @@ pub(crate) fn run(project: &Project, mutants: &[Mutant]) -> Result<Outcome> {
     })?;
     let bench = Bench {
         tree,
-        // What the tests need of others is built there already.
+        // This folder holds the dependencies of the tests, already built.
         target: project.target().to_owned(),
         logs: folder,
     };
@@ -133,16 +134,16 @@ pub(crate) fn run(project: &Project, mutants: &[Mutant]) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Where bugs are planted.
+/// The folders that bugs are planted and tested in.
 struct Bench {
     tree: PathBuf,
     target: PathBuf,
-    /// What the tests of each said.
+    /// The folder of the tests' outputs, a file for each bug.
     logs: PathBuf,
 }
 
 impl Bench {
-    /// Plants a bug, runs the tests, and takes it out again; the first test that failed.
+    /// Plants a bug, runs the tests, and restores the file. Returns the first test that failed.
     fn catch(&self, mutant: &Mutant) -> Result<Option<String>> {
         let path = self.tree.join(&mutant.file);
         let sound = fs::read_to_string(&path)?;
@@ -162,7 +163,7 @@ impl Bench {
         Ok(None)
     }
 
-    /// Builds and runs a package's tests; the first that failed.
+    /// Builds and runs a package's tests. Returns the first test that failed.
     fn failure(&self, package: &str, log: &Path) -> Result<Option<String>> {
         for program in self.programs(package)? {
             if let Some(by) = program.failure(log)? {
@@ -178,7 +179,7 @@ impl Bench {
         command
             .args(["--package", package, "--target-dir"])
             .arg(&self.target)
-            // One crate is built anew for each bug.
+            // Incremental, since each bug rebuilds one crate.
             .env("CARGO_INCREMENTAL", "1")
             .env("CARGO_PROFILE_DEV_DEBUG", "false");
         test_programs::build(&mut command)
@@ -186,13 +187,13 @@ impl Bench {
 }
 
 impl TestProgram {
-    /// Runs it to its end or limit; the first test that failed.
+    /// Runs the program to its end or to [`LIMIT`]. Returns the first test that failed.
     fn failure(&self, log: &Path) -> Result<Option<String>> {
         let output = File::create(log).with_context(|| format!("making {}", log.display()))?;
         let mut child = Command::new(&self.executable)
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
-            // Nothing of a broken run is to be kept.
+            // A run with a planted bug must leave nothing behind.
             .env("PROPTEST_FAILURE_PERSISTENCE", "off")
             .env("INSTA_UPDATE", "no")
             .env("RUST_BACKTRACE", "0")
@@ -231,7 +232,7 @@ fn ended(child: &mut Child) -> Result<Option<ExitStatus>> {
     Ok(None)
 }
 
-/// The first test that libtest says has failed.
+/// Returns the first test that libtest reports as failed.
 fn first_failed(said: &str) -> Option<String> {
     said.lines().find_map(|line| {
         let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
@@ -240,7 +241,7 @@ fn first_failed(said: &str) -> Option<String> {
 }
 
 impl Mutant {
-    /// Its file's text below that root with the bug in it.
+    /// Returns the text of the bug's file below `root`, with the bug in it.
     fn planted(&self, root: &Path) -> Result<String> {
         let path = root.join(&self.file);
         let text = fs::read_to_string(&path)
@@ -258,15 +259,15 @@ impl Mutant {
         }
     }
 
-    /// The package it is planted in.
+    /// Returns the package that the bug is planted in.
     fn package(&self) -> Result<String> {
         let folder = self.file.components().nth(1).context("shared/CRATE/…")?;
         Ok(format!("watchscope-{}", folder.as_os_str().display()))
     }
 }
 
-/// Makes the folder like the checkout's tracked files, as they are now; what is alike is not written, so that it is
-/// not built again.
+/// Copies the checkout's tracked files, as they are now, into `tree`, and removes all other files there. Equal files
+/// are not written, so cargo does not build them again.
 fn copy(project: &Project, tree: &Path) -> Result<()> {
     let mut git = Command::new("git");
     let tracked = shell::read(git.arg("ls-files").current_dir(&project.root))?;
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bug_is_planted_where_its_text_is_once_and_nowhere_else() {
+    fn a_bug_is_planted_only_where_its_text_occurs_once() {
         let planted = |text: &str| mutant("probe-01").planted_in(text);
         assert_eq!(planted("if a < b {").unwrap(), "if a <= b {");
         insta::assert_snapshot!(planted("if b < a {").unwrap_err(), @"its text is not in shared/probe/src/lib.rs");

@@ -1,4 +1,4 @@
-//! Where things are in this checkout, and what cargo knows about it.
+//! The paths of this checkout, and cargo's metadata about it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,22 +6,22 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
 
-/// The package of this program. It is no default member: built together with others, what it uses would be compiled a second
-/// time, with the features that they want.
+/// The package of this program. It is no default member: built together with others, its dependencies would be compiled
+/// a second time, with the features that the others want.
 pub(crate) const TASKS: &str = "xtask";
 /// The package of the page.
 pub(crate) const PAGE: &str = "watchscope-app";
 
-/// The checkout the tasks work on.
+/// The checkout that the tasks work on.
 pub(crate) struct Project {
     /// The workspace's root folder.
     pub(crate) root: PathBuf,
-    /// Cargo's answer about all packages, with the resolved dependency graph of every platform.
+    /// Cargo's metadata of all packages, with the resolved dependency graph of every platform.
     pub(crate) metadata: Metadata,
 }
 
 impl Project {
-    /// The checkout this program was built from.
+    /// Opens the checkout that this program was built from.
     pub(crate) fn open() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
@@ -34,17 +34,17 @@ impl Project {
         Ok(Self { root, metadata })
     }
 
-    /// Cargo's output folder, wherever the user put it.
+    /// Cargo's output folder, wherever the user has put it.
     pub(crate) fn target(&self) -> &Path {
         self.metadata.target_directory.as_std_path()
     }
 
-    /// The finished page, embedded by the backend's build.
+    /// The folder of the finished page, which the backend's build embeds.
     pub(crate) fn dist(&self) -> PathBuf {
         self.root.join("dist")
     }
 
-    /// The packages built for wasm32: those that are neither among the workspace's default members nor this program.
+    /// Returns the packages built for wasm32: those that are neither default members of the workspace nor this program.
     pub(crate) fn wasm_packages(&self) -> Vec<&str> {
         let host = self.metadata.workspace_default_packages();
         self.metadata
@@ -56,19 +56,20 @@ impl Project {
             .collect()
     }
 
-    /// The packages that are tested on the host: the default members, and the page, whose core needs no browser.
+    /// Returns the packages that are tested on the host: the default members, and the page, whose core needs no
+    /// browser.
     pub(crate) fn host_packages(&self) -> Vec<&str> {
         let host = self.metadata.workspace_default_packages();
         let names = host.iter().map(|package| package.name.as_str());
         names.chain([PAGE]).collect()
     }
 
-    /// A cargo command that runs in the workspace's root.
+    /// Returns a cargo command that runs in the workspace's root.
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         cargo(&self.root, subcommand)
     }
 
-    /// The same for these packages.
+    /// Returns a cargo command that runs in the workspace's root, for these packages.
     pub(crate) fn cargo_on<'a>(
         &self,
         subcommand: &str,
@@ -82,7 +83,7 @@ impl Project {
     }
 }
 
-/// A cargo command that runs in a folder.
+/// Returns a cargo command that runs in a folder.
 pub(crate) fn cargo(folder: &Path, subcommand: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.arg(subcommand).current_dir(folder);

@@ -1,4 +1,4 @@
-//! Running other programs, with progress lines and errors that say what was run.
+//! Runs other programs, with progress lines and errors that name the command.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
-/// Announces a step, does it, and says how long it took.
+/// Prints the step, does it, and prints how long it took.
 pub(crate) fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("» {what}");
     let start = Instant::now();
@@ -32,7 +32,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns what it wrote to standard output, trimmed.
+/// Runs a command and returns its standard output, trimmed; an exit code other than 0 is an error.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
     let line = command_line(command);
     let output = command
@@ -47,7 +47,7 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// The command as a person would type it.
+/// Returns the command as a person would type it.
 pub(crate) fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());
@@ -59,7 +59,7 @@ pub(crate) fn command_line(command: &Command) -> String {
     line
 }
 
-/// The program of that name on `PATH`.
+/// Returns the path of the program of that name on `PATH`; `None` if there is none.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)

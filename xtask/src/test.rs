@@ -1,9 +1,11 @@
-//! `test`: build the page and the binary, run every test, and sum up what all runners counted. Under `--long` it
+//! `test`: builds the page and the binary, runs every test, and sums up the counts of all runners. Under `--long` it
 //! plants bugs too.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
-//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `CHROME`, `CHROMEDRIVER`, `FIREFOX`. A test
-//! that cannot have what it needs says `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
+//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `CHROME`, `CHROMEDRIVER`,
+//! `FIREFOX`.
+//! A test that lacks something prints `skipped: NAME, install WHAT` on standard error, past libtest's capture, and
+//! passes.
 
 mod counts;
 mod side_by_side;
@@ -23,13 +25,13 @@ use crate::project::Project;
 use crate::setup::{Installs, browser, kube, perfetto};
 use crate::{bench, build, mutate, page, shell};
 
-/// Random cases of each property under `--long`; the usual number is each test's own.
+/// Random cases of each property under `--long`. Otherwise each test sets its own number.
 const LONG_CASES: &str = "10000";
 
-/// Runs all tests; the last line of all is `N passed, N failed, N skipped`, also when they fail.
+/// Runs all tests. The last line of output is `N passed, N failed, N skipped`, also when tests fail.
 pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<ExitCode> {
     let start = Instant::now();
-    // The page is compiled by one core for most of the time, and no test needs it to be compiled.
+    // The page is built beside the tests: it uses one core for most of the time, and no test needs it to be compiled.
     let (programs, digests, tests) = thread::scope(|scope| {
         let programs = scope.spawn(|| programs(project, installs, long));
         let page = scope.spawn(|| page_and_digests(project, installs, long));
@@ -60,7 +62,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     }
     variables.extend(firefox.map(|firefox| ("FIREFOX", firefox.into())));
     if shell::on_ci() && std::env::var_os("WATCHSCOPE_TEST_PATIENCE").is_none() {
-        // Such machines are shared and slow; patience costs time only where a test fails.
+        // Such machines are shared and slow. Patience costs time only where a test fails.
         variables.push(("WATCHSCOPE_TEST_PATIENCE", "4".into()));
     }
     if long {
@@ -103,8 +105,8 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     })
 }
 
-/// The programs that are built from Go modules and the packages of Python, each with the variable by which tests find it. One
-/// that cannot be had is named, and left out. Only long tests have controllers, which take longest to build.
+/// Returns the programs built from Go modules and the packages of Python, each with the variable by which tests find
+/// it. A missing one is named and left out. Only long tests use the controllers, which take longest to build.
 fn programs(
     project: &Project,
     installs: Installs,
@@ -144,10 +146,11 @@ fn programs(
     Ok(found)
 }
 
-/// The page; under `--long` also what a browser digests all stories with, in the folder that is returned.
+/// Builds the page. Under `--long` it also builds the module with which a browser digests all stories, and returns its
+/// folder.
 fn page_and_digests(project: &Project, installs: Installs, long: bool) -> Result<Option<PathBuf>> {
     if long {
-        // Nothing else builds it, and the cut into parts depends on how it is compiled.
+        // Nothing else builds the page with this profile, and the cut into parts depends on how the page is compiled.
         page::build(project, installs, PageProfile::Dev)?;
     }
     page::build(project, installs, PageProfile::Release)?;
@@ -157,7 +160,7 @@ fn page_and_digests(project: &Project, installs: Installs, long: bool) -> Result
     Ok(None)
 }
 
-/// Runs a command of tests, passing on what it writes, and counts.
+/// Runs a command of tests, passes its output on, and returns the counts.
 fn counted(command: &mut Command) -> Result<Counts> {
     let line = shell::command_line(command);
     let mut child = command
@@ -178,7 +181,7 @@ fn counted(command: &mut Command) -> Result<Counts> {
     Ok(counts.ended(child.wait()?))
 }
 
-/// Copies line by line and counts on the way.
+/// Copies line by line and counts the results in the lines.
 fn pass_on(from: impl Read, mut to: impl Write) -> Result<Counts> {
     let mut counts = Counts::default();
     let mut from = BufReader::new(from);
@@ -192,7 +195,7 @@ fn pass_on(from: impl Read, mut to: impl Write) -> Result<Counts> {
     Ok(counts)
 }
 
-/// The record of a long run, to be committed.
+/// Writes the record of a long run, to be committed.
 fn write_report(project: &Project, counts: &Counts, seconds: u64) -> Result<()> {
     let folder = project.root.join("docs");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! The test programs that cargo builds, without running them.
+//! Builds test programs with cargo, without running them.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,13 +11,13 @@ use crate::shell;
 /// An executable of tests.
 pub(crate) struct TestProgram {
     pub(crate) executable: PathBuf,
-    /// Its package's, where cargo would run it.
+    /// The folder of its package, in which cargo would run it.
     pub(crate) folder: PathBuf,
-    /// What cargo says of it.
+    /// Cargo's message about it.
     pub(crate) artifact: Artifact,
 }
 
-/// Builds what a `cargo test` would run, at least one program.
+/// Builds the programs that `cargo test` would run; it is an error if there are none.
 pub(crate) fn build(command: &mut Command) -> Result<Vec<TestProgram>> {
     command
         .args(["--no-run", "--message-format=json-render-diagnostics"])

@@ -7,9 +7,9 @@ use std::fmt;
 pub(crate) struct Violation {
     /// The file, crate or package at fault.
     pub(crate) place: String,
-    /// What is wrong there.
+    /// The fault.
     pub(crate) problem: String,
-    /// What to do about it.
+    /// Advice on how to mend it.
     pub(crate) remedy: String,
 }
 

@@ -1,25 +1,25 @@
-//! docs/benchmarks.md: one section per benchmark, replaced when it is measured again.
+//! docs/benchmarks.md: one section per benchmark. A new measurement replaces the section.
 
 use std::fmt;
 
 use anyhow::{Result, bail};
 
-/// The page before the first figure.
+/// The page before the first section.
 pub(crate) const EMPTY_PAGE: &str = "# Benchmarks\n\nWritten by `cargo xtask bench --write`; a figure that misses its bar says so.\n";
 
-/// Begins a section; nothing else on the page begins so.
+/// The beginning of a section; nothing else on the page begins with it.
 const HEADING: &str = "\n## ";
 
-/// What one benchmark measured.
+/// The result of one benchmark, as the page shows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     /// Its name on the command line.
     pub(crate) name: String,
     /// What it measures.
     pub(crate) about: String,
-    /// Where and when.
+    /// The machine, compiler, day and commit of the measurement.
     pub(crate) machine: String,
-    /// Lines of the table.
+    /// The rows of the table, in Markdown.
     pub(crate) rows: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Section {
     }
 }
 
-/// The rows a benchmark wrote; anything else on its standard output is an error.
+/// Returns the rows that a benchmark wrote. Any other line on its standard output is an error, and so is no row at all.
 pub(crate) fn rows(output: &str) -> Result<Vec<String>> {
     let mut rows = Vec::new();
     for line in output
@@ -67,7 +67,7 @@ pub(crate) fn rows(output: &str) -> Result<Vec<String>> {
     Ok(rows)
 }
 
-/// The page with the section in place of the one of that name, or at its end.
+/// Returns the page with the section in place of the old one of that name, or at its end.
 pub(crate) fn with_section(page: &str, section: &Section) -> String {
     let heading = format!("{HEADING}{}\n", section.name);
     let (before, after) = match page.split_once(&heading) {

@@ -1,9 +1,10 @@
-//! Citations lead somewhere: a link of a Markdown page, or a path that it names in code style, to a file that exists, and
-//! a citation of docs/semantics to a page and an anchor that exist.
+//! Refuses citations that lead nowhere. A link of a Markdown page, or a path that it names in code style, needs a file
+//! that exists. A citation of docs/semantics needs a page and an anchor that exist.
 //!
-//! Pages of docs/semantics are cited by path and anchor (`docs/semantics/streams.md#rule-reset`). Their anchors are the
-//! `<a id="…">` in them, not the slugs of headings, so that a heading can be reworded. Numbers of sections, which change
-//! with every page that is added, are refused, and so are pages that no reader of the repository has.
+//! Pages of docs/semantics are cited by path and anchor (`docs/semantics/streams.md#rule-reset`). An anchor is an
+//! `<a id="…">` of the page, not the slug of a heading, so headings can be reworded.
+//! Section numbers are refused, since they change with every page that is added. So are pages that are not in the
+//! repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +19,7 @@ use crate::violation::Violation;
 /// The folder of the pages that are cited.
 const PAGES: &str = "docs/semantics";
 
-/// Folders whose files are read, and files of the root. This crate is left out: its rules and tests name what is refused.
+/// Folders and files of the root that are read. This crate is not among them: its rules and tests name what is refused.
 const READ: [&str; 11] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -33,18 +34,18 @@ const READ: [&str; 11] = [
     "tests",
 ];
 
-/// Folders of the root: a path in code style that begins with one is the project's.
+/// Folders of the root. A path in code style that begins with one of them is a path of the project.
 const FOLDERS: [&str; 7] = [
     "assets", "backend", "deploy", "docs", "frontend", "shared", "xtask",
 ];
 
-/// Files in which something can be cited.
+/// Endings of the files that are searched for citations.
 const WITH_CITATIONS: [&str; 6] = ["css", "html", "js", "md", "rs", "toml"];
 
 /// Pages that are not in the repository.
 const OUTSIDE: [&str; 4] = ["design.md", "house.md", "look.md", "watch-semantics.md"];
 
-/// Citations that lead nowhere, and those in an old form.
+/// Returns citations that lead nowhere, and citations in a refused form.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let files = texts::read(&project.root, &READ, &WITH_CITATIONS)?;
     let mut anchors = Anchors::new(&project.root);
@@ -67,19 +68,19 @@ pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     Ok(broken)
 }
 
-/// A place that names a page.
+/// A reference to a page.
 #[derive(Debug, PartialEq, Eq)]
 struct Citation {
-    /// File and line.
+    /// The file and line of the reference.
     place: String,
     /// The page, from the root of the project.
     page: String,
     anchor: Option<String>,
-    /// Whether the page alone says too little: a comment cites one fact.
+    /// Whether an anchor is required: a comment cites one fact, so a page alone is not enough.
     needs_anchor: bool,
 }
 
-/// The citations in a file: links, where it is a Markdown page, and what names a page of docs/semantics by its path.
+/// Returns the citations in a file: paths of docs/semantics, and in a Markdown page also links and paths in code style.
 fn citations(file: &TextFile) -> Vec<Citation> {
     let is_markdown = file.path.ends_with(".md");
     let mut found = Vec::new();
@@ -127,7 +128,7 @@ fn is_of_path(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '#')
 }
 
-/// What a link of a Markdown page leads to; `None` where that is not a file of the project.
+/// Returns the file that a link of a Markdown page leads to; `None` if it leads out of the project.
 fn link(file: &TextFile, place: &str, target: &str) -> Option<Citation> {
     if target.contains("://") || target.starts_with("mailto:") || target.contains(' ') {
         return None;
@@ -150,8 +151,8 @@ fn link(file: &TextFile, place: &str, target: &str) -> Option<Citation> {
     })
 }
 
-/// The paths from the project's root that a line of a page names in code style, as `shared/log/src/lib.rs`. The pages of
-/// docs/semantics name paths of other projects so.
+/// Returns the project's paths that a line names in code style, such as `shared/log/src/lib.rs`. Pages of
+/// docs/semantics name paths of other projects like this, so they are not searched.
 fn named_paths(line: &str) -> impl Iterator<Item = &str> {
     let spans = line.split('`').skip(1).step_by(2);
     spans.filter(|span| {
@@ -163,7 +164,7 @@ fn named_paths(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A path below a folder, with `..` carried out.
+/// Returns the path from the root of `path` below a folder, with `..` resolved.
 fn resolved(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -178,10 +179,10 @@ fn resolved(folder: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// The anchors of pages, each read once.
+/// The anchors of pages; each page is read once.
 struct Anchors<'a> {
     root: &'a Path,
-    /// By page; `None` where there is no such file.
+    /// Anchors by page; `None` if there is no such file.
     known: BTreeMap<String, Option<BTreeSet<String>>>,
 }
 
@@ -226,7 +227,7 @@ impl<'a> Anchors<'a> {
         }
     }
 
-    /// The anchors of a page, if it exists.
+    /// Returns the anchors of a page; `None` if the page does not exist.
     fn of(&mut self, page: &str) -> Result<Option<&BTreeSet<String>>> {
         if !self.known.contains_key(page) {
             let anchors = self.read(page)?;
@@ -253,7 +254,7 @@ impl<'a> Anchors<'a> {
     }
 }
 
-/// The explicit anchors of a page, each with its line.
+/// Returns the explicit anchors of a page, each with its line.
 fn ids(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().flat_map(|(line, text)| {
         let rest = text.split("<a id=\"").skip(1);
@@ -261,7 +262,7 @@ fn ids(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The slugs of a page's headings.
+/// Returns the slugs of a page's headings.
 fn slugs(text: &str) -> impl Iterator<Item = String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings.map(|heading| {
@@ -273,7 +274,7 @@ fn slugs(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Anchors that a page has twice.
+/// Returns a violation for each anchor that a page has more than once.
 fn repeated_anchors(file: &TextFile) -> Vec<Violation> {
     let mut seen = BTreeSet::new();
     let repeated = ids(&file.text).filter(|(_, id)| !seen.insert(*id));
@@ -290,12 +291,12 @@ fn repeated_anchors(file: &TextFile) -> Vec<Violation> {
 #[derive(Clone, Copy)]
 struct Word<'a> {
     at: usize,
-    /// With the punctuation around it.
+    /// The word with the punctuation around it.
     raw: &'a str,
     bare: &'a str,
 }
 
-/// Citations by number, and of pages outside the repository: the line of each, and its words.
+/// Finds citations by number, and of pages outside the repository. Returns the line of each, and its words.
 fn old_forms(text: &str) -> Vec<(usize, String)> {
     let joined = Joined::new(text);
     let words = words_of(&joined.text);
@@ -329,7 +330,7 @@ fn old_forms(text: &str) -> Vec<(usize, String)> {
         let words: Vec<&str> = words[place..].iter().take(length).map(|w| w.raw).collect();
         found.push((joined.line(word.at), words.join(" ")));
     }
-    // One a line is enough to find it.
+    // One hit per line is enough to find the place.
     found.dedup_by_key(|(line, _)| *line);
     found
 }
@@ -349,7 +350,7 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
     pieces.filter(|word| !word.raw.is_empty()).collect()
 }
 
-/// As 3.3: two numbers, the first from 1 to 8 and the second from 1 to 10.
+/// Whether a word is a section's number such as 3.3: the first part from 1 to 8, the second from 1 to 10.
 fn is_section_number(word: &str) -> bool {
     let number = |part: &str| part.parse::<u8>().unwrap_or(0);
     word.split_once('.').is_some_and(|(first, second)| {
@@ -357,12 +358,13 @@ fn is_section_number(word: &str) -> bool {
     })
 }
 
-/// As C5.
+/// Whether a word is the number of a check, such as C5.
 fn is_check_number(word: &str) -> bool {
     matches!(word.as_bytes(), [b'C', b'1'..=b'9'])
 }
 
-/// A section of the pages as they were numbered that is no version of Kubernetes which this project speaks of.
+/// Whether a word is the number of a section of the former pages, and not one of the Kubernetes versions that this
+/// project mentions.
 fn is_number_of_pages_then(word: &str) -> bool {
     matches!(
         word.as_bytes(),

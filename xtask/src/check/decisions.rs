@@ -21,10 +21,11 @@ const PAGE: &str = "ARCHITECTURE.md";
 /// The heading above the table.
 const HEADING: &str = "## Where is it decided?";
 
-/// Rows of the table. A behaviour that comes in takes the place of one that is asked for less.
+/// The number of rows. A new behaviour replaces the one that people ask for least.
 const ROWS: usize = 40;
 
-/// What the table names and the source does not have, and a table of another length.
+/// Returns the files and functions that the table names and the source lacks, and a violation if the table has another
+/// length.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     violations_below(&project.root)
 }
@@ -50,7 +51,7 @@ fn violations_below(root: &Path) -> Result<Vec<Violation>> {
 /// A row of the table.
 #[derive(Debug, PartialEq, Eq)]
 struct Row<'a> {
-    /// In the page, from 1 on.
+    /// The row's line in the page, from 1 on.
     line: usize,
     /// The texts in code style of the second cell.
     files: Vec<&'a str>,
@@ -83,7 +84,7 @@ fn in_code_style(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// What is wrong with a row.
+/// Returns what is wrong with a row.
 fn check(row: &Row<'_>, root: &Path) -> Result<Vec<Violation>> {
     let violation = |problem: String, remedy: &str| Violation {
         place: format!("{PAGE}:{}", row.line),
@@ -114,7 +115,7 @@ fn check(row: &Row<'_>, root: &Path) -> Result<Vec<Violation>> {
         .collect())
 }
 
-/// The functions of a source file: methods as `Type::function`, all others by their names alone.
+/// Returns the functions of a source file: methods as `Type::function`, all others by their names alone.
 fn functions(source: &str) -> Result<BTreeSet<String>> {
     let tokens: TokenStream = source
         .parse()
@@ -124,7 +125,7 @@ fn functions(source: &str) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// Collects the functions of one level of items, whose methods are `of` a type.
+/// Collects the functions of one level of items. `of` is the type that its methods belong to.
 fn walk(tokens: TokenStream, of: Option<&str>, found: &mut BTreeSet<String>) {
     let (tokens, _) = without_tests(tokens);
     // The tokens of the item so far.
@@ -154,7 +155,7 @@ fn name_of(of: Option<&str>, function: &str) -> String {
     }
 }
 
-/// The identifier behind a keyword of an item's head.
+/// Returns the identifier behind a keyword of an item's head.
 fn after(item: &[TokenTree], keyword: &str) -> Option<String> {
     let place = item.iter().position(|token| is(token, keyword))?;
     match item.get(place + 1) {
@@ -167,7 +168,8 @@ fn is(token: &TokenTree, word: &str) -> bool {
     matches!(token, TokenTree::Ident(ident) if ident == word)
 }
 
-/// The type that an `impl` is for, without its path and parameters: `Known` of `impl<'a> fmt::Display for Known<'a>`.
+/// Returns the type that an `impl` is for, without its path and parameters: `Known` of
+/// `impl<'a> fmt::Display for Known<'a>`.
 fn implementor(item: &[TokenTree]) -> Option<String> {
     let start = item.iter().position(|token| is(token, "impl"))?;
     let mut name = None;
@@ -255,14 +257,14 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_forty_rows_that_all_exist_is_good() -> Result<()> {
+    fn a_table_of_forty_rows_whose_functions_exist_passes() -> Result<()> {
         let row = "| when one waits | `src/budget.rs` | `Budget::free_at`, `dropped` |";
         assert_eq!(broken(&[row; ROWS])?, "");
         Ok(())
     }
 
     #[test]
-    fn a_table_of_another_length_is_reported_and_so_is_one_that_is_missing() -> Result<()> {
+    fn a_table_of_another_length_and_a_missing_table_are_reported() -> Result<()> {
         let row = "| when one waits | `src/budget.rs` | `Budget::free_at` |";
         insta::assert_snapshot!(broken(&[row; 2])?, @"ARCHITECTURE.md: its table of decisions has 2 rows, not 40; name the 40 behaviours that are asked for most");
         assert_eq!(rows("# Architecture\n\n| a | `b` | `c` |\n"), []);
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_reported_with_its_file_and_name() -> Result<()> {
+    fn a_missing_function_or_file_is_reported_by_name() -> Result<()> {
         let good = "| when one waits | `src/budget.rs` | `Budget::free_at` |";
         let mut rows = vec![good; ROWS - 6];
         rows.extend([
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_this_checkout_names_exists() -> Result<()> {
+    fn all_functions_that_this_checkout_names_exist() -> Result<()> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         assert_eq!(violations_below(&root)?, []);
         Ok(())

@@ -1,5 +1,6 @@
-//! Every package in the lock file is under a licence that deny.toml allows, and from crates.io or
-//! this checkout; needs no tool beyond cargo itself.
+//! Checks that every package in the lock file has a licence that deny.toml allows, and comes from crates.io or this
+//! checkout.
+//! It needs no tool beyond cargo.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +14,7 @@ use crate::violation::Violation;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// deny.toml, as far as it concerns this.
+/// The part of deny.toml that this rule reads.
 #[derive(Deserialize)]
 struct Rules {
     licenses: Licences,
@@ -24,16 +25,16 @@ struct Licences {
     allow: BTreeSet<String>,
 }
 
-/// A package as this rule sees it.
+/// A package, reduced to what this rule judges.
 struct Package<'a> {
     name: &'a str,
     version: String,
     licence: Option<&'a str>,
-    /// Where cargo got it; None is this checkout.
+    /// The registry or repository that the package comes from; `None` is this checkout.
     source: Option<&'a str>,
 }
 
-/// All packages with a licence or a source that is not allowed.
+/// Returns all packages with a licence or a source that is not allowed.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let path = project.root.join("deny.toml");
     let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn one_allowed_licence_of_several_to_choose_from_is_enough() {
+    fn one_allowed_licence_of_alternatives_is_enough() {
         assert_eq!(
             verdict(Some("GPL-3.0-only OR MIT"), Some(CRATES_IO)),
             "fine"
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn of_licences_that_hold_together_all_must_be_allowed() {
+    fn all_of_several_combined_licences_must_be_allowed() {
         assert_eq!(
             verdict(Some("(MIT OR Apache-2.0) AND Unicode-3.0"), None),
             "fine"

@@ -1,7 +1,7 @@
-//! Which paths a source file mentions: `use` trees written out, and paths in expressions.
+//! The paths that a source file mentions: `use` trees, written out, and paths in expressions.
 //!
-//! Works on tokens, so comments, strings and attributes' texts do not count, and paths inside
-//! macro calls do. It knows no names: a renamed import is caught where it is imported.
+//! It reads tokens, so comments, strings and attributes' texts do not count, and paths inside macro calls do. It does
+//! not resolve names: a renamed import counts where it is imported.
 
 use anyhow::{Result, anyhow};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -9,20 +9,21 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// A path of at least two segments, or the one segment after `use`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
-    /// The segments as written, `*` for a glob: `std::time::Instant`.
+    /// The segments as written: `std::time::Instant`. A glob is `*`.
     pub(crate) path: Vec<String>,
-    /// The line it ends on.
+    /// The line on which the path ends.
     pub(crate) line: usize,
 }
 
 impl Mention {
-    /// The path as written in Rust.
+    /// Returns the path as Rust writes it.
     pub(crate) fn text(&self) -> String {
         self.path.join("::")
     }
 
-    /// Whether this reaches the item: names it or something in it, imports everything around it,
-    /// or imports the module around it, after which any use of the item would go unseen.
+    /// Whether the mention reaches the item. It does if it names the item or something in it, or imports everything
+    /// around it.
+    /// So does an import of the module around it, since later uses of the item would not be found.
     pub(crate) fn reaches(&self, item: &str) -> bool {
         let item: Vec<&str> = item.split("::").collect();
         let path = match self.path.split_last() {
@@ -34,7 +35,7 @@ impl Mention {
     }
 }
 
-/// All mentions in the text of a source file, in order.
+/// Returns all mentions in the text of a source file, in order.
 pub(crate) fn mentions(source: &str) -> Result<Vec<Mention>> {
     let tokens: TokenStream = source
         .parse()
@@ -42,14 +43,14 @@ pub(crate) fn mentions(source: &str) -> Result<Vec<Mention>> {
     Ok(of_tokens(tokens))
 }
 
-/// The same, of tokens.
+/// Returns all mentions in tokens, in order.
 pub(crate) fn of_tokens(tokens: TokenStream) -> Vec<Mention> {
     let mut found = Vec::new();
     walk(tokens, &[], &mut found);
     found
 }
 
-/// Collects the paths of one level of tokens; `prefix` is what a `use` group stands in.
+/// Collects the paths of one level of tokens; `prefix` is the path before a `use` group.
 fn walk(tokens: TokenStream, prefix: &[String], found: &mut Vec<Mention>) {
     let mut path = OpenPath::default();
     let mut colons = 0;
@@ -93,7 +94,7 @@ fn walk(tokens: TokenStream, prefix: &[String], found: &mut Vec<Mention>) {
     path.close(prefix, found);
 }
 
-/// The path being read.
+/// The path that is being read.
 #[derive(Default)]
 struct OpenPath {
     segments: Vec<String>,
@@ -102,7 +103,7 @@ struct OpenPath {
 }
 
 impl OpenPath {
-    /// Only in a `use` group is there a prefix, so a star there is a glob.
+    /// Whether the next token is the first of a `use` group. Only such a group has a prefix, so a star there is a glob.
     fn is_first_in_group(&self, prefix: &[String]) -> bool {
         self.segments.is_empty() && !prefix.is_empty()
     }
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_that_is_imported_whole_counts() {
+    fn an_import_of_a_whole_crate_counts() {
         assert_eq!(
             paths("use kube; let kube = 1; use axum as web;"),
             ["kube", "axum"]
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_is_reached_by_itself_its_inside_its_module_and_a_glob() {
+    fn a_mention_reaches_an_item_by_its_name_its_parts_its_module_and_a_glob() {
         let reaches = |source: &str| {
             mentions(source)
                 .unwrap()

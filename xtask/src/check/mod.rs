@@ -1,6 +1,6 @@
-//! `check`: what must hold in the source before any test runs.
+//! `check`: the rules that the source must keep before any test runs.
 //!
-//! Every rule runs even when one before it failed, so one run names all there is to repair.
+//! Every rule runs even if an earlier one failed, so one run reports all violations.
 
 mod boundaries;
 mod citations;
@@ -100,14 +100,14 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     bail!("broken: {}", broken.join(", "))
 }
 
-/// A cargo command for all that is built for the host. Lints and documentation select the same packages: with others cargo
-/// would check what they use once more, with other features.
+/// Returns a cargo command for all packages that are built for the host. Lints and documentation select the same
+/// packages: with other packages cargo would compile dependencies again, with other features.
 fn for_host(project: &Project, subcommand: &str) -> Command {
     let packages = project.host_packages().into_iter();
     project.cargo_on(subcommand, packages.chain([TASKS]))
 }
 
-/// A cargo command for wasm32 and what is only built for it.
+/// Returns a cargo command for the packages that are built only for wasm32.
 fn for_wasm(project: &Project, subcommand: &str) -> Command {
     let mut command = project.cargo_on(subcommand, project.wasm_packages());
     command.args(["--target", targets::WASM]);
@@ -115,8 +115,8 @@ fn for_wasm(project: &Project, subcommand: &str) -> Command {
 }
 
 fn document(command: &mut Command) -> Result<()> {
-    // Private items too: nobody reads this documentation without the source beside it, so a link
-    // from a public item to a private one leads somewhere.
+    // Private items are documented too. Every reader of this documentation has the source, so a link from a public item
+    // to a private one is useful.
     command
         .args(["--no-deps", "--document-private-items", "--keep-going"])
         .env(
@@ -126,7 +126,7 @@ fn document(command: &mut Command) -> Result<()> {
     shell::run(command)
 }
 
-/// Lists the idioms that make sentences hard to read, or writes how often each stands where.
+/// Lists the idioms that make sentences hard to read; with `writes` it writes their lower counts into the list instead.
 pub(crate) fn words(project: &Project, writes: bool) -> Result<()> {
     if writes {
         return report(words::write(project)?);

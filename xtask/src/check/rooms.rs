@@ -1,11 +1,11 @@
-//! The rooms of our crates, which of them may use which, and that files inside a room form no circle.
+//! The rooms of our crates: which room may use which, and the rule that files inside a room form no circle.
 //!
-//! A room is a part of a crate with one role: mostly a top-level module. [`plan`] says which rooms there are and which
-//! arrows between them are allowed. What stands in the code today against that is listed there as owed, and the lists of
-//! what is owed only shrink: an arrow or a circle that is gone has to leave its list.
+//! A room is a part of a crate with one role: mostly a top-level module. [`plan`] lists the rooms and the allowed
+//! arrows between them. It also lists violations in today's code as owed. These lists only shrink: an arrow or a circle
+//! that is gone must leave its list.
 //!
-//! The check reads tokens, not types. It sees paths (`crate::store::Store`, `super::x`), follows what a module re-exports
-//! to the file that has it, and leaves tests out.
+//! The check reads tokens, not types. It sees paths (`crate::store::Store`, `super::x`), and follows re-exports of a
+//! module to the file that has the item. It leaves tests out.
 
 mod plan;
 mod source;
@@ -21,10 +21,10 @@ use super::boundaries::reached;
 use crate::project::Project;
 use crate::violation::Violation;
 
-/// What is said of all that is against the plan.
+/// The file that a violation of the plan names.
 const PLAN_FILE: &str = "xtask/src/check/rooms/plan.rs";
 
-/// All that is against the plan in the checkout.
+/// Returns all violations of the plan in the checkout.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let mut broken = Vec::new();
     for plan in PLAN {
@@ -36,7 +36,7 @@ pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     Ok(broken)
 }
 
-/// The allowed arrows themselves form no circle, and name rooms that there are.
+/// Checks the plan itself: the allowed arrows form no circle, and name rooms that exist.
 fn of_plan(plan: &Crate) -> Vec<Violation> {
     let names: BTreeSet<&str> = plan.rooms.iter().map(|room| room.name).collect();
     let mut broken = Vec::new();
@@ -63,7 +63,7 @@ fn of_plan(plan: &Crate) -> Vec<Violation> {
     broken
 }
 
-/// What the files of a crate have against its plan.
+/// Returns the violations of a plan in the files of its crate.
 fn of_crate(plan: &Crate, sources: &Sources) -> Vec<Violation> {
     let mut broken = Vec::new();
     let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -116,7 +116,7 @@ fn of_crate(plan: &Crate, sources: &Sources) -> Vec<Violation> {
     broken
 }
 
-/// Circles of files inside rooms: those that may stay, those that are owed, and all others.
+/// Returns circles of files inside rooms that are not listed, and listed circles that do not exist.
 fn of_circles(
     plan: &Crate,
     inside: &BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>>,
@@ -156,7 +156,7 @@ fn violation(place: String, problem: String, remedy: String) -> Violation {
     }
 }
 
-/// The groups of two or more that all reach each other, each sorted.
+/// Returns the groups of two or more names that all reach each other, each group sorted.
 fn circles<'a>(graph: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
     let uses = |name: &'a str| graph.get(name).into_iter().flatten().copied();
     let reaches: BTreeMap<&str, BTreeSet<&str>> = graph
@@ -178,7 +178,7 @@ fn circles<'a>(graph: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>
 }
 
 impl Crate {
-    /// The room of a file below src/: that with the longest beginning of its path.
+    /// Returns the room of a file below src/: the one with the longest matching part of the path.
     fn room(&self, file: &str) -> Option<&Room> {
         let beginning = |room: &&Room| {
             let fits = room.parts.iter().filter(|part| is_part(file, part));
@@ -189,7 +189,7 @@ impl Crate {
     }
 }
 
-/// Whether a file is a module or lies below it.
+/// Whether a file is that module, or lies below it.
 fn is_part(file: &str, module: &str) -> bool {
     let rest = file.strip_prefix(module);
     rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
@@ -235,7 +235,7 @@ mod tests {
         circles: &[],
     };
 
-    /// What a crate of these files has against a plan.
+    /// Returns the violations of a plan in a crate of these files, one a line.
     fn broken(plan: &Crate, files: &[(&str, &str)]) -> String {
         let texts: Vec<(String, String)> = files
             .iter()
@@ -250,11 +250,11 @@ mod tests {
         lines.collect()
     }
 
-    /// Keeps what is owed in the plan.
+    /// A file that still uses the owed arrow, so that the plan's list is right.
     const OWED: (&str, &str) = ("store/trace.rs", "use crate::words::Said;");
 
     #[test]
-    fn an_arrow_against_the_plan_is_named_with_its_line_and_one_of_the_plan_is_not() {
+    fn only_an_arrow_against_the_plan_is_reported_with_its_line() {
         let files = [
             ("lib.rs", "mod draw; mod store; mod words;"),
             (
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_is_seen_however_it_is_written() {
+    fn an_arrow_is_found_in_each_form_of_path() {
         let written = [
             "use super::words;",
             "use crate::{store, words::Said};",
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_module_gives_on_is_of_the_file_that_has_it() {
+    fn a_re_exported_item_belongs_to_the_file_that_has_it() {
         let files = [
             ("lib.rs", "pub use words::Told;\npub use draw::Picture;"),
             ("store/trace.rs", "use crate::Told;"),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_may_use_what_they_like() {
+    fn tests_may_use_every_room() {
         let files = [
             (
                 "store.rs",
@@ -326,18 +326,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_owed_no_longer_has_to_leave_its_list() {
+    fn an_arrow_that_is_gone_must_leave_the_list_of_owed_ones() {
         let files = [("store/trace.rs", ""), ("words.rs", "")];
         insta::assert_snapshot!(broken(&HOUSE, &files), @"shared/house, trace: uses words no longer, which is still listed as owed; take it off the list in xtask/src/check/rooms/plan.rs");
     }
 
     #[test]
-    fn a_file_without_a_room_is_named() {
+    fn a_file_without_a_room_is_reported() {
         insta::assert_snapshot!(broken(&HOUSE, &[OWED, ("words.rs", ""), ("stored.rs", "")]), @"shared/house/src/stored.rs: is in no room; give it one in xtask/src/check/rooms/plan.rs");
     }
 
     #[test]
-    fn a_circle_of_files_is_named_unless_it_is_listed_as_it_is() {
+    fn a_circle_of_files_is_reported_unless_exactly_it_is_listed() {
         let files = [
             (
                 "words.rs",

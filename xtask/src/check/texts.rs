@@ -1,4 +1,4 @@
-//! The project's files of text, and their text with the lines of a comment joined.
+//! The project's text files, and their text with the lines of each comment joined.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use walkdir::WalkDir;
 
-/// A file of text.
+/// A text file of the project.
 pub(super) struct TextFile {
     /// The path, from the root of the project, with `/` between its parts.
     pub(super) path: String,
     pub(super) text: String,
 }
 
-/// Reads the files below `places`, which are folders and files of `root`, whose names end with one of `endings`.
+/// Reads the files below `places` whose extension is one of `endings`. `places` are folders and files of `root`.
 pub(super) fn read(root: &Path, places: &[&str], endings: &[&str]) -> Result<Vec<TextFile>> {
     let mut files = Vec::new();
     for place in places {
@@ -40,10 +40,10 @@ pub(super) fn read(root: &Path, places: &[&str], endings: &[&str]) -> Result<Vec
     Ok(files)
 }
 
-/// A text in one line, without the marks of comments: a sentence may go on in the next line of a comment.
+/// A text in one line, without the marks of comments, since a sentence may continue in the next line of a comment.
 pub(super) struct Joined {
     pub(super) text: String,
-    /// Where each line begins in `text`.
+    /// The offset in `text` at which each line begins.
     begins: Vec<usize>,
 }
 
@@ -67,7 +67,7 @@ impl Joined {
         }
     }
 
-    /// The line, from 1 on, that holds a place of `text`.
+    /// Returns the line, from 1 on, that holds an offset in `text`.
     pub(super) fn line(&self, at: usize) -> usize {
         self.begins.partition_point(|begin| *begin <= at)
     }

@@ -1,4 +1,4 @@
-//! The pinned toolchain, the stated minimum and the manifests of all crates agree, and a library
+//! Checks that the pinned toolchain, the stated minimum and the manifests of all crates agree, and that a library
 //! behaves the same in every build.
 
 use std::collections::BTreeSet;
@@ -10,13 +10,13 @@ use toml::Table;
 use crate::project::Project;
 use crate::violation::Violation;
 
-/// Features that change what a library does, not only what it offers.
+/// Features that change the behaviour of a library, rather than only add to it.
 const BEHAVIOUR: &[(&str, &[&str])] = &[(
     "serde_json",
     &["arbitrary_precision", "float_roundtrip", "preserve_order"],
 )];
 
-/// Every disagreement of the checkout.
+/// Returns every disagreement in the checkout.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let read = |path: &std::path::Path| -> Result<Table> {
         fs::read_to_string(path)
@@ -51,7 +51,7 @@ pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     Ok(broken)
 }
 
-/// `rust-version` is the pinned channel: nothing older is ever compiled with, so nothing older is promised.
+/// Checks that `rust-version` is the pinned channel: no older release ever compiles this code, so none is promised.
 fn toolchain_fits(toolchain: &Table, workspace: &Table) -> Option<Violation> {
     let text = |table: &Table, keys: &[&str]| {
         let (last, tables) = keys.split_last()?;
@@ -77,8 +77,8 @@ fn toolchain_fits(toolchain: &Table, workspace: &Table) -> Option<Violation> {
     })
 }
 
-/// Cargo builds a library with the features all crates of one build ask for, so a feature that only
-/// a test's library wants would make the tests another program than the binary.
+/// Checks that a library has the same features in every build. Cargo gives a library the features that all crates of
+/// one build want. A feature that only a crate of tests wants would make the tests another program than the binary.
 fn same_in_every_build(
     library: &str,
     unified: &BTreeSet<&str>,
@@ -108,7 +108,7 @@ fn same_in_every_build(
     })
 }
 
-/// What every crate takes from the workspace, so that there is one place to change it.
+/// Checks what every crate must take from the workspace, so that each value is set in one place.
 fn inherits(name: &str, manifest: &Table) -> Vec<Violation> {
     let from_workspace = |table: &str, key: Option<&str>| {
         let value = manifest.get(table);

@@ -1,7 +1,7 @@
-//! Idioms that make our sentences hard to read, how often each stands where, and that no more are written.
+//! Finds idioms that make our sentences hard to read, and refuses new ones.
 //!
-//! `xtask/words.txt` has a line for each idiom of each part of the project: part, count, idiom. A count may only shrink:
-//! more than it has is refused, and so is a line that says more than there is.
+//! `xtask/words.txt` has a line for each idiom in each part of the project: part, count, idiom. A count may only fall.
+//! A higher count in the source is refused, and so is a line whose count is higher than the source's.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use super::texts::{self, Joined, TextFile};
 use crate::project::Project;
 use crate::violation::Violation;
 
-/// An idiom, and what to write instead.
+/// Idioms, each with what to write instead.
 const IDIOMS: [(&str, &str); 12] = [
     ("so long", "name the number: `after 30 s`"),
     ("so many", "name the number: `at most 16 objects`"),
@@ -48,10 +48,10 @@ const IDIOMS: [(&str, &str); 12] = [
     ("of what", "name the thing"),
 ];
 
-/// Where the counts are kept, from the root of the project.
+/// The path of the list of counts, from the root of the project.
 const COUNTS: &str = "xtask/words.txt";
 
-/// Folders whose files are read, and files of the root.
+/// Folders and files of the root that are read.
 const READ: [&str; 9] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -64,7 +64,7 @@ const READ: [&str; 9] = [
     "tests",
 ];
 
-/// Files that hold sentences.
+/// Endings of the files that hold sentences.
 const WITH_SENTENCES: [&str; 4] = ["rs", "md", "js", "html"];
 
 /// An idiom in a file.
@@ -75,16 +75,16 @@ struct Place {
     idiom: usize,
 }
 
-/// How often each idiom stands in each part of the project.
+/// The number of times that each idiom occurs in each part of the project.
 type Counts = BTreeMap<(String, usize), usize>;
 
-/// Counts that are higher than the list has them, and lines of the list that are too high.
+/// Returns a violation for each count that is higher or lower than the list says.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let found = counts(&places(&project.root)?);
     Ok(compare(&found, &read(&project.root)?))
 }
 
-/// Writes each place of an idiom with what to write instead, as the text of a terminal.
+/// Returns a line for each occurrence of an idiom, with what to write instead.
 pub(crate) fn list(project: &Project) -> Result<String> {
     let mut text = String::new();
     for Place { path, line, idiom } in places(&project.root)? {
@@ -94,7 +94,7 @@ pub(crate) fn list(project: &Project) -> Result<String> {
     Ok(text)
 }
 
-/// Writes the counts, where they have become lower; returns those that may not be written since they are higher.
+/// Writes the counts if none is higher than the list says; otherwise returns those that are higher, and writes nothing.
 pub(crate) fn write(project: &Project) -> Result<Vec<Violation>> {
     let found = counts(&places(&project.root)?);
     let known = read(&project.root)?;
@@ -110,7 +110,7 @@ pub(crate) fn write(project: &Project) -> Result<Vec<Violation>> {
     Ok(higher)
 }
 
-/// What to do about a line that says more than there is.
+/// The remedy for a line of the list that is higher than the count.
 const TOO_HIGH: &str = "run `cargo xtask check words --write`";
 
 fn compare(found: &Counts, known: &Counts) -> Vec<Violation> {
@@ -145,7 +145,7 @@ fn counts(places: &[Place]) -> Counts {
     counts
 }
 
-/// The part of the project that a file belongs to: a crate, a folder, or a file of the root.
+/// Returns the part of the project that a file belongs to: a crate, a folder, or a file of the root.
 fn part_of(path: &str) -> &str {
     let depth = match path.split('/').next() {
         Some("frontend" | "shared") => 2,
@@ -192,7 +192,7 @@ fn counts_of(text: &str) -> Result<Counts> {
         .collect()
 }
 
-/// All idioms in the project's sentences, file by file.
+/// Finds all idioms in the project's sentences, file by file.
 fn places(root: &Path) -> Result<Vec<Place>> {
     let mut places = Vec::new();
     for TextFile { path, text } in texts::read(root, &READ, &WITH_SENTENCES)? {
@@ -205,7 +205,7 @@ fn places(root: &Path) -> Result<Vec<Place>> {
     Ok(places)
 }
 
-/// The lines on which idioms begin, and which they are.
+/// Returns the line on which each idiom begins, and the idiom's place in [`IDIOMS`].
 fn idioms(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let joined = Joined::new(text);
     let text = joined.text.to_ascii_lowercase();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idiom_is_found_with_its_line_also_across_lines_of_a_comment() {
+    fn an_idiom_across_lines_of_a_comment_is_found_with_its_line() {
         let text = "/// At most so\n/// many.\nfn f() {} // Who asks is told\n// of it.\n";
         assert_eq!(
             found(text),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_another_word_is_none() {
+    fn a_part_of_another_word_is_no_idiom() {
         assert_eq!(found("also many, so manyfold, this told"), []);
     }
 
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_list_that_cannot_be_read_is_named() {
+    fn a_malformed_line_of_the_list_is_named() {
         let refused = counts_of("backend 2 so long\nbackend two so many\n").unwrap_err();
         insta::assert_snapshot!(refused, @r#"xtask/words.txt:2: "backend two so many" is not part, count and a known idiom"#);
     }

@@ -1,26 +1,27 @@
-//! Scripts that import each other as one script that imports nothing.
+//! Bundles scripts that import each other into one script that imports nothing.
 //!
-//! Each module becomes a function, run when it is first asked for, that returns what the module exports. Our scripts and
-//! wasm-bindgen's glue use few forms of `import` and `export`, each on a line of its own; another form is an error.
+//! Each module becomes a function that returns the module's exports; it runs once, at its first use. Our scripts and
+//! wasm-bindgen's glue use few forms of `import` and `export`, each on a line of its own. Any other form is an error.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// What gives a module by its name.
+/// The functions that return a module by its name.
 const RUNTIME: &str = "const made = {};\nconst bundled = (name) => (made[name] ??= modules[name]());\n\
                        const bundledLater = async (name) => bundled(name);\n";
 
-/// A script and the modules that it uses.
+/// A bundled script: its entry, and the modules that the entry uses.
 pub(super) struct Bundle {
-    /// The modules, and the function `bundled`, by which the entry asks for one.
+    /// The modules, and the function `bundled`, with which the entry gets one.
     pub(super) modules: String,
-    /// The entry.
+    /// The entry's own statements.
     pub(super) entry: String,
 }
 
-/// Bundles an entry with each module that it or another of them imports. A module that is `absent` fails when it is asked
-/// for, so it may only be imported later. The scripts are short ones: one statement a line, without indentation.
+/// Bundles an entry with all modules that it imports, directly or through others. Modules of `absent` are left out:
+/// they may only be imported later, and then fail. The scripts are shortened ones: one statement a line, without
+/// indentation.
 pub(super) fn bundle(
     entry: &str,
     scripts: &BTreeMap<String, String>,
@@ -62,15 +63,15 @@ pub(super) fn bundle(
     })
 }
 
-/// A module with its imports and exports taken out.
+/// A module without its imports and exports.
 #[derive(Default)]
 struct Module {
     text: String,
-    /// Modules that are imported at once.
+    /// Modules that it imports at its start.
     imports: Vec<String>,
-    /// Modules that are imported when they are wanted.
+    /// Modules that it imports later, with `import()`.
     later: Vec<String>,
-    /// `name`, or `"as": name`.
+    /// Its exports: `name`, or `as: name`.
     exports: Vec<String>,
 }
 
@@ -89,7 +90,7 @@ impl Module {
         Ok(module)
     }
 
-    /// `import init, { A, B } from "./{{name}}";`
+    /// Reads a line `import init, { A, B } from "./{{name}}";`.
     fn import(&mut self, line: &str) -> Result<()> {
         let parts = line.strip_prefix("import ").and_then(|rest| {
             let (names, rest) = rest.split_once(" from \"./{{")?;
@@ -110,7 +111,7 @@ impl Module {
         Ok(())
     }
 
-    /// What stands behind `export `: a declaration, or `{ a, b as c };`.
+    /// Reads the rest of a line behind `export `: a declaration, or `{ a, b as c };`.
     fn export(&mut self, rest: &str) -> Result<()> {
         if let Some(list) = rest
             .strip_prefix('{')
@@ -139,7 +140,7 @@ impl Module {
         self.push(rest)
     }
 
-    /// Any other line: modules that are imported later, and addresses of files, which become their plain names.
+    /// Adds any other line. Imports at a later time become calls; addresses of files become the files' plain names.
     fn push(&mut self, line: &str) -> Result<()> {
         let mut rest = line;
         while let Some((before, behind)) = rest.split_once("\"./{{") {
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn each_module_that_is_imported_becomes_a_function() {
+    fn each_imported_module_becomes_a_function() {
         let scripts = scripts(&[
             (
                 "entry.js",
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused() {
+    fn other_forms_of_import_and_export_are_refused() {
         for script in [
             "import \"./{{a.js}}\";",
             "import * as a from \"./a.js\";",

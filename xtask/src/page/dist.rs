@@ -1,7 +1,7 @@
-//! Writing the finished page: every file with its .br and .gz beside it, index.html last, and
-//! nothing left of the page before.
+//! Writes the finished page: every file with its .br and .gz beside it, index.html last. Files of an older page are
+//! removed.
 //!
-//! A file that is already right is not touched, so an unchanged page does not rebuild the backend.
+//! A file that is already right is not written, so an unchanged page does not rebuild the backend.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,22 +16,23 @@ use flate2::write::{DeflateEncoder, GzEncoder};
 
 use super::names::{INDEX, SINGLE};
 
-/// Git keeps the folder itself through this file: cargo would rebuild the backend each time
-/// if a path it watches did not exist.
+/// The file through which Git keeps the folder. If a path that cargo watches did not exist, cargo would rebuild the
+/// backend each time.
 const KEPT: &str = ".gitignore";
 
-/// How often gzip looks again for something smaller.
+/// The number of zopfli's rounds; more rounds give smaller files.
 const ROUNDS: NonZeroU64 = NonZeroU64::new(5).expect("five is not zero");
 
-/// Longer files are modules that were not optimised: whoever works on the page would wait minutes for their last bytes.
+/// Files above this size in bytes are compressed quickly. They are modules that were not optimised, and zopfli would
+/// take minutes for them.
 const LONG_BYTES: usize = 4 << 20;
 
-/// What writing the page came to.
+/// The result of writing the page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// Bytes of all files as gzip sends them.
+    /// The sum of all files' bytes under gzip.
     pub(crate) gzip_bytes: usize,
-    /// Whether anything in the folder is different now.
+    /// Whether any file of the folder was written or removed.
     pub(crate) changed: bool,
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn write(folder: &Path, page: &BTreeMap<String, Vec<u8>>) -> Result<W
         changed: false,
     };
     let mut names = vec![KEPT.to_owned()];
-    // index.html last: whoever reads it finds what it refers to.
+    // index.html comes last: a reader of it finds the files that it names.
     let (index, others): (Vec<_>, Vec<_>) = page.iter().partition(|(name, _)| *name == INDEX);
     for (name, bytes) in others.into_iter().chain(index) {
         let (br, gz) = (format!("{name}.br"), format!("{name}.gz"));
@@ -51,7 +52,7 @@ pub(crate) fn write(folder: &Path, page: &BTreeMap<String, Vec<u8>>) -> Result<W
             && folder.join(&br).is_file()
             && folder.join(&gz).is_file();
         if !up_to_date {
-            // The template is base64 of what is deflated: it grows no smaller by more effort.
+            // The template holds base64 of deflated bytes, which more effort does not make smaller.
             let is_hurried = bytes.len() > LONG_BYTES || *name == SINGLE;
             replace(&folder.join(&br), &brotli(bytes, is_hurried)?)?;
             replace(&folder.join(&gz), &gzip(bytes, is_hurried)?)?;
@@ -74,7 +75,7 @@ pub(crate) fn write(folder: &Path, page: &BTreeMap<String, Vec<u8>>) -> Result<W
     Ok(written)
 }
 
-/// Writes beside the file and renames, so that a reader sees the old file or the new one.
+/// Writes a file beside the path and renames it, so that a reader sees the old file or the new one.
 fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
@@ -95,7 +96,7 @@ fn brotli(bytes: &[u8], is_hurried: bool) -> Result<Vec<u8>> {
     Ok(compressed)
 }
 
-/// Written once and sent often, so the smallest gzip there is: a twentieth less than `gzip -9`.
+/// Compresses with the smallest gzip there is, 5 % less than `gzip -9`: a file is written once and sent often.
 fn gzip(bytes: &[u8], is_hurried: bool) -> Result<Vec<u8>> {
     if is_hurried {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -105,7 +106,7 @@ fn gzip(bytes: &[u8], is_hurried: bool) -> Result<Vec<u8>> {
     smallest(bytes, zopfli::Format::Gzip)
 }
 
-/// Bytes as raw deflate (RFC 1951).
+/// Returns the bytes in raw deflate (RFC 1951).
 pub(super) fn deflated(bytes: &[u8]) -> Result<Vec<u8>> {
     if bytes.len() > LONG_BYTES {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
@@ -116,7 +117,7 @@ pub(super) fn deflated(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn smallest(bytes: &[u8], format: zopfli::Format) -> Result<Vec<u8>> {
-    // Ten rounds more take two thirds longer and save 18 of 93,044 bytes.
+    // Ten rounds more would take two thirds longer and save 18 of 93,044 bytes.
     let options = zopfli::Options {
         iteration_count: ROUNDS,
         ..zopfli::Options::default()
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_has_its_compressed_forms_and_the_old_page_is_gone() {
+    fn each_file_has_its_compressed_forms_and_old_files_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(KEPT), "*").unwrap();
         write(folder.path(), &page(&[(INDEX, "old"), ("a-1.js", "1")])).unwrap();
@@ -178,7 +179,7 @@ mod tests {
         assert_reads(folder.path(), "a.wasm", &long);
     }
 
-    /// Both compressed forms say what the file says.
+    /// Checks that both compressed forms decompress to the file's text.
     fn assert_reads(folder: &Path, name: &str, expected: &str) {
         let open = |end: &str| fs::File::open(folder.join(format!("{name}{end}"))).unwrap();
         let mut text = String::new();
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_page_again_touches_nothing() {
+    fn writing_the_same_page_again_changes_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let page = page(&[(INDEX, "text"), ("a-1.js", "1")]);
         let first = write(folder.path(), &page).unwrap();

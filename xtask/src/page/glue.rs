@@ -1,14 +1,15 @@
-//! wasm-bindgen's glue made small: each import's name carries a hash, which no compression shortens, in script and
-//! module alike; and the script carries comments and indentation.
+//! Makes wasm-bindgen's glue small. Each import's name carries a hash, in script and module, and no compression
+//! shortens a hash.
+//! The script also carries comments and indentation.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 
-/// In the names of exports that call back into the page.
+/// Marks the names of exports that call back into the page.
 const CALLBACK: &str = "__closures_____invoke__h";
 
-/// Functions and variables of the glue itself that stand in it often.
+/// Functions and variables of the glue itself that it uses often, with their short names.
 const OWN: [(&str, &str); 17] = [
     ("addToExternrefTable0", "$x"),
     ("arg0", "$0"),
@@ -29,18 +30,18 @@ const OWN: [(&str, &str); 17] = [
     ("passStringToWasm0", "$p"),
 ];
 
-/// Short names for long ones.
+/// Short names by the long names that they replace.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    /// Those of the glue's own names.
+    /// Returns the short names of the glue's own names.
     pub(super) fn of_glue() -> Self {
         let own = OWN.map(|(name, short)| (name.to_owned(), short.to_owned()));
         Self(own.into())
     }
 
-    /// The short name of an import; a name without a hash stays.
+    /// Returns the short name of an import; a name without a hash stays.
     pub(super) fn of(&mut self, name: &str) -> String {
         if ends_with_hash(name) {
             self.shorter(name)
@@ -49,7 +50,7 @@ impl Names {
         }
     }
 
-    /// The short name of an export; only those of callbacks carry a hash.
+    /// Returns the short name of an export; only those of callbacks carry a hash.
     pub(super) fn of_export(&mut self, name: &str) -> String {
         if name.contains(CALLBACK) {
             self.shorter(name)
@@ -66,7 +67,7 @@ impl Names {
             .clone()
     }
 
-    /// The script with short names, without comments and indentation.
+    /// Returns the script with short names, without comments and indentation.
     pub(super) fn shorten(&self, script: &str) -> Result<String> {
         for short in self.0.values() {
             ensure!(
@@ -104,7 +105,7 @@ impl Names {
     }
 }
 
-/// A script in which what is only returned has no name before.
+/// Returns the script with `return VALUE;` in place of a variable that the next line returns.
 fn returned_at_once(script: &str) -> String {
     let mut made = String::with_capacity(script.len());
     let mut lines = script.lines().peekable();
@@ -124,14 +125,14 @@ fn returned_at_once(script: &str) -> String {
     made
 }
 
-/// The identifiers of a script, and what else is made of their letters.
+/// Returns the identifiers of a script, and other runs of the same characters.
 fn words(script: &str) -> impl Iterator<Item = &str> {
     script
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '$')
         .filter(|word| !word.is_empty())
 }
 
-/// As in `__wbg_fetch_0123456789abcdef`.
+/// Whether a name ends with a hash, as `__wbg_fetch_0123456789abcdef` does.
 fn ends_with_hash(name: &str) -> bool {
     name.rsplit_once('_').is_some_and(|(_, hash)| {
         hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_returned_at_once_has_no_name() {
+    fn a_variable_that_the_next_line_returns_is_left_out() {
         let script = "const ret = a.b;\nreturn ret;\nconst ret = (\nc);\nreturn ret;\nconst ret = d;\nf(ret);\n";
         insta::assert_snapshot!(Names::default().shorten(script).unwrap(), @r"
         return a.b;
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_could_be_spoilt_is_refused() {
+    fn a_script_that_shortening_could_break_is_refused() {
         let mut names = Names::default();
         names.of(FETCH);
         assert!(names.shorten("let _0 = 1;").is_err());

@@ -1,10 +1,10 @@
-// Loads the late parts of the page, each linked to the first, then tells whether it is there. It takes the place of the
-// loader that wasm_split_cli_support writes, and stands at the end of wasm-bindgen's glue, whose `wasm` are the exports of
-// the first part.
+// Loads the late parts of the page, each linked to the first, and reports to the page whether that worked. It replaces
+// the loader that wasm_split_cli_support writes. It stands at the end of wasm-bindgen's glue, whose `wasm` are the
+// exports of the first part.
 const tellWhether = async (loading, tell, told) => {
   let isLoaded = true;
   try {
-    // What is loaded late, after a failure of another, would be linked beside what a new attempt loads.
+    // Waits for all: a module that came after another one's failure would be linked beside those of a new attempt.
     const settled = await Promise.allSettled(loading());
     const failed = settled.find(({ status }) => status === "rejected");
     if (failed) throw failed.reason;
@@ -15,9 +15,9 @@ const tellWhether = async (loading, tell, told) => {
   wasm.__indirect_function_table.get(tell)(told, isLoaded);
 };
 const part = (url) => WebAssembly.instantiateStreaming(globalThis.watchscopeWay.wasm(url), { __wasm_split: wasm });
-// With the second part come what the third has in common with it, and the styles of all panels.
+// The second part comes with the code that it shares with the third, and with the styles of all panels.
 const loadSecondPart = (tell, told) => {
-  // The texts of the failures are fetched when somebody asks for one.
+  // The texts of the failures are fetched at their first use.
   globalThis.watchscopeTexts = new URL("./{{findings.json}}", import.meta.url).href;
   return tellWhether(() => [
     part(new URL("./{{frontend_second.wasm}}", import.meta.url)),
@@ -27,7 +27,7 @@ const loadSecondPart = (tell, told) => {
 };
 const loadThirdPart = (tell, told) =>
   tellWhether(() => [part(new URL("./{{frontend_third.wasm}}", import.meta.url))], tell, told);
-// Panels without their styles would be seen for a moment.
+// Waits for the styles: panels without them would be visible for a moment.
 function loadStyles(url) {
   const link = document.createElement("link");
   link.rel = "stylesheet";

@@ -1,5 +1,5 @@
-//! The page: `frontend/app` and its workers compiled to wasm, their JavaScript glue, and what lies in assets/, under
-//! names that carry their content's hash, in dist/, where the backend's build embeds it.
+//! Builds the page into dist/, where the backend's build embeds it. The page is `frontend/app` and its workers compiled
+//! to wasm, their JavaScript glue, and the files of assets/. Names carry a hash of the content.
 //!
 //! ```text
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
@@ -10,10 +10,10 @@
 //! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
 //! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
-//! `single.rs` makes one more file of these, single.html: the whole page in one, as the template of an export.
+//! `single.rs` makes one more file of these, single.html: the whole page in one file, as the template of an export.
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
-//! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four
-//! ways broke the page without a word.
+//! Scripts and styles lose comments and indentation. wasm-opt is not used: it saved 3 %, and two of four settings broke
+//! the page without an error.
 
 mod bundle;
 #[path = "../../../shared/export/src/digits.rs"]
@@ -41,32 +41,32 @@ use crate::project::{PAGE as APP, Project};
 use crate::setup::{Installs, targets};
 use crate::shell;
 
-/// The workers: their packages, and what the files of each are called.
+/// The workers: their packages, and the stem of each one's files.
 const WORKERS: [(&str, &str); 3] = [
     ("watchscope-lesson-worker", "lesson"),
     ("watchscope-recording-worker", "recording"),
     ("watchscope-export-worker", "export"),
 ];
-/// Leptos then has one type for all elements, where it has one for each shape of a view else: the page is 4 % smaller. All
-/// builds for wasm32 have it, so that they share what is compiled.
+/// With this flag Leptos has one type for all elements, instead of one for each shape of a view; the page gets 4 %
+/// smaller. All builds for wasm32 have the flag, so that they share compiled crates.
 const RUSTFLAGS: (&str, &str) = (
     "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
     "--cfg erase_components",
 );
 const DIGESTS: &str = "watchscope-story-digests";
-/// Set, the page keeps the names of its functions, for a profile; it is then far larger.
+/// If this variable is set, the page keeps the names of its functions, for a profile; it is then far larger.
 const KEEP_NAMES: &str = "WATCHSCOPE_PAGE_NAMES";
 
-/// How the page is compiled.
+/// The profile that compiles the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PageProfile {
-    /// Quick to build, with names in its stack traces.
+    /// Quick to build, with names in stack traces.
     Dev,
-    /// Small.
+    /// Optimised for size.
     Release,
 }
 
-/// Compiles the page and puts it into dist/.
+/// Compiles the page and writes it into dist/.
 pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile) -> Result<()> {
     targets::ensure(project, installs, targets::WASM)?;
     let cargo_profile = match profile {
@@ -74,7 +74,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         PageProfile::Release => "wasm-release",
     };
     shell::step("building the page", || {
-        // The cut into parts follows relocations. Given to the last step alone, so that `cargo check` and other
+        // The cut into parts follows relocations. Only the last step gets the flag, so that `cargo check` and other
         // builds for wasm32 share what is compiled before it.
         shell::run(project.cargo("rustc").env(RUSTFLAGS.0, RUSTFLAGS.1).args([
             "--package",
@@ -89,7 +89,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
             "-Clink-arg=--emit-relocs",
         ]))
     })?;
-    // Each by a call of its own: none gets a feature that another asks of what both use.
+    // A call for each worker: no worker gets a feature that another wants of a shared crate.
     for (package, name) in WORKERS {
         shell::step(&format!("building the worker of a {name}"), || {
             shell::run(&mut module(project, package, cargo_profile))
@@ -135,8 +135,8 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
     })
 }
 
-/// Compiles the stories' digests as the workers are, and puts them into a folder, which is returned: the page has no part
-/// in them.
+/// Compiles the stories' digests with the workers' flags into a folder, and returns the folder. They are no part of the
+/// page.
 pub(crate) fn build_digests(project: &Project, installs: Installs) -> Result<PathBuf> {
     targets::ensure(project, installs, targets::WASM)?;
     shell::step("building the stories for the browser", || {
@@ -151,7 +151,7 @@ pub(crate) fn build_digests(project: &Project, installs: Installs) -> Result<Pat
     })
 }
 
-/// How a module that stands alone is compiled.
+/// Returns the command that compiles a module that stands alone.
 fn module(project: &Project, package: &str, cargo_profile: &str) -> Command {
     let mut command = project.cargo("build");
     command.env(RUSTFLAGS.0, RUSTFLAGS.1);
@@ -160,7 +160,7 @@ fn module(project: &Project, package: &str, cargo_profile: &str) -> Command {
     command
 }
 
-/// Takes comments and indentation out of scripts and styles.
+/// Removes comments and indentation from scripts and styles.
 fn shorten(files: &mut BTreeMap<String, names::Source>) -> Result<()> {
     for (name, source) in files {
         if let names::Source::Template(text) = source
@@ -177,17 +177,17 @@ fn keeps_names(profile: PageProfile) -> bool {
     profile == PageProfile::Dev || std::env::var_os(KEEP_NAMES).is_some()
 }
 
-/// The JavaScript glue and the parts it loads.
+/// Returns the JavaScript glue and the parts that it loads.
 fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, names::Source>> {
     let mut bindgen = bindgen(&parts.first, "frontend", profile)?;
-    // The late parts are linked to them.
+    // The late parts link to these exports.
     bindgen.keep_lld_exports(true);
     let (script, mut first) = glue_of(bindgen, profile, parts::join)?;
     if !keeps_names(profile) {
         first = order::by_likeness(&first)?;
     }
     let mut files = BTreeMap::from([
-        // It names the files of the late parts.
+        // The glue names the files of the late parts, so it is a template.
         ("frontend.js".to_owned(), names::Source::Template(script)),
         (
             "frontend_bg.wasm".to_owned(),
@@ -199,10 +199,10 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
     Ok(files)
 }
 
-/// The glue and the module of the page in one file.
+/// Returns the glue and the module of the page in one file.
 fn bind_uncut(uncut: &uncut::Uncut, profile: PageProfile) -> Result<single::Whole> {
     let mut bindgen = bindgen(&uncut.module, "frontend", profile)?;
-    // The function table is among them.
+    // The function table is among these exports.
     bindgen.keep_lld_exports(true);
     let (script, mut module) = glue_of(bindgen, profile, |glue| uncut.join(glue))?;
     if !keeps_names(profile) {
@@ -211,7 +211,7 @@ fn bind_uncut(uncut: &uncut::Uncut, profile: PageProfile) -> Result<single::Whol
     Ok(single::Whole { script, module })
 }
 
-/// The glue of a module that stands alone, and the module.
+/// Returns the glue of a module that stands alone, and the module.
 fn bind_alone(
     folder: &Path,
     package: &str,
@@ -237,7 +237,7 @@ fn bindgen(module: &Path, name: &str, profile: PageProfile) -> Result<Bindgen> {
     Ok(bindgen)
 }
 
-/// A module's JavaScript, with what belongs to it joined in, and the module it fits.
+/// Returns a module's JavaScript, with what `join` adds to it, and the module that fits it.
 fn glue_of(
     mut bindgen: Bindgen,
     profile: PageProfile,
@@ -246,8 +246,8 @@ fn glue_of(
     let mut output = bindgen
         .generate_output()
         .context("making the JavaScript of a module")?;
-    // `js()` does not hold them, so the page would load without them and fail later.
-    // Every crate with bindings is listed; those that bring no JavaScript have an empty list.
+    // `js()` does not hold these scripts, so the page would load without them and fail later. Every crate with bindings
+    // is listed; those without JavaScript of their own have an empty list.
     let foreign: Vec<&String> = output
         .snippets()
         .iter()
@@ -273,14 +273,14 @@ fn glue_of(
     Ok((script, output.wasm_mut().emit_wasm()))
 }
 
-/// The pictures of the failures, which findings.json refers to.
+/// Returns the pictures of the failures, which findings.json refers to.
 fn pictures(folder: &Path) -> Result<BTreeMap<String, names::Source>> {
     let mut files = assets(folder)?;
     files.retain(|name, _| name.ends_with(".svg"));
     Ok(files)
 }
 
-/// The files of assets/ that belong to the page; folders and other kinds are their readers' business.
+/// Returns the files of assets/ that belong to the page. Folders and files of other kinds are left out.
 fn assets(folder: &Path) -> Result<BTreeMap<String, names::Source>> {
     const TEXT: [&str; 6] = ["css", "html", "js", "json", "svg", "webmanifest"];
     const BINARY: [&str; 4] = ["ico", "png", "wasm", "woff2"];

@@ -1,9 +1,12 @@
-//! Names that carry their content's hash, so that a browser may keep a file for ever.
+//! Gives files names that carry a hash of their content, so that a browser may keep a file for ever.
 //!
-//! A template refers to another file as `{{plain-name}}`; the reference becomes that file's hashed name. `{{=name}}`
-//! becomes its content, and `{{#name}}` what a content security policy calls that content: a file of which nothing else
-//! is wanted is none of the page's. index.html keeps its name: it is where a browser starts, and is never kept. So does
-//! single.html, which `watchscope export` and the page ask for by name.
+//! A template refers to another file in three forms:
+//! * `{{plain-name}}` becomes that file's hashed name.
+//! * `{{=name}}` becomes its content.
+//! * `{{#name}}` becomes the hash by which a content security policy allows that content.
+//!
+//! A file that others use only by content or hash is not written by itself. index.html keeps its name: a browser starts
+//! there, and never keeps it. So does single.html, which `watchscope export` and the page request by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,13 +16,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-/// Where a browser starts. Its name is not hashed.
+/// The file at which a browser starts. Its name is not hashed.
 pub(crate) const INDEX: &str = "index.html";
 
 /// The template of a page in one file (`single.rs`). Its name is not hashed.
 pub(super) const SINGLE: &str = "single.html";
 
-/// Hex digits of the hash in a name; 64 bits are plenty for one page's files.
+/// The hex digits of the hash in a name; 64 bits are plenty for the files of one page.
 const HASH_DIGITS: usize = 16;
 
 /// A file of the page before it has its final name.
@@ -37,7 +40,7 @@ struct Finished {
     bytes: Vec<u8>,
 }
 
-/// Resolves all references; the result is by final name.
+/// Resolves all references. Returns the files by final name.
 pub(crate) fn assemble(mut sources: BTreeMap<String, Source>) -> Result<BTreeMap<String, Vec<u8>>> {
     if !sources.contains_key(INDEX) {
         bail!("the page has no {INDEX}: put one into assets/");
@@ -45,7 +48,7 @@ pub(crate) fn assemble(mut sources: BTreeMap<String, Source>) -> Result<BTreeMap
     let known: Vec<String> = sources.keys().cloned().collect();
     let only_within = only_within(&sources);
     let mut finished = BTreeMap::new();
-    // Each round finishes the files that refer only to finished ones, so at most one round a file.
+    // Each round finishes the files that refer only to finished ones, so there is at most one round a file.
     while !sources.is_empty() {
         let mut waiting = BTreeMap::new();
         for (name, source) in std::mem::take(&mut sources) {
@@ -86,7 +89,7 @@ pub(crate) fn assemble(mut sources: BTreeMap<String, Source>) -> Result<BTreeMap
     Ok(files.map(|(_, file)| (file.name, file.bytes)).collect())
 }
 
-/// What stands before the name in a reference.
+/// The kind of a reference, by the mark before the name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Name,
@@ -94,7 +97,7 @@ enum Wanted {
     Hash,
 }
 
-/// The text's references with the text before each, and the text after the last.
+/// Returns the text's references, each with the text before it, and the text behind the last.
 fn references(text: &str) -> (Vec<(&str, Wanted, &str)>, &str) {
     let mut references = Vec::new();
     let mut rest = text;
@@ -117,7 +120,7 @@ fn references(text: &str) -> (Vec<(&str, Wanted, &str)>, &str) {
     (references, rest)
 }
 
-/// The files that others hold, and of which nobody wants the name.
+/// Returns the files that others refer to by content or hash and none by name.
 fn only_within(sources: &BTreeMap<String, Source>) -> BTreeSet<String> {
     let (mut within, mut named) = (BTreeSet::new(), BTreeSet::new());
     for source in sources.values() {
@@ -133,7 +136,7 @@ fn only_within(sources: &BTreeMap<String, Source>) -> BTreeSet<String> {
     &within - &named
 }
 
-/// The text with every reference replaced, or the first name that is not in the table.
+/// Returns the text with every reference replaced, or the first name that is not in the table.
 fn resolve(text: &str, finished: &BTreeMap<String, Finished>) -> Result<String, String> {
     let mut resolved = String::with_capacity(text.len());
     let (references, tail) = references(text);
@@ -161,7 +164,8 @@ fn is_plain_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }
 
-/// `styles.css` is `styles-HASH.css`; the glue's wasm keeps wasm-bindgen's ending: `frontend-HASH_bg.wasm`.
+/// Returns a name with its hash: `styles.css` becomes `styles-HASH.css`. The glue's wasm keeps wasm-bindgen's ending:
+/// `frontend-HASH_bg.wasm`.
 fn hashed(name: &str, bytes: &[u8]) -> String {
     if [INDEX, SINGLE].contains(&name) {
         return name.to_owned();
@@ -174,7 +178,7 @@ fn hashed(name: &str, bytes: &[u8]) -> String {
     format!("{stem}-{}{}", &hash[..HASH_DIGITS], &name[stem.len()..])
 }
 
-/// Bytes as lower-case hex digits.
+/// Returns bytes as lower-case hex digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -227,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_holds_is_its_own_under_the_hash_a_policy_asks_for_and_no_file_besides() {
+    fn a_file_included_by_content_gets_its_policy_hash_and_is_not_written_by_itself() {
         let files = page(&[
             (
                 "index.html",
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_changes_with_the_content_behind_it_and_only_then() {
+    fn a_name_changes_only_with_the_content_behind_it() {
         let boot = |wasm: &str| {
             let files = page(&[
                 ("index.html", template("{{boot.js}}")),
@@ -259,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_reference_is_named_with_what_there_is() {
+    fn an_unknown_reference_is_reported_with_the_known_files() {
         let error = page(&[
             ("index.html", template("{{style.css}}")),
             ("styles.css", template("")),
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_that_are_no_reference_stay() {
+    fn braces_that_form_no_reference_stay() {
         let files = page(&[("index.html", template("{{ x }} {{a b}} {{"))]).unwrap();
         assert_eq!(files["index.html"], b"{{ x }} {{a b}} {{");
     }

@@ -1,7 +1,8 @@
-//! A module's functions in an order in which like follows like, so that the module compresses well.
+//! Orders a module's functions so that similar ones follow each other and the module compresses well.
 //!
-//! gzip looks back no further than 32 kB, and a module has its functions by size. What makes them alike is in them: the
-//! same generic code for another type. Nothing else of the module changes but the numbers by which functions are called.
+//! gzip looks back at most 32 kB, and the linker orders functions by size. Functions are similar if they are the same
+//! generic code for different types. Nothing else in the module changes, except the numbers by which functions are
+//! called.
 
 use anyhow::{Context as _, Result, anyhow};
 use wasm_encoder::reencode::{self, Reencode};
@@ -10,14 +11,14 @@ use wasmparser::{
     CodeSectionReader, FunctionBody, FunctionSectionReader, Parser, Payload, TypeRef,
 };
 
-/// Bytes that are compared as one.
+/// The length in bytes of the pieces that are compared.
 const WINDOW: usize = 5;
-/// What stands in more functions than this says nothing about any of them.
+/// The most functions that may share a piece. A piece in more functions says nothing about any of them and is ignored.
 const HOLDERS_MOST: usize = 40;
-/// Counts against the shortest functions, which are like anything.
+/// The bytes added to a function's length when similarities are compared, since the shortest functions resemble any.
 const SHORT: u64 = 20;
 
-/// The module with its functions in another order.
+/// Returns the module with its functions in another order.
 pub(super) fn by_likeness(module: &[u8]) -> Result<Vec<u8>> {
     let mut imported = 0;
     let mut bodies = Vec::new();
@@ -51,7 +52,7 @@ pub(super) fn by_likeness(module: &[u8]) -> Result<Vec<u8>> {
     Ok(made.finish())
 }
 
-/// Writes a module's functions in an order, and their new numbers wherever they are named.
+/// Writes a module's functions in an order, and their new numbers wherever a function is named.
 struct Renumber {
     imported: u32,
     order: Vec<usize>,
@@ -93,7 +94,7 @@ impl Reencode for Renumber {
     }
 }
 
-/// The order: each function is followed by the one left that is most like it, or by the largest if none is.
+/// Returns the order: each function is followed by the most similar one left, or by the largest if none is similar.
 fn order(bodies: &[&[u8]]) -> Vec<usize> {
     let holders = holders(bodies);
     let mut parts = vec![Vec::new(); bodies.len()];
@@ -112,7 +113,7 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
     while let Some(body) = next.or_else(|| by_size.find(|&body| is_left[body])) {
         order.push(body);
         is_left[body] = false;
-        // What came just before is still near.
+        // The last four functions are near enough for gzip, and the last one counts three times.
         let mut met = Vec::new();
         for (back, &near) in order.iter().rev().take(4).enumerate() {
             let weight = if back == 0 { 3 } else { 1 };
@@ -141,7 +142,7 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
     order
 }
 
-/// For each window of bytes that stands in some functions and not in too many: which.
+/// Returns, for each piece of [`WINDOW`] bytes in 2 to [`HOLDERS_MOST`] functions, these functions.
 fn holders(bodies: &[&[u8]]) -> Vec<Vec<usize>> {
     let mut windows: Vec<(&[u8], usize)> = bodies
         .iter()
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn like_follows_like_and_each_function_is_there_once() {
+    fn similar_functions_follow_each_other_and_each_occurs_once() {
         let bodies: [&[u8]; 5] = [
             b"one of the one kind, first",
             b"nothing resembles it, yet by far no body lies before it",
@@ -175,7 +176,7 @@ mod tests {
 
     /// `f` is imported; `three` calls `five`, which calls `f`.
     #[test]
-    fn what_is_called_is_called_under_its_new_number() {
+    fn calls_and_exports_use_the_new_numbers() {
         let mut module = Module::new();
         let mut types = wasm_encoder::TypeSection::new();
         types.ty().function([], []);

@@ -1,11 +1,12 @@
-//! The page's module cut in parts: what the first paint needs, what is loaded after it, and what is loaded once a person
-//! opens a panel.
+//! Cuts the page's module into parts. The first part is for the first paint. Others are loaded after it, or once a
+//! person opens a panel.
 //!
-//! `wasm_split_cli_support` follows the linker's relocations from each `#[wasm_split]` function: what only that
-//! function reaches goes into a module of its own, which shares the first one's memory and function table. What two of
-//! them reach and the first part does not goes into one more module. The cut comes before wasm-bindgen, which sees the
-//! first module alone. The few lines of JavaScript that load the other modules (`late-parts.js`) become part of the glue,
-//! so that they cost no file of their own and nothing refers in a circle.
+//! `wasm_split_cli_support` follows the linker's relocations from each `#[wasm_split]` function. Code that only this
+//! function reaches goes into a module of its own, which shares the first one's memory and function table. Code that
+//! two of them reach and the first part does not goes into one more module.
+//! The cut comes before wasm-bindgen, which sees only the first module. The few lines of JavaScript that load the other
+//! modules (`late-parts.js`) become part of the glue. So they cost no file, and no files refer to each other in a
+//! circle.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use wasm_split_cli_support::{Options, transform};
 use super::order;
 use super::sections::{without_custom_sections, without_unused_exports};
 
-/// A part of the page that is loaded late: its name in `#[wasm_split(…)]`, and what loads it.
+/// A part of the page that is loaded late: its name in `#[wasm_split(…)]`, and the function that loads it.
 pub(super) struct LatePart {
     pub(super) name: &'static str,
     loader: &'static str,
@@ -33,22 +34,22 @@ pub(super) const LATE: [LatePart; 2] = [
     },
 ];
 
-/// What both late parts reach, by the name that the page has for it.
+/// The name that the page has for the module that both late parts reach.
 const SHARED: &str = "shared";
-/// What the first part's import that loads a part is called, but for the part's name.
+/// The beginning of the name of the first part's import that loads a part; the part's name follows.
 pub(super) const LOADING: &str = "__wasm_split_load_";
-/// What loads the late parts.
+/// The script that loads the late parts.
 const LOADER: &str = include_str!("late-parts.js");
 
-/// What the cut makes of a module.
+/// The modules that a cut makes.
 pub(super) struct Parts {
-    /// The first part, for wasm-bindgen.
+    /// The path of the first part, for wasm-bindgen.
     pub(super) first: PathBuf,
     /// The other modules by their file names, finished.
     pub(super) late: Vec<(String, Vec<u8>)>,
 }
 
-/// Cuts a module that was linked with `--emit-relocs`; what is in between lies in `folder`.
+/// Cuts a module that was linked with `--emit-relocs`. Intermediate files go into `folder`.
 pub(super) fn cut(module: &Path, folder: &Path, keeps_names: bool) -> Result<Parts> {
     let input = fs::read(module).with_context(|| format!("reading {}", module.display()))?;
     let input = without_unused_exports(&input)?;
@@ -88,19 +89,19 @@ pub(super) fn cut(module: &Path, folder: &Path, keeps_names: bool) -> Result<Par
     Ok(Parts { first, late })
 }
 
-/// The file of a late part among the page's.
+/// Returns the name of a late part's file.
 fn file_name(part: &str) -> String {
     format!("frontend_{part}.wasm")
 }
 
-/// Whether the loader that the cut wrote asks for no more than [`LOADER`] gives.
+/// Checks that the loader that the cut wrote needs no more than [`LOADER`] does.
 fn is_like_ours(theirs: &str, shared: &str) -> Result<()> {
     let mut lines = vec![
-        // Modules with imports of their own, and all of these are exports of the first part.
+        // The late modules have no imports of their own beyond the first part's exports.
         "sharedImports = { __wasm_split: {  } };".to_owned(),
         format!("const __{shared} = makeLoad(() => {{"),
         format!("const src = fetch(new URL(\"./{shared}.wasm\", import.meta.url));"),
-        // It waits for no other module.
+        // The shared module waits for no other module.
         "}\n, []);".to_owned(),
     ];
     for LatePart { name, .. } in LATE {
@@ -123,7 +124,7 @@ fn is_like_ours(theirs: &str, shared: &str) -> Result<()> {
     Ok(())
 }
 
-/// wasm-bindgen's glue with the loader in it.
+/// Returns wasm-bindgen's glue with the loader in it.
 pub(super) fn join(glue: &str) -> Result<String> {
     let (mut script, names) = without_imports(glue, "./__wasm_split.js");
     ensure!(
@@ -133,14 +134,14 @@ pub(super) fn join(glue: &str) -> Result<String> {
     script.push_str(LOADER);
     let loaders = LATE.map(|part| format!("{LOADING}{}: {}", part.name, part.loader));
     let loaders = loaders.join(", ");
-    // Once for each that it imports.
+    // The glue imports the loader once under each of these names.
     for name in names {
         script.push_str(&format!("const {name} = {{ {loaders} }};\n"));
     }
     Ok(script)
 }
 
-/// The glue without the lines that import all of a module, and the names that it gives the module.
+/// Returns the glue without the lines that import all of a module, and the names that these lines give the module.
 pub(super) fn without_imports(glue: &str, from: &str) -> (String, Vec<String>) {
     let end = format!(" from \"{from}\"");
     let mut imported_as = Vec::new();
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_loader_becomes_part_of_the_glue_under_the_names_that_the_glue_imports() {
+    fn the_loader_joins_the_glue_under_the_names_that_the_glue_imports() {
         let import = |name: &str| format!("import * as {name} from \"./__wasm_split.js\"\n");
         let glue = format!("{}{}let wasm;\n", import("import1"), import("import2"));
         let script = join(&glue).unwrap();
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_whose_loader_does_more_than_ours_is_refused() {
+    fn a_cut_whose_loader_needs_more_than_ours_is_refused() {
         let load = |name: &str| {
             format!("const src = fetch(new URL(\"./{name}.wasm\", import.meta.url));\n}}\n")
         };

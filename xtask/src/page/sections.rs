@@ -1,18 +1,18 @@
-//! Sections of a module: what no browser needs is left out, and the function table is exported.
+//! Sections of a module: removes those that no browser needs, and exports the function table.
 
 use anyhow::{Context as _, Result, bail};
 
-/// The table of functions.
+/// The export name of the function table.
 pub(super) const FUNCTIONS: &str = "__indirect_function_table";
 
-/// Exports that nobody calls, by a part of their names: classes of wasm-streams, which comes with Leptos' server
-/// functions. As roots of the first part they would keep a tenth of it.
+/// Parts of the names of exports that nobody calls: classes of wasm-streams, which comes with Leptos' server functions.
+/// As roots of the first part they would keep a tenth of it.
 const UNUSED_EXPORTS: [&str; 2] = ["intounderlying", "__wbg_jspi_task"];
 
 /// A section of a module.
 struct Section<'a> {
     id: u8,
-    /// With its id and length.
+    /// The section with its id and length.
     whole: &'a [u8],
     content: &'a [u8],
 }
@@ -21,7 +21,7 @@ const HEADER_BYTES: usize = 8;
 const CUSTOM: u8 = 0;
 const EXPORTS: u8 = 7;
 
-/// A module's header and its sections.
+/// Returns a module's header and its sections.
 fn sections(module: &[u8]) -> Result<(&[u8], Vec<Section<'_>>)> {
     let header = module
         .get(..HEADER_BYTES)
@@ -41,7 +41,7 @@ fn sections(module: &[u8]) -> Result<(&[u8], Vec<Section<'_>>)> {
     Ok((header, sections))
 }
 
-/// A module without its names and other sections for tools.
+/// Returns a module without its names and other sections for tools.
 pub(super) fn without_custom_sections(module: &[u8]) -> Result<Vec<u8>> {
     let (header, sections) = sections(module)?;
     let kept = sections.iter().filter(|section| section.id != CUSTOM);
@@ -49,7 +49,7 @@ pub(super) fn without_custom_sections(module: &[u8]) -> Result<Vec<u8>> {
     Ok([header, &parts.concat()].concat())
 }
 
-/// A module without [`UNUSED_EXPORTS`].
+/// Returns a module without [`UNUSED_EXPORTS`].
 pub(super) fn without_unused_exports(module: &[u8]) -> Result<Vec<u8>> {
     let (header, sections) = sections(module)?;
     let mut kept = header.to_vec();
@@ -66,7 +66,7 @@ pub(super) fn without_unused_exports(module: &[u8]) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
-/// A module that exports its function table too, under the name that the cut gives it.
+/// Returns a module that also exports its function table, under the name that the cut gives it.
 pub(super) fn with_table(module: &[u8]) -> Result<Vec<u8>> {
     const TABLE: u8 = 1;
     let (header, sections) = sections(module)?;
@@ -79,7 +79,7 @@ pub(super) fn with_table(module: &[u8]) -> Result<Vec<u8>> {
             exports.extend_from_slice(&section.content[at..]);
             push_varint(&mut exports, FUNCTIONS.len());
             exports.extend_from_slice(FUNCTIONS.as_bytes());
-            // A module of ours has one table.
+            // A module of ours has one table, number 0.
             exports.extend_from_slice(&[TABLE, 0]);
             made.push(EXPORTS);
             push_varint(&mut made, exports.len());
@@ -91,7 +91,7 @@ pub(super) fn with_table(module: &[u8]) -> Result<Vec<u8>> {
     Ok(made)
 }
 
-/// The content of an export section without [`UNUSED_EXPORTS`].
+/// Returns the content of an export section without [`UNUSED_EXPORTS`].
 fn used_exports(content: &[u8]) -> Result<Vec<u8>> {
     let (count, mut at) = varint(content, 0)?;
     let (mut used, mut exports) = (0, Vec::new());
@@ -101,7 +101,7 @@ fn used_exports(content: &[u8]) -> Result<Vec<u8>> {
             .get(from..from + length)
             .context("a name is longer than its section")?;
         let name = str::from_utf8(name)?;
-        // A kind, then a number.
+        // An export's name is followed by its kind, then its number.
         let (_, end) = varint(content, from + length + 1)?;
         if !UNUSED_EXPORTS.iter().any(|unused| name.contains(unused)) {
             used += 1;
@@ -123,7 +123,7 @@ fn push_varint(bytes: &mut Vec<u8>, mut value: usize) {
     bytes.push(value as u8);
 }
 
-/// A LEB128 number of up to 32 bits, and where it ends.
+/// Returns a LEB128 number of up to 32 bits, and the offset of its end.
 fn varint(bytes: &[u8], mut at: usize) -> Result<(usize, usize)> {
     let mut value = 0;
     for shift in (0..35).step_by(7) {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_functions_is_exported_behind_what_is_already() {
+    fn the_function_table_is_exported_after_all_other_exports() {
         let module = |exports: &[u8]| {
             let section = [&[7, exports.len() as u8], exports].concat();
             [&b"\0asm\x01\0\0\0"[..], &section].concat()

@@ -1,11 +1,11 @@
-//! The page in one file: a template that an export puts a recording into, and that then opens from a disk.
+//! Builds the page in one file: a template that an export puts a recording into. The result opens from a disk.
 //!
 //! ```text
 //!   frontend/app, not cut ─► wasm-bindgen ─┬─► deflated, base 85 ─► elements that do nothing ─┐
 //!   recording worker, its module, findings ┘                                                 ├─► names.rs ─► single.html
 //!   boot.js, open.js, glue … ─► bundle.rs ─► one script, allowed by its hash ────────────────┘
 //! ```
-//! assets/single.html says what stands where; shared/export/src/html.rs fills in title, view and recording.
+//! assets/single.html says where each piece stands; shared/export/src/html.rs fills in title, view and recording.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,17 +22,17 @@ use super::digits::digits;
 use super::dist::deflated;
 use super::names::{INDEX, Source};
 
-/// The scripts of assets/ that are only in this file.
+/// The files of assets/ that only this file uses.
 const OWN: [&str; 4] = [
     "single.js",
     "single-export.js",
     "single-worker.js",
     "single.css",
 ];
-/// What boot.js loads that is not in it: lessons.
+/// Modules that boot.js loads and this file lacks: lessons.
 const ABSENT: [&str; 1] = ["lessons.js"];
-/// The dialogs, whose worker is not in it, and what stands in for them. assets/single.css hides the buttons of what is
-/// missing; its keys show nothing.
+/// The dialogs, whose worker this file lacks, and the scripts that replace them. assets/single.css hides the buttons of
+/// missing dialogs; their keys show nothing.
 const DIALOGS: [(&str, &str); 2] = [
     ("charts-dialog.js", NO_DIALOG),
     ("export-dialog.js", SAVES_ONLY),
@@ -40,14 +40,14 @@ const DIALOGS: [(&str, &str); 2] = [
 const NO_DIALOG: &str = "export const show = () => {};\n";
 const SAVES_ONLY: &str = include_str!("../../../assets/single-export.js");
 
-/// The page's module as one, with the glue that fits it.
+/// The uncut module of the page, with the glue that fits it.
 pub(super) struct Whole {
     pub(super) script: String,
     pub(super) module: Vec<u8>,
 }
 
-/// Adds the sources that assets/single.html is made of, and takes out those that are of no use beside it. What is deflated
-/// is kept in `folder`, since it takes long.
+/// Adds the sources that assets/single.html is made of, and removes those that nothing else uses. Deflated bytes are
+/// kept in `folder`, since deflating takes long.
 pub(super) fn add(
     files: &mut BTreeMap<String, Source>,
     whole: &Whole,
@@ -100,11 +100,11 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The one script of the file.
+/// Returns the one script of the file.
 fn page_script(scripts: &BTreeMap<String, String>) -> Result<String> {
     let begin = bundle("single.js", scripts, &[])?;
     let boot = bundle("boot.js", scripts, &ABSENT)?;
-    // What boot.js reaches has all that single.js needs.
+    // The modules that boot.js reaches include all that single.js needs.
     let script = format!(
         "{}{}if (isOpened) {{\n{}}}\n",
         boot.modules, begin.entry, boot.entry
@@ -118,7 +118,7 @@ fn page_script(scripts: &BTreeMap<String, String>) -> Result<String> {
     Ok(script)
 }
 
-/// The program of the worker of a recording.
+/// Returns the program of a recording's worker.
 fn worker_script(scripts: &BTreeMap<String, String>) -> Result<String> {
     let worker = bundle("recording-worker.js", scripts, &[])?;
     let own = scripts.get("single-worker.js");
@@ -133,7 +133,7 @@ fn text<'a>(files: &'a BTreeMap<String, Source>, name: &str) -> Result<&'a str> 
     }
 }
 
-/// What index.html has of the page itself.
+/// Returns the part of index.html that is the page itself.
 fn body(index: &str) -> Result<&str> {
     let at = index.find("<div class=\"page\">");
     let body = at.and_then(|at| index[at..].split_once("</body>"));
@@ -141,7 +141,7 @@ fn body(index: &str) -> Result<&str> {
     Ok(body.trim_end())
 }
 
-/// The texts of the failures with their pictures, as JSON: together they are deflated best.
+/// Returns the texts of the failures and their pictures as JSON; together they deflate best.
 fn findings(files: &BTreeMap<String, Source>) -> Result<String> {
     let texts = text(files, "findings.json")?;
     let mut pictures = Map::new();
@@ -157,7 +157,8 @@ fn findings(files: &BTreeMap<String, Source>) -> Result<String> {
     Ok(serde_json::json!({ "texts": texts, "pictures": pictures }).to_string())
 }
 
-/// Bytes deflated, in digits of base 85. They are kept under their name with the hash of what they were made of.
+/// Returns the bytes deflated, in digits of base 85. The deflated bytes are kept under `name`, with a hash of their
+/// source.
 fn inert(folder: &Path, name: &str, bytes: &[u8]) -> Result<String> {
     let path = folder.join(format!("single-{name}.deflated"));
     let hash = Sha256::digest(bytes);
@@ -190,12 +191,12 @@ mod tests {
     }
 
     #[test]
-    fn findings_have_their_texts_and_the_pictures_that_these_name() {
+    fn findings_hold_their_texts_and_the_pictures_that_the_texts_name() {
         insta::assert_snapshot!(findings(&files()).unwrap(), @r#"{"texts":{"F01":["F01.svg",[["What it is","a \"thing\""]]]},"pictures":{"F01.svg":"<svg id=\"a\"/>"}}"#);
     }
 
     #[test]
-    fn the_body_is_what_index_html_has_of_the_page() {
+    fn the_body_is_the_page_element_of_index_html() {
         let index = "<body>\n<noscript>no</noscript>\n<div class=\"page\">\n<p></p>\n</div>\n</body>\n</html>";
         assert_eq!(
             body(index).unwrap(),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deflated_is_kept_until_it_is_another() {
+    fn deflated_bytes_are_kept_until_their_source_changes() {
         let folder = tempfile::tempdir().unwrap();
         let one = inert(folder.path(), "a", b"one").unwrap();
         assert_eq!(inert(folder.path(), "a", b"one").unwrap(), one);

@@ -1,4 +1,4 @@
-//! The page's module as one: for the page in one file, where nothing is to be loaded later.
+//! Prepares the page's module without a cut, for the page in one file, which loads no part later.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,29 +9,29 @@ use wasmparser::{Parser, Payload};
 use super::parts::{LATE, LOADING, without_imports};
 use super::sections::{FUNCTIONS, with_table, without_unused_exports};
 
-/// The module from which an uncut page imports what a cut would put in place: what loads the late parts, and the one
-/// function of each.
+/// The name of the module from which an uncut page imports the loaders of the late parts, and the one function of each
+/// part. A cut would put them in place.
 const UNCUT: &str = "__wasm_split_placeholder__";
 
 /// A module that is not cut.
 pub(super) struct Uncut {
-    /// For wasm-bindgen.
+    /// The path of the module, for wasm-bindgen.
     pub(super) module: PathBuf,
-    /// Of each late part the name, and what the name of its function ends with where it is imported and exported.
+    /// Each late part's name, with the ending of its function's name in imports and exports.
     functions: Vec<(&'static str, String)>,
 }
 
-/// How the name of a late part's function begins where it is imported.
+/// Returns the beginning of the name under which a late part's function is imported.
 fn imported(part: &str) -> String {
     format!("__wasm_split_00{part}00_import_")
 }
 
-/// How it begins where it is exported.
+/// Returns the beginning of the name under which a late part's function is exported.
 fn exported(part: &str) -> String {
     format!("__wasm_split_00{part}00_export_")
 }
 
-/// The module that a cut takes, as it is but for its unused exports.
+/// Prepares the module that a cut takes: exports its function table, and removes unused exports.
 pub(super) fn uncut(module: &Path, folder: &Path) -> Result<Uncut> {
     let input = fs::read(module).with_context(|| format!("reading {}", module.display()))?;
     let input = with_table(&without_unused_exports(&input)?)?;
@@ -52,7 +52,7 @@ pub(super) fn uncut(module: &Path, folder: &Path) -> Result<Uncut> {
     Ok(Uncut { module, functions })
 }
 
-/// Of each late part its one function, of the names that the page imports.
+/// Finds the one function of each late part among the names that the page imports.
 fn functions(names: &[String]) -> Result<Vec<(&'static str, String)>> {
     let mut functions = Vec::new();
     for part in &LATE {
@@ -75,7 +75,7 @@ fn functions(names: &[String]) -> Result<Vec<(&'static str, String)>> {
 }
 
 impl Uncut {
-    /// wasm-bindgen's glue, in which each late part is there as soon as it is asked for.
+    /// Returns wasm-bindgen's glue with each late part available at once.
     pub(super) fn join(&self, glue: &str) -> Result<String> {
         let (mut script, names) = without_imports(glue, UNCUT);
         ensure!(!names.is_empty(), "the glue imports nothing from {UNCUT}");
@@ -94,7 +94,7 @@ impl Uncut {
             ));
         }
         script.push_str("};\n");
-        // Once for each that it imports.
+        // The glue imports it once under each of these names.
         for name in names {
             script.push_str(&format!("const {name} = uncut;\n"));
         }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_uncut_page_has_its_late_parts_at_once() {
+    fn an_uncut_page_has_its_late_parts_at_the_start() {
         let uncut = Uncut {
             module: PathBuf::new(),
             functions: vec![("second", "1f_second_part".to_owned())],

@@ -1,4 +1,4 @@
-//! Debian's packages, installed where a task may: as root, on a Debian-like system, with a line that says so.
+//! Installs Debian's packages where a task may: as root, on a Debian-like system. It prints a line about it.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::setup::Installs;
 use crate::shell;
 
-/// Installs the packages if that is allowed and can be done here; whoever needs them looks again afterwards.
+/// Installs the packages if that is allowed and possible here. It returns no error; the caller looks again afterwards.
 pub(crate) fn install(installs: Installs, packages: &[&str]) {
     if installs == Installs::Forbidden || !may_use_apt() {
         return;
@@ -21,7 +21,7 @@ pub(crate) fn install(installs: Installs, packages: &[&str]) {
     };
     let what = format!("installing {} with apt-get", packages.join(", "));
     let outcome = shell::step(&what, || {
-        // A machine without package lists fails at once; fetch them and try again.
+        // A machine without package lists fails at once; then the lists are fetched for a second attempt.
         install().or_else(|_| {
             shell::run(Command::new("apt-get").arg("update"))?;
             install()

@@ -1,4 +1,4 @@
-//! Chromium and its driver, for the tests that look at the page, and Firefox, for those of a page in one file.
+//! Chromium and its driver, for the tests that look at the page, and Firefox, for the tests of a page in one file.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,21 @@ use anyhow::{Result, ensure};
 use crate::setup::{Installs, apt};
 use crate::shell;
 
-/// Debian's packages; the font is there so that text has the same width everywhere.
+/// Debian's packages; the font gives text the same width on every machine.
 const DEBIAN_PACKAGES: [&str; 3] = ["chromium", "chromium-driver", "fonts-dejavu-core"];
 
 /// A browser that tests can drive.
 #[derive(Debug)]
 pub(crate) struct Browser {
-    /// Chromium or Chrome.
+    /// The path of Chromium or Chrome.
     pub(crate) chrome: PathBuf,
-    /// The chromedriver that fits it.
+    /// The path of the chromedriver that fits it.
     pub(crate) chromedriver: PathBuf,
 }
 
-/// Looks for a browser (`CHROME`, `CHROMEDRIVER`, then `PATH`) and, as root on a Debian-like
-/// system, installs one. None when there is none and none could be had.
+/// Finds a browser (`CHROME`, `CHROMEDRIVER`, then `PATH`). If there is none, installs one as root on a Debian-like
+/// system.
+/// `None` if that fails too.
 pub(crate) fn ensure(installs: Installs) -> Result<Option<Browser>> {
     if let Some(browser) = find()? {
         return Ok(Some(browser));
@@ -29,7 +30,7 @@ pub(crate) fn ensure(installs: Installs) -> Result<Option<Browser>> {
     find()
 }
 
-/// Looks for Firefox (`FIREFOX`, then `PATH`) and installs it as [`ensure()`] does Chromium. It needs no driver.
+/// Finds Firefox (`FIREFOX`, then `PATH`), or installs it as [`ensure()`] does Chromium. It needs no driver.
 pub(crate) fn ensure_firefox(installs: Installs) -> Result<Option<PathBuf>> {
     let find = || program("FIREFOX", &["firefox-esr", "firefox"]);
     if let Some(firefox) = find()? {

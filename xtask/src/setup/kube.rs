@@ -1,5 +1,6 @@
-//! A real etcd, kube-apiserver and kubectl, and the controllers and scheduler of a cluster: taken from
-//! `KUBEBUILDER_ASSETS`, or built once from the Go modules that tests/cluster/go.mod pins, into target/kube/VERSION/.
+//! A real etcd, kube-apiserver and kubectl, and the controllers and scheduler of a cluster. They come from
+//! `KUBEBUILDER_ASSETS`, or are built once from the Go modules that tests/cluster/go.mod pins, into
+//! target/kube/VERSION/.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +12,17 @@ use sha2::{Digest as _, Sha256};
 use crate::project::Project;
 use crate::shell;
 
-/// The oldest Go that builds tests/cluster, by k8s.io/apiserver's own go.mod.
+/// The oldest Go that builds tests/cluster, according to k8s.io/apiserver's own go.mod.
 const OLDEST_GO: (u32, u32) = (1, 26);
 
-/// The file names a folder of Kubernetes test programs holds, and the packages they are built from.
+/// The programs that a folder of Kubernetes test programs holds, with the packages that they are built from.
 const PROGRAMS: [Program; 3] = [
     ("etcd", "go.etcd.io/etcd/server/v3"),
     ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
     ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
 ];
 
-/// What such a folder mostly does not hold.
+/// The programs that such a folder mostly lacks.
 const CONTROLLERS: [Program; 2] = [
     (
         "kube-controller-manager",
@@ -30,10 +31,10 @@ const CONTROLLERS: [Program; 2] = [
     ("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
 ];
 
-/// A file name, and the package that is built into it.
+/// A program's file name, and the package that it is built from.
 type Program = (&'static str, &'static str);
 
-/// The folder with the three programs, or why there is none and what would help.
+/// Returns the folder with the three programs, or what the user could install or set to get it.
 pub(crate) fn ensure_assets(project: &Project) -> Result<Result<PathBuf, String>> {
     if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS") {
         let folder = PathBuf::from(folder);
@@ -50,8 +51,8 @@ pub(crate) fn ensure_assets(project: &Project) -> Result<Result<PathBuf, String>
     Ok(built.map_err(|wanted| format!("{wanted}, or set KUBEBUILDER_ASSETS")))
 }
 
-/// The folder with kube-controller-manager and kube-scheduler, or what would help. Where the folder that
-/// `KUBEBUILDER_ASSETS` names has none, they are built all the same.
+/// Returns the folder with kube-controller-manager and kube-scheduler, or what the user could install. They are built
+/// even if `KUBEBUILDER_ASSETS` names a folder, if that folder lacks them.
 pub(crate) fn ensure_controllers(project: &Project) -> Result<Result<PathBuf, String>> {
     let set = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
     match set.filter(|folder| missing(&CONTROLLERS, folder).next().is_none()) {
@@ -60,11 +61,12 @@ pub(crate) fn ensure_controllers(project: &Project) -> Result<Result<PathBuf, St
     }
 }
 
-/// How much garbage Go's compiler leaves, in percent of what it uses. Building etcd takes 22 % less CPU than with the usual
-/// 100; without a limit 30 %, but then a compiler of a large package takes gigabytes.
+/// The garbage that Go's compiler may leave, in percent of the memory in use (GOGC). Building etcd takes 22 % less CPU
+/// than with the usual 100. Without a limit it takes 30 % less, but then the compiler of a large package uses
+/// gigabytes.
 const GARBAGE: &str = "400";
 
-/// The folder into which these programs are built if they are not there, or what would help.
+/// Returns the folder of these programs, building those that it lacks, or what the user could install.
 fn built(project: &Project, programs: &[Program]) -> Result<Result<PathBuf, String>> {
     let module = Module::open(&project.root.join("tests/cluster"))?;
     let folder = project.target().join("kube").join(&module.kubernetes);
@@ -79,15 +81,16 @@ fn built(project: &Project, programs: &[Program]) -> Result<Result<PathBuf, Stri
     Ok(Ok(folder))
 }
 
-/// Those of the programs that a folder does not hold.
+/// Returns those of the programs that a folder does not hold.
 fn missing(programs: &[Program], folder: &Path) -> impl Iterator<Item = Program> {
     let is_missing = |(name, _): &Program| !shell::is_program(&folder.join(name));
     programs.iter().copied().filter(is_missing)
 }
 
-/// The informer of client-go that the tests watch the simulator with, built from tests/cluster; or what would help.
+/// Builds the informer of client-go from tests/cluster; the tests watch the simulator with it. Returns its path, or
+/// what the user could install.
 ///
-/// It is ours, so a folder that `KUBEBUILDER_ASSETS` names does not hold it.
+/// The informer is ours, so a folder that `KUBEBUILDER_ASSETS` names does not hold it.
 pub(crate) fn ensure_informer(project: &Project) -> Result<Result<PathBuf, String>> {
     let Some(go) = find_go() else {
         let (major, minor) = OLDEST_GO;
@@ -96,7 +99,7 @@ pub(crate) fn ensure_informer(project: &Project) -> Result<Result<PathBuf, Strin
     let folder = project.target().join("kube");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let program = folder.join("informer");
-    // Go knows by itself whether there is anything to do.
+    // Go finds out itself whether anything needs to be built.
     shell::step("building the informer", || {
         shell::run(
             Command::new(&go)
@@ -114,9 +117,9 @@ pub(crate) fn ensure_informer(project: &Project) -> Result<Result<PathBuf, Strin
 /// The Go module that pins the programs.
 struct Module {
     folder: PathBuf,
-    /// Kubernetes' version with its leading v.
+    /// The version of Kubernetes with its leading v.
     kubernetes: String,
-    /// Hash of all the build depends on; a folder stamped with another one is built anew.
+    /// A hash of everything that the build depends on. A folder with another stamp is built anew.
     stamp: String,
 }
 
@@ -141,17 +144,17 @@ impl Module {
         })
     }
 
-    /// Whether a folder holds these programs, of this module as it stands.
+    /// Whether a folder holds these programs, built from this module as it stands.
     fn is_built(&self, programs: &[Program], folder: &Path) -> bool {
         self.is_current(folder) && missing(programs, folder).next().is_none()
     }
 
-    /// Whether what a folder holds was built from this module as it stands.
+    /// Whether the programs in a folder were built from this module as it stands.
     fn is_current(&self, folder: &Path) -> bool {
         fs::read_to_string(folder.join("stamp")).is_ok_and(|stamp| stamp == self.stamp)
     }
 
-    /// Builds those of the programs that are not there; two tasks that start at once build them only once.
+    /// Builds the programs that the folder lacks. Two tasks that start at once build them only once.
     fn build(&self, go: &Path, programs: &[Program], folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
         let lock = fs::File::create(folder.join("lock"))?;
@@ -175,7 +178,7 @@ impl Module {
             folder.display()
         );
         for (program, package) in missing(programs, folder) {
-            // Under another name until it is whole.
+            // The file has another name until it is whole.
             let unfinished = folder.join(format!("{program}.unfinished"));
             shell::step(&format!("building {program}"), || {
                 shell::run(
@@ -197,7 +200,8 @@ impl Module {
     }
 }
 
-/// An unstamped build calls itself v0.0.0-master, and clients that look at versions misread it.
+/// Returns flags that stamp the version: an unstamped build calls itself v0.0.0-master, which clients that read
+/// versions misread.
 fn linker_flags(kubernetes: &str) -> String {
     let plain = kubernetes.trim_start_matches('v');
     let mut parts = plain.split('.');
@@ -208,7 +212,7 @@ fn linker_flags(kubernetes: &str) -> String {
     )
 }
 
-/// The version a go.mod requires of a module.
+/// Returns the version that a go.mod requires of a module.
 fn required_version<'a>(requirements: &'a str, module: &str) -> Option<&'a str> {
     requirements.lines().find_map(|line| {
         let mut words = line
@@ -233,7 +237,7 @@ fn find_go() -> Option<PathBuf> {
     }
 }
 
-/// `go version go1.26.8 linux/amd64` is (1, 26).
+/// Returns the version in Go's output: `go version go1.26.8 linux/amd64` is (1, 26).
 fn go_version(said: &str) -> Option<(u32, u32)> {
     let version = said.split_whitespace().nth(2)?.strip_prefix("go")?;
     let mut parts = version.split(|c: char| !c.is_ascii_digit());

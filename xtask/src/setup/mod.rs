@@ -1,4 +1,4 @@
-//! What the tasks need on a machine: found, installed where that is allowed, or named as missing.
+//! Finds the programs and libraries that the tasks need, installs them where that is allowed, or names them as missing.
 
 mod apt;
 pub(crate) mod browser;
@@ -6,7 +6,7 @@ pub(crate) mod kube;
 pub(crate) mod perfetto;
 pub(crate) mod targets;
 
-/// Whether a task may install what is missing.
+/// Whether a task may install missing programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Installs {
     /// Yes, with a line that says so.

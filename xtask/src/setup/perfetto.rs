@@ -1,5 +1,5 @@
-//! Perfetto's own message classes for Python, which the test of traces decodes with: installed once from the packages that
-//! tests/perfetto/requirements.txt pins, into target/perfetto/.
+//! Perfetto's own message classes for Python, with which the test of traces decodes. They are installed once from the
+//! packages that tests/perfetto/requirements.txt pins, into target/perfetto/.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use crate::project::Project;
 use crate::setup::{Installs, apt};
 use crate::shell;
 
-/// What would help where the packages cannot be had.
+/// What a user could install if the packages cannot be installed here.
 const WANTED: &str = "Python 3 with pip, which can reach a package index";
 
-/// The folder with the packages, or what would help.
+/// Returns the folder with the packages, installing them if needed, or what the user could install.
 pub(crate) fn ensure(project: &Project, installs: Installs) -> Result<Result<PathBuf, String>> {
     let requirements = project.root.join("tests/perfetto/requirements.txt");
     let pins =
         fs::read(&requirements).with_context(|| format!("reading {}", requirements.display()))?;
-    // Other pins have another folder, so one that is there is whole.
+    // Each set of pins has a folder of its own, so a folder that exists is whole.
     let all = project.target().join("perfetto");
     let folder = all.join(&crate::page::hex(&Sha256::digest(pins))[..16]);
     if folder.exists() {
@@ -59,8 +59,8 @@ fn has_pip() -> bool {
     shell::read(Command::new("python3").args(["-m", "pip", "--version"])).is_ok()
 }
 
-/// Installs into a folder of its own, so that neither the machine's packages change nor a virtual environment is needed. The
-/// wheels are those in plain Python: the same files, with the same hashes, on every machine.
+/// Returns a command that installs into a folder of its own: the machine's packages stay as they are, and no virtual
+/// environment is needed. The wheels are in plain Python: the same files, with the same hashes, on every machine.
 fn pip_install(requirements: &Path, folder: &Path) -> Command {
     let mut command = Command::new("python3");
     command

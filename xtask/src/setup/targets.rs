@@ -1,4 +1,4 @@
-//! Standard libraries of other targets than this machine's: wasm32 for the page, musl for a static binary.
+//! Standard libraries of targets other than this machine's: wasm32 for the page, musl for a static binary.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +12,8 @@ use crate::shell;
 /// The page's target.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
-/// Adds the target when it is missing, and a C compiler for it where that is needed. rust-toolchain.toml cannot be
-/// relied on for that: rustup ignores its `targets` where automatic installs are switched off.
+/// Adds the target if it is missing, and a C compiler for it if it needs one. rust-toolchain.toml is not enough for
+/// that: rustup ignores its `targets` where automatic installs are switched off.
 pub(crate) fn ensure(project: &Project, installs: Installs, target: &str) -> Result<()> {
     ensure_library(project, installs, target)?;
     if target == own_musl() {
@@ -55,12 +55,12 @@ fn ensure_library(project: &Project, installs: Installs, target: &str) -> Result
     })
 }
 
-/// This machine's own processor with musl: its C compiler is a wrapper around the usual one.
+/// Returns the musl target of this machine's processor; its C compiler is a wrapper around the usual one.
 fn own_musl() -> String {
     format!("{}-unknown-linux-musl", std::env::consts::ARCH)
 }
 
-/// The TLS library has parts in C, which must see musl's headers.
+/// Makes sure that musl-gcc is there: the TLS library has parts in C, which must see musl's headers.
 fn ensure_musl_gcc(installs: Installs, target: &str) -> Result<()> {
     let variable = format!("CC_{}", target.replace('-', "_"));
     let is_there = || shell::on_path("musl-gcc").is_some() || std::env::var_os(&variable).is_some();

@@ -1,23 +1,23 @@
-//! Counting from what test runners print.
+//! Counts tests from the lines that test runners print.
 
 use std::fmt;
 use std::process::ExitStatus;
 
-/// Tests of all runners so far.
+/// The tests of all runners so far.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Ran and held. Until [`Counts::settled`], those that skipped themselves are in here too.
+    /// Tests that ran and passed. Until [`Counts::settled`] this includes tests that skipped themselves.
     pub(crate) passed: usize,
-    /// Ran and did not hold.
+    /// Tests that ran and failed.
     pub(crate) failed: usize,
-    /// Could not have what they need.
+    /// Tests that lacked something they need.
     pub(crate) skipped: usize,
-    /// Take hours, and were not asked for.
+    /// Tests that take hours and were left out.
     pub(crate) long: usize,
 }
 
 impl Counts {
-    /// Takes in a line of a runner's output: libtest's result, or a test that says it is skipped.
+    /// Counts a line of a runner's output: libtest's result, or a test's line that it is skipped.
     pub(crate) fn read_line(&mut self, line: &str) {
         let line = without_colours(line);
         let line = line.trim();
@@ -44,7 +44,7 @@ impl Counts {
         }
     }
 
-    /// Adds what another output held.
+    /// Adds the counts of another output.
     pub(crate) fn add(&mut self, other: Counts) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -52,7 +52,8 @@ impl Counts {
         self.long += other.long;
     }
 
-    /// What a runner counted that ended like this: one that failed without a word did not build, or died.
+    /// Returns the counts of a runner that ended with this status. A runner that failed without a failed test did not
+    /// build or was killed; it counts as one failure.
     pub(crate) fn ended(mut self, status: ExitStatus) -> Counts {
         if !status.success() && self.failed == 0 {
             self.failed = 1;
@@ -60,7 +61,7 @@ impl Counts {
         self
     }
 
-    /// libtest counts a test that skips itself as passed; it is neither.
+    /// Takes skipped tests off the passed ones: libtest counts a test that skips itself as passed.
     pub(crate) fn settled(self) -> Counts {
         Counts {
             passed: self.passed.saturating_sub(self.skipped),
@@ -81,7 +82,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The text without terminal escapes of the form ESC [ … letter.
+/// Returns the text without terminal escapes of the form ESC [ … letter.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_talks_about_results_counts_nothing() {
+    fn lines_that_only_mention_results_count_nothing() {
         let counts = counted(&["it was skipped: twice", "the test result: ok. 3 passed"]);
         assert_eq!(counts, Counts::default());
     }

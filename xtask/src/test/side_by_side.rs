@@ -1,8 +1,9 @@
-//! Runs test programs side by side, one a core. cargo would run one after the other, and a core would wait for the last test
-//! of each.
+//! Runs test programs side by side, one on each core. cargo would run one after the other, and a core would idle during
+//! the last test of each.
 //!
-//! What a program writes goes to a file in target/test-logs/, which can be read while it runs. It is passed on when the
-//! program ends. Programs whose tests wait by the clock run last, alone; each line of theirs is passed on when it is written.
+//! The output of a program goes to a file in target/test-logs/, which can be read while the program runs. It is passed
+//! on when the program ends. Programs whose tests wait by the clock run last, alone; each of their lines is passed on
+//! at once.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -21,27 +22,28 @@ use super::{counted, pass_on};
 use crate::project::{Project, TASKS};
 use crate::test_programs::{self, TestProgram};
 
-/// Programs that take longest, in that order, so that none is left to run alone at the end; others follow as they come.
+/// The programs that take longest, in order, so that none of them runs alone at the end. Others follow in cargo's
+/// order.
 const LONGEST_FIRST: &[&str] = &["suite", "world", "codec", "clients", "schedules"];
-/// The packages whose tests use sockets, servers and browsers, and wait for them by the clock: they run when all else has
-/// ended.
+/// The packages whose tests use sockets, servers and browsers, and wait for them by the clock. They run when all others
+/// have ended.
 const BY_THE_CLOCK: [&str; 2] = ["watchscope", "watchscope-tests"];
-/// How many tests of such a package run at once on each core. They wait most of the time.
+/// The tests of such a package that run at once on each core. They wait most of the time.
 const WAITING_PER_CORE: usize = 2;
 
-/// One executable of tests.
+/// An executable of tests.
 struct Program {
-    /// Of its package, the kind of its target, and that.
+    /// Its package, the kind of its target, and the target's name.
     name: String,
-    /// Its place in [`LONGEST_FIRST`].
+    /// Its place in [`LONGEST_FIRST`]; the list's length if it is not there.
     turn: usize,
     by_the_clock: bool,
-    /// Its package's, where cargo would run it.
+    /// The folder of its package, in which cargo would run it.
     folder: PathBuf,
     executable: PathBuf,
 }
 
-/// Builds all test programs and runs their tests with these variables; the long ones too if they are asked for.
+/// Builds all test programs and runs their tests with these variables; with `long` also the long tests.
 pub(super) fn run(project: &Project, variables: &[(&str, OsString)], long: bool) -> Result<Counts> {
     let mut programs = programs(project, variables)?;
     programs.sort_by_key(|program| program.turn);
@@ -67,7 +69,7 @@ pub(super) fn run(project: &Project, variables: &[(&str, OsString)], long: bool)
         .unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What the programs run with, and what they counted so far.
+/// The settings of the programs, and their counts so far.
 struct Job<'a> {
     variables: &'a [(&'a str, OsString)],
     long: bool,
@@ -76,7 +78,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Runs programs in their order, so many at a time.
+    /// Runs programs in their order, at most `at_a_time` at once.
     fn run_all(&self, programs: Vec<Program>, at_a_time: usize) -> Result<()> {
         let waiting = Mutex::new(VecDeque::from(programs));
         let next = || {
@@ -100,7 +102,7 @@ impl Job<'_> {
         })
     }
 
-    /// Runs a program, and passes on what it wrote when it has ended.
+    /// Runs a program, and passes its output on when it has ended.
     fn run_one(&self, program: &Program) -> Result<()> {
         let name = &program.name;
         eprintln!("  {name}: begun");
@@ -116,7 +118,7 @@ impl Job<'_> {
             .status()
             .with_context(|| format!("starting {}", program.executable.display()))?;
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock, so that what programs said is not mixed.
+        // Printed under the lock, so that outputs of programs do not mix.
         say_that_it_ran(name, start);
         counts.add(pass_on(File::open(&path)?, io::stdout())?.ended(status));
         Ok(())
@@ -156,7 +158,7 @@ fn say_that_it_ran(name: &str, start: Instant) {
     );
 }
 
-/// Builds and names all test programs: those of the host's packages, and this one's, which is built apart.
+/// Builds all test programs: those of the host's packages, and this package's, which are built apart.
 fn programs(project: &Project, variables: &[(&str, OsString)]) -> Result<Vec<Program>> {
     let mut all = Vec::new();
     for packages in [project.host_packages(), vec![TASKS]] {
@@ -172,7 +174,7 @@ fn program(project: &Project, built: TestProgram) -> Program {
     let package = &project.metadata[&built.artifact.package_id];
     let target = built.artifact.target;
     let kind = target.kind.first().map(ToString::to_string);
-    // A package's library and its program may have one name.
+    // The kind is part of the name: a package's library and its program may have one name.
     let kind = kind.unwrap_or_default();
     Program {
         turn: LONGEST_FIRST

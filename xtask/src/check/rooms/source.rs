@@ -9,28 +9,28 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use crate::check::boundaries::rust_files;
 use crate::check::mentions::{self, Mention};
 
-/// As many re-exports are followed to the file that has what they name.
+/// The most re-exports that are followed from a path to its file. A longer chain counts for the file reached by then.
 const MOST_STEPS: usize = 8;
 
-/// The files of a crate, tests left out, and what they mention.
+/// The files of a crate without its tests, and the paths that they mention.
 pub(super) struct Sources {
     /// The crate's name in paths.
     name: String,
     files: BTreeMap<String, File>,
-    /// The file of each module, by its path.
+    /// The file of each module, by the module's path.
     modules: BTreeMap<Vec<String>, String>,
 }
 
 struct File {
     module: Vec<String>,
-    /// Paths that its code mentions.
+    /// The paths that its code mentions.
     mentions: Vec<Mention>,
-    /// What it gives on under names of its own, and the paths of that.
+    /// The names that it re-exports, each with its path.
     reexports: Vec<(String, Vec<String>)>,
 }
 
 impl Sources {
-    /// All files below a crate's folder of sources.
+    /// Reads all files below a crate's folder of sources.
     pub(super) fn read(folder: &Path, name: &str) -> Result<Self> {
         let mut texts = Vec::new();
         for file in rust_files(folder)? {
@@ -39,14 +39,14 @@ impl Sources {
         Self::of(&texts, name)
     }
 
-    /// The same, of files by their paths below src/.
+    /// Parses files, given by their paths below src/ and their texts.
     pub(super) fn of(texts: &[(String, String)], name: &str) -> Result<Self> {
         let mut files = BTreeMap::new();
         let mut modules = BTreeMap::new();
         for (path, text) in texts.iter().filter(|(path, _)| !is_of_tests(path)) {
             let module = module_of(path);
             let file = File::of(module.clone(), text).with_context(|| format!("in {path}"))?;
-            // A library and a program of one crate have the same root: the library's is meant.
+            // A library and a program of one crate have the same root module; the library's is meant.
             if path != "main.rs" {
                 modules.insert(module, path.clone());
             }
@@ -63,7 +63,7 @@ impl Sources {
         self.files.keys().map(String::as_str)
     }
 
-    /// The other files that a file uses, each with the first line that does.
+    /// Returns the other files that a file uses, each with the first line that uses it.
     pub(super) fn arrows(&self, file: &str) -> Vec<(&str, usize)> {
         let mut arrows = BTreeMap::new();
         let Some(from) = self.files.get(file) else {
@@ -82,7 +82,7 @@ impl Sources {
         arrows.into_iter().collect()
     }
 
-    /// The modules that a file calls by a name of its own, and their paths.
+    /// Returns the modules that a file imports by name, each name with its path.
     fn imported(&self, from: &File) -> BTreeMap<String, Vec<String>> {
         let none = BTreeMap::new();
         let paths = from.mentions.iter().filter_map(|mention| {
@@ -97,7 +97,7 @@ impl Sources {
         paths.collect()
     }
 
-    /// A path from the crate's root; `None` of what lies elsewhere.
+    /// Returns a path from the crate's root; `None` for a path that leaves the crate.
     fn absolute(
         &self,
         from: &File,
@@ -134,7 +134,7 @@ impl Sources {
         }
     }
 
-    /// The file that has what a path names, by way of what modules give on.
+    /// Returns the file that has the named item, following re-exports.
     fn file_of(&self, mut path: Vec<String>) -> Option<&str> {
         let mut file = None;
         for _ in 0..MOST_STEPS {
@@ -176,7 +176,7 @@ impl File {
             let Some(name) = mention.path.last().cloned() else {
                 continue;
             };
-            // What a module gives on and uses itself, it uses.
+            // A re-export that the module also uses itself counts as a use.
             if words.contains(&name) {
                 mentions.push(mention.clone());
             }
@@ -202,7 +202,7 @@ fn idents(tokens: TokenStream, words: &mut BTreeSet<String>) {
     }
 }
 
-/// The items of a file without those for tests only, and apart from them what it re-exports.
+/// Splits the items of a file, without those for tests, into its code and its re-exports.
 pub(in crate::check) fn without_tests(tokens: TokenStream) -> (TokenStream, TokenStream) {
     let (mut code, mut given) = (Vec::new(), Vec::new());
     let mut item: Vec<TokenTree> = Vec::new();
@@ -245,12 +245,12 @@ fn is_for_tests(item: &[TokenTree]) -> bool {
     })
 }
 
-/// Whether a file holds tests only.
+/// Whether a file holds only tests.
 fn is_of_tests(path: &str) -> bool {
     path.split('/').any(|part| part == "tests") || path.ends_with("tests.rs")
 }
 
-/// `store/trace.rs` is the module `store::trace`.
+/// Returns a file's module: `store/trace.rs` is `store::trace`.
 fn module_of(path: &str) -> Vec<String> {
     let path = path.trim_end_matches(".rs");
     let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
