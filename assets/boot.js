@@ -1,19 +1,19 @@
-// Starts the page, and is its way to the server. What the page will ask for first is under way while its module compiles:
-// session, link, socket. The document holds it, so that it runs without being fetched; the content security policy allows
-// just this script by its hash.
+// Starts the page, and is its bridge to the server. Begins the page's first requests while its module compiles:
+// session, link, socket. The document contains this script, so it runs without a fetch; the content security policy
+// allows it by its hash.
 
-// These numbers say to the page what happened; bridge.rs has the same.
+// Codes of events, as bridge.rs has them.
 const SESSION = 0, EXCHANGED = 1, OPENED = 2, MESSAGE = 3, CLOSED = 4, TIMER = 5, LINK = 6;
-// What a page that holds nothing says first, and the version of the protocol in it; a test compares.
+// The hello of a page that holds nothing, with the version of the protocol in it; a test compares both.
 const PROTOCOL = 2;
 const HELLO = [0, 4, PROTOCOL, 0, 0, 0];
-// So much may wait for the module; the server sends at most 1 MiB before something is acknowledged.
+// The most bytes that wait for the module; above it the socket closes. The server sends at most 1 MiB unacknowledged.
 const MOST_WAITING_BYTES = 2 << 20;
 
 let tell, socket, timer;
-// Whether watchscope answers here. Until it does, the link's secret is not read, and no socket is opened.
+// Whether watchscope answers here. Until then the link's secret is not read, and no socket is opened.
 let isOurs = false;
-// What was begun before the page asked for it, each good for one time.
+// Requests that were begun before the page made them; each is used once.
 const ahead = {};
 const take = (name) => {
   const taken = ahead[name];
@@ -21,21 +21,20 @@ const take = (name) => {
   return taken;
 };
 
-// What GET session would answer, where the server told it with the document: in the one header of it that can be read
-// here.
+// The answer to GET session, if the document brought it: in the only header of a document that scripts can read.
 const sessionBrought = () => {
   const [page] = performance.getEntriesByType("navigation");
   const brought = page?.serverTiming?.find(({ name }) => name === "session");
   return brought && JSON.parse(brought.description);
 };
-// Undefined if nobody answers.
+// Undefined if there is no answer.
 const askSession = () => fetch("session").then((answer) => (answer.ok ? answer.json() : undefined)).catch(() => {});
 const exchange = (secret) =>
   fetch("session", { method: "POST", headers: { Authorization: `Bearer ${secret}` } })
     .then((answer) => answer.status)
     .catch(() => {});
 
-// The secret of the link (`t=…` in the fragment), which leaves the address bar and the history at once.
+// Returns the secret of the link (`t=…` in the fragment) and removes it from the address bar and the history at once.
 const takeLink = () => {
   const parts = location.hash.slice(1).split("&");
   const secret = parts.map((part) => /^t=([\w-]{1,256})$/.exec(part)?.[1]).filter(Boolean).pop();
@@ -46,8 +45,8 @@ const takeLink = () => {
   return secret;
 };
 
-// Opens the socket; `heard` is told of it as long as it is the present one. Its address is relative: the page may be
-// served behind any.
+// Opens the socket; `heard` gets its events while it is the present one. Its address is relative, since the page may be
+// served below any path.
 const connect = (heard) => {
   const made = new WebSocket("ws");
   const hear = (event, data) => made === socket && heard(event, data);
@@ -96,7 +95,7 @@ globalThis.watchscopeWay = {
   exchange(secret) {
     (take(secret) ?? exchange(secret)).then((status) => tell(EXCHANGED, status));
   },
-  // None of what these call for is told before they return.
+  // Both report their events only after they have returned.
   open() {
     const waiting = take("socket");
     if (waiting) return queueMicrotask(waiting);
@@ -108,7 +107,7 @@ globalThis.watchscopeWay = {
     }
   },
   send(bytes) {
-    // What a socket opened ahead has to say first, it has said.
+    // A socket that was opened ahead has already sent its first message.
     if (!take("hello")) socket?.send(bytes);
   },
   close() {
@@ -118,7 +117,8 @@ globalThis.watchscopeWay = {
     socket = undefined;
     old?.close();
   },
-  // A module's bytes under their type, whatever the server calls them: only so they are compiled as they come.
+  // Gives a module's bytes their type, whatever the server calls them: only then does the browser compile them as they
+  // come.
   async wasm(url) {
     const answer = await fetch(url);
     const headers = { "Content-Type": "application/wasm" };
@@ -126,15 +126,15 @@ globalThis.watchscopeWay = {
   },
   // Whether the address bar names a place.
   names: () => /[#&]v=/.test(location.hash),
-  // Has the address bar name a place. A browser that refuses more of them shows an older one.
+  // Makes the address bar name a place. A browser that limits such changes keeps showing an older one.
   place(fragment, isNew) {
     try {
       history[isNew ? "pushState" : "replaceState"](null, "", fragment ? `#${fragment}` : location.pathname);
     } catch {}
   },
-  // The body of a change: EPOCH.SEQ.
+  // Fetches the body of a change: EPOCH.SEQ.
   object: (name) => fetch(`api/objects/${name}`, { headers: { "X-Watchscope-Page": "1" } }),
-  // Files can be opened from now on, and records exported.
+  // From now on files can be opened and records exported.
   offer: () => import("./{{open.js}}").then(({ offer }) => offer()),
   wake(delay) {
     clearTimeout(timer);
@@ -142,10 +142,10 @@ globalThis.watchscopeWay = {
   },
 };
 
-// A lesson is asked for, or nothing else is to be had here: the server is a worker then. It is that of a file in a frame.
+// If a lesson is requested or no server answers, a worker replaces the server. In a frame it is the worker of a file.
 const begin = async () => {
   if (parent !== self) return (await import("./{{open.js}}")).enter();
-  // A document out of the browser's cache may tell of what was: what opens no way is asked.
+  // A document from the browser's cache may bring an old answer. If that gives no access, the server is asked again.
   const brought = sessionBrought();
   const opens = brought && (brought.session || /[#&]t=/.test(location.hash));
   const answer = opens ? brought : await askSession();

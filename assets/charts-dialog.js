@@ -1,8 +1,8 @@
-// The charts of a stretch of time, over the page: what the export worker draws of the records that the page holds.
+// The dialog with the charts of a range: the export worker draws them from the records that the page holds.
 import { button, make } from "./{{elements.js}}";
 import { hire, inPlace, loadStyles } from "./{{exports.js}}";
 
-// Opens it over what can be exported; `hand` promises the frames between two times, and all notes.
+// Opens the dialog for an export's facts; `hand` promises the frames between two times, and all notes.
 export const show = async (of, hand) => {
   await loadStyles();
   document.querySelector("dialog.charts")?.close();
@@ -13,7 +13,7 @@ export const show = async (of, hand) => {
     "dialog",
     {
       class: "charts", "data-part": "charts-dialog", "aria-label": "Charts",
-      // The keys of the page are not meant.
+      // The page must not handle these keys.
       onkeydown: (event) => event.stopPropagation(),
       onclose: () => {
         worker.end();
@@ -56,7 +56,7 @@ export const show = async (of, hand) => {
   }
 };
 
-// A chart's first text is its title.
+// Returns a chart's title, which is its first text.
 const titleOf = (address) => {
   const svg = decodeURIComponent(address.slice(address.indexOf(",") + 1));
   return new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("text")?.textContent ?? "A chart";

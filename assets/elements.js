@@ -1,4 +1,5 @@
-// Elements of the document, for what is no WebAssembly: lessons and opened files. Text reaches the document as text nodes.
+// Makes elements for scripts without WebAssembly: lessons, opened files, dialogs. Text reaches the document as text
+// nodes.
 
 export const make = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag);

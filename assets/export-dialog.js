@@ -1,13 +1,13 @@
-// The export dialog: which records become which file, how it will look, and which names in it are hidden.
+// The export dialog: which records go into which file, how the file looks, and which names in it are hidden.
 //
 //   page ── facts, hand() ──► dialog ── frames, wishes ──► export-worker.js ──► facts, preview, file
 //
-// All that it shows of an export comes from the worker: the same code makes the file.
+// The worker makes everything that the dialog shows of an export, with the code that makes the file.
 import { button, make } from "./{{elements.js}}";
 import { hire, inPlace, loadStyles } from "./{{exports.js}}";
 import { download, sizeOf, stampOf } from "./{{recordings.js}}";
 
-// What a form is called, what for, and its ending and type. `isText`: it can be copied as text.
+// A form's name, use, ending and type. `isText`: it can be copied as text.
 const FORMS = {
   svg: { name: "SVG", use: "a wiki, a document, print: sharp at any size", type: "image/svg+xml", isText: true },
   png: { name: "PNG", use: "a slide or a chat", type: "image/png" },
@@ -23,11 +23,11 @@ const FORMS = {
 const PARTS = ["names", "namespaces", "labels", "uids", "addresses", "nodes", "cluster"];
 const LANES = { page: "As on the page", all: "All rows", findings: "With findings" };
 const SIZES = ["1920 × 1080", "3840 × 2160"];
-// A change is shown this long after the last one, in milliseconds.
+// The pause in milliseconds between the last change and its preview.
 const WAIT_MS = 150;
-// Sides of a picture, in px.
+// The least and the most px of a picture's width; the most also of its height.
 const LEAST_PX = 320, MOST_PX = 8192;
-// What was hidden last time is kept under this key.
+// The key under which the last choice of hidden names is kept.
 const HIDE_KEY = "watchscope-hide";
 
 // Times, in microseconds
@@ -36,7 +36,7 @@ const DAY_US = 86_400e6;
 const iso = (us) => new Date(us / 1e3).toISOString();
 const clock = (us) => iso(us).slice(11, 23);
 const date = (us) => iso(us).slice(0, 10);
-// `03:11:48.000`, or with a date before it; NaN if it is no time.
+// Parses `03:11:48.000`, or a time with a date before it; NaN if the text is no time.
 const timeOf = (text, dayUs) => {
   const [, day, time] = /^\s*(\d{4}-\d\d-\d\d[ T])?\s*(\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)\s*Z?\s*$/.exec(text) ?? [];
   if (!time) return NaN;
@@ -81,7 +81,7 @@ const keep = (parts) => {
   } catch {}
 };
 
-// Radio buttons in a row: one of them is chosen.
+// Returns radio buttons in a row, one of them chosen.
 const choice = (name, words, options, chosen, choose) =>
   make(
     "fieldset",
@@ -98,7 +98,7 @@ const choice = (name, words, options, chosen, choose) =>
   );
 const row = (label, ...children) => make("div", { class: "row-of" }, make("span", { class: "label" }, label), ...children);
 
-// Opens the dialog over what can be exported; `hand` promises the frames between two times, and all notes.
+// Opens the dialog for an export's facts; `hand` promises the frames between two times, and all notes.
 export const show = async (of, hand) => {
   await loadStyles();
   document.querySelector("dialog.export")?.close();
@@ -113,7 +113,7 @@ export const show = async (of, hand) => {
     size: SIZES[0],
     hide: new Set(),
   };
-  // `isReady`: the preview shows what is chosen. An export that is asked for before follows then.
+  // `isReady`: the preview shows the present choice. `exportsSoon`: an export was requested before, and follows then.
   let worker, handed, timer, latest, isMaking = false, isWanted = false, isReady = false, exportsSoon = false;
 
   // Elements
@@ -215,7 +215,7 @@ export const show = async (of, hand) => {
       class: "export", "data-part": "export-dialog", "aria-label": "Export",
       onclose: () => closed(),
       onkeydown: (event) => {
-        // The keys of the page are not meant.
+        // The page must not handle these keys.
         event.stopPropagation();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) exportIt();
       },
@@ -268,7 +268,7 @@ export const show = async (of, hand) => {
     make("footer", {}, progressWords, progress, stop, make("span", { class: "space" }), name, copy, run),
   );
 
-  // What is chosen
+  // The choice
 
   const writeRange = () => {
     const isOneDay = date(state.fromUs) === date(state.toUs) && date(state.fromUs) === date(of.loaded[1]);
@@ -281,7 +281,7 @@ export const show = async (of, hand) => {
   };
   const writeForm = () => {
     const isPicture = ["svg", "png", "html", "report", "charts"].includes(state.form);
-    // The other forms are data: nobody reads a title in them.
+    // The other forms are data, in which nobody reads a title.
     titled.hidden = !isPicture && state.form !== "md";
     for (const of_ of ofPictures) of_.hidden = !isPicture;
     ofPictures[1].hidden ||= !["svg", "png"].includes(state.form);
@@ -289,10 +289,10 @@ export const show = async (of, hand) => {
     copy.hidden = !canCopy();
     name.textContent = fileName();
   };
-  // Neither Firefox before 127 nor a page without a secure context has it.
+  // Firefox before 127 lacks one of these, and so does a page without a secure context.
   const canCopy = () =>
     Boolean(navigator.clipboard) && (form("isText") || (state.form === "png" && typeof ClipboardItem !== "undefined"));
-  // The name of a file is read by more people than the file.
+  // A file's name is seen by more people than its content, so it leaves out a hidden cluster name.
   const fileName = (what) => {
     const of_ = state.hide.has("cluster") || !of.cluster ? "watchscope" : of.cluster.replace(/[^\w.-]+/g, "-").slice(0, 60);
     return `${[of_, stampOf(state.fromUs), what].filter(Boolean).join("-")}.${form("ending") ?? state.form}`;
@@ -333,7 +333,7 @@ export const show = async (of, hand) => {
   };
   const setReady = (is) => {
     isReady = is;
-    // Tests wait for it.
+    // Tests wait for this state.
     dialog.dataset.state = is ? "ready" : "waiting";
   };
   const refuse = (words) => {
@@ -344,7 +344,7 @@ export const show = async (of, hand) => {
     whole.hidden = true;
     busy("");
   };
-  // Has the worker hold the records of the range; frames of a range are handed over once.
+  // Makes the worker hold the records of the range; the frames of a range are handed over once.
   const bringRecords = async () => {
     const { fromUs, toUs } = state;
     if (worker && handed && handed[0] === fromUs && handed[1] === toUs) return;
@@ -356,7 +356,7 @@ export const show = async (of, hand) => {
     await worker.ask("records", { fromUs: of.loaded[0], toUs: of.loaded[1], chapters, notes }, buffers);
     handed = [fromUs, toUs];
   };
-  // Makes what is chosen, for the preview. Of changes that come meanwhile the last is made.
+  // Makes the present choice for the preview. Of several changes meanwhile, only the last is made.
   const refresh = async () => {
     clearTimeout(timer);
     timer = undefined;
@@ -364,7 +364,7 @@ export const show = async (of, hand) => {
       isWanted = true;
       return;
     }
-    // What is changed from here on is made after it.
+    // A later change is made after this one.
     isWanted = false;
     if (!(state.fromUs < state.toUs)) {
       refuse(`Nothing in ${clock(state.fromUs)} – ${clock(state.toUs)}. Choose a range.`);
@@ -394,7 +394,7 @@ export const show = async (of, hand) => {
     }
     goOn();
   };
-  // What was changed meanwhile is made now.
+  // Makes the change that came meanwhile.
   const goOn = () => {
     if (!isWanted) return;
     isWanted = false;
@@ -410,7 +410,7 @@ export const show = async (of, hand) => {
     shown.append(button("Look again", refresh));
   };
 
-  // What is shown
+  // Output
 
   const write = ({ facts, preview, form: of_ }) => {
     title.placeholder = facts.title;
@@ -475,7 +475,7 @@ export const show = async (of, hand) => {
     }
     if (run.disabled) return;
     const { type } = FORMS[state.form], made = fileName();
-    // Notes that only this page has are in a file then (open.js), unless some are out of its range or their words hidden.
+    // If so, the file has the notes that only this page had (open.js); not if some are out of its range or hidden.
     const hasNotes = state.form === "wscope" && state.hide.size === 0 && latest.facts.notes >= of.notes;
     const { unsaved } = document.body.dataset;
     busy(`Making ${made}`);
@@ -508,7 +508,7 @@ export const show = async (of, hand) => {
       progressWords.textContent = `Not copied: ${error.message}`;
     }
   };
-  // What is under way goes on; nothing is shown of it any more.
+  // Work that is under way goes on, but nothing of it is shown any more.
   const closed = () => {
     clearTimeout(timer);
     dialog.remove();

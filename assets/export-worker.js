@@ -1,11 +1,11 @@
-// The worker of an export: makes of the frames that a page hands over what the dialog shows, and files. The module decides;
-// this is its host.
+// The worker of an export: from the frames that a page hands over it makes the dialog's previews, and files. The module
+// decides; this script is its host.
 import init, { Records } from "./{{export.js}}";
 import { deflatedBy } from "./{{streams.js}}";
 
-// Lines of a text that are shown before it is exported, and the most letters of them.
+// The most lines and letters of a text's preview.
 const LINES = 20, LETTERS = 4_000;
-// Over this many records a text or trace is made only when it is exported: it would take seconds each time.
+// Above this number of records a text or trace has no preview, since each one would take seconds.
 const MOST_SHOWN = 50_000;
 
 const load = async () => {
@@ -16,7 +16,7 @@ const load = async () => {
 const loaded = load();
 const seed = crypto.getRandomValues(new Uint8Array(32));
 
-// What was made of the last wish: each form once, since the preview is the file.
+// The results of the last wish: each form is made once, since the preview is the file.
 let records, made, wished;
 const files = new Map();
 const forget = () => {
@@ -25,7 +25,7 @@ const forget = () => {
   files.clear();
 };
 const fileOf = async (form) => {
-  // A PNG is drawn by the page.
+  // The page draws a PNG, from the SVG.
   const kept = form === "png" ? "svg" : form;
   if (!files.has(kept)) files.set(kept, await FORMS[kept]());
   return files.get(kept);
@@ -63,7 +63,7 @@ const firstLines = (of) => {
   return lines.slice(0, LINES).join("\n").slice(0, LETTERS) + (rest ? "\n…" : "");
 };
 
-// What the dialog shows of a form: pictures, or the first lines; and how long the file is, if it was made.
+// Returns a form's preview: pictures, or the first lines; and the file's length in bytes, if it was made.
 const preview = async (form, { records: count }) => {
   if (PICTURES.includes(form)) {
     const picture = await fileOf("svg");
@@ -102,7 +102,7 @@ const hear = {
   },
 };
 
-// One after the other, as they were asked for.
+// Requests are handled one after the other, in order.
 let work = Promise.resolve();
 onmessage = ({ data }) => {
   const progress = (done, of) => postMessage({ id: data.id, done, of });

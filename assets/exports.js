@@ -1,7 +1,7 @@
-// Exports, as a page has them of their worker; and what its dialogs share.
+// Exports by their worker, and the parts that dialogs share.
 import { make } from "./{{elements.js}}";
 
-// The worker. What is asked of it is answered by a promise; `end` stops it, and what it was asked is never answered.
+// Starts the worker. `ask` promises its answer. `end` stops it; requests still open then are never answered.
 export const hire = (progress) => {
   const worker = new Worker(new URL("./{{export-worker.js}}", import.meta.url), { type: "module" });
   const answers = new Map();
@@ -27,7 +27,7 @@ export const hire = (progress) => {
   };
 };
 
-// A picture as the browser has it; an address that holds it asks nobody for it.
+// Returns the address of a picture that holds the picture itself, so that no request is made for it.
 export const inPlace = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 let styles;
 export const loadStyles = () =>

@@ -1,7 +1,7 @@
-// The worker of a lesson: runs its cluster, answers its reader as a server would, and does what the controls say.
+// The worker of a lesson: runs its cluster, answers its reader as a server would, and obeys the controls.
 import init, { Worker as Lesson, digest_of } from "./{{lesson.js}}";
 
-// So often time passes while it plays, and so often the reader is looked after while it does not, in milliseconds.
+// The interval of time steps while it plays, and the longest between two feeds of the reader, in milliseconds.
 const TICK = 16, CARE = 5000;
 
 const load = async () => {
@@ -52,11 +52,11 @@ const hear = {
     if (feed()) tell();
   },
   say({ words }) {
-    // Time passed until now as before.
+    // Time up to now passed at the old speed.
     tick();
     const run = JSON.parse(lesson.now()).now.run;
     lesson.say(words);
-    // Whoever read the run before has to come again.
+    // The reader of the run before has to connect again.
     if (JSON.parse(lesson.now()).now.run !== run) reader = undefined;
     feed();
     tell();

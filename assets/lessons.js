@@ -1,12 +1,12 @@
-// Lessons: their cluster runs in a worker, which is to the page what a server is elsewhere; here are narration and
-// controls. Loaded only when a lesson is asked for, or when there is no server at all.
+// Lessons: their cluster runs in a worker, which is the page's server here. This script has narration and controls. It
+// is loaded only for a lesson, or if there is no server.
 import { button, make } from "./{{elements.js}}";
 
 const way = globalThis.watchscopeWay;
-// These numbers say to the page what happened; bridge.rs has the same.
+// Codes of events, as bridge.rs has them.
 const OPENED = 2, MESSAGE = 3;
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 100, 1000];
-// Panels are written at most so often, in milliseconds.
+// The least time between two updates of the panels, in milliseconds.
 const WRITE_MS = 250;
 const NARROW = matchMedia("(max-width: 1000px)");
 
@@ -18,9 +18,9 @@ const say = (words) => {
   ask("say", { words });
 };
 
-// The reader the page is now; what the worker still sends to the one before is of no use.
+// The number of the page's present reader; messages for an earlier one are dropped.
 let reader = 0;
-// What the page offers, the lesson, where it stands, and the run that the page has.
+// The page's functions, the lesson, its state, and the run that the page has.
 let page, lesson, now, run, asked, isFed, rewindMs;
 let hasServer = false, unknown, digested;
 // Answers given, by passage.
@@ -111,15 +111,15 @@ const leave = () => {
   location.reload();
 };
 const toggle = () => say(now?.playing ? "pause" : "play");
-// Another lesson is another world, and begins with a fresh page.
+// Another lesson is another world, so it begins with a fresh page.
 const go = (name) => {
   history.replaceState(null, "", `#lesson=${name}`);
   location.reload();
 };
 
-// What is written
+// Texts
 
-// As in the Passage of scenarios: stressed, code, and a moment by its number.
+// Marks as in the Passage of scenarios: stressed words, code, and a moment by its number.
 const marked = (words) =>
   words.split(/(\*[^*]+\*|\x60[^\x60]+\x60|\{\d+\})/).map((part) => {
     if (part.startsWith("*") && part.length > 1) return make("b", {}, part.slice(1, -1));
@@ -138,10 +138,10 @@ const moment = (number) => {
     "aria-disabled": found ? undefined : "true",
   });
 };
-// Where a moment lies in the picture: at its mark, or in the lane around it where its own does not show.
+// Returns a moment's point in the picture: at its mark, or in the lane around it if its own lane is not shown.
 const placeOf = ({ lane, within, atUs, seq }) =>
   page.place(lane, atUs, seq) ?? (within ? page.place(within, atUs, seq) : undefined);
-// Brings a moment into the picture, and shows which it is.
+// Brings a moment into the picture, and points it out.
 const reveal = (number) => {
   const found = now.found[number - 1];
   if (found.within) page?.reveal(found.within);
@@ -318,10 +318,10 @@ const writeSides = () => {
   );
 };
 
-// What was said between clients and servers, as the records have it.
+// Writes the messages between clients and servers, as the records have them.
 const writeWire = () => {
   const isAtEnd = wire.scrollTop + wire.clientHeight >= wire.scrollHeight - 4;
-  // watchscope's own watch has its name from what it watches.
+  // A watch of watchscope is named by the resource that it watches.
   const short = (name) => (name.includes("/") ? "watchscope" : name);
   lines.replaceChildren(
     ...now.wire.map(({ atUs, who, asks, isError, words }) =>
@@ -337,13 +337,13 @@ const writeWire = () => {
   );
   if (isAtEnd) wire.scrollTop = wire.scrollHeight;
 };
-// What the verdict is where nothing is found.
+// Returns the verdict if there is no finding.
 const unfound = (names) => {
   if (names.length === 0) return "Nothing wrong is found in what was heard.";
   const hold = names.length === 1 ? "holds" : "hold";
   return `No event says that anything is wrong. But ${names.join(" and ")} ${hold} what is no longer in etcd: only a comparison shows that.`;
 };
-// The clients and caches that hold what is no longer in etcd.
+// Returns the clients and caches that hold objects which are gone from etcd.
 const haunted = (told) =>
   (told?.columns ?? []).filter((_, column) => told.rows.some(({ cells }) => cells[column].word === "ghost"));
 const writeVerdict = (told) => {
@@ -361,7 +361,7 @@ const writeVerdict = (told) => {
   );
 };
 
-// The loop of each program, line by line, and the phases in which it stands on a line.
+// The loop of each program, line by line, and the phases in which the program stands at a line.
 const LOOPS = {
   informer: [
     ["for {"],
@@ -438,7 +438,7 @@ const writeLoops = () => {
   );
 };
 
-// Over the picture
+// Above the picture
 
 const moveRings = () => {
   if (!page || !now) return;
@@ -446,7 +446,7 @@ const moveRings = () => {
   while (rings.children.length > found.length) rings.lastChild.remove();
   while (rings.children.length < found.length) rings.append(make("span", { class: "ring" }, make("b", {}, String(rings.children.length + 1))));
   const chart = document.getElementById("chart");
-  // Moments that would lie on each other stand side by side.
+  // Moments that would overlap are placed side by side.
   const taken = [];
   found.forEach((moment, place) => {
     const ring = rings.children[place];
@@ -462,13 +462,13 @@ const moveRings = () => {
 };
 const showPassage = () => {
   const [from, to] = lesson.passages[now.passage].shows;
-  // Where it plays beyond what the passage shows, that moves along.
+  // When the lesson plays beyond the time that the passage shows, the view moves along.
   shownTo = now.at < to ? to : now.at + (to - from) / 4;
   page?.show(now.beginUs + (shownTo - to + from) * 1e6, now.beginUs + shownTo * 1e6);
   unopened = 3;
 };
 
-// What the worker tells
+// The worker's messages
 
 let shownPassage, shownRun, shownTo, unopened = 0, writtenAt = 0, writing;
 const told = (what) => {
@@ -528,7 +528,7 @@ const write = () => {
 };
 
 globalThis.watchscopeLesson = {
-  // The page offers what it can do.
+  // The page offers its functions.
   ready(call) {
     const names = ["hold", "show", "startOver", "expand", "reveal", "place", "sides"];
     page = Object.fromEntries(names.map((name) => [name, (...what) => call([name, ...what])]));
@@ -536,17 +536,17 @@ globalThis.watchscopeLesson = {
     if (now) hold();
     if (isMenu || unknown) menu.showModal();
   },
-  // The picture was drawn. It is at work still, so nothing may be asked of it before it has done.
+  // The picture was drawn. The page is still at work, so its functions may be called only after it.
   drawn() {
     queueMicrotask(() => {
-      // Lanes can be opened once they are drawn; those inside them are drawn next.
+      // Lanes can be opened once they are drawn; the lanes inside them are drawn next.
       if (unopened-- > 0) page?.expand();
       moveRings();
       if (asked !== undefined && isFed && run === now?.run) {
         rewindMs = performance.now() - asked;
         asked = undefined;
       }
-      // A page can be drawn before the worker has told anything.
+      // A page can be drawn before the worker's first message.
       if (!now) return;
       const wait = Math.max(0, WRITE_MS - (performance.now() - writtenAt));
       writing ??= setTimeout(write, wait);
@@ -554,7 +554,7 @@ globalThis.watchscopeLesson = {
   },
   // A file is opened over the lesson.
   pause: () => now?.playing && say("pause"),
-  // For tests and people with a console.
+  // For tests, and for people with a console.
   state: () => ({ ...now, lesson: lesson?.name, rewindMs, rings: [...rings.children].map((ring) => !ring.hidden) }),
   digest: (name, seed, server = "", client = "") =>
     new Promise((resolve) => {
@@ -583,11 +583,12 @@ const lay = () => {
     toggle();
   }, { capture: true });
   addEventListener("hashchange", () => location.reload());
-  // A lesson nobody looks at waits.
+  // A lesson pauses while its tab is hidden.
   document.addEventListener("visibilitychange", () => document.hidden && now?.playing && say("pause"));
 };
 
-// Enters the lesson that the address names, else offers all; returns what a server would say of the session.
+// Enters the lesson that the address names, or offers all. Returns the answer that a server would give about the
+// session.
 export const enter = async (answer) => {
   hasServer = answer?.product === "watchscope";
   const wanted = new URLSearchParams(location.hash.slice(1));
@@ -601,7 +602,7 @@ export const enter = async (answer) => {
       ask("read", { number: reader });
       queueMicrotask(() => way.tell(OPENED));
     },
-    // The page's memory lies under them: a copy.
+    // The bytes lie in the page's memory, so a copy is sent.
     send: (bytes) => ask("message", { number: reader, bytes: bytes.slice() }),
     close() {
       reader += 1;

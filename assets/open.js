@@ -1,28 +1,28 @@
-// Opens files over the page. The page stays as it is: a frame lies over it, with a page of its own whose server is the
+// Opens files over the page. The page stays as it is: a frame above it has a page of its own, whose server is the
 // worker of the recording.
 //
 //   page ── read() ──► worker;  page ── frame ──► boot.js ── enter() ──► the worker answers as a server would
 //
-// Both pages call offer() once their panels are there; the one in the frame calls enter() before. An opened file has no
-// way to the server or the session.
+// Both pages call offer() once their panels are there; the page in the frame calls enter() before. An opened file has
+// no access to the server or the session.
 import { button, make } from "./{{elements.js}}";
 import { read, sizeOf } from "./{{recordings.js}}";
 
 const way = globalThis.watchscopeWay;
-// These numbers say to the page what happened; bridge.rs has the same.
+// Codes of events, as bridge.rs has them.
 const OPENED = 2, MESSAGE = 3, CLOSED = 4;
-// How often the page behind the frame is asked what came meanwhile, in milliseconds.
+// The interval in milliseconds at which new records of the covered page are counted.
 const COUNT_MS = 1000;
-// Letters of a file's name that are shown and put into an address.
+// The most letters of a file's name that are shown and put into an address.
 const MOST_NAME = 120;
-// In the frame: what the page around it says of the file, and does for it.
+// In the frame: the functions and facts of the page around it.
 const around = parent === self ? undefined : parent.watchscopeOpening;
 
 const find = (selector) => document.querySelector(selector);
 const inAddress = ({ name }) => name.slice(0, MOST_NAME);
 const nameOf = (file) => (file.name.length > MOST_NAME ? `${inAddress(file)}…` : file.name);
 
-// A notice stands under the header until it is closed, or something else is said: what is wrong and where, and what to do.
+// Shows a notice under the header, with what is wrong and what to do. It stays until it is closed or replaced.
 const notify = ({ what, advice }, kind = "error") => {
   find("[data-part='notice']")?.remove();
   const notice = make(
@@ -34,7 +34,7 @@ const notify = ({ what, advice }, kind = "error") => {
   find("[data-part='file']").append(notice);
 };
 
-// Asks; the answer is false after Esc, and where something else is asked.
+// Asks the person; promises false after Esc, or if another question replaces it.
 const ask = (question, words, yes) =>
   new Promise((resolve) => {
     const answered = () => {
@@ -45,7 +45,7 @@ const ask = (question, words, yes) =>
       "dialog",
       {
         class: "ask", "data-part": "ask", "aria-label": question, onclose: answered,
-        // The keys of the page are not meant.
+        // The page must not handle these keys.
         onkeydown: (event) => event.stopPropagation(),
       },
       make("b", {}, question),
@@ -62,22 +62,23 @@ const ask = (question, words, yes) =>
     dialog.showModal();
   });
 
-// Notes that a person wrote over a recording are in its page only, until a recording is exported that has them all. The
-// page's body says how many were written (panels/notes.rs), and how many of these are in a file (export-dialog.js).
+// Notes that a person wrote over a recording are only in its page, until an exported recording has them all. The page's
+// body has the number of notes written (panels/notes.rs), and the number that was in a file (export-dialog.js).
 const hasUnsaved = (page) => page?.body?.dataset.unsaved !== page?.body?.dataset.saved;
 
 // The page around the frame
 
-// What is open: the frame, its file and its worker.
+// The open file: its frame, file and worker.
 let shown;
-// The file that was open last, for the browser's button forward.
+// The last open file, for the browser's forward button.
 let last;
-// How many entries of the browser's history name places in the file: the entry before them is the page as it was.
+// The number of entries in the browser's history that name places in the file; the page itself is the entry before
+// them.
 let depth = 0;
 // The place in the file that the address names.
 let placed = "";
 let uncover, count;
-// The person agreed to lose the notes of the file that is open.
+// Whether the person agreed to lose the notes of the open file.
 let mayLose = false;
 
 const isLesson = () => globalThis.watchscopeLesson !== undefined;
@@ -100,7 +101,8 @@ const staysAsItIs = () => {
   return `The live view${cluster ? ` of ${cluster}` : ""} stays connected and keeps its place.`;
 };
 
-// Opens one of these files at a place; `tell` is where a notice of it stands. What is shown stays until it can be read.
+// Opens one of these files at a place; `tell` shows a notice. The page shows the old content until the file can be
+// read.
 const open = async (files, tell, { fragment = "", isAsked = false } = {}) => {
   const [file] = files;
   if (files.length > 1) {
@@ -137,11 +139,11 @@ const show = (file, worker, about, fragment) => {
     counts: (told) => {
       count = told;
     },
-    // The frame has no address bar: this page's names its places, until the file is closed.
+    // The frame has no address bar: this page's bar names its places, until the file is closed.
     place: (fragment, isNew) => depth > 0 && namePlace(file, fragment, isNew),
   };
   namePlace(file, fragment, depth === 0);
-  // An address of its own: browsers do not show a page within itself.
+  // The frame has another address than the page: browsers do not show a page within itself.
   const frame = make("iframe", { class: "opened", title: nameOf(file), src: `./?opened#${fragment}` });
   frame.addEventListener("load", () => frame.contentWindow.focus());
   [shown, last] = [{ file, frame, worker }, file];
@@ -149,8 +151,8 @@ const show = (file, worker, about, fragment) => {
   document.body.append(frame);
 };
 
-// The page takes in on behind the frame what its server sends. What it would draw or write into the address bar waits.
-// Returns what ends that.
+// Covers the page: it still takes in its server's messages, but drawing and changes of the address bar wait. Returns
+// the function that ends that.
 const cover = () => {
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   globalThis.watchscopeLesson?.pause();
@@ -183,20 +185,20 @@ const cover = () => {
   };
 };
 
-// Whether the file that is open may be closed: a person who wrote notes over it is asked.
+// Whether closing the open file would lose notes; then the person is asked.
 const isLost = () => Boolean(shown) && !mayLose && hasUnsaved(shown.frame.contentDocument);
 const mayClose = async () => !isLost() || ask(
   `Close ${nameOf(shown.file)} without its notes?`,
   "You wrote notes that are in this page only. A recording that you export has them.",
   "Close",
 );
-// Back to the page as it was.
+// Goes back to the page as it was.
 const leave = async () => {
   mayLose = await mayClose();
   if (mayLose) history.go(-depth);
 };
-// The address leads out of the file whose notes would be lost. A new entry behind it names the file again until the person
-// has answered; the entry before that is where the person wanted to go.
+// Stays if the address leads out of a file whose notes would be lost. A new history entry names the file until the
+// person has answered; the entry before it is where the person wanted to go.
 const stay = async (link, state) => {
   depth = link ? (state?.opened ?? depth + 1) : 0;
   namePlace(shown.file, placed, true);
@@ -212,7 +214,7 @@ const hide = () => {
   [shown, uncover, count, depth] = [undefined, undefined, undefined, 0];
 };
 
-// Asks for the file that a link leads into.
+// Asks the person for the file that a link names.
 const askForLinked = async ({ name, fragment }) => {
   depth = 0;
   history.replaceState(null, "", location.pathname + location.search);
@@ -220,7 +222,7 @@ const askForLinked = async ({ name, fragment }) => {
   if (await ask(`Open ${name}?`, words, "Choose the file")) choose(notify, { fragment, isAsked: true });
 };
 
-// The browser went back or forward, or a link was pasted. The page's own listener does not hear of places in a file.
+// The browser went back or forward, or a link was pasted. The page's own listener must not get places in a file.
 const traverse = (event) => {
   const link = linkOf(location.href);
   if (!shown && !link) return;
@@ -232,7 +234,7 @@ const traverse = (event) => {
     hide();
   } else if (isOfShown) {
     [mayLose, placed] = [false, link.fragment];
-    // A link that was pasted has no number yet.
+    // A pasted link has no number yet.
     depth = event.state?.opened ?? depth + 1;
     history.replaceState({ opened: depth }, "", location.href);
     const { contentWindow } = shown.frame;
@@ -258,7 +260,7 @@ const body = async (worker, name) => {
   return new Response(bytes ?? why, { status });
 };
 
-// Takes the place of the server; returns what it would say of the session.
+// Takes the server's place. Returns the answer that a server would give about the session.
 export const enter = () => {
   const { worker } = around;
   document.documentElement.classList.add("opened-file");
@@ -275,7 +277,7 @@ export const enter = () => {
       worker.say("read", { number: reader });
       queueMicrotask(() => way.tell(OPENED));
     },
-    // The page's memory lies under them: a copy.
+    // The bytes lie in the page's memory, so a copy is sent.
     send: (bytes) => worker.say("message", { number: reader, bytes: bytes.slice() }),
     close() {
       reader += 1;
@@ -296,7 +298,7 @@ const whenOf = ({ fromUs, toUs }) => {
 };
 const FORMS = { recorded: "", copy: "copy", extract: "extract", later: "" };
 
-// The line under the header: which file it is.
+// Writes the line under the header, which names the file.
 const writeLine = () => {
   const { about, isLive, isLesson } = around;
   const from = about.cluster?.name && ` from ${about.cluster.name}`;
@@ -328,7 +330,7 @@ const writeLine = () => {
 
 const choose = (tell, how) => {
   const field = make("input", { type: "file", accept: ".wscope", hidden: true, onchange: () => opens(field.files, tell, how) });
-  // A test puts a file into it.
+  // Tests put a file into the field.
   find("[data-part='file-field']")?.remove();
   field.dataset.part = "file-field";
   document.body.append(field);
@@ -336,7 +338,7 @@ const choose = (tell, how) => {
 };
 const opens = (files, tell, how) => (around ?? { open }).open([...files], tell, how);
 
-// Over the page while something is dragged above it.
+// Shown over the page while something is dragged above it.
 const target = () => {
   const words = around || isLesson() ? "" : " You are asked first.";
   return make(
@@ -378,7 +380,7 @@ const showOver = (dialog) => (facts, hand) =>
     () => notify({ what: "The dialog could not be loaded.", advice: "Reload the page." }),
   );
 
-// Offers to open and to export, once the panels are there.
+// Offers opening and exporting, once the panels are there.
 export const offer = () => {
   way.export = showOver(() => import("./{{export-dialog.js}}"));
   way.charts = showOver(() => import("./{{charts-dialog.js}}"));

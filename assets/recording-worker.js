@@ -1,11 +1,11 @@
-// The worker of a recording: reads its file, answers its viewer as a server would, and saves a range of the records that a
-// page in one file holds. The module decides; this is its host.
+// The worker of a recording: reads its file and answers its viewer as a server would. For a page in one file it saves a
+// range of the records that the page holds. The module decides; this script is its host.
 import init, { Reading, Save } from "./{{recording.js}}";
 import { deflatedBy, FORMAT, streamed } from "./{{streams.js}}";
 
-// The most chapters and bodies that are read at once, and the most that wait for their turn.
+// The most chapters and bodies that are read at once, and the most that may wait; above it a body or notes get 500.
 const AT_ONCE = 2, WAITING = 64;
-// The longest time that setTimeout takes is a little more.
+// The longest timeout in milliseconds; setTimeout accepts a little more.
 const LONGEST_MS = 2e9;
 
 const load = async () => {
@@ -16,7 +16,7 @@ const load = async () => {
 const loaded = load();
 
 let failed = false;
-// After a panic the module is of no more use.
+// After a panic the module cannot be used any more.
 const fail = (error) => {
   if (!failed) postMessage({ failed: String(error) });
   failed = true;
@@ -35,7 +35,7 @@ const canInflate = () => {
   }
 };
 
-// At most one byte more than stated; nothing, if it is no deflate stream.
+// Returns at most one byte more than stated; undefined if the bytes are no deflate stream.
 const inflated = async (bytes, rawBytes) => {
   const reader = streamed(bytes, new DecompressionStream(FORMAT)).getReader();
   const most = rawBytes + 1, parts = [];
@@ -63,10 +63,10 @@ const inflated = async (bytes, rawBytes) => {
 
 // The file
 
-// The file that is open, and its recording. `opens` counts those that were asked for, `reader` is the viewer's number.
+// The open file and its recording. `opens` counts the requests to open, `reader` is the viewer's number.
 let opened, reader, opens = 0, timer;
 
-// Gives a machine what it needs, to its end; returns whether it came there.
+// Feeds a machine to its end; returns whether it got there.
 const read = async (reading, file, isWanted = () => true) => {
   let needs = reading.begin();
   while (needs) {
@@ -88,7 +88,7 @@ const cannotBeRead = (name, error) => `${name} cannot be read: ${error.message}`
 
 let reads = 0;
 const waiting = [];
-// Reads a chapter or a body when it is its turn. A file that cannot be read is what the machine ends with.
+// Reads a chapter or a body in its turn. If the file cannot be read, the machine ends with that error.
 const readInTurn = async (reading, { name, file }) => {
   if (reads < AT_ONCE) reads++;
   else await new Promise((resolve) => waiting.push(resolve));
@@ -98,7 +98,7 @@ const readInTurn = async (reading, { name, file }) => {
     throwPanic(error);
     reading.fail(cannotBeRead(name, error));
   } finally {
-    // Whoever waits takes the turn over.
+    // The next waiting read takes over the turn.
     if (waiting.length) waiting.shift()();
     else reads--;
   }
@@ -133,7 +133,7 @@ const open = async (file) => {
     postMessage({ refused: JSON.parse(notice) });
     return;
   }
-  // The one before had a viewer of its own.
+  // The recording before had a viewer of its own.
   clearTimeout(timer);
   reader = undefined;
   opened?.recording.free();

@@ -1,9 +1,9 @@
-// Recordings, as a page has them of their worker; and what is handed to the browser's downloads.
+// Recordings by their worker, and files for the browser's downloads.
 
-// The time after which an address of a download is let go, in milliseconds: the browser has begun with it by then.
+// The time in milliseconds after which a download's address is released; the browser has begun with it by then.
 const DOWNLOAD_MS = 10_000;
 
-// Hands a file to the browser's downloads.
+// Gives a file to the browser's downloads.
 export const download = (bytes, name, type = "application/octet-stream") => {
   const url = URL.createObjectURL(bytes instanceof Blob ? bytes : new Blob([bytes], { type }));
   const link = document.createElement("a");
@@ -12,7 +12,7 @@ export const download = (bytes, name, type = "application/octet-stream") => {
   setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
 };
 
-// The time in the name of a file: `20261127-031148`, in UTC.
+// Returns the time in the name of a file: `20261127-031148`, in UTC.
 export const stampOf = (us) =>
   new Date(us / 1e3).toISOString().replace(/\.\d+Z$/, "").replace(/[-:]/g, "").replace("T", "-");
 
@@ -21,7 +21,7 @@ export const sizeOf = (bytes) => {
   return bytes < 1e3 ? `${bytes} bytes` : `${(bytes / of).toFixed(bytes < 10 * of ? 1 : 0)} ${unit}`;
 };
 
-// Starts a worker. `tell` gets what it says without being asked; what it is asked for is answered by a promise.
+// Starts a worker. `tell` gets its unrequested messages; `ask` promises an answer.
 const hire = (tell) => {
   const worker = new Worker(new URL("./{{recording-worker.js}}", import.meta.url), { type: "module" });
   const answers = new Map();
@@ -45,12 +45,12 @@ const hire = (tell) => {
     answers.get(id)?.(data);
     answers.delete(id);
   };
-  // It could not be loaded.
+  // The worker could not be loaded.
   worker.onerror = () => hired.tell({ failed: "its program could not be loaded" });
   return hired;
 };
 
-// Reads as much of a file as opens it. Returns its worker, and what it is; or, where it cannot be opened, what is wrong.
+// Reads as much of a file as opening needs. Returns its worker and its facts, or what is wrong with it.
 export const read = (file) =>
   new Promise((resolve) => {
     const refuse = (refused) => {
@@ -65,8 +65,8 @@ export const read = (file) =>
     worker.say("open", { file });
   });
 
-// Saves what lies between two times, of chapters in the order of their records, and notes, as a file that the browser
-// downloads. Returns how many notes are in it; throws why it cannot be saved.
+// Saves the records between two times as a file that the browser downloads, from chapters in the order of their
+// records, and notes. Returns the number of notes in the file; throws if it cannot be saved.
 export const save = async (name, fromUs, toUs, chapters, notes) => {
   let worker;
   try {

@@ -1,9 +1,9 @@
-// The page of a recording in one file. What a server would send is in the document, in elements that do nothing: fetch and
-// Worker are answered from there, so boot.js and open.js run as they are. Nothing is ever asked of a network.
+// The page of a recording in one file. Inert elements of the document hold what a server would send. fetch and Worker
+// are replaced to read them, so boot.js and open.js run unchanged. No request ever goes to a network.
 //
 //   document ── recording ──► worker;  document ── fetch ──► boot.js ── enter() ──► the worker answers as a server would
 //
-// It opens the recording, then is to boot.js what the page around the frame of an opened file is: its parent.
+// It opens the recording. Then it is the parent for boot.js, as the page around the frame of an opened file is.
 
 import { make } from "./{{elements.js}}";
 import { read } from "./{{recordings.js}}";
@@ -11,8 +11,8 @@ import { read } from "./{{recordings.js}}";
 const FORMAT = "deflate-raw";
 
 const held = (name) => document.getElementById(name)?.textContent;
-// Four bytes are five digits; a shorter end has one digit more than bytes. shared/export/src/digits.rs writes them: all of
-// printable ASCII but these.
+// Four bytes are five digits; a shorter end has one digit more than bytes. shared/export/src/digits.rs writes them,
+// with all printable ASCII but these.
 const NO_DIGITS = [33, 34, 36, 38, 39, 60, 62, 92, 96];
 const values = [];
 for (let code = 33, value = 0; code < 127; code++) if (!NO_DIGITS.includes(code)) values[code] = value++;
@@ -21,7 +21,7 @@ const decoded = (text) => {
   for (let from = 0, to = 0; from < text.length; from += 5, to += 4) {
     let value = 0;
     for (let at = from; at < from + 5; at++) value = value * 85 + (values[text.charCodeAt(at)] ?? 84);
-    // What lies behind the end is not kept.
+    // Bytes past the end are dropped.
     for (let at = 3; at >= 0; at--, value = Math.floor(value / 256)) bytes[to + at] = value;
   }
   return bytes;
@@ -32,7 +32,7 @@ const inflated = (name) => {
 };
 const whole = (name) => new Response(inflated(name));
 
-// Where the addresses of blobs begin: the pictures lie beside the texts.
+// The addresses of blobs share a beginning, so pictures lie beside the texts.
 const address = (blob) => URL.createObjectURL(blob);
 const findings = async () => {
   const { texts, pictures } = await whole("findings.json").json();
@@ -49,7 +49,7 @@ globalThis.fetch = async (asked) => {
   return new Response(inflated(name), { headers: { "Content-Type": "application/wasm" } });
 };
 
-// The loader of the second part has it say where the texts are.
+// The address of the texts; in other pages the loader of the second part sets it.
 globalThis.watchscopeTexts = address(new Blob()).replace(/[^/]*$/, "findings.json");
 
 const addStyles = async () => {
@@ -58,23 +58,23 @@ const addStyles = async () => {
   document.adoptedStyleSheets = [sheet];
 };
 
-// What went wrong, and what to do, in place of the page.
+// Replaces the page by an error and its advice.
 const fail = (what, advice) => {
   document.body.replaceChildren(make("p", { class: "plain", role: "alert" }, `${what} ${advice}`));
 };
 
-// The only worker that is hired is that of a recording; its module is the first that it hears.
+// The page starts one worker, that of a recording; its first message is its module.
 const hireWith = (program, module) => {
   const { Worker } = globalThis;
   globalThis.Worker = function hire() {
-    // As a module Chromium does not run it where the document is a file.
+    // Not as a module: Chromium does not run one if the document is a file.
     const worker = new Worker(program);
     worker.postMessage(module);
     return worker;
   };
 };
 
-// Stands in for the window around the page.
+// Replaces the window around the page.
 const parent = {};
 const opened = async () => {
   if (!held("opened").startsWith('{"')) return fail("This page holds no recording.", "watchscope export a.wscope -o a.html makes one that does.");
@@ -86,7 +86,7 @@ const opened = async () => {
   if (view && !/[#&]v=/.test(location.hash)) history.replaceState(null, "", `#${view}`);
   const { worker, about, refused } = await read(new File([decoded(held("recording"))], title));
   if (refused) return fail(`${refused.what}.`, "The file was changed on its way here: get it once more.");
-  // Neither is another file opened here, nor is there a page to go back to.
+  // Here no other file can be opened, and there is no page to return to.
   const none = () => {};
   parent.watchscopeOpening = {
     worker, about, isLive: false, isLesson: false, open: none, close: none, counts: none,
@@ -95,11 +95,11 @@ const opened = async () => {
   };
   return true;
 };
-// A file that is dropped is the browser's to open.
+// The browser itself opens a dropped file.
 for (const name of ["dragenter", "dragover", "drop"]) {
   addEventListener(name, (event) => event.stopImmediatePropagation(), { capture: true });
 }
 
-// boot.js comes next, where there is something to show.
+// boot.js comes next, if there is something to show.
 const isOpened = await opened().catch((error) =>
   fail(`The page did not start: ${error}.`, "A browser of the last two years is needed."));

@@ -9,7 +9,7 @@ const deflated = async (bytes) => {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 };
 
-// Runs a machine to its end: each step takes in what was deflated, and returns what to deflate.
+// Runs a machine to its end: each step takes in deflated bytes, and returns the next to deflate.
 export const deflatedBy = async (step) => {
   let raw = step();
   while (raw) raw = step(await deflated(raw));
