@@ -1,6 +1,7 @@
-//! Decimals without the standard library's float formatting, which with its tables would be a tenth of the page.
+//! Formats decimals without the standard library's float formatting, which with its tables would be a tenth of the
+//! page.
 
-/// A number with at most `places` decimals (up to 6), without needless zeros: `11`, `16.5`, `-0.25`.
+/// Returns a number with at most `places` decimals (up to 6), without needless zeros: `11`, `16.5`, `-0.25`.
 #[must_use]
 pub fn decimal(value: f64, places: u32) -> String {
     let unit = 10_i64.pow(places.min(6));

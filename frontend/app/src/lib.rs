@@ -1,4 +1,4 @@
-//! The page: what stands between the server's messages and the pixels.
+//! The page: everything between the server's messages and the pixels.
 //!
 //! ```text
 //!   source (socket, session, chapters) ─► timeline: store ─► lanes ─► scene ─► painter ─► canvas
@@ -6,17 +6,17 @@
 //!   body   (objects, differences)      ─► detail panel
 //! ```
 //!
-//! The page decides in `core`, which is pure: a message changes the model and says what the browser is to do. `runtime`
-//! owns model, queue and browser. Leptos owns panels and controls; the picture lives outside its reactive graph and
-//! publishes a small summary to it at most four times a second. The painter has no `if` about meaning: all meaning is
-//! decided in `timeline`.
+//! The page decides in `core`, which is pure: a message changes the model and returns effects for the browser. `runtime`
+//! owns model, queue and browser. Leptos owns panels and controls. The picture lives outside its reactive graph and
+//! publishes a small summary to it at most four times a second. The painter has no `if` about meaning: `timeline`
+//! decides all meaning.
 //!
 //! ```text
 //!   first part    core ─► rows, scene ─► canvas, lane tree          what the first paint needs: no Leptos in it
 //!   second part   panels (Leptos), keys and pointers, words, past   loaded as soon as something is painted
 //! ```
-//! Both are one crate and share one memory; the page build cuts them apart at `second`. What only the second part calls
-//! is carried by it alone.
+//! Both are one crate and share one memory; the page build cuts them apart at `second`. Code that only the
+//! second part calls is only in that part.
 
 pub mod body;
 pub mod core;

@@ -1,4 +1,4 @@
-//! The second part of the page: when it is loaded, and what the first part calls in it.
+//! The second part of the page: when it is loaded, and the functions that the first part calls in it.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -17,10 +17,10 @@ use crate::core::msg::Msg;
 use crate::panels;
 use crate::runtime::page::send;
 
-/// The cut: what this function reaches and the first part does not is the second part.
+/// The cut: code that this function reaches and the first part does not is the second part.
 #[wasm_split(second, wasm_split_path = leptos::wasm_split, fallible)]
 fn second_part() -> Result<Second, SplitLoaderError> {
-    // From here on a panic says where; before, the console has its stack.
+    // From here on a panic reports its place; before, the console has only its stack.
     console_error_panic_hook::set_once();
     Ok(Second {
         segment: Model::take_segment,
@@ -41,21 +41,21 @@ fn second_part() -> Result<Second, SplitLoaderError> {
 type Loading = Pin<Box<dyn Future<Output = Result<Second, SplitLoaderError>>>>;
 
 thread_local! {
-    /// The load under way. The one future of the first part, so it is polled here and needs no executor.
+    /// The load under way. It is the first part's only future, so it is polled here and needs no executor.
     static LOADING: RefCell<Option<Loading>> = const { RefCell::new(None) };
 }
 
-/// Loads the second part once what is drawn now is painted. Its panels are mounted as the model takes it in.
+/// Loads the second part once the present picture is painted. The model mounts its panels when the part is loaded.
 pub(crate) fn load_soon() {
     LOADING.set(Some(Box::pin(second_part())));
     poll_soon();
 }
 
-/// A frame's callbacks come before its paint, a timer's after it.
+/// Polls after the next paint: a frame's callbacks come before its paint, a timer's after it.
 fn poll_soon() {
     let poll = Closure::once_into_js(poll);
     if let Some(window) = web_sys::window() {
-        // It fails on no function.
+        // It fails for no function.
         let _ = window.set_timeout_with_callback(poll.unchecked_ref());
     }
 }

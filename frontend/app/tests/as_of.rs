@@ -16,7 +16,7 @@ use watchscope_model::Time;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_timeline::LaneId;
 
-/// A log in which one of three pods is deleted at 6 s, and a page that shows it at 10 s.
+/// Returns a log in which one of three pods is deleted at 6 s, and a page that shows it at 10 s.
 fn page() -> (Host, Log) {
     let mut log = log();
     let deleted = (ChangeType::Deleted, Origin::Live);
@@ -28,7 +28,7 @@ fn page() -> (Host, Log) {
     (host, log)
 }
 
-/// Where a time stands.
+/// Returns the x of a time.
 fn x_px(host: &Host, at: Time) -> f64 {
     host.model.borrow().view.x_from_time(at)
 }
@@ -76,7 +76,7 @@ fn lane_of(host: &Host, name: &str) -> LaneId {
     found.unwrap().1
 }
 
-/// Where the middle of a lane is.
+/// Returns the y of a lane's middle.
 fn y_px(host: &Host, lane: LaneId) -> f64 {
     let model = host.model.borrow();
     let row = model.rows.find(lane).unwrap();
@@ -169,7 +169,7 @@ fn a_drag_on_the_ruler_marks_a_range_that_says_what_is_in_it() {
         assert_eq!(parts, ["3 changes"]);
         assert!(!range.words.is_loading);
         assert_eq!(model.lanes_top_px(), top_px + 28.0, "the row has its room");
-        // Its end beats the marked moment.
+        // The end of the range overrides the marked moment.
         let as_of = model.shown.as_of.as_ref().unwrap();
         assert!(as_of.is_range, "{as_of:?}");
     }

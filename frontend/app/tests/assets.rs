@@ -37,10 +37,10 @@ fn styles_name_colours_by_token_only() {
     }
 }
 
-/// Classes that a sheet gives a look wherever they stand.
+/// Returns the classes that a sheet styles in every place.
 fn classes(sheet: &str) -> BTreeSet<&str> {
     let selectors = sheet.split('}').filter_map(|rule| rule.rsplit_once('{'));
-    // Behind a comment that stands before them.
+    // Drops a comment before the selectors.
     let selectors = selectors.map(|(before, _)| before.rsplit("*/").next().unwrap_or(before));
     let selectors = selectors.flat_map(|selectors| selectors.split(','));
     let is_class = |selector: &&str| {
@@ -82,7 +82,7 @@ fn the_document_holds_one_script_and_one_style_that_its_policy_names_by_their_ha
         );
         assert!(INDEX.contains(&format!(" {{{{#{file}}}}};")), "{file}");
     }
-    // Neither ends before its end.
+    // Neither contains its own end tag.
     assert!(!BOOT.contains("</script") && !BOOT.contains("<!--"));
     assert!(!STYLES.contains("</style"));
 }
@@ -116,7 +116,7 @@ fn the_socket_opened_ahead_says_what_the_page_would() {
     let bytes = encode_client(&hello.into())
         .iter()
         .enumerate()
-        // Kind and length stand before the version.
+        // Kind and length come before the version.
         .map(|(place, byte)| {
             if place == 2 {
                 "PROTOCOL".to_owned()
@@ -127,7 +127,7 @@ fn the_socket_opened_ahead_says_what_the_page_would() {
         .collect::<Vec<String>>();
     assert!(BOOT.contains(&format!("const HELLO = [{}];", bytes.join(", "))));
     assert!(BOOT.contains(&format!("const PROTOCOL = {PROTOCOL_VERSION};")));
-    // What stands for a server says the same.
+    // The substitutes for a server have the same version.
     let protocol = format!(" protocol: {PROTOCOL_VERSION},");
     assert!(SCRIPT_OF_LESSONS.contains(&protocol) && OPEN.contains(&protocol));
     // Browsers write names of headers in any case.

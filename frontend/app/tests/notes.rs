@@ -1,5 +1,5 @@
-//! Notes of persons on the page, without a browser: what is sent, what the flags and the panel show, what is said where one
-//! is not taken.
+//! Notes of persons on the page, without a browser: the messages sent, the flags, the panel, and the words for a
+//! refused note.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -49,7 +49,7 @@ impl Page {
         page
     }
 
-    /// A frame that writes the panels anew.
+    /// Draws a frame that writes the panels anew.
     fn passes(&mut self) -> Vec<String> {
         self.ms += 1_000.0;
         self.host.frame(self.ms)
@@ -71,7 +71,7 @@ impl Page {
         self.host.notes.borrow().last().unwrap().clone()
     }
 
-    /// The server takes what was sent into its log, and says so.
+    /// Lets the server write a sent note into its log and confirm it.
     fn takes(&mut self, sent: &WriteNote) -> NoteKey {
         let note = Note {
             watch: sent.watch.clone(),
@@ -120,7 +120,7 @@ impl Page {
         self.rows().into_iter().map(|row| row.heading).collect()
     }
 
-    /// The numbers on the flags; that of a note that is being written is 0.
+    /// Returns the numbers on the flags; a note that is being written has 0.
     fn flags(&self) -> Vec<u32> {
         let model = self.host.model.borrow();
         let marks = model.panels.notes.marks.iter();
@@ -377,7 +377,7 @@ fn a_note_that_is_refused_stays_in_the_form_and_the_reason_is_said() {
             "{refusal}: {words}"
         );
         assert_eq!(page.said(), words);
-        // It is what the text said before.
+        // The refusal is about the text before.
         page.does(NoteDeed::Typed("texts".into()));
         assert_eq!(page.refusal(), "");
     }
@@ -417,7 +417,7 @@ fn an_answer_that_does_not_come_is_waited_for_15_s() {
     page.passes();
     assert!(page.form().unwrap().is_saving);
     page.ms += 15_000.0;
-    // Heartbeats of the server come every 20 s.
+    // The server's heartbeats come every 20 s.
     page.host.person(Person::Redraw);
     page.passes();
     assert!(

@@ -1,8 +1,8 @@
-//! However a page joins a log, is moved, hides and loses its connection: in the end it has all the server has, and its
-//! picture is that of a page that saw everything.
+//! A page joins a log, moves its view, is hidden and loses its connection. In the end it has all that the server has,
+//! and its picture is that of a page that saw everything.
 //!
 //! The server's half ([`Sealer`], [`Ring`], [`Reader`]) and the page's ([`Connection`], [`Backfill`], [`Store`]) are
-//! driven against each other; the server cuts chapters by size, the page holds what came between two snapshots.
+//! driven against each other. The server cuts chapters by size; the page holds the records between two snapshots.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -45,7 +45,7 @@ struct World {
     hidden: bool,
 }
 
-/// A log with large records among its own: some chapters of the server's size.
+/// Returns a log with large records among its own, so that it has several chapters of the server's size.
 fn large_log(seed: u64, chance: &mut Chance) -> Log {
     let mut log = Log::new("a");
     for record in random_log(seed, 220).records {
@@ -90,7 +90,7 @@ impl World {
         sealed.into_iter().for_each(|sealed| self.ring.push(sealed));
     }
 
-    /// The log's writer takes so many more records, sealing when it is due.
+    /// Lets the log's writer take `count` more records, sealing when it is due.
     fn write(&mut self, count: usize) {
         let to = (self.written + count).min(self.log.records.len());
         for place in self.written..to {
@@ -110,7 +110,7 @@ impl World {
         self.written = to;
     }
 
-    /// The server puts on the wire what it may.
+    /// Puts messages on the wire, as many as the server may send.
     fn fill(&mut self) {
         while let Some(reader) = &mut self.reader {
             match reader.next(&self.ring, self.now) {
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// Up to so many messages reach the page.
+    /// Delivers at most `count` messages to the page.
     fn deliver(&mut self, count: usize) {
         for _ in 0..count {
             let Some(message) = self.wire.pop_front() else {
@@ -168,7 +168,7 @@ impl World {
         }
     }
 
-    /// The connection is gone, with all that is on its way.
+    /// Drops the connection, with all that is on its way.
     fn cut(&mut self) {
         self.reader = None;
         self.wire.clear();
@@ -180,7 +180,7 @@ impl World {
         }
     }
 
-    /// What the page does with what is delivered.
+    /// Handles a delivery as the page does.
     fn keep(&mut self, delivery: Delivery) {
         match delivery {
             Delivery::Welcome(welcome) => {
@@ -221,7 +221,7 @@ impl World {
         self.store.ring_begins(&welcome.epoch, first, at);
     }
 
-    /// Asks for the past down to `left`; says whether there was something to ask for.
+    /// Requests the past down to `left`; returns whether there was something to request.
     fn ask(&mut self, left: Time) -> bool {
         let wanted = self.store.backfill(left, Time(i64::MAX));
         if self.is_live()
@@ -242,10 +242,10 @@ impl World {
         }
     }
 
-    /// Until nothing more is on its way.
+    /// Runs until nothing more is on its way.
     fn settle(&mut self) {
         loop {
-            // What was delivered is acknowledged.
+            // The time passes so that the page acknowledges.
             self.pass_ms(300);
             self.fill();
             if self.wire.is_empty() {
@@ -255,7 +255,7 @@ impl World {
         }
     }
 
-    /// Something happens.
+    /// Takes a random action.
     fn act(&mut self, chance: &mut Chance) {
         match chance.below(14) {
             0..=4 => self.write(1 + chance.below(12) as usize),
@@ -282,7 +282,7 @@ impl World {
         self.pass_ms(0);
     }
 
-    /// All is written and quiet, the page is shown and connected, and asks for all of the past.
+    /// Writes all records, shows and connects the page, and requests all of the past.
     fn end(&mut self) {
         self.write(usize::MAX - self.written);
         let sealed = self.sealer.seal(self.now, &self.state);
@@ -304,7 +304,7 @@ fn a_page_that_loads_all_of_the_past_shows_what_a_page_shows_that_saw_everything
     for seed in 0..seeds {
         let mut chance = Chance::new(seed ^ 0xFACADE);
         let log = large_log(seed, &mut chance);
-        // A ring that keeps everything, or about half of it.
+        // The ring keeps everything, or about half of it.
         let ring_bytes = chance.of(&[64 << 20, 3 << 19]);
         let mut world = World::new(log, ring_bytes);
         world.write(chance.below(100) as usize);

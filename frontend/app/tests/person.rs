@@ -1,4 +1,4 @@
-//! What a person does, without a browser: what the model shows afterwards, and what it asks of the browser.
+//! The actions of a person, without a browser: what the model shows afterwards, and what it requests of the browser.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -21,7 +21,7 @@ use watchscope_timeline::{LaneId, WatchId};
 /// The lane of `shop/pods`: watches are numbered by their names.
 const PODS: LaneId = LaneId::Watch(WatchId(1));
 
-/// A page with its panels that shows a log, after two frames: the second publishes what came with the panels.
+/// Returns a page with its panels that shows a log, after two frames: the second publishes what came with the panels.
 fn page_of(log: &Log) -> Host {
     let (host, mut writer) = Host::shows(log, 2);
     host.gets_panels(log, &mut writer, 2);
@@ -32,13 +32,13 @@ fn page() -> Host {
     page_of(&log())
 }
 
-/// The keys of the rows in the tree.
+/// Returns the keys of the rows in the tree.
 fn rows(host: &Host) -> Vec<String> {
     let rows = host.model.borrow().tree_rows();
     rows.into_iter().map(|row| row.key).collect()
 }
 
-/// The lane of the first object of `shop/pods`, whose objects are shown from then on.
+/// Opens the objects of `shop/pods`; returns the lane of the first.
 fn first_object(host: &Host) -> LaneId {
     host.person(Person::ToggleLane(PODS));
     host.frame(2_000.0);
@@ -268,7 +268,7 @@ fn what_is_opened_is_kept_and_opened_again_but_not_in_a_lesson() {
 fn what_is_muted_is_asked_for_once_a_log_and_kept_under_its_name() {
     let host = page();
     let log = "LogId(\"log\")";
-    // The page asked as it published the first time.
+    // The page asked at its first frame that published.
     let recalled = |words: &String| words == &format!("Panel(RecallMuted({log}))");
     host.person(Person::Muted(Some("F21|pods\tknown".into())));
     let done = host.person(Person::Mute {
@@ -432,7 +432,7 @@ fn a_lesson_holds_the_time_and_knows_where_a_moment_lies() {
     assert_eq!(model.place_of("nothing", at(4.0), 0), None);
 }
 
-/// What the address bar was asked to show, each with whether it is a new place.
+/// Returns the addresses that the browser was to show, each with whether it is a new place.
 fn addresses(done: &[String]) -> Vec<String> {
     let asked = done
         .iter()
@@ -480,7 +480,7 @@ fn a_jump_is_a_new_place_and_the_button_back_returns_to_the_one_before() {
         "{written:?}"
     );
     assert_ne!(host.model.borrow().view.left(), before.left());
-    // What the browser hands back.
+    // The browser hands this back.
     let (from, to) = (before.left().0, before.right().0);
     host.person(Person::GoTo(format!("#v=1&from={from}&to={to}").into()));
     host.frame(9_000.0);
@@ -503,7 +503,7 @@ fn the_browsers_back_comes_back_from_all_of_the_log_its_beginning_and_now() {
         let done = host.person(Person::Act(action));
         assert!(!is_new(&done), "the place that is left keeps its own");
         assert!(is_new(&host.frame(6_000.0)), "{action:?}");
-        // What follows now already is no other place.
+        // Later changes are no new place.
         host.person(Person::Act(Action::Follow));
         host.frame(9_000.0);
         host.person(Person::Act(Action::Follow));
@@ -522,7 +522,7 @@ fn a_link_to_what_is_gone_says_so_after_a_while() {
     let trouble = host.model.borrow().trouble.clone();
     assert!(trouble.unwrap().contains("kept no longer"));
     host.person(Person::Dismiss);
-    // All of this is loaded, and no such lane is in it.
+    // All of this is loaded, and it has no such lane.
     let (from, to) = (at(8.0).0, at(9.0).0);
     let link = format!("#v=1&from={from}&to={to}&lane=no-such%2Flane");
     host.person(Person::GoTo(link.into()));
@@ -571,7 +571,7 @@ fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
         let (scale, _) = model.panels.overview.drawn.as_ref().unwrap();
         scale.x_from_time(time).to_f64()
     };
-    // A window of its own: from one px to another.
+    // A window from one px to another.
     host.person(Person::GripOverview { x_px: 100.0 });
     host.person(Person::DragOverview { x_px: 200.0 });
     host.person(Person::ReleaseOverview);
@@ -579,7 +579,7 @@ fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
     let drawn = view();
     assert!(!drawn.following);
     let length = |view: watchscope_timeline::View| view.right().micros_since(view.left());
-    // Dragged by its middle it keeps its length.
+    // Dragged by its middle, it keeps its length.
     let middle = (px_of(drawn.left()) + px_of(drawn.right())) / 2.0;
     host.person(Person::GripOverview { x_px: middle });
     host.person(Person::DragOverview {
@@ -590,7 +590,7 @@ fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
     let moved = view();
     assert!(moved.left() > drawn.left());
     assert!((length(moved) - length(drawn)).abs() < 1_000);
-    // By a handle one edge moves.
+    // A handle moves one edge.
     let right_px = px_of(moved.right());
     host.person(Person::GripOverview { x_px: right_px });
     host.person(Person::DragOverview {

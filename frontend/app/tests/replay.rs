@@ -13,7 +13,7 @@ use watchscope_app::input::keys::Action;
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 
-/// A recording of 20 s, opened.
+/// Opens a recording of 20 s.
 fn recording() -> Host {
     let mut log = log();
     for s in [6.0, 12.0, 20.0] {
@@ -31,7 +31,7 @@ fn moment(host: &Host) -> Time {
     model.marked.as_of.unwrap_or(model.now())
 }
 
-/// Frames of 200 ms from one time of the page to another.
+/// Draws frames, 200 ms apart, from one time of the page to another.
 fn frames(host: &Host, from_ms: u64, to_ms: u64) {
     for ms in (from_ms..=to_ms).step_by(200) {
         host.frame(ms as f64);
@@ -54,7 +54,7 @@ fn play_goes_on_from_the_beginning_hides_what_lies_after_it_and_stops_at_the_end
     host.person(Person::Act(Action::TogglePause));
     host.frame(1_200.0);
     frames(&host, 1_400, 1_600);
-    // Half a second, and what passed while it began, at 10 seconds a second.
+    // Half a second, and the time that passed while it began, at 10 seconds a second.
     let reached = moment(&host);
     assert!(at(3.0) < reached && reached < at(9.0), "{reached:?}");
     {

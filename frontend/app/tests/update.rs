@@ -26,7 +26,7 @@ use watchscope_model::wire::{
 };
 use watchscope_timeline::Theme;
 
-// Order: each message is handled whole, in the order in which they came up.
+// Order: each message is handled whole, in the order of arrival.
 
 #[test]
 fn a_page_that_starts_asks_connects_and_greets_in_this_order() {
@@ -55,7 +55,7 @@ fn what_effects_send_is_handled_after_them_in_order_and_once() {
         let (theme, many) = (model.borrow().screen.theme(), effects.len());
         for effect in effects {
             if effect == Effect::Panel(PanelEffect::FocusFilter) {
-                // An element that takes the focus calls back at once, twice: here and where it leaves.
+                // An element that takes the focus calls back at once, twice: here, and where the focus leaves.
                 for light in [true, false] {
                     let surroundings = Surroundings {
                         light,
@@ -63,7 +63,7 @@ fn what_effects_send_is_handled_after_them_in_order_and_once() {
                     };
                     again(Msg::Surroundings(surroundings));
                 }
-                // What was sent has changed nothing yet, and can be read.
+                // The message that was sent has changed nothing yet, and the model can be read.
                 assert_eq!(model.borrow().screen.theme(), theme);
             }
         }
@@ -135,7 +135,7 @@ fn a_page_that_fell_behind_says_so() {
     assert!(said.contains("3 records are loaded again"), "{said}");
 }
 
-/// 59 changes in 10 s.
+/// Returns a log of 59 changes in 10 s.
 fn changes() -> Log {
     let mut log = Log::new("a");
     log.watch(0.0, "shop/pods");

@@ -1,13 +1,13 @@
-//! All that the dialog shows about a file before it is exported.
+//! The facts about a file that the dialog shows before its export.
 
 use serde::Serialize;
 use watchscope_export::Counts;
 use watchscope_hiding::{HiddenPart, Hider, Known, Parts};
 
-/// At most 6 names are shown with what they become.
+/// The most names that are shown with what replaces them.
 const MOST_EXAMPLES: usize = 6;
 
-/// All that the dialog shows beside the preview.
+/// The facts that the dialog shows beside the preview.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Facts {
@@ -17,15 +17,15 @@ pub(crate) struct Facts {
     pub(crate) changes: u64,
     pub(crate) findings: usize,
     pub(crate) notes: usize,
-    /// How many texts there are of each part that can be hidden.
+    /// The number of texts of each part that can be hidden.
     pub(crate) parts: Vec<Part>,
-    /// Names, and what they become.
+    /// Names, and what replaces them.
     pub(crate) examples: Vec<Example>,
-    /// What is not hidden, in words; never empty.
+    /// The parts that are not hidden, in words; never empty.
     pub(crate) not_hidden: Vec<&'static str>,
 }
 
-/// Something that can be hidden.
+/// A part that can be hidden.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Part {
@@ -33,7 +33,7 @@ pub(crate) struct Part {
     count: usize,
 }
 
-/// A name, and what it becomes.
+/// A name, and what replaces it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Example {
@@ -69,13 +69,13 @@ impl Facts {
     }
 }
 
-/// Some of each part that is hidden, in turn.
+/// Returns examples of the hidden parts in turn, at most [`MOST_EXAMPLES`].
 fn examples(known: &Known, parts: Parts, hider: &Hider) -> Vec<Example> {
     let mut of_parts: Vec<_> = parts.iter().map(|part| known.texts_of(part)).collect();
     let mut examples = Vec::new();
     while examples.len() < MOST_EXAMPLES && !of_parts.is_empty() {
         of_parts.retain_mut(|texts| {
-            // Some names stay, as those of Kubernetes itself.
+            // Some names stay, such as those of Kubernetes itself.
             let changed = texts
                 .map(|name| (name, hider.said(name)))
                 .find(|(name, becomes)| name != becomes);

@@ -1,4 +1,4 @@
-//! What is made of a wish: facts, and a file in any form.
+//! The results of a wish: facts, and a file in any form.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_export::{
@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::records::text;
 use crate::wish::Wish;
 
-/// What was taken of the records for one wish.
+/// The records for one wish, and the forms they can be exported in.
 #[wasm_bindgen]
 pub struct Made {
     taken: Taken,
@@ -21,12 +21,12 @@ pub struct Made {
 
 #[wasm_bindgen]
 impl Made {
-    /// What the dialog shows beside the preview, as JSON.
+    /// Returns the facts that the dialog shows beside the preview, as JSON.
     pub fn facts(&self) -> String {
         serde_json::to_string(&self.facts).expect("texts and numbers are always written as JSON")
     }
 
-    /// The picture, as SVG.
+    /// Returns the picture, as SVG.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -41,16 +41,16 @@ impl Made {
         .map_err(text)
     }
 
-    /// The page with a recording in it, as one file. `template` is the page's `single.html`.
+    /// Returns the page with a recording in it, as one file. `template` is the page's `single.html`.
     ///
     /// # Errors
-    /// If that is no template.
+    /// If `template` is no template.
     pub fn html(&self, template: &str, recording: &[u8]) -> Result<String, String> {
         let view = view(Some(self.wish.theme()));
         html(template, &self.facts.title, view, recording).map_err(text)
     }
 
-    /// The timeline, as Markdown.
+    /// Returns the timeline, as Markdown.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -58,7 +58,7 @@ impl Made {
         markdown(&self.taken, &self.says()).map_err(text)
     }
 
-    /// Records as a table.
+    /// Returns the records as a table.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -66,7 +66,7 @@ impl Made {
         csv(&self.taken).map_err(text)
     }
 
-    /// Records as JSON lines.
+    /// Returns the records as JSON lines.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -74,7 +74,7 @@ impl Made {
         jsonl(&self.taken).map_err(text)
     }
 
-    /// A trace for Perfetto.
+    /// Returns a trace for Perfetto.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -82,7 +82,7 @@ impl Made {
         trace(&self.taken).map_err(text)
     }
 
-    /// The next step of a recording: takes in what was deflated; returns what to deflate, or nothing at the end.
+    /// Takes the next step of a recording: takes in deflated bytes; returns bytes to deflate, or nothing at the end.
     ///
     /// # Errors
     /// If a part does not fit in a block.
@@ -95,7 +95,7 @@ impl Made {
         raw.map(|raw| raw.map(<[u8]>::to_vec)).map_err(text)
     }
 
-    /// The recording, at its end. It is given once.
+    /// Returns the recording, at its end. A second call returns no bytes.
     pub fn recording(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.recording).into_bytes()
     }
@@ -115,7 +115,7 @@ impl Made {
         &self.wish
     }
 
-    /// The charts of a stretch of time, as SVG.
+    /// Returns the charts of a stretch of time, as SVG.
     pub(crate) fn charts_of(&self, looked: &Taken) -> Result<Vec<String>, String> {
         let drawn = self.drawn(looked)?;
         Ok(drawn.into_iter().map(|chart| chart.svg).collect())

@@ -20,22 +20,23 @@ const EMPTY: &str = "no record is in the range";
 
 /// The frames of a page's chapters, in the order of their records.
 ///
-/// Bounded by what a page holds of its log.
+/// A page's limits for its log bound them.
 #[wasm_bindgen]
 pub struct Records {
     chapters: Vec<Vec<u8>>,
     notes: Notes,
     seed: Seed,
-    /// From when to when there are records.
+    /// The first and the last time of the records.
     span: (Time, Time),
 }
 
 #[wasm_bindgen]
 impl Records {
-    /// From one time to another, in microseconds, with the seed of the pseudonyms: 32 bytes of chance, or pseudonyms could be guessed.
+    /// Begins with the records' first and last time, in microseconds, and the seed of the pseudonyms. The seed is 32
+    /// random bytes: pseudonyms of a known seed could be guessed.
     ///
     /// # Errors
-    /// If there are not 32 bytes.
+    /// If the seed does not have 32 bytes.
     #[wasm_bindgen(constructor)]
     pub fn new(from_us: f64, to_us: f64, seed: &[u8]) -> Result<Self, String> {
         let seed = seed.try_into().map_err(|_| "no chance for pseudonyms")?;
@@ -52,7 +53,7 @@ impl Records {
         self.chapters.push(chapter);
     }
 
-    /// Takes in the notes that the page has, as a recording writes them.
+    /// Adds the notes that the page has, as a recording encodes them.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -64,17 +65,18 @@ impl Records {
         Ok(())
     }
 
-    /// What is made of a wish, which is JSON. `progress` is called with how many chapters were read, and of how many.
+    /// Makes the result of a wish, which is JSON. Calls `progress` with the number of chapters read, and the number of
+    /// all.
     ///
     /// # Errors
-    /// If nothing can be made of it: what is wrong, in a sentence.
+    /// If nothing can be made of it: the reason, in a sentence.
     pub fn make(&self, wish: &str, progress: &Function) -> Result<Made, String> {
         let wish: Wish = serde_json::from_str(wish).map_err(text)?;
         let parts = wish.parts();
         let (from, to) = wish.range();
         let told = |done: usize| {
             let (done, of) = (JsValue::from(done), JsValue::from(self.chapters.len()));
-            // What is shown meanwhile decides nothing.
+            // Progress is only shown; a failure of showing it changes nothing.
             let _ = progress.call2(&JsValue::NULL, &done, &of);
         };
         let taken = self.taken((from, to), told)?;
@@ -98,7 +100,7 @@ impl Records {
         Ok(Made::new(taken, wish, facts))
     }
 
-    /// What charts look at around a wish: what is held of it.
+    /// Returns the charts around a wish, of the records held there.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -107,7 +109,7 @@ impl Records {
         made.charts_of(&looked)
     }
 
-    /// The report.
+    /// Returns the report.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -138,7 +140,7 @@ impl Records {
         hidden.map(|(hidden, _)| hidden).map_err(text)
     }
 
-    /// What is taken of a range; `told` hears how many chapters were read.
+    /// Takes the records of a range; calls `told` with the number of chapters read.
     fn taken(
         &self,
         (from, to): (Time, Time),
@@ -158,7 +160,7 @@ impl Records {
     }
 }
 
-/// An error as a text.
+/// Returns an error as a text.
 pub(crate) fn text(error: impl fmt::Display) -> String {
     error.to_string()
 }

@@ -1,4 +1,4 @@
-//! What a person wants, as the dialog says it.
+//! The wish of a person, as the dialog sends it.
 
 use serde::Deserialize;
 use watchscope_export::{Shown, Size, WantedLanes};
@@ -6,21 +6,21 @@ use watchscope_hiding::{HiddenPart, Parts};
 use watchscope_model::Time;
 use watchscope_timeline::Theme;
 
-/// What is exported of the records, and how.
+/// The records to export, and their form.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Wish {
-    /// From when, in microseconds.
+    /// The first time, in microseconds.
     from_us: i64,
-    /// Until when.
+    /// The last time.
     to_us: i64,
     lanes: Lanes,
-    /// What a person opened and closed on the page.
+    /// The lanes that a person opened and closed on the page.
     choices: String,
     /// The page's filter, as typed.
     filter: String,
     hide: Vec<HiddenPart>,
-    /// In the person's words; empty for one of ours.
+    /// The person's title; empty for a default one.
     pub(crate) title: String,
     is_dark: bool,
     width_px: u32,
@@ -71,7 +71,8 @@ impl Wish {
         }
     }
 
-    /// Which rows a picture shows. A filter is of names: where those are hidden it would show which pseudonym is whose.
+    /// Returns the rows that a picture shows. A filter names objects: where names are hidden, it would show whose
+    /// pseudonym is whose.
     pub(crate) fn shown(&self) -> Shown<'_> {
         match self.lanes {
             Lanes::Page if self.parts().changes_texts() => Shown::AsOnPage {

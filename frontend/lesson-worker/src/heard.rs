@@ -1,7 +1,7 @@
-//! What a lesson says beside its picture: the last lines on the wire, what each client does, and what was found.
+//! The texts of a lesson beside its picture: the last lines on the wire, the state of each client, and the findings.
 //!
-//! It is read from the records that are shown, as the picture is. What the client programs receive is not in the log; the
-//! simulated cluster tells it beside the records.
+//! They come from the records that are shown, as the picture does. The messages that client programs receive are not in
+//! the log; the simulated cluster returns them beside the records.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -12,32 +12,32 @@ use watchscope_model::vocabulary::{Cause, Origin, Standing};
 use watchscope_model::{Entry, Text, Time, tree};
 use watchscope_simulator::{Cut, Received, ReceivedRecord};
 
-/// The last of these many lines are kept.
+/// The most lines that are kept; the oldest ones go.
 const LINES_MOST: usize = 60;
-/// Letters of a line.
+/// The most letters of a line; the rest is cut off.
 const LETTERS_MOST: usize = 400;
 
-/// What was heard so far.
+/// The texts of everything heard so far.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     lines: VecDeque<Line>,
     clients: Vec<Client>,
-    /// What stands.
+    /// The findings that are not cleared.
     findings: Vec<Finding>,
 }
 
-/// Something said between a client and its server.
+/// A message between a client and its server.
 #[derive(Debug)]
 struct Line {
     at: Time,
     who: String,
-    /// Whether the client said it.
+    /// Whether the client sent it.
     asks: bool,
     is_error: bool,
     words: String,
 }
 
-/// A client program. As many as a lesson starts.
+/// A client program. A lesson bounds their number.
 #[derive(Debug)]
 struct Client {
     name: Text,
@@ -47,9 +47,9 @@ struct Client {
 }
 
 impl Heard {
-    /// Takes what is shown next, and what the client programs received meanwhile.
+    /// Takes the next entries to show, and the messages that the client programs received meanwhile.
     pub(crate) fn take(&mut self, entries: &[Entry], received: &[(Time, ReceivedRecord)]) {
-        // A client asks once it has received: of one moment the answer comes first.
+        // A client sends once it has received: at equal times the answer comes first.
         let mut lines: Vec<Line> = received.iter().map(Line::of_received).collect();
         for entry in entries {
             if let Entry::Record(record) = entry {
@@ -62,7 +62,7 @@ impl Heard {
         self.lines.drain(..gone);
     }
 
-    /// The line of an event, if it has one.
+    /// Returns the line of an event, if it has one.
     fn hear(&mut self, event: &Event, at: Time) -> Option<Line> {
         let asked = |who: &str, words: String| Some((who.to_owned(), true, false, words));
         let told = |who: &str, is_error, words| Some((who.to_owned(), false, is_error, words));
@@ -135,7 +135,7 @@ impl Heard {
         })
     }
 
-    /// The lines, the oldest first.
+    /// Returns the lines, the oldest first.
     pub(crate) fn lines(&self) -> Value {
         let lines = self.lines.iter().map(|line| {
             json!({
@@ -146,7 +146,7 @@ impl Heard {
         lines.collect()
     }
 
-    /// What each client runs and does.
+    /// Returns the program and the phase of each client.
     pub(crate) fn clients(&self) -> Value {
         let clients = self.clients.iter().map(|client| {
             json!({
@@ -157,7 +157,7 @@ impl Heard {
         clients.collect()
     }
 
-    /// What stands, the newest first.
+    /// Returns the findings that are not cleared, the newest first.
     pub(crate) fn findings(&self) -> Value {
         let findings = self.findings.iter().rev().map(|finding| {
             json!({
@@ -170,7 +170,7 @@ impl Heard {
 }
 
 impl Line {
-    /// What a client program received.
+    /// Returns the line of a message that a client program received.
     fn of_received((at, record): &(Time, ReceivedRecord)) -> Self {
         let (is_error, words) = match &record.received {
             Received::ConnectionRefused => (true, "connection refused".to_owned()),
@@ -232,7 +232,7 @@ fn end_words(cause: Cause) -> String {
     }
 }
 
-/// A watch frame as far as it is of interest.
+/// Returns the interesting part of a watch frame.
 fn frame(kind: &str, object: &str) -> String {
     format!(r#"{{"type":"{kind}","object":{{{object}}}}}"#)
 }

@@ -1,10 +1,11 @@
-//! A lesson in a Web Worker: the simulated cluster runs here, and the page reads its log by the server's wire messages.
+//! A lesson in a Web Worker: the simulated cluster runs here, and the page reads its log through the server's wire
+//! messages.
 //!
 //! ```text
 //!   controls ──text──► Session ─► Stage (world, log) ─► Ring ─► Reader ──wire messages──► the page, as from a server
 //!                         └──JSON: lesson, time, moments──► narration and controls
 //! ```
-//! [`Session`] is a machine: whoever drives it passes the milliseconds of a clock in.
+//! [`Session`] is a machine: its driver passes the milliseconds of a clock in.
 
 mod heard;
 mod session;

@@ -1,4 +1,4 @@
-//! One page looking at one lesson: plays it, goes back in it, and feeds the page's reader.
+//! One page that looks at one lesson: plays it, goes back in it, and feeds the page's reader.
 
 use std::time::Duration;
 
@@ -12,17 +12,18 @@ use watchscope_simulator::{ClientGo, Version};
 use crate::heard::Heard;
 use crate::telling;
 
-/// Speeds, in virtual seconds a second.
+/// The allowed speeds, in virtual seconds a second. A command with another one is refused.
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=1_000.0;
-/// A clock that stood still for longer, as a sleeping laptop's, does not make the lesson jump; in milliseconds.
+/// The most milliseconds that one tick counts. A clock that stood still for longer, as a sleeping laptop's, does not
+/// make the lesson jump.
 const TICK_MOST_MS: f64 = 100.0;
 
-/// Why a session does not do what it is told.
+/// The reason that a session does not carry out a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionError {
     /// There is no such lesson; these names are nearest.
     Lesson(Vec<&'static str>),
-    /// It is no command, or not with these words; what was said.
+    /// This is no command, or its argument is wrong.
     Command(String),
 }
 
@@ -31,24 +32,25 @@ pub struct Session {
     stage: Stage,
     heard: Heard,
     reader: Option<Reader>,
-    /// When the reader came, by the driver's clock, and what the lesson's was.
+    /// The time at which the reader came, by the driver's clock, and the lesson's time then.
     opened: (f64, Time),
-    /// How far to show once the reader has joined. A page always joins at the beginning and gets all records in order:
-    /// it learns of the inside of the cluster by records alone, and after a lesson's last act there are none.
+    /// The time to show once the reader has joined. A page always joins at the beginning and gets all records in order.
+    /// It learns about the inside of the cluster by records alone, and after a lesson's last act there are none.
     later: Option<Duration>,
     is_playing: bool,
     speed: f64,
-    /// Where playing stops.
+    /// The time at which playing stops.
     stop: Duration,
-    /// Virtual time that has passed since the last record shown, in microseconds, to the fraction.
+    /// Virtual time that has passed since the last record shown, in microseconds, with its fraction.
     exact_us: f64,
     ticked_ms: f64,
-    /// What the person should know of the last command.
+    /// A note to the person about the last command.
     note: Option<String>,
 }
 
 impl Session {
-    /// Opens a lesson at so many seconds: at its end, and says so, if that is beyond it; at its first passage, if absent.
+    /// Opens a lesson at this number of seconds; without one, at its first passage. A time past the end opens the end,
+    /// with a note.
     ///
     /// # Errors
     /// If there is no such lesson.
@@ -82,7 +84,7 @@ impl Session {
         })
     }
 
-    /// A reader comes, or comes again.
+    /// Connects a reader, which begins anew.
     pub fn read(&mut self, now_ms: f64) {
         self.opened = (now_ms, self.stage.now());
         self.reader = Some(Reader::new(env!("CARGO_PKG_VERSION").into()));
@@ -98,7 +100,7 @@ impl Session {
             return Ok(());
         };
         let asked = reader.receive(message, self.stage.ring(), now)?;
-        // The controls say what the server's commands say elsewhere. A lesson's log is gone with its page.
+        // The controls replace the server's commands here. A lesson's log is gone with its page, so notes are refused.
         if let Some(Asked::Note(note)) = asked {
             reader.tell(CommandDone::of_note(
                 note.command,
@@ -108,7 +110,7 @@ impl Session {
         Ok(())
     }
 
-    /// The next message for the reader, if there is one.
+    /// Returns the next message for the reader, if there is one.
     pub fn next(&mut self, now_ms: f64) -> Option<Vec<u8>> {
         let now = self.reader_time(now_ms);
         loop {
@@ -134,7 +136,7 @@ impl Session {
         }
     }
 
-    /// Lets time pass; returns whether what is told has changed.
+    /// Lets time pass; returns whether the narration has changed.
     pub fn tick(&mut self, now_ms: f64) -> bool {
         let passed_ms = (now_ms - self.ticked_ms).clamp(0.0, TICK_MOST_MS);
         self.ticked_ms = now_ms;
@@ -150,7 +152,7 @@ impl Session {
         true
     }
 
-    /// Does what the person asks for, as `seek 12.5`.
+    /// Carries out a command of the person, such as `seek 12.5`.
     ///
     /// # Errors
     /// If it is no command.
@@ -161,7 +163,7 @@ impl Session {
         if !matches!(verb, "seed" | "server" | "client" | "as-written")
             && let Some(later) = self.later.take()
         {
-            // Nobody has joined since: there is none who would miss it.
+            // No reader has joined since, so none misses a record.
             self.advance(later);
         }
         match verb {
@@ -219,13 +221,13 @@ impl Session {
         Ok(())
     }
 
-    /// The lesson and its text, as JSON.
+    /// Returns the lesson and its text, as JSON.
     #[must_use]
     pub fn lesson(&self) -> String {
         telling::lesson(self.stage.lesson())
     }
 
-    /// Where it stands, as JSON.
+    /// Returns the lesson's present state, as JSON.
     #[must_use]
     pub fn now(&self) -> String {
         let at = self.later.unwrap_or(self.stage.shown());
@@ -241,20 +243,20 @@ impl Session {
         })
     }
 
-    /// How far it is shown.
+    /// Returns the time up to which it is shown.
     #[must_use]
     pub fn shown(&self) -> Duration {
         self.stage.shown()
     }
 
-    /// Which run it is.
+    /// Returns the number of the run.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.stage.number()
     }
 
-    /// The reader's clock is the driver's, begun at the lesson's: what is asked of it are heartbeats and lag, and
-    /// neither passes faster because the lesson does.
+    /// Returns the reader's time: the driver's clock, which began at the lesson's time. Heartbeats and lag depend on
+    /// it, and neither passes faster because the lesson does.
     fn reader_time(&self, now_ms: f64) -> Time {
         let (opened_ms, at) = self.opened;
         at.plus_micros(((now_ms - opened_ms) * 1_000.0) as i64)
@@ -280,7 +282,7 @@ impl Session {
         self.is_playing = self.stop > self.stage.shown();
     }
 
-    /// Where the next passage begins; the end after the last.
+    /// Returns the beginning of the next passage; the end after the last.
     fn next_passage(&self) -> Duration {
         let shown = self.stage.shown();
         let lesson = self.stage.lesson();
@@ -288,7 +290,7 @@ impl Session {
         later.find(|at| *at > shown).unwrap_or(lesson.lasts)
     }
 
-    /// Where this passage began, or the one before if it has only just begun.
+    /// Returns the beginning of this passage, or of the one before if it has only just begun.
     fn previous_passage(&self) -> Duration {
         let shown = self.stage.shown();
         let passages = self.stage.lesson().passages.iter();
@@ -307,7 +309,7 @@ impl Session {
         }
     }
 
-    /// Runs it anew with something changed, up to where it was; what the person did is undone.
+    /// Runs it anew with a change, up to the present time; undoes the person's acts.
     fn run_with(&mut self, run: Run) {
         let to = self.later.unwrap_or(self.stage.shown());
         let mut again = self.stage.again(run, Duration::ZERO);
@@ -325,7 +327,7 @@ impl Session {
     }
 }
 
-/// The run that the text tells of.
+/// Returns the run that the text describes.
 fn own_run(lesson: &Lesson) -> Run {
     Run {
         seed: 1,
@@ -334,7 +336,7 @@ fn own_run(lesson: &Lesson) -> Run {
     }
 }
 
-/// A decimal number of seconds, to the microsecond; further digits are passed over.
+/// Reads a decimal number of seconds, to the microsecond; further digits are ignored.
 fn seconds(text: &str) -> Option<Duration> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

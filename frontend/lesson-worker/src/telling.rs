@@ -1,4 +1,4 @@
-//! What narration and controls are told, as JSON.
+//! The input of narration and controls, as JSON.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use watchscope_simulator::{ClientGo, Version, json_text};
 
 use crate::heard::Heard;
 
-/// Where a session stands.
+/// The present state of a session.
 pub(crate) struct Now<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) heard: &'a Heard,
     pub(crate) at: Duration,
     pub(crate) is_playing: bool,
     pub(crate) speed: f64,
-    /// Whether nothing was changed: the text tells of this run.
+    /// Whether nothing was changed: the text describes this run.
     pub(crate) is_as_written: bool,
     pub(crate) note: Option<&'a str>,
 }
 
-/// A lesson, its text, and the list of all.
+/// Returns a lesson, its text, and the list of all lessons.
 pub(crate) fn lesson(lesson: &Lesson) -> String {
     let all = lessons::lessons();
     let place = all.iter().position(|known| known.name == lesson.name);
@@ -49,7 +49,7 @@ fn passage(passage: &Passage) -> Value {
             "answers": question.answers,
             "right": question.right,
             "because": question.because,
-            // Asked what somebody believes now, one does not look it up.
+            // A question about what somebody believes now is to be answered without looking it up.
             "covers": question.asks.contains("believe"),
         })
     });
@@ -63,7 +63,7 @@ fn passage(passage: &Passage) -> Value {
     })
 }
 
-/// Where it stands. Times of the log are in microseconds, as numbers: a lesson's fit.
+/// Returns the present state. Times of the log are in microseconds, as numbers, which hold a lesson's times exactly.
 pub(crate) fn now(now: &Now<'_>) -> String {
     let stage = now.stage;
     let run = stage.run();

@@ -1,4 +1,4 @@
-//! What the worker's script calls.
+//! The functions that the worker's script calls.
 #![allow(
     unsafe_code,
     unreachable_pub,
@@ -10,13 +10,13 @@ use watchscope_scenarios::lessons::{self, Run};
 
 use crate::{Session, SessionError};
 
-/// A session, as the worker's script sees it. Errors are sentences.
+/// A session, for the worker's script. Errors are sentences.
 #[wasm_bindgen]
 pub struct Worker(Session);
 
 #[wasm_bindgen]
 impl Worker {
-    /// Opens a lesson; a negative time is none.
+    /// Opens a lesson; a negative time means none.
     ///
     /// # Errors
     /// Names the nearest lessons, with spaces between.
@@ -31,7 +31,7 @@ impl Worker {
             })
     }
 
-    /// A reader comes, or comes again.
+    /// Connects a reader, which begins anew.
     pub fn read(&mut self, now_ms: f64) {
         self.0.read(now_ms);
     }
@@ -46,7 +46,7 @@ impl Worker {
             .map_err(|error| error.to_string())
     }
 
-    /// The next message for the reader.
+    /// Returns the next message for the reader.
     pub fn next(&mut self, now_ms: f64) -> Option<Vec<u8>> {
         self.0.next(now_ms)
     }
@@ -56,7 +56,7 @@ impl Worker {
         self.0.tick(now_ms)
     }
 
-    /// Does what the person asks for.
+    /// Carries out a command of the person.
     ///
     /// # Errors
     /// If it is no command.
@@ -66,19 +66,19 @@ impl Worker {
             .map_err(|_| format!("not a command: {command}"))
     }
 
-    /// The lesson and its text, as JSON.
+    /// Returns the lesson and its text, as JSON.
     pub fn lesson(&self) -> String {
         self.0.lesson()
     }
 
-    /// Where it stands, as JSON.
+    /// Returns the lesson's present state, as JSON.
     pub fn now(&self) -> String {
         self.0.now()
     }
 }
 
-/// The digest of a lesson's records, with versions of server and client-go, in hex digits: tests compare it with the
-/// host's. Without versions those of the lesson.
+/// Returns the digest of a lesson's records in hex digits, for tests to compare with the host's. A version that cannot
+/// be read is the lesson's.
 #[wasm_bindgen]
 pub fn digest_of(name: &str, seed: u32, server: &str, client: &str) -> Option<String> {
     let lesson = lessons::lesson(name)?;

@@ -1,4 +1,4 @@
-//! A session over the wire: what a page gets is what a server would send, and going back gives the same again.
+//! A session over the wire: a page gets what a server would send, and going back gives the same again.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -10,7 +10,7 @@ use watchscope_model::wire::{
 use watchscope_timeline::sides::sides;
 use watchscope_timeline::{LaneId, Store};
 
-/// A page: takes what the session sends, as the page's source does.
+/// A page: takes the session's messages, as the page's source does.
 #[derive(Default)]
 struct Page {
     store: Store,
@@ -18,7 +18,7 @@ struct Page {
 }
 
 impl Page {
-    /// Comes and takes all there is.
+    /// Connects a page and takes all messages.
     fn join(session: &mut Session, now_ms: f64) -> Self {
         let mut page = Self::default();
         session.read(now_ms);
@@ -45,14 +45,14 @@ impl Page {
                 Some((ServerMessage::Segment(_), frame)) => {
                     self.store.segment(frame).unwrap();
                 }
-                // In the module itself there is no catalogue; a workspace that is built whole has one everywhere.
+                // The module itself has no catalogue; a workspace that is built whole has one everywhere.
                 Some((ServerMessage::Heartbeat(_) | ServerMessage::Catalogue(_), _)) => {}
                 other => panic!("{other:?}"),
             }
         }
     }
 
-    /// Where it is, by its last record.
+    /// Returns the seq of its last record.
     fn head(&self) -> u64 {
         self.store.state().unwrap().seq.0
     }
@@ -194,7 +194,7 @@ fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
         let mut session = Session::open(name, Some(at_s)).unwrap();
         let page = Page::join(&mut session, 0.0);
         let told = sides(&page.store, LaneId::Findings, None);
-        let told = told.unwrap_or_else(|| panic!("{name} at {at_s}: nothing is told"));
+        let told = told.unwrap_or_else(|| panic!("{name} at {at_s}: it shows no sides"));
         assert!(
             told.columns.len() > 2 && !told.rows.is_empty(),
             "{name} at {at_s}: {told:?}"
@@ -202,7 +202,7 @@ fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
     }
 }
 
-/// What a client was told by a time, with the times in seconds.
+/// Returns what a client received so far, with the times in seconds.
 fn received(session: &Session, who: &str) -> Vec<(f64, String)> {
     let told = now(session);
     let began = told["beginUs"].as_f64().unwrap();
@@ -218,7 +218,7 @@ fn received(session: &Session, who: &str) -> Vec<(f64, String)> {
 
 #[test]
 fn the_wire_has_what_the_clients_receive_too() {
-    // naive gets what is there as ADDED a second time, and no word of report.
+    // naive gets the present objects as ADDED a second time, and no word of report.
     let mut session = Session::open("away", Some(12.5)).unwrap();
     Page::join(&mut session, 0.0);
     let naive = received(&session, "naive");
@@ -252,7 +252,7 @@ fn the_wire_has_what_the_clients_receive_too() {
     );
     assert_eq!(correct[0].1, "200, resourceVersion 8, 3 items");
 
-    // Both clients are told 410 within a stream that was answered with 200.
+    // Both clients receive 410 within a stream that was answered with 200.
     let mut session = Session::open("expired", Some(20.0)).unwrap();
     Page::join(&mut session, 0.0);
     for client in ["informer", "naive"] {
@@ -336,7 +336,7 @@ fn what_is_said_beside_the_picture_is_of_the_moment_shown() {
     ];
     assert_eq!(phases(&told), then);
     assert_eq!(told["findings"][0]["code"], "F01");
-    // Before, nothing of it was known.
+    // Before, none of it was known.
     session.say("seek 5").unwrap();
     Page::join(&mut session, 0.0);
     let told = now(&session);

@@ -1,4 +1,5 @@
-//! What the script of a recording's worker calls: machines of `replay` and `recording`, as classes of JavaScript.
+//! The functions that a recording worker's script calls: machines of `replay` and `recording`, as classes of
+//! JavaScript.
 //!
 //! ```text
 //!   name, size ─► Reading ─► Recording ─► Next: a message │ Reading of a chapter │ how long to wait
@@ -7,8 +8,8 @@
 //!   frames of chapters ─► Save ─► bytes to deflate ─► … ─► a file
 //! ```
 //!
-//! Nothing is decided here. `assets/recording-worker.js` hosts the machines: it reads the file, inflates, deflates and has
-//! the clock, whose times are milliseconds here. Errors are texts.
+//! Nothing is decided here. `assets/recording-worker.js` hosts the machines: it reads the file, inflates, deflates and
+//! has the clock. Times are milliseconds here, and errors are texts.
 #![allow(
     unsafe_code,
     unreachable_pub,

@@ -1,4 +1,4 @@
-//! Reading from the file: all that opens it, a chapter, a body, or the notes of persons.
+//! Reads the file: to open it, a chapter, a body, or the notes of persons.
 
 use bytes::Bytes;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -9,7 +9,7 @@ use watchscope_replay::{FetchBody, FetchChapter, FetchNotes, OpenError, Opened, 
 
 use crate::recording::Recording;
 
-/// A machine that reads from the file, and its result once it is at its end.
+/// A machine that reads the file, and its result at its end.
 #[wasm_bindgen]
 pub struct Reading {
     machine: Machine,
@@ -29,7 +29,7 @@ enum Done {
     Body(Result<Option<Bytes>, String>),
 }
 
-/// What a machine needs: bytes of the file, or bytes inflated.
+/// The next input of a machine: bytes of the file, or inflated bytes.
 #[wasm_bindgen]
 pub struct Needs(Step<()>);
 
@@ -46,7 +46,7 @@ impl Reading {
         Self::new_of(Machine::Notes(Box::new(machine)))
     }
 
-    /// The chapter that was read, and under which number; `None` if it is of no chapter, or not at its end.
+    /// Returns the chapter that was read, and its number; `None` if this reads no chapter, or is not at its end.
     pub(crate) fn into_chapter(self) -> Option<(u64, Fetched)> {
         match self.done {
             Some(Done::Chapter(number, fetched)) => Some((number, fetched)),
@@ -92,13 +92,13 @@ impl Reading {
 
 #[wasm_bindgen]
 impl Reading {
-    /// Opens a file.
+    /// Begins to open a file.
     #[wasm_bindgen(constructor)]
     pub fn new(name: &str, bytes: f64) -> Self {
         Self::new_of(Machine::Opening(Box::new(Opening::new(name, bytes as u64))))
     }
 
-    /// Begins; returns what is needed, or nothing at the end.
+    /// Begins; returns the first input that is needed, or nothing at the end.
     pub fn begin(&mut self) -> Option<Needs> {
         self.step(Input::Begin)
     }
@@ -108,12 +108,12 @@ impl Reading {
         self.step(Input::Bytes(bytes))
     }
 
-    /// Takes in inflated bytes; nothing, if what was to be inflated is no deflate stream.
+    /// Takes in inflated bytes; nothing, if the bytes to inflate are no deflate stream.
     pub fn inflated(&mut self, bytes: Option<Vec<u8>>) -> Option<Needs> {
         self.step(Input::Inflated(bytes))
     }
 
-    /// The file could not be read any more: a chapter or a body ends with that.
+    /// Ends a chapter, a body or the notes with this reason: the file could not be read any more.
     pub fn fail(&mut self, why: String) {
         self.done = match self.machine {
             Machine::Opening(_) => None,
@@ -124,10 +124,10 @@ impl Reading {
         };
     }
 
-    /// The recording that was opened; nothing, if this opens none or is not at its end.
+    /// Returns the recording that was opened; nothing, if this opens none or is not at its end.
     ///
     /// # Errors
-    /// What a page shows of a file that does not open, as JSON.
+    /// The notice that a page shows of a file that does not open, as JSON.
     pub fn recording(self) -> Result<Option<Recording>, String> {
         match self.done {
             Some(Done::Opened(Ok(opened))) => Ok(Some(Recording::new(*opened))),
@@ -136,7 +136,7 @@ impl Reading {
         }
     }
 
-    /// Of a body, or of notes: 200 if it is there, 404 if not, 500 if it cannot be read.
+    /// Returns 200 for a body or notes that are there, 404 for missing ones, 500 for unreadable ones.
     #[wasm_bindgen(getter)]
     pub fn status(&self) -> u16 {
         match &self.done {
@@ -146,7 +146,7 @@ impl Reading {
         }
     }
 
-    /// Why a body cannot be read.
+    /// Returns the reason that a body cannot be read.
     #[wasm_bindgen(getter)]
     pub fn why(&self) -> Option<String> {
         match &self.done {
@@ -155,7 +155,7 @@ impl Reading {
         }
     }
 
-    /// The body; of notes, all of them as a recording writes them.
+    /// Returns the body; for notes, all of them as a recording encodes them.
     pub fn body(self) -> Option<Vec<u8>> {
         match self.done {
             Some(Done::Body(Ok(body))) => body.map(|body| body.to_vec()),
@@ -166,7 +166,7 @@ impl Reading {
 
 #[wasm_bindgen]
 impl Needs {
-    /// Where the bytes of the file begin.
+    /// Returns where the bytes of the file begin.
     #[wasm_bindgen(getter)]
     pub fn offset(&self) -> f64 {
         match &self.0 {
@@ -175,7 +175,7 @@ impl Needs {
         }
     }
 
-    /// How many bytes of the file.
+    /// Returns the number of bytes of the file.
     #[wasm_bindgen(getter)]
     pub fn length(&self) -> f64 {
         match &self.0 {
@@ -184,7 +184,7 @@ impl Needs {
         }
     }
 
-    /// How many bytes are expected of inflating; nothing, if bytes of the file are needed.
+    /// Returns the number of bytes that inflating should bring; nothing, if bytes of the file are needed.
     #[wasm_bindgen(getter, js_name = rawBytes)]
     pub fn raw_bytes(&self) -> Option<u32> {
         match &self.0 {
@@ -193,7 +193,7 @@ impl Needs {
         }
     }
 
-    /// The bytes to inflate.
+    /// Returns the bytes to inflate.
     pub fn deflated(self) -> Vec<u8> {
         match self.0 {
             Step::Inflate { bytes, .. } => bytes,
@@ -202,7 +202,7 @@ impl Needs {
     }
 }
 
-/// What a page gets as an object.
+/// Returns an object for a page, as JSON.
 pub(crate) fn json(of: &impl serde::Serialize) -> String {
     serde_json::to_string(of).expect("texts and numbers are always written as JSON")
 }

@@ -1,4 +1,4 @@
-//! A recording that is open, and its viewer.
+//! An open recording, and its viewer.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use watchscope_replay::{Next as Said, Opened};
 
 use crate::reading::{Reading, json};
 
-/// A recording that is open.
+/// An open recording.
 #[wasm_bindgen]
 pub struct Recording(Opened);
 
-/// What to do next for the viewer.
+/// The next step for the viewer.
 #[wasm_bindgen]
 pub struct Next(Option<Said>);
 
@@ -24,12 +24,12 @@ impl Recording {
 
 #[wasm_bindgen]
 impl Recording {
-    /// What it is, as JSON.
+    /// Returns the facts about it, as JSON.
     pub fn about(&self) -> String {
         json(self.0.about())
     }
 
-    /// A viewer comes, or comes again.
+    /// Connects a viewer, which begins anew.
     pub fn connect(&mut self) {
         self.0.connect();
     }
@@ -43,12 +43,12 @@ impl Recording {
         received.map_err(|error| error.to_string())
     }
 
-    /// What to do next for the viewer.
+    /// Returns the next step for the viewer.
     pub fn next(&mut self, now_ms: f64) -> Next {
         Next(Some(self.0.next(clock(now_ms))))
     }
 
-    /// A chapter was read, or could not be.
+    /// Takes in a chapter that was read, or could not be.
     pub fn fetched(&mut self, reading: Reading) {
         if let Some((number, fetched)) = reading.into_chapter() {
             self.0.fetched(number, fetched);
@@ -68,7 +68,7 @@ impl Recording {
 
 #[wasm_bindgen]
 impl Next {
-    /// The message to send; nothing, if there is another thing to do. It is given once.
+    /// Returns the message to send, once; nothing, if there is another step.
     pub fn message(&mut self) -> Option<Vec<u8>> {
         match self.0.take() {
             Some(Said::Send(message)) => Some(message.to_vec()),
@@ -79,7 +79,7 @@ impl Next {
         }
     }
 
-    /// The chapter to read; nothing, if there is another thing to do. It is given once.
+    /// Returns the chapter to read, once; nothing, if there is another step.
     pub fn chapter(&mut self) -> Option<Reading> {
         match self.0.take() {
             Some(Said::Fetch(number, machine)) => Some(Reading::of_chapter(number, machine)),
@@ -90,7 +90,7 @@ impl Next {
         }
     }
 
-    /// Until when to wait at most.
+    /// Returns the time until which to wait at most, in milliseconds.
     #[wasm_bindgen(getter)]
     pub fn until(&self) -> Option<f64> {
         match &self.0 {
@@ -99,7 +99,7 @@ impl Next {
         }
     }
 
-    /// Whether the conversation is over.
+    /// Returns whether the conversation is over.
     #[wasm_bindgen(getter, js_name = isOver)]
     pub fn is_over(&self) -> bool {
         matches!(self.0, Some(Said::End(_)))

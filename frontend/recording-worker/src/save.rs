@@ -1,4 +1,4 @@
-//! Saving a range of the records that a page in one file holds. Other pages export them.
+//! Saves a range of the records that a page in one file holds. Other pages export them.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_model::notes::decode_notes;
@@ -8,20 +8,20 @@ use watchscope_recording::{Excerpt, ExcerptFile, ExcerptRun, Lanes, Stretch, not
 
 /// A range that is being saved.
 ///
-/// Bounded by what a page holds of its log.
+/// A page's limits for its log bound it.
 #[wasm_bindgen]
 pub struct Save {
     range: (Time, Time),
     chapters: Vec<Vec<u8>>,
     notes: Notes,
-    /// From the first step on: the runs, and notes beside them.
+    /// The runs and the notes beside them, from the first step on.
     taken: Option<(Vec<ExcerptRun>, Vec<KeptNote>)>,
     file: ExcerptFile,
 }
 
 #[wasm_bindgen]
 impl Save {
-    /// From one time to another, both included, in microseconds.
+    /// Begins a range between two times, both included, in microseconds.
     #[wasm_bindgen(constructor)]
     pub fn new(from_us: f64, to_us: f64) -> Self {
         Self {
@@ -50,10 +50,10 @@ impl Save {
         Ok(())
     }
 
-    /// Takes in what was deflated; returns what to deflate, or nothing at the end.
+    /// Takes in deflated bytes; returns bytes to deflate, or nothing at the end.
     ///
     /// # Errors
-    /// Why it cannot be saved.
+    /// The reason that it cannot be saved.
     pub fn next(&mut self, deflated: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, String> {
         let (runs, notes) = match &mut self.taken {
             Some(taken) => taken,
@@ -70,14 +70,14 @@ impl Save {
             .map_err(|error| error.to_string())
     }
 
-    /// How many notes are about the range.
+    /// Returns the number of notes about the range.
     #[wasm_bindgen(getter)]
     pub fn notes(&self) -> usize {
         let (from, to) = self.range;
         self.notes.in_range(from, to).len()
     }
 
-    /// The file, at its end.
+    /// Returns the file, at its end.
     pub fn file(self) -> Vec<u8> {
         self.file.into_bytes()
     }

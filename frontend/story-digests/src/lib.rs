@@ -1,5 +1,5 @@
-//! All stories, run in a browser: a module that only a test loads, which compares what their records come to there with
-//! what they come to on the host.
+//! Runs all stories in a browser. Only a test loads this module, and compares the digests of the records with the
+//! host's.
 #![allow(
     unsafe_code,
     unreachable_pub,
@@ -10,20 +10,21 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_export::digest_of_charts;
 use watchscope_scenarios as scenarios;
 
-/// The names of all stories.
+/// Returns the names of all stories.
 #[wasm_bindgen]
 pub fn digested() -> Vec<String> {
     scenarios::digested()
 }
 
-/// The digest of a story's records in words; none if there is no such story.
+/// Returns the digest of a story's records in words; none if there is no such story.
 #[wasm_bindgen]
 pub fn digest(name: &str, seed: u32) -> Option<String> {
     let digest = scenarios::digest(name, u64::from(seed))?;
     Some(digest.to_string())
 }
 
-/// The digests of the charts of a story's first minutes; none if there is no such story, or they cannot be drawn.
+/// Returns the digests of the charts of a story's first minutes; none if there is no such story, or they cannot be
+/// drawn.
 #[wasm_bindgen]
 pub fn charts(name: &str, seed: u32) -> Option<String> {
     let records = scenarios::records(name, u64::from(seed))?;

@@ -1,4 +1,4 @@
-//! What differs between two versions of an object, by path.
+//! The differences between two versions of an object, by path.
 
 use super::json::{Json, lines, parse};
 use watchscope_model::tree;
@@ -6,21 +6,21 @@ use watchscope_model::tree;
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where, as `spec.containers[0].image`.
+    /// The path of the value: `spec.containers[0].image`.
     pub path: String,
-    /// What was there; absent if nothing.
+    /// The value before; `None` if there was none.
     pub before: Option<String>,
-    /// What is there now; absent if nothing.
+    /// The value now; `None` if there is none.
     pub after: Option<String>,
     /// Whether every write changes it (`resourceVersion`, `managedFields`): shown last and dimmed.
     pub bookkeeping: bool,
 }
 
-/// More differences are counted, not listed.
+/// The most differences that are listed; further ones are only counted.
 pub const MAX_DIFFERENCES: usize = 500;
 
-/// The differences between two bodies, in the order of the later one, then what is gone; bookkeeping last.
-/// `None` if one of them is no JSON.
+/// Returns the differences between two bodies, in the order of the later one, then the removed values; bookkeeping
+/// comes last. `None` if a body is not JSON.
 #[must_use]
 pub fn differences(before: &str, after: &str) -> Option<Vec<Difference>> {
     let (before, after) = (parse(before)?, parse(after)?);
@@ -31,7 +31,7 @@ pub fn differences(before: &str, after: &str) -> Option<Vec<Difference>> {
     Some(found)
 }
 
-/// Items of a list come without `kind` and `apiVersion`, which stand in the list.
+/// Whether the difference comes from a list: items of a list lack `kind` and `apiVersion`, which stand in the list.
 fn is_of_a_list(difference: &Difference) -> bool {
     matches!(difference.path.as_str(), "kind" | "apiVersion")
         && (difference.before.is_none() || difference.after.is_none())
@@ -63,7 +63,8 @@ fn compare(before: &Json<'_>, after: &Json<'_>, path: String, found: &mut Vec<Di
     }
 }
 
-/// Items with a `name`, `type` or `uid` are matched by it, as Kubernetes merges them; others by their place.
+/// Compares two lists. Items with a `name`, `type` or `uid` are matched by it, as Kubernetes merges them; others by
+/// their place.
 fn compare_lists(was: &[Json<'_>], is: &[Json<'_>], path: &str, found: &mut Vec<Difference>) {
     let key = ["\"name\"", "\"type\"", "\"uid\""].into_iter().find(|key| {
         let keyed = |items: &[Json<'_>]| {

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Values may be nested this deep; deeper text is shown as it came.
+/// The deepest nesting of values that is parsed; deeper text is shown as it came.
 const MAX_DEPTH: u32 = 128;
 
-/// A value; scalars are slices of the text, strings with their quotes.
+/// A value. Scalars are slices of the text; strings include their quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Json<'a> {
     /// A string, number, `true`, `false` or `null`, as spelled.
@@ -19,14 +19,14 @@ pub enum Json<'a> {
     Object(Vec<(&'a str, Json<'a>)>),
 }
 
-/// Reads a text; `None` if it is no JSON, or nested too deep.
+/// Parses a text; `None` if it is not JSON, or nested deeper than [`MAX_DEPTH`].
 #[must_use]
 pub fn parse(text: &str) -> Option<Json<'_>> {
     let value: &RawValue = serde_json::from_str(text).ok()?;
     read(value.get(), 0)
 }
 
-/// Reads a value that is known to be JSON, with no space around it. Each level is read once more for the values in it.
+/// Reads a value that is known to be JSON without space around it. Each level is parsed again for the values in it.
 fn read(text: &str, depth: u32) -> Option<Json<'_>> {
     if depth > MAX_DEPTH {
         return None;
@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
-/// A value in lines: two spaces a level, one member a line, empty things on one.
+/// Returns a value in lines: two spaces a level, one member a line, empty arrays and objects on one line.
 #[must_use]
 pub fn lines(value: &Json<'_>) -> Vec<String> {
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Bodies of objects as the panel shows them: read, laid out in lines, compared line by line.
+//! Bodies of objects for the panel: parsed, laid out in lines, and compared by path.
 //!
 //! The order of keys and the spelling of numbers stay as the server wrote them; `JSON.parse` would change both.
 

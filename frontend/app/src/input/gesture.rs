@@ -6,19 +6,19 @@
 //!   two pointers   pinch: zoom by their distance, pan by their middle
 //! ```
 
-/// A press that moves no further is a click, in pixels.
+/// The most px that a press may move and still be a click.
 pub const CLICK_TOLERANCE_PX: f64 = 5.0;
 
-/// A finger chooses its axis after this many pixels.
+/// The px after which a finger chooses its axis.
 pub const AXIS_LOCK_PX: f64 = 8.0;
 
-/// Two taps within this time and 24 px are a double tap, in milliseconds.
+/// The most milliseconds between the two taps of a double tap, which are also within 24 px.
 pub const DOUBLE_TAP_MS: f64 = 350.0;
 
-/// A pointer where it is now.
+/// A pointer at its present position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pointer {
-    /// The browser's id of it.
+    /// The browser's id of the pointer.
     pub id: i32,
     /// Pixels from the left edge of the picture.
     pub x_px: f64,
@@ -32,7 +32,7 @@ pub struct Pointer {
     pub alt: bool,
 }
 
-/// What pointers ask for.
+/// An action that pointers request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gesture {
     /// A click or tap.
@@ -78,7 +78,7 @@ struct Drag {
     axis: Option<Axis>,
 }
 
-/// Follows the pointers that are down; at most two, a third is ignored.
+/// Follows the pointers that are down: at most two; a third is ignored.
 #[derive(Clone, Debug, Default)]
 pub struct Gestures {
     down: Vec<Pointer>,
@@ -87,7 +87,7 @@ pub struct Gestures {
 }
 
 impl Gestures {
-    /// A pointer was pressed.
+    /// Handles a pressed pointer.
     pub fn press(&mut self, pointer: Pointer) {
         self.down.retain(|known| known.id != pointer.id);
         if self.down.len() >= 2 {
@@ -100,7 +100,7 @@ impl Gestures {
         });
     }
 
-    /// A pointer moved.
+    /// Handles a moved pointer; returns its gestures.
     pub fn motion(&mut self, pointer: Pointer) -> Vec<Gesture> {
         let Some(place) = self.down.iter().position(|known| known.id == pointer.id) else {
             return Vec::new();
@@ -113,7 +113,7 @@ impl Gestures {
         }
     }
 
-    /// A pointer was released at `now_ms`.
+    /// Handles a pointer that was released at `now_ms`; returns a click or a double tap.
     pub fn release(&mut self, pointer: Pointer, now_ms: f64) -> Option<Gesture> {
         let known = self.down.len();
         self.down.retain(|down| down.id != pointer.id);
@@ -137,7 +137,7 @@ impl Gestures {
         Some(Gesture::Click { x_px, y_px })
     }
 
-    /// The browser took a pointer away.
+    /// Forgets a pointer that the browser took away.
     pub fn cancel(&mut self, id: i32) {
         self.down.retain(|down| down.id != id);
         self.drag = None;
@@ -166,7 +166,7 @@ impl Gestures {
             } else {
                 (distance(drag.start, now) > CLICK_TOLERANCE_PX).then_some(Axis::Both)
             };
-            // What was held back until it was clear that this is no click.
+            // This includes the movement that was held back until the press could not be a click any more.
             (dx_px, dy_px) = (now.x_px - drag.start.x_px, now.y_px - drag.start.y_px);
         }
         match drag.axis? {
@@ -188,7 +188,7 @@ fn pinch(before: Pointer, now: Pointer, other: Pointer) -> Vec<Gesture> {
         dx_px: middle(now) - middle(before),
         dy_px: 0.0,
     }];
-    // Fingers above each other say nothing about time.
+    // The distance of fingers above each other says nothing about time.
     if was > 10.0 && is > 10.0 {
         gestures.push(Gesture::Zoom {
             x_px: middle(now),

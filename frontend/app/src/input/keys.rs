@@ -1,6 +1,6 @@
 //! What each key does. Letters go by their place on the keyboard, so that W, A, S and D form a cross on every layout.
 
-/// What a key asks for.
+/// An action that a key requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Zoom in at the middle of the picture.
@@ -74,19 +74,19 @@ pub struct Key<'a> {
     pub code: &'a str,
     /// What it writes (`w`, `?`).
     pub key: &'a str,
-    /// Ctrl, Alt or Meta: the browser's or the system's business.
+    /// Whether Ctrl, Alt or Meta is down; such keys belong to the browser or the system.
     pub modified: bool,
     /// Shift.
     pub shift: bool,
 }
 
-/// What a key asks for when the picture has the focus, if anything.
+/// Returns the action of a key when the picture has the focus; `None` if it has none.
 #[must_use]
 pub fn action(key: Key<'_>) -> Option<Action> {
     if key.modified {
         return None;
     }
-    // What is written on the key comes first where the sign matters; its place on the keyboard is the rest.
+    // A sign that the key writes comes first. Otherwise the key's place on the keyboard decides.
     let by_sign = match key.key {
         "?" => Some(Action::Help),
         "/" => Some(Action::Search),
@@ -130,7 +130,7 @@ pub fn action(key: Key<'_>) -> Option<Action> {
     })
 }
 
-/// Actions that make sense wherever the focus is, except in a field that takes text.
+/// Whether an action works wherever the focus is, except in a text field.
 #[must_use]
 pub fn is_global(action: Action) -> bool {
     matches!(

@@ -1,4 +1,4 @@
-//! From keys and pointers to what they mean for the picture; plain machines, tested on the host.
+//! Turns keys and pointers into actions on the picture; plain machines, tested on the host.
 
 pub mod gesture;
 pub mod keys;

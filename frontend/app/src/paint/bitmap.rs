@@ -1,23 +1,24 @@
-//! Pixels in memory: where a canvas takes a call for every mark, the whole picture is put together here and handed
-//! over in one. Measured without a GPU: 544,000 rectangles a frame so, 30,000 by `fillRect`, 4,500 sprites; handing
-//! over 1,672 by 1,020 px takes 0.6 ms.
+//! Pixels in memory. A canvas takes a call for each mark; here the whole picture is put together and handed over in one
+//! call. Measured without a GPU: 544,000 rectangles a frame here, 30,000 by `fillRect`, 4,500 sprites. Handing over
+//! 1,672 by 1,020 px takes 0.6 ms.
 
-/// From so many px on, a row is copied from the one before it: a few px are filled sooner than a copy is called.
+/// The least width in px from which a row is copied from the row before. Fewer px are filled faster than a copy is
+/// called.
 const COPIED_PX: i32 = 16;
 
-/// Straight (not premultiplied) RGBA, one `u32` a pixel, red in the lowest byte as `ImageData` has it. What is drawn on
-/// is opaque; sprites may have holes and soft edges.
+/// A bitmap of straight (not premultiplied) RGBA: one `u32` a pixel, red in the lowest byte as in `ImageData`. The
+/// bitmap that is drawn on is opaque; sprites may have holes and soft edges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bitmap {
     width: i32,
     height: i32,
     pixels: Vec<u32>,
-    /// Left, top, right and bottom of what may be drawn on.
+    /// Left, top, right and bottom of the area that drawing may change.
     clip: [i32; 4],
 }
 
 impl Bitmap {
-    /// Of the bytes of an `ImageData` of this width.
+    /// Makes a bitmap of the bytes of an `ImageData` of this width.
     #[must_use]
     pub fn from_rgba(width: i32, bytes: &[u8]) -> Self {
         let pixels: Vec<u32> = bytes
@@ -45,12 +46,12 @@ impl Bitmap {
         &self.pixels
     }
 
-    /// Makes it so large and all of one colour; keeps its memory.
+    /// Gives the bitmap this size and one colour; keeps its memory.
     pub fn reset(&mut self, width: i32, height: i32, colour: u32) {
         (self.width, self.height) = (width.max(0), height.max(0));
         let count = (self.width * self.height) as usize;
-        // Filling px by px is what a page that has just started does slowest: zeros come from the allocator, and what
-        // is filled already is copied.
+        // Filling px by px is the slowest work of a page that has just started. So zeros come from the allocator, and
+        // filled px are copied.
         if self.pixels.capacity() < count {
             self.pixels = vec![0; count];
         }
@@ -65,7 +66,7 @@ impl Bitmap {
         self.unclip();
     }
 
-    /// From now on draws only between these two corners.
+    /// Restricts drawing to the area between these two corners.
     pub fn clip(&mut self, (left, top): (i32, i32), (right, bottom): (i32, i32)) {
         let (left, top) = (left.clamp(0, self.width), top.clamp(0, self.height));
         let (right, bottom) = (
@@ -75,12 +76,12 @@ impl Bitmap {
         self.clip = [left, top, right, bottom];
     }
 
-    /// From now on draws everywhere.
+    /// Lets drawing change the whole bitmap.
     pub fn unclip(&mut self) {
         self.clip = [0, 0, self.width, self.height];
     }
 
-    /// The smallest part of it that has all that is not transparent, and where its left top corner lies.
+    /// Returns the smallest part that holds all px that are not transparent, and the position of its left top corner.
     #[must_use]
     pub fn trimmed(&self) -> (Self, (i32, i32)) {
         let [mut left, mut top, mut right, mut bottom] = [self.width, self.height, 0, 0];
@@ -101,7 +102,7 @@ impl Bitmap {
         (part, (left, top))
     }
 
-    /// Makes all of it as opaque as so many percent of what it is.
+    /// Reduces the opacity of all px to this percentage.
     pub fn faint(&mut self, percent: u8) {
         for pixel in &mut self.pixels {
             *pixel = faint(*pixel, percent);
@@ -131,7 +132,7 @@ impl Bitmap {
         }
     }
 
-    /// Puts a sprite over this, its left top corner at (`x`, `y`).
+    /// Draws a sprite with its left top corner at (`x`, `y`).
     pub fn blend(&mut self, sprite: &Self, x: i32, y: i32) {
         let (left, right) = self.across(x, sprite.width);
         let (top, bottom) = self.down(y, sprite.height);
@@ -139,7 +140,7 @@ impl Bitmap {
             return;
         }
         for row in top..bottom {
-            // In range: `across` and `down` cut off what lies outside.
+            // In range: `across` and `down` cut off everything outside.
             let from = sprite.place(left - x, row - y);
             let source = &sprite.pixels[from..from + (right - left) as usize];
             let (from, to) = (self.place(left, row), self.place(right, row));
@@ -153,8 +154,7 @@ impl Bitmap {
         }
     }
 
-    /// Covers a rectangle with a sprite that repeats, one of them at the left top corner of the rectangle less `shift`
-    /// to the left.
+    /// Covers a rectangle with a repeated sprite; one copy begins `shift` px left of the rectangle's left top corner.
     pub fn tile(
         &mut self,
         sprite: &Self,
@@ -185,8 +185,8 @@ impl Bitmap {
         }
     }
 
-    /// Draws along level and upright lines from point to point, `width` px wide, in dashes of `on` px with `off` px
-    /// between them; `off` 0 is solid. What is slanted is drawn as its corner.
+    /// Draws level and upright lines from point to point, `width` px wide. Dashes of `on` px alternate with gaps of
+    /// `off` px; `off` 0 is solid. Callers pass no slanted lines: one would be drawn upright.
     pub fn stroke(
         &mut self,
         points: &[(i32, i32)],
@@ -195,7 +195,7 @@ impl Bitmap {
         colour: u32,
     ) {
         let half = width / 2;
-        // How far into a dash, or the space after it, the next line begins.
+        // The px of the present dash, or of the gap after it, that earlier lines have used.
         let mut phase = 0;
         for (place, pair) in points.windows(2).enumerate() {
             let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
@@ -251,17 +251,17 @@ impl Bitmap {
     }
 }
 
-/// A colour at so many percent of its opacity.
+/// Returns a colour with this percentage of its opacity.
 #[must_use]
 pub fn faint(colour: u32, percent: u8) -> u32 {
     let alpha = (colour >> 24) * u32::from(percent) / 100;
     (colour & 0x00FF_FFFF) | (alpha << 24)
 }
 
-/// One pixel over another that is opaque, two channels at a time.
+/// Mixes a pixel over an opaque one, two channels at a time.
 fn over(source: u32, alpha: u32, target: u32) -> u32 {
     const PAIR: u32 = 0x00FF_00FF;
-    // Of 256, so that opaque is exact.
+    // The share is of 256, so that an opaque pixel replaces the other exactly.
     let share = alpha + (alpha >> 7);
     let mixed = |source: u32, target: u32| {
         ((source & PAIR) * share + (target & PAIR) * (256 - share)) >> 8 & PAIR

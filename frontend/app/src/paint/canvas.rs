@@ -13,7 +13,7 @@ pub fn hidden_canvas(document: &Document, width: u32, height: u32) -> Option<Htm
     Some(canvas)
 }
 
-/// The 2D context of a canvas, made with one option.
+/// Returns the 2D context of a canvas, made with one option.
 pub(super) fn context_of(
     canvas: &HtmlCanvasElement,
     option: &str,

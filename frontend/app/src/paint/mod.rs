@@ -1,11 +1,11 @@
-//! From a display list to pixels.
+//! Turns a display list into pixels.
 //!
 //! ```text
 //!   primitives ─┬─► rectangles, level and upright lines, strips ──────────────────────────► pixels ─► canvas
 //!               └─► glyphs, digits, texts, slanted lines, hatches ─► sprites, by the browser ─┘
 //! ```
 //! A canvas takes a call for each mark, and in software it draws them slower than memory is written. So the browser
-//! draws only what it alone can, once for each size and colours, into sprites; they are dropped when the theme or the
+//! draws only what it alone can, once for each size and colours, into sprites. They are dropped when the theme or the
 //! resolution changes. Everything lies on whole device px.
 
 pub mod bitmap;

@@ -1,5 +1,5 @@
-//! Draws a display list into memory and shows it on a canvas, a band at a time. Knows primitives and colours, not what
-//! they mean.
+//! Draws a display list into memory and shows it on a canvas, a band at a time. It knows primitives and colours, not
+//! their meaning.
 
 use js_sys::{Uint8ClampedArray, WebAssembly};
 use wasm_bindgen::JsCast as _;
@@ -13,13 +13,13 @@ use super::canvas::context_of;
 use super::palette::Palette;
 use super::sprites::Sprites;
 
-/// So many px are drawn before they are shown: 512 KiB, a part of a core's own cache. Panning over 2,000 marks took 8.9 ms
-/// of script a frame (p50; p95 15.1), and 11.4 (26.1) with one bitmap of the canvas' size, on a busy machine.
+/// The px of a band: 512 KiB, a part of a core's own cache. Panning over 2,000 marks took 8.9 ms of script a frame
+/// (p50; p95 15.1). With one bitmap of the canvas' size it took 11.4 (26.1), on a busy machine.
 const BAND_PIXELS: i32 = 128 << 10;
-/// But never fewer rows than this.
+/// The least number of rows of a band.
 const LEAST_BAND_PX: i32 = 16;
 
-/// Draws on one canvas: one bitmap of a band of it, and sprites up to a limit.
+/// Draws on one canvas, with one bitmap of a band and sprites up to a limit.
 #[derive(Debug)]
 pub struct Painter {
     context: CanvasRenderingContext2d,
@@ -28,9 +28,9 @@ pub struct Painter {
     palette: Palette,
     bitmap: Bitmap,
     sprites: Sprites,
-    /// Colours of the tokens as pixels.
+    /// The tokens' colours as pixels.
     colours: Vec<u32>,
-    /// Where the scene's left top corner lies, in device px.
+    /// The position of the scene's left top corner, in device px.
     origin: (i32, i32),
 }
 
@@ -38,7 +38,7 @@ pub struct Painter {
 type Points = Vec<(i32, i32)>;
 
 impl Painter {
-    /// A painter for `canvas`, `scale` device px to a CSS px. `None` if the browser gives no 2D context.
+    /// Returns a painter for `canvas`, with `scale` device px to a CSS px. `None` if the browser gives no 2D context.
     #[must_use]
     pub fn new(canvas: &HtmlCanvasElement, scale: f64, palette: Palette) -> Option<Self> {
         // Opaque: the browser need not mix it with what lies under it.
@@ -57,7 +57,7 @@ impl Painter {
         Some(painter)
     }
 
-    /// Another resolution or theme.
+    /// Sets another resolution or theme; does nothing if neither changes.
     pub fn set(&mut self, scale: f64, palette: Palette) {
         let fixed = (scale * f64::from(1 << 20)) as i64;
         if self.scale == fixed && self.palette == palette {
@@ -68,14 +68,14 @@ impl Painter {
         self.colours = self.sprites.colours();
     }
 
-    /// Makes ready what takes long the first time.
+    /// Prepares the fonts, whose first use takes long.
     pub fn warm_up(&mut self) {
         self.sprites.warm_up();
     }
 
     /// Draws scenes on a ground and shows them, each with its left top corner in CSS px.
     ///
-    /// Band by band: what is drawn then lies in the processor's cache, and no memory is taken for the whole picture.
+    /// It works band by band: a band stays in the processor's cache, and the whole picture needs no memory.
     pub fn paint(&mut self, ground: Token, scenes: &[(&Scene, f64, f64)]) {
         let Some(canvas) = self.context.canvas() else {
             return;
@@ -108,7 +108,7 @@ impl Painter {
         }
     }
 
-    /// Between which rows of the canvas each primitive of a scene is drawn.
+    /// Returns, for each primitive of a scene, the rows of the canvas between which it is drawn.
     fn spans(&self, scene: &Scene, y: i32) -> Vec<(i32, i32)> {
         let span = |primitive| match scene.span(primitive) {
             Some((from, to)) => (self.length(from) + y - 1, self.length(to) + y + 1),
@@ -117,18 +117,18 @@ impl Painter {
         scene.primitives.iter().map(span).collect()
     }
 
-    /// Shows the bitmap, from a row of the canvas on.
+    /// Shows the bitmap from row `top` of the canvas on.
     fn show(&self, top: i32) {
         let pixels = self.bitmap.pixels();
         let memory: WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
-        // The browser reads the pixels where they are; the view does not outlive this call, as memory may move.
+        // The browser reads the pixels in place. The view must not outlive this call, since memory may move.
         let view = Uint8ClampedArray::new_with_byte_offset_and_length(
             &memory.buffer(),
             pixels.as_ptr() as u32,
             pixels.len() as u32 * 4,
         );
         let (width, _) = self.bitmap.size();
-        // Fails only on an image without px.
+        // Fails only for an image without px.
         if let Ok(image) = ImageData::new_with_js_u8_clamped_array(&view, width as u32) {
             let _ = self.context.put_image_data(&image, 0.0, f64::from(top));
         }
@@ -241,7 +241,7 @@ impl Painter {
             let (x0, y0, x1, y1) = self.edges(area);
             let width = self.pen(stroke);
             let half = width / 2;
-            // On the edge, moved inwards by half so that the line fills whole device px.
+            // The line lies on the edge, moved inwards by half its width so that it fills whole device px.
             let (left, top) = (x0 + half, y0 + half);
             let (right, bottom) = (x1 - width + half, y1 - width + half);
             let corners = [
@@ -276,8 +276,8 @@ impl Painter {
         }
     }
 
-    /// The lines of a path that has only level and upright ones, and if it is closed only as a step line is that
-    /// stands on a level floor.
+    /// Returns the lines of a path that has only level and upright ones; `None` for any other path. Such a path may
+    /// close only as its last step, as a step line on a level floor does.
     fn level(&self, steps: &[Step]) -> Option<Vec<Points>> {
         let mut lines: Vec<Points> = Vec::new();
         for (place, step) in steps.iter().enumerate() {
@@ -302,7 +302,7 @@ impl Painter {
         Some(lines)
     }
 
-    /// Fills between a step line and the level of its end.
+    /// Fills the area between each step line and the level of its end.
     fn fill_under(&mut self, lines: &[Points], colour: u32) {
         for line in lines {
             let Some(&(_, floor)) = line.last() else {
@@ -353,7 +353,7 @@ impl Painter {
         let advance = self.sprites.digit_advance();
         let middle = self.x(area.x + area.w.half());
         for (place, &digit) in digits[..used].iter().rev().enumerate() {
-            // In halves of a digit, counted from the middle.
+            // Positions are in halves of a digit, counted from the middle.
             let halves = 2 * place as i32 + 1 - used as i32;
             let sprite = self.sprites.digit(digit);
             let x = middle + (advance * f64::from(halves) / 2.0).floor() as i32;
@@ -362,22 +362,22 @@ impl Painter {
         }
     }
 
-    /// A line's width in device px.
+    /// Returns a line's width in device px, at least 1.
     fn pen(&self, stroke: Stroke) -> i32 {
         self.length(stroke.width).max(1)
     }
 
-    /// A length in whole device px.
+    /// Returns a length in whole device px.
     fn length(&self, px: Px) -> i32 {
         ((i64::from(px.0) * self.scale + (1 << 25)) >> 26) as i32
     }
 
-    /// An x of the scene in device px of the canvas.
+    /// Returns an x of the scene in device px of the canvas.
     fn x(&self, px: Px) -> i32 {
         self.length(px) + self.origin.0
     }
 
-    /// A y of the scene in device px of the canvas.
+    /// Returns a y of the scene in device px of the canvas.
     fn y(&self, px: Px) -> i32 {
         self.length(px) + self.origin.1
     }
@@ -389,9 +389,9 @@ impl Painter {
     }
 }
 
-/// A rectangle with round corners as a path.
+/// Returns a rectangle with round corners as a path.
 fn round(area: Area, radius: u8) -> Vec<Step> {
-    /// Where a circle's quarter has its control points: (4/3)(√2 - 1) of the radius, from the corner, in 64ths.
+    /// The distance of a quarter circle's control points from the corner, in 64ths of the radius: 1 - (4/3)(√2 - 1).
     const FROM_CORNER: i32 = 29;
     let radius = i32::from(radius).min(area.w.0.min(area.h.0) / 128);
     let (arc, near) = (Px::whole(radius), Px(radius * FROM_CORNER));

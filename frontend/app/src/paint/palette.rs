@@ -2,17 +2,17 @@
 
 use watchscope_timeline::{Theme, Token};
 
-/// Where colours come from.
+/// The source of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
     /// Dark or light.
     pub theme: Theme,
-    /// The person chose the system's few colours (`forced-colors: active`).
+    /// Whether the person chose the system's few colours (`forced-colors: active`).
     pub forced: bool,
 }
 
 impl Palette {
-    /// A token's colour as CSS.
+    /// Returns a token's colour as CSS.
     #[must_use]
     pub fn css(self, token: Token) -> &'static str {
         if !self.forced {
@@ -35,7 +35,8 @@ impl Palette {
             Token::Divergence | Token::Error | Token::Lost | Token::Select | Token::Focus => {
                 "Highlight"
             }
-            // Lines of the panels have the colour of text too; that of disabled text is a dark red in some systems.
+            // Lines of the panels have the colour of text too, since that of disabled text is a dark red in some
+            // systems.
             Token::NotLoaded => "GrayText",
             _ => "CanvasText",
         }

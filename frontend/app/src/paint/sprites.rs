@@ -1,5 +1,5 @@
-//! What only the browser can draw: glyphs, digits, texts, slanted and bent lines, the tiles of hatches. Each is drawn
-//! once on a canvas nobody sees, read back, and from then on only copied.
+//! Sprites of marks that only the browser can draw: glyphs, digits, texts, slanted and bent lines, the tiles of
+//! hatches. Each is drawn once on a hidden canvas, read back, and then only copied.
 
 use js_sys::Array;
 use wasm_bindgen::JsValue;
@@ -24,10 +24,10 @@ const TEXT_HALO_PX: f64 = 3.0;
 const COUNT_FONT: (u8, u16) = (10, 600);
 /// Sizes and weights that most texts of a picture have.
 const TEXT_FONTS: [(u8, u16); 2] = [(11, 400), (11, 600)];
-/// All sprites are dropped when they have more pixels than this: 16 MiB.
+/// The most pixels of all sprites: 16 MiB. Above it all sprites are dropped.
 const MOST_PIXELS: usize = 4 << 20;
 
-/// A picture of a mark, and where its left top corner lies from where the mark is.
+/// A picture of a mark, with the offset of its left top corner from the mark's position.
 #[derive(Debug, Default)]
 pub(super) struct Sprite {
     pub(super) bitmap: Bitmap,
@@ -35,7 +35,7 @@ pub(super) struct Sprite {
     pub(super) dy: i32,
 }
 
-/// The sprites, and what draws them.
+/// The sprites, and the canvas that draws them.
 #[derive(Debug)]
 pub(super) struct Sprites {
     canvas: HtmlCanvasElement,
@@ -43,12 +43,12 @@ pub(super) struct Sprites {
     scale: f64,
     palette: Palette,
     inks: Vec<JsValue>,
-    /// What each shows, as bytes, and its picture.
+    /// The key of each sprite, as bytes, and the sprite.
     known: Vec<(Box<[u8]>, Sprite)>,
-    /// Hashes of what they show, rising, and their places.
+    /// Hashes of the keys in rising order, with the sprites' places.
     order: Vec<(u64, u32)>,
     pixels: usize,
-    /// Glyphs come in runs: the place of the last one.
+    /// The place of the last glyph, since equal glyphs come in runs.
     last_glyph: usize,
     digits: [Option<usize>; 10],
     digit_advance: f64,
@@ -57,7 +57,7 @@ pub(super) struct Sprites {
 impl Sprites {
     pub(super) fn new(document: &Document, scale: f64, palette: Palette) -> Option<Self> {
         let canvas = hidden_canvas(document, 64, 64)?;
-        // What is read back again and again is best kept in memory.
+        // A canvas that is read back often is best kept in memory.
         let context = context_of(&canvas, "willReadFrequently", true)?;
         let mut sprites = Self {
             canvas,
@@ -76,7 +76,7 @@ impl Sprites {
         Some(sprites)
     }
 
-    /// Another resolution or theme: all are drawn anew when they are asked for.
+    /// Sets another resolution or theme; all sprites are drawn anew when they are needed.
     pub(super) fn set(&mut self, scale: f64, palette: Palette) {
         (self.scale, self.palette) = (scale, palette);
         let inks = Token::ALL.iter();
@@ -90,16 +90,17 @@ impl Sprites {
         self.digit_advance = width.unwrap_or(f64::from(COUNT_FONT.0) * scale * 0.6);
     }
 
-    /// Has the browser look for the faces of the texts, which takes it some milliseconds each.
+    /// Makes the browser look up the fonts of texts, which takes some milliseconds each.
     pub(super) fn warm_up(&mut self) {
         for (size, weight) in TEXT_FONTS {
             self.context.set_font(&self.font(size, weight));
-            // It fails only without a context.
+            // Fails only without a context.
             let _ = self.context.fill_text("0", 0.0, 0.0);
         }
     }
 
-    /// The tokens' colours as pixels: the browser draws them, so that the system's colours have their values too.
+    /// Returns the tokens' colours as pixels. The browser draws them, so that the system's colours get their values
+    /// too.
     pub(super) fn colours(&mut self) -> Vec<u32> {
         let count = self.inks.len() as i32;
         self.begin(count, 1);
@@ -112,12 +113,12 @@ impl Sprites {
         colours
     }
 
-    /// How far a digit of a count reaches, in device px. Digits are all as wide.
+    /// Returns the advance of a digit of a count, in device px; all digits have the same.
     pub(super) fn digit_advance(&self) -> f64 {
         self.digit_advance
     }
 
-    /// A digit of a count, from the middle of its foot.
+    /// Returns the sprite of a digit of a count, relative to the middle of its foot.
     pub(super) fn digit(&mut self, digit: usize) -> &Sprite {
         let place = match self.digits[digit] {
             Some(place) => place,
@@ -131,7 +132,7 @@ impl Sprites {
         &self.known[place].1
     }
 
-    /// A glyph, from its centre.
+    /// Returns the sprite of a glyph, relative to its centre.
     pub(super) fn glyph(
         &mut self,
         glyph: Glyph,
@@ -160,7 +161,7 @@ impl Sprites {
         &self.known[self.last_glyph].1
     }
 
-    /// A line of text, from its x and baseline.
+    /// Returns the sprite of a line of text, relative to its x and baseline.
     pub(super) fn text(&mut self, line: &TextLine) -> &Sprite {
         let most = line.max_width.map_or(-1, |px| px.0);
         let halo = line.halo.map_or(u8::MAX, |halo| halo as u8);
@@ -178,14 +179,14 @@ impl Sprites {
         &self.known[place].1
     }
 
-    /// The tile of a hatch. It repeats without a seam: its side is a whole number of device px, next to the pitch.
+    /// Returns the tile of a hatch. It repeats without a seam, since its side is a whole number of device px.
     pub(super) fn hatch(&mut self, hatch: Hatch) -> &Sprite {
         let key = [b'h', hatch as u8];
         let place = self.find_or_draw(&key, |sprites| sprites.draw_hatch(hatch));
         &self.known[place].1
     }
 
-    /// A path, from the canvas' left top corner; `origin` is the scene's.
+    /// Returns the picture of a path and its left top corner on the canvas; `origin` is the scene's.
     pub(super) fn path(
         &mut self,
         steps: &[Step],
@@ -198,7 +199,7 @@ impl Sprites {
         let shift = width % 2.0 / 2.0;
         let at = |px: Px| (px.to_f64() * self.scale).round() + shift;
         let free = |px: Px| px.to_f64() * self.scale + shift;
-        // Where it begins, on whole px: what is drawn is the same wherever it stands.
+        // The path's beginning, on whole px, so that equal paths share a sprite wherever they stand.
         let (x0, y0) = match steps.first() {
             Some(Step::Move(x, y)) => (at(*x).floor(), at(*y).floor()),
             _ => (0.0, 0.0),
@@ -209,7 +210,7 @@ impl Sprites {
             (right, bottom) = (right.max(x), bottom.max(y));
             (x, y)
         };
-        // Numbers of each step, from where it begins.
+        // The numbers of each step, relative to the beginning.
         let points: Vec<[f64; 6]> = steps
             .iter()
             .map(|step| match *step {
@@ -289,7 +290,7 @@ impl Sprites {
         (&sprite.bitmap, x + sprite.dx, y + sprite.dy)
     }
 
-    /// The place of the sprite with this key, which is drawn if there is none yet.
+    /// Returns the place of the sprite with this key; draws it if there is none.
     fn find_or_draw(&mut self, key: &[u8], draw: impl FnOnce(&mut Self) -> Sprite) -> usize {
         match self.find(key) {
             Some(place) => place,
@@ -358,7 +359,7 @@ impl Sprites {
         let (ascent, descent) = ((size * 1.1).ceil() + pad, (size * 0.4).ceil() + pad);
         let (w, h) = ((width.ceil() + 2.0 * pad) as i32, (ascent + descent) as i32);
         self.begin(w, h);
-        // A larger canvas has forgotten it.
+        // A canvas that was enlarged has lost its font.
         self.context.set_font(&font);
         if let Some(halo) = line.halo {
             self.stroke_with(halo, TEXT_HALO_PX * self.scale);
@@ -447,7 +448,7 @@ impl Sprites {
         self.stroke_with(style.ink, width);
         let context = &self.context;
         context.begin_path();
-        // Three of each, so that the corners of the tile get what the neighbours' lines bring.
+        // Three lines of each, so that the tile's corners get the neighbours' lines.
         for shift in [-side, 0.0, side] {
             if matches!(style.pattern, Pattern::Rising | Pattern::Cross) {
                 context.move_to(shift - side, side * 2.0);
@@ -474,7 +475,7 @@ impl Sprites {
         }
     }
 
-    /// Clears so much of the canvas and forgets how it was drawn on.
+    /// Clears this much of the canvas and resets its transform and opacity.
     fn begin(&self, width: i32, height: i32) {
         let (has_width, has_height) = (self.canvas.width(), self.canvas.height());
         if has_width < width as u32 || has_height < height as u32 {
@@ -487,7 +488,8 @@ impl Sprites {
             .clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
     }
 
-    /// What was drawn, without its empty edges; its left top corner lies at (`dx`, `dy`) from where the mark is.
+    /// Returns the drawn picture without its empty edges. (`dx`, `dy`) is the offset of the canvas' corner from the
+    /// mark's position.
     fn take(&self, width: i32, height: i32, dx: i32, dy: i32) -> Sprite {
         let (bitmap, (left, top)) = self.read(width, height).trimmed();
         Sprite {
@@ -501,14 +503,14 @@ impl Sprites {
         let pixels = self
             .context
             .get_image_data(0.0, 0.0, f64::from(width), f64::from(height));
-        // Fails only on an image without px.
+        // Fails only for an image without px.
         pixels.map_or_else(
             |_| Bitmap::default(),
             |pixels| Bitmap::from_rgba(width, &pixels.data()),
         )
     }
 
-    /// A line's width in whole device px.
+    /// Returns a line's width in whole device px.
     fn width(&self, stroke: Stroke) -> f64 {
         (stroke.width.to_f64() * self.scale).round().max(1.0)
     }

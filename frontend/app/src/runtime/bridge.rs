@@ -1,7 +1,7 @@
-//! Carries out what the connection asks for: requests, the socket, the timer.
+//! Carries out the connection's effects: requests, the socket, the timer.
 //!
-//! They are boot.js's, which begins with them while the page's module compiles; here is what it offers, and where it
-//! tells what came of it.
+//! boot.js makes them, and begins while the page's module compiles. Here are its functions, and the listener for its
+//! events.
 
 use js_sys::{Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
@@ -10,7 +10,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use crate::core::msg::Msg;
 use crate::source::connection::{Input, SessionStatus};
 
-/// Tabs tell each other through this key that the browser has a session; its value says when.
+/// The key through which a tab announces to the others that the browser has a session; its value is the time.
 pub(crate) const SESSION_KEY: &str = "watchscope-session";
 
 #[allow(
@@ -25,57 +25,59 @@ mod boot {
 
     #[wasm_bindgen]
     extern "C" {
-        /// Tells from now on what happens: its number, and what it brought.
+        /// Reports events from now on: each event's number and its data.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(super) fn listen(page: &Closure<dyn FnMut(u32, JsValue)>);
-        /// The secret of the link the page was opened with; it is gone from the address bar. None before the server is
-        /// known to be watchscope: then it is told.
+        /// Returns the secret of the link that opened the page, and removes it from the address bar. `None` before the
+        /// server is known to be watchscope; then an event brings it.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn link() -> Option<String>;
         /// Whether the address names a place.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn names() -> bool;
-        /// Asks `GET session`.
+        /// Sends `GET session`.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn ask();
-        /// Asks `POST session` with a link's secret.
+        /// Sends `POST session` with a link's secret.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn exchange(secret: &str);
-        /// Opens a socket; nothing more is told of the one before.
+        /// Opens a socket; the one before reports nothing more.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn open();
         /// Sends a message; a socket that is closing drops it, and `Closed` follows.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn send(bytes: &[u8]);
-        /// Closes the socket; nothing more is told of it.
+        /// Closes the socket; it reports nothing more.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn close();
-        /// Has the address bar name a place by a fragment without its `#`; a new one can be come back from.
+        /// Makes the address bar name a place, by a fragment without its `#`. The browser's back button leads from a
+        /// new place to the one before.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn place(fragment: &str, is_new: bool);
-        /// The answer to a request for the body of a change: `EPOCH.SEQ`.
+        /// Fetches the body of a change: `EPOCH.SEQ`.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn object(name: &str) -> Promise;
-        /// The notes of persons in a file that is open, as a recording writes them. Fails where a server has them.
+        /// Returns the notes of persons in an open file, as a recording encodes them. Fails where a server has the
+        /// notes.
         #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
         pub(crate) fn notes() -> Result<Promise, JsValue>;
-        /// Offers to open files and to export.
+        /// Enables opening files and exporting.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(crate) fn offer() -> Promise;
-        /// Opens the export dialog over what can be exported; it asks for the frames between two times, in
-        /// microseconds. Fails before it was offered.
+        /// Opens the export dialog for these facts; it requests the frames between two times, in microseconds. Fails
+        /// before [`offer`].
         #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
         pub(crate) fn export(
             facts: &Object,
             hand: &Closure<dyn Fn(f64, f64) -> Promise>,
         ) -> Result<(), JsValue>;
-        /// Shows charts; else as [`export`].
+        /// Opens the dialog of charts; otherwise like [`export`].
         #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
         pub(crate) fn charts(
             facts: &Object,
             hand: &Closure<dyn Fn(f64, f64) -> Promise>,
         ) -> Result<(), JsValue>;
-        /// Sets the one timer, in milliseconds from now; never, if negative.
+        /// Sets the only timer, in milliseconds from now; a negative number clears it.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(super) fn wake(delay_ms: i32);
     }
@@ -85,7 +87,7 @@ pub(crate) use self::boot::{
     ask, charts, close, exchange, export, link, names, notes, object, offer, open, place, send,
 };
 
-/// Puts into the connection whatever boot.js tells.
+/// Passes the events of boot.js on as messages.
 pub(crate) fn listen(send: fn(Msg)) {
     let told = Closure::<dyn FnMut(u32, JsValue)>::new(move |what: u32, brought: JsValue| {
         send(match what {
@@ -101,11 +103,11 @@ pub(crate) fn listen(send: fn(Msg)) {
         });
     });
     boot::listen(&told);
-    // It is heard as long as the page lives.
+    // It listens as long as the page lives.
     told.forget();
 }
 
-// What is told, as in boot.js; what is left is the timer.
+// The numbers of events, as in boot.js; any other number is the timer.
 const SESSION: u32 = 0;
 const EXCHANGED: u32 = 1;
 const OPENED: u32 = 2;

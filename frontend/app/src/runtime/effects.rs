@@ -1,4 +1,4 @@
-//! Carries out what a message asks of the browser.
+//! Carries out the effects of messages in the browser.
 
 use watchscope_timeline::{LaneId, Token};
 
@@ -14,7 +14,7 @@ use crate::core::screen::Size;
 use crate::paint::painter::Painter;
 use crate::source::connection;
 
-/// What belongs to the browser.
+/// The browser's objects that the first part uses.
 pub(super) struct Browser {
     elements: &'static Elements,
     send: fn(Msg),
@@ -23,9 +23,9 @@ pub(super) struct Browser {
     callbacks: Callbacks,
     tree: Tree,
     painter: Option<Painter>,
-    /// The size that the canvas was given.
+    /// The size that the canvas has.
     fitted: Size,
-    /// When the message began to be handled, and when its effects began, in milliseconds from the page's start.
+    /// When the handling of the message began, and when its effects began, in milliseconds since the page's start.
     started_ms: f64,
     updated_ms: f64,
 }
@@ -45,13 +45,13 @@ impl Browser {
         }
     }
 
-    /// The effects of a message begin, which began to be handled at `started_ms`.
+    /// Begins the effects of a message whose handling began at `started_ms`.
     pub(super) fn begin(&mut self, started_ms: f64) {
         self.started_ms = started_ms;
         self.updated_ms = self.elements.clock_ms();
     }
 
-    /// Does one thing.
+    /// Carries out one effect.
     pub(super) fn carry_out(&mut self, effect: Effect, model: &Model) {
         let elements = self.elements;
         match effect {
@@ -64,7 +64,7 @@ impl Browser {
             Effect::ShowDate(date) => self.tree.show_date(elements, date),
             Effect::Theme => {
                 theme::apply(elements, model.screen.theme);
-                // A canvas goes on with the values that the system's colours had when it first drew with them.
+                // A canvas keeps the values that the system's colours had when it first drew with them.
                 self.painter = None;
             }
             Effect::LoadSecond => (self.load)(),
@@ -136,7 +136,7 @@ impl Browser {
         }));
     }
 
-    /// Gives the canvas its resolution. This clears it.
+    /// Gives the canvas its resolution, which clears it.
     fn fit(&mut self, size: Size) {
         if size != self.fitted {
             self.fitted = size;
@@ -153,14 +153,14 @@ fn link(elements: &Elements, effect: connection::Effect, model: &Model) {
         connection::Effect::Exchange(secret) => bridge::exchange(&secret),
         connection::Effect::TellTabs => {
             if let Ok(Some(storage)) = elements.window.local_storage() {
-                // Full or forbidden: the other tabs then find out when they get the focus.
+                // If the storage is full or forbidden, the other tabs notice when they get the focus.
                 let _ = storage.set_item(bridge::SESSION_KEY, &model.now.ms.to_string());
             }
         }
         connection::Effect::OpenSocket => bridge::open(),
         connection::Effect::CloseSocket => bridge::close(),
         connection::Effect::Send(bytes) => bridge::send(&bytes),
-        // The core takes these itself.
+        // The core handles these itself.
         connection::Effect::Deliver(_) | connection::Effect::TellUndecodable(_) => {}
     }
 }

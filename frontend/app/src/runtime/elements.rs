@@ -6,7 +6,7 @@ use web_sys::{Document, Element, HtmlCanvasElement, HtmlElement, Window};
 
 use crate::core::tree_rows::Thumb;
 
-/// What is on the page before any panel.
+/// The elements of the page before any panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Elements {
     pub(crate) window: Window,
@@ -14,9 +14,9 @@ pub(crate) struct Elements {
     pub(crate) canvas: HtmlCanvasElement,
     /// Holds the rows of the lane tree, and moves with the lanes.
     pub(crate) rows: HtmlElement,
-    /// A row to be copied.
+    /// The row that is copied for each lane.
     pub(crate) row: Element,
-    /// Where the status bar will be.
+    /// The place of the status bar.
     pub(crate) status: Element,
     /// The date over the tree.
     pub(crate) date: Element,
@@ -25,7 +25,7 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// The elements by their ids; `None` if index.html lacks one, which a test forbids.
+    /// Finds the elements by their ids; `None` if index.html lacks one, which a test forbids.
     pub(crate) fn find(window: Window) -> Option<Self> {
         let document = window.document()?;
         let element = |id: &str| document.get_element_by_id(id);
@@ -58,21 +58,21 @@ impl Elements {
         self.thumb.style().set_css_text(&thumb);
     }
 
-    /// Milliseconds since the page's start, to measure with.
+    /// Returns the milliseconds since the page's start.
     pub(crate) fn clock_ms(&self) -> f64 {
         self.window
             .performance()
             .map_or(0.0, |performance| performance.now())
     }
 
-    /// Leaves a mark for whoever measures before there is a second part to ask.
+    /// Leaves a performance mark, for measurements before the second part is there.
     pub(crate) fn mark(&self, name: &str) {
         if let Some(performance) = self.window.performance() {
             let _ = performance.mark(name);
         }
     }
 
-    /// Says that the second part is missing, with a button that does `again`.
+    /// Shows that the second part is missing, with a button that calls `again`.
     pub(crate) fn tell_incomplete(&self, again: fn()) {
         self.status.set_text_content(Some(
             "Panels and live updates could not be loaded; what is drawn is how it was when the page opened.",
@@ -87,7 +87,7 @@ impl Elements {
             status.set_text_content(Some("Loading panels and live updates again."));
             again();
         });
-        // It fails on no element.
+        // It fails for no element.
         let _ = button
             .add_event_listener_with_callback("click", pressed.into_js_value().unchecked_ref());
         let _ = self.status.append_child(&button);

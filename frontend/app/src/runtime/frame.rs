@@ -8,7 +8,7 @@ use super::elements::Elements;
 use crate::core::msg::Msg;
 use crate::core::screen::{Size, Window};
 
-/// One callback for all frames, and one for the timer that asks for a frame. They live as long as the page.
+/// The callback of all frames, and that of the timer that requests a frame. They live as long as the page.
 #[derive(Debug)]
 pub(super) struct Callbacks {
     on_frame: Closure<dyn FnMut(f64)>,
@@ -29,17 +29,17 @@ impl Callbacks {
         }
     }
 
-    /// Calls back before the next paint.
+    /// Requests a callback before the next paint.
     pub(super) fn arm_frame(&self, elements: &Elements) {
-        // It fails on no function.
+        // It fails for no function.
         let _ = elements
             .window
             .request_animation_frame(self.on_frame.as_ref().unchecked_ref());
     }
 
-    /// Asks for a frame after `wait_ms`.
+    /// Requests a frame after `wait_ms`.
     pub(super) fn arm_after(&self, elements: &Elements, wait_ms: f64) {
-        // It fails on no function.
+        // It fails for no function.
         let _ = elements
             .window
             .set_timeout_with_callback_and_timeout_and_arguments_0(
@@ -49,7 +49,7 @@ impl Callbacks {
     }
 }
 
-/// The canvas now.
+/// Returns the present size of the canvas.
 pub(super) fn size(elements: &Elements) -> Size {
     Size {
         width_px: f64::from(elements.canvas.client_width()),

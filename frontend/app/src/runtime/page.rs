@@ -1,4 +1,4 @@
-//! The page's one owner: model, queue, and what belongs to the browser.
+//! The page's only owner: of model, queue, and the browser's objects.
 
 use std::cell::{Cell, Ref, RefCell};
 
@@ -50,12 +50,12 @@ pub(crate) fn send(message: Msg) {
     });
 }
 
-/// Tells what the person does.
+/// Sends an action of the person.
 pub(crate) fn act(person: Person) {
     send(Msg::Person(person));
 }
 
-/// The model as it is, between two messages: nothing that runs while the model changes calls back.
+/// Returns the model between two messages. Nothing that runs while the model changes calls this.
 pub(crate) fn read() -> Ref<'static, Model> {
     page().model.borrow()
 }
@@ -74,7 +74,7 @@ fn page() -> &'static Page {
     PAGE.get().expect("the page opens before it listens")
 }
 
-/// Time and chance, for one message.
+/// Returns time and chance for one message.
 fn now() -> Now {
     let ms = js_sys::Date::now();
     Now {

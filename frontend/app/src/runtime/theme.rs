@@ -1,18 +1,18 @@
-//! Dark, light, or as the system; and what else the system says of how to draw.
+//! Dark, light, or the system's choice; and the system's other settings for drawing.
 
 use super::elements::Elements;
 use crate::core::screen::{Screen, Surroundings, ThemeChoice};
 use crate::paint::palette::Palette;
 
-/// What the system is asked.
+/// Media queries to the system.
 pub(crate) const LIGHT: &str = "(prefers-color-scheme: light)";
 pub(crate) const FORCED: &str = "(forced-colors: active)";
 pub(crate) const REDUCED_MOTION: &str = "(prefers-reduced-motion: reduce)";
 
-/// Under this key the browser remembers the theme.
+/// The key under which the browser remembers the theme.
 pub(crate) const THEME_KEY: &str = "watchscope-theme";
 
-/// The theme the person chose last in this browser.
+/// Returns the theme that the person chose last in this browser.
 pub(crate) fn remembered(elements: &Elements) -> ThemeChoice {
     let word = elements
         .window
@@ -23,7 +23,7 @@ pub(crate) fn remembered(elements: &Elements) -> ThemeChoice {
     ThemeChoice::from_word(word.as_deref().unwrap_or_default())
 }
 
-/// How the system wants pages to look.
+/// Returns the system's settings for the look of pages.
 pub(crate) fn surroundings(elements: &Elements) -> Surroundings {
     let says = |query: &str| {
         elements
@@ -43,7 +43,7 @@ pub(crate) fn surroundings(elements: &Elements) -> Surroundings {
 /// Gives the document the theme that the person chose.
 pub(super) fn apply(elements: &Elements, theme: ThemeChoice) {
     if let Some(root) = elements.document.document_element() {
-        // An attribute is refused only if its name is no name.
+        // Only an invalid name of an attribute is refused.
         let _ = match theme {
             ThemeChoice::System => root.remove_attribute("data-theme"),
             choice => root.set_attribute("data-theme", choice.word()),
@@ -51,7 +51,7 @@ pub(super) fn apply(elements: &Elements, theme: ThemeChoice) {
     }
 }
 
-/// The colours that the picture is painted in.
+/// Returns the colours of the picture.
 pub(crate) fn palette(screen: &Screen) -> Palette {
     Palette {
         theme: screen.theme(),

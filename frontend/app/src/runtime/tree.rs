@@ -11,7 +11,7 @@ use super::elements::Elements;
 use crate::core::tree_rows::TreeRow;
 use crate::decimal::decimal;
 
-/// So much of an object's name is always shown at its end: `-h5qmz`.
+/// The letters at the end of an object's name that are always shown: `-h5qmz`.
 const TAIL_CHARS: usize = 6;
 
 /// The rows in the document.
@@ -31,7 +31,7 @@ impl Tree {
         }
     }
 
-    /// Shows these rows and no others; what is as before is not touched.
+    /// Shows these rows and no others; unchanged rows are not touched.
     pub(crate) fn show(&mut self, elements: &Elements, rows: Vec<TreeRow>) {
         self.shown.retain(|(row, element)| {
             let stays = rows.iter().any(|other| other.lane == row.lane);
@@ -70,12 +70,12 @@ impl Tree {
 
     fn insert(&mut self, elements: &Elements, place: usize, row: (TreeRow, HtmlElement)) {
         let before: Option<&Node> = self.shown.get(place).map(|(_, element)| element.as_ref());
-        // It fails only if `before` were elsewhere; nobody else writes here.
+        // It fails only if `before` were elsewhere; nothing else writes here.
         let _ = elements.rows.insert_before(&row.1, before);
         self.shown.insert(place, row);
     }
 
-    /// Tells assistive technology which row has the focus.
+    /// Reports to assistive technology which row has the focus.
     pub(crate) fn focus(&mut self, elements: &Elements, lane: Option<LaneId>) {
         if self.focused == lane {
             return;
@@ -89,7 +89,7 @@ impl Tree {
         };
     }
 
-    /// The lane of the row that has this id.
+    /// Returns the lane of the row with this id.
     pub(crate) fn lane_of(&self, id: &str) -> Option<LaneId> {
         self.shown
             .iter()
@@ -103,9 +103,9 @@ fn new_row(elements: &Elements) -> Option<HtmlElement> {
     Some(row.unchecked_into())
 }
 
-/// Writes what differs into a row: caret, name (prefix, text), flag, count.
+/// Writes the differences into a row: caret, name (prefix, text), flag, count.
 fn dress(elements: &Elements, element: &HtmlElement, old: Option<&TreeRow>, row: &TreeRow) {
-    // Attributes are refused only if their names are no names.
+    // Only an invalid name of an attribute is refused.
     let set = |name: &str, value: &str| {
         let _ = element.set_attribute(name, value);
     };
@@ -128,7 +128,7 @@ fn dress(elements: &Elements, element: &HtmlElement, old: Option<&TreeRow>, row:
     element.set_class_name(&class);
     let level = match (row.lane, row.indent_px) {
         (LaneId::Version(_) | LaneId::Object(..) | LaneId::More(_), _) => "2",
-        // Layers hang under each other as far as they are indented.
+        // A layer's level follows from its indentation.
         (LaneId::Layer(_), ..28) => "1",
         (LaneId::Layer(_), ..44) => "2",
         (LaneId::Layer(_), ..60) => "3",
@@ -140,7 +140,7 @@ fn dress(elements: &Elements, element: &HtmlElement, old: Option<&TreeRow>, row:
     if let Some(expanded) = row.expanded {
         set("aria-expanded", if expanded { "true" } else { "false" });
     }
-    // By script, which the content security policy allows.
+    // A script may set styles under the content security policy.
     element.style().set_css_text(&format!(
         "top:{}px;height:{}px;--indent:{}px",
         row.top_px, row.height_px, row.indent_px
@@ -151,12 +151,12 @@ fn dress(elements: &Elements, element: &HtmlElement, old: Option<&TreeRow>, row:
     {
         set("title", &format!("{}{}", row.prefix, row.name));
         let parts = name.children();
-        // Names of one owner differ at their end: for want of room styles.css cuts what stands before it.
+        // Names of one owner differ at their end, so styles.css cuts the beginning if there is no room.
         let end = row.name.char_indices().rev().nth(TAIL_CHARS - 1);
         let end = end.map_or(0, |(end, _)| end);
         let is_object = matches!(row.lane, LaneId::Object(..));
         let end = if is_object { end } else { row.name.len() };
-        // A split that may panic brings all of text's errors with it, 4 kB of what the first paint needs.
+        // A split that may panic brings all of text's errors with it: 4 kB of the first paint.
         let (head, tail) = row.name.split_at_checked(end).unwrap_or((&row.name, ""));
         for (place, text) in [row.prefix.as_str(), head, tail].into_iter().enumerate() {
             if let Some(part) = parts.item(place as u32) {
@@ -165,7 +165,7 @@ fn dress(elements: &Elements, element: &HtmlElement, old: Option<&TreeRow>, row:
         }
     }
     if !(same(|row| &row.prefix) && same(|row| &row.name) && same(|row| &row.count)) {
-        // Its parts would be read with pauses between them.
+        // Without a label, screen readers would pause between the parts.
         set(
             "aria-label",
             &[&*row.prefix, &row.name, " ", &row.count].concat(),
@@ -194,7 +194,7 @@ fn dress(elements: &Elements, element: &HtmlElement, old: Option<&TreeRow>, row:
     }
 }
 
-/// Draws a glyph into an SVG element whose box is the glyphs': the same paths as on the canvas.
+/// Draws a glyph into an SVG element that has the glyphs' box, with the same paths as on the canvas.
 pub(crate) fn draw_glyph(document: &Document, svg: &Element, glyph: Glyph, ink: Token) {
     let ink = format!("var(--{})", ink.name());
     for part in glyph.parts() {
@@ -218,7 +218,7 @@ pub(crate) fn draw_glyph(document: &Document, svg: &Element, glyph: Glyph, ink: 
     }
 }
 
-/// The id of a lane's element, for `aria-activedescendant`.
+/// Returns the id of a lane's element, for `aria-activedescendant`.
 fn row_id(lane: LaneId) -> String {
     match lane {
         LaneId::Findings => "lane-findings".to_owned(),

@@ -1,9 +1,9 @@
-//! When to tell the server what has been taken in.
+//! Decides when to acknowledge bytes to the server.
 
 use watchscope_model::wire::{ACKNOWLEDGE_BYTES, ACKNOWLEDGE_MS};
 
-/// Counts the bytes of a connection's messages and says when to acknowledge them: after 256 KiB, or 250 ms after the
-/// first byte that is not acknowledged, whichever comes first.
+/// Counts the bytes of a connection's messages. They are acknowledged after 256 KiB, or 250 ms after the first byte
+/// that is not acknowledged, whichever comes first.
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledger {
     taken: u64,
@@ -12,14 +12,14 @@ pub struct Acknowledger {
 }
 
 impl Acknowledger {
-    /// Counts a message of `bytes` taken in; returns the total to acknowledge now, if it is time.
+    /// Counts a message of `bytes`; returns the total to acknowledge, if it is time.
     pub fn take(&mut self, bytes: u64, now_ms: u64) -> Option<u64> {
         self.taken += bytes;
         self.due_ms.get_or_insert(now_ms + ACKNOWLEDGE_MS);
         self.due(now_ms)
     }
 
-    /// The total to acknowledge, if it is time.
+    /// Returns the total to acknowledge, if it is time.
     pub fn due(&mut self, now_ms: u64) -> Option<u64> {
         let late = self.due_ms.is_some_and(|due| now_ms >= due);
         let many = self.taken - self.told >= ACKNOWLEDGE_BYTES;
@@ -31,7 +31,7 @@ impl Acknowledger {
         Some(self.taken)
     }
 
-    /// When [`due`](Self::due) should be asked next.
+    /// Returns when [`due`](Self::due) must be called next.
     #[must_use]
     pub fn due_ms(&self) -> Option<u64> {
         self.due_ms

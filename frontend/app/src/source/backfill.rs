@@ -1,11 +1,11 @@
-//! Asks for the past one chapter at a time. Which one is wanted, the store knows.
+//! Requests the past one chapter at a time; the store decides which one.
 
 use watchscope_model::id::{EpochId, LogId, Seq};
 
-/// A chapter, by log, run and the record behind it.
+/// A chapter: its log, its run, and the seq of the record after it.
 pub type Wanted = (LogId, EpochId, Seq);
 
-/// At most one request is under way; one that brought nothing new is not made again on the same connection.
+/// The request under way, at most one. A request that brought no new record is not repeated on the same connection.
 #[derive(Clone, Debug, Default)]
 pub struct Backfill {
     asked: Option<Wanted>,
@@ -13,7 +13,7 @@ pub struct Backfill {
 }
 
 impl Backfill {
-    /// The chapter to ask for now, of the one the store wants.
+    /// Returns the chapter to request now, given the one that the store wants.
     pub fn ask(&mut self, wanted: Option<Wanted>) -> Option<Wanted> {
         if self.asked.is_some() || wanted == self.fruitless {
             return None;
@@ -22,14 +22,14 @@ impl Backfill {
         wanted
     }
 
-    /// The answer came, with this number of records that were not held; returns what was asked for.
+    /// Handles the answer, which brought this number of new records; returns the requested chapter.
     pub fn answered(&mut self, new_records: usize) -> Option<Wanted> {
         let asked = self.asked.take();
         self.fruitless = asked.clone().filter(|_| new_records == 0);
         asked
     }
 
-    /// The connection is gone, and the answer with it.
+    /// Forgets the request: the connection is gone.
     pub fn interrupted(&mut self) {
         *self = Self::default();
     }

@@ -1,13 +1,13 @@
-//! How long to wait before the next try.
+//! The backoff between attempts to connect.
 
-/// The first wait, in milliseconds, before jitter.
+/// The first delay in milliseconds, before jitter.
 pub const FIRST_MS: u64 = 500;
 
-/// No wait is longer, in milliseconds.
+/// The longest delay in milliseconds.
 pub const CAP_MS: u64 = 15_000;
 
-/// The wait before try `attempt` (from 0): doubles from [`FIRST_MS`] to [`CAP_MS`], of which `random` (0 to 1)
-/// picks between the half and the whole, so that the tabs of many people do not come back at once.
+/// Returns the delay before attempt `attempt` (from 0). It doubles from [`FIRST_MS`] to [`CAP_MS`]. `random` (0 to 1)
+/// picks between half of it and all of it. So the tabs of many people do not come back at once.
 #[must_use]
 pub fn delay_ms(attempt: u32, random: f64) -> u64 {
     let whole = FIRST_MS.saturating_mul(1 << attempt.min(16)).min(CAP_MS);

@@ -2,43 +2,43 @@
 
 use watchscope_model::time::Time;
 
-/// The difference between the server's clock and the browser's, from the messages that tell the time.
+/// The difference between the server's clock and the browser's, from messages with the server's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerClock {
     offset_us: Option<i64>,
-    /// Where the time stands, if it is not the clock's to go on: a lesson's goes as the person plays it.
+    /// The time at which it stands still, if something else moves it: a lesson's time moves as the person plays it.
     held: Option<Time>,
 }
 
 impl ServerClock {
-    /// The server said it is `at`, when the browser's clock said `local`.
+    /// Handles the server's time `at`, received at the browser's time `local`.
     pub fn set(&mut self, at: Time, local: Time) {
         let offset_us = at.micros_since(local);
-        // A message that came late shows a server behind; the least delayed one is the best witness.
+        // A delayed message makes the server look behind, so the largest difference counts.
         self.offset_us = Some(
             self.offset_us
                 .map_or(offset_us, |known| known.max(offset_us)),
         );
     }
 
-    /// The server's time when the browser's clock says `local`; the browser's own until the server told its.
+    /// Returns the server's time at the browser's time `local`; the browser's own before the first message.
     #[must_use]
     pub fn now(&self, local: Time) -> Time {
         self.held
             .unwrap_or_else(|| local.plus_micros(self.offset_us.unwrap_or(0)))
     }
 
-    /// From now on it is `at`, until it is held elsewhere.
+    /// Stands still at `at` until it is held elsewhere or released.
     pub fn hold(&mut self, at: Time) {
         self.held = Some(at);
     }
 
-    /// It goes on again.
+    /// Lets it run again.
     pub fn release(&mut self) {
         self.held = None;
     }
 
-    /// Forgets the difference: another connection, perhaps another server, or a laptop that slept.
+    /// Forgets the difference after a new connection: perhaps to another server, or after a laptop slept.
     pub fn reset(&mut self) {
         self.offset_us = None;
     }

@@ -1,4 +1,4 @@
-//! The way to the server: session, socket, heartbeat, retries. A machine of inputs and effects.
+//! The connection to the server: session, socket, heartbeat, retries. A machine of inputs and effects.
 //!
 //! ```text
 //!             ┌────────────────────────── no session ──────────────► Locked ──poke, link──┐
@@ -18,79 +18,79 @@ use super::acknowledge::Acknowledger;
 use super::backoff;
 use super::feed::{Delivery, Feed};
 
-/// A connection that has not even brought a heartbeat for this long is dead, in milliseconds.
+/// How long a connection may bring nothing, not even a heartbeat, in milliseconds; then it is dead.
 pub const DEAD_AFTER_MS: u64 = 45_000;
 
-/// What `GET session` answered.
+/// The answer to `GET session`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionStatus {
-    /// `watchscope`, or another program has the address now.
+    /// `watchscope`; any other name means that another program has the address.
     pub product: String,
     /// Version of the wire protocol.
     pub protocol: u32,
-    /// Which run of watchscope.
+    /// The run of watchscope.
     pub instance: String,
     /// Whether this browser has a session.
     pub session: bool,
 }
 
-/// A place in a log: the last record held.
+/// A position in a log: the last record held.
 pub type Position = (LogId, EpochId, Seq);
 
-/// What happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input<'a> {
     /// The page has loaded, or its link has changed; the secret was taken out of the fragment.
     Link(Option<String>),
-    /// `GET session` was answered; `None` if nobody answered.
+    /// `GET session` was answered; `None`: no answer.
     Session(Option<SessionStatus>),
-    /// `POST session` was answered with this status; `None` if nobody answered.
+    /// `POST session` was answered with this status; `None`: no answer.
     Exchanged(Option<u16>),
-    /// The socket is open; the store can go on after this record.
+    /// The socket is open; the store can resume after this record.
     Opened(Option<Position>),
-    /// What was delivered could not be read, in a sentence.
+    /// A delivery could not be decoded, for this reason.
     Undecodable(String),
-    /// A message came.
+    /// A message arrived.
     Message(&'a [u8]),
     /// The socket is closed, or could not be opened.
     Closed,
-    /// The time [`Connection::wake_ms`] named has come.
+    /// The time of [`Connection::wake_ms`] has come.
     Timer,
-    /// The person asks for a try at once.
+    /// The person wants an attempt now.
     TryNow,
-    /// The tab has the focus again, or another tab has a session: worth asking.
+    /// The tab has the focus again, or another tab has a session: a reason to ask for one.
     Poke,
     /// The tab was hidden or shown.
     Hidden(bool),
-    /// What is at the other end has begun again: what is held is of no use.
+    /// The other end has begun again; the held records are of no use.
     Anew,
-    /// All segments delivered are taken in, and those to come will be at once. Until then they are held, and not
-    /// acknowledged: so the server sends at most [`WINDOW_BYTES`](watchscope_model::wire::WINDOW_BYTES) of them.
+    /// All delivered segments are taken in, and later ones will be at once. Until then segments are held and not
+    /// acknowledged, so the server sends at most [`WINDOW_BYTES`](watchscope_model::wire::WINDOW_BYTES) of them.
     TakenIn,
 }
 
-/// What is to be done.
+/// An effect for the page to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// `GET session`.
     AskSession,
     /// `POST session` with this secret.
     Exchange(String),
-    /// Tell the browser's other tabs that there is a session now.
+    /// Announce to the browser's other tabs that there is a session now.
     TellTabs,
-    /// Open a socket; whatever the last one still brings is ignored.
+    /// Open a socket; messages of the last one are ignored.
     OpenSocket,
     /// Close the socket.
     CloseSocket,
-    /// Send this.
+    /// Send these bytes.
     Send(Vec<u8>),
-    /// Hand this to the store and the panels.
+    /// Pass this to the store and the panels.
     Deliver(Delivery),
-    /// Tell the person that what the server sent could not be read, and why.
+    /// Show the person that a message could not be decoded, and why.
     TellUndecodable(String),
 }
 
-/// What the person should know about the way to the server.
+/// The state of the connection, as the person should see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The first connection is being made.
@@ -113,9 +113,9 @@ pub enum Status {
         /// The server's version.
         theirs: u32,
     },
-    /// The server ended the connection and said not to come back.
+    /// The server ended the connection and asked for no reconnect.
     Ended {
-        /// Its word for it.
+        /// The server's reason.
         reason: String,
     },
 }
@@ -134,15 +134,15 @@ pub enum Lock {
 /// Why there is no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nobody answers, or the connection broke.
+    /// There is no answer, or the connection broke.
     Unreachable,
     /// Another program answers at this address.
     OtherProgram,
     /// The connection was silent for [`DEAD_AFTER_MS`].
     Silent,
-    /// What came could not be read.
+    /// A message could not be decoded.
     Undecodable,
-    /// The server said goodbye: it is going away, or we were too slow.
+    /// The server said goodbye: it is going away, or this viewer was too slow.
     Goodbye,
 }
 
@@ -159,7 +159,7 @@ enum State {
     Ended { reason: String },
 }
 
-/// The way to the server. Owns nothing of the browser: effects are carried out by the page.
+/// The connection to the server. It owns nothing of the browser: the page carries out its effects.
 #[derive(Debug)]
 pub struct Connection {
     state: State,
@@ -173,11 +173,11 @@ pub struct Connection {
     trouble: Option<(u64, Trouble)>,
     retry_after_ms: Option<u64>,
     commands: u64,
-    /// What was held could not be gone on from: start from a snapshot.
+    /// Whether to start from a snapshot, since the held records could not be resumed.
     fresh: bool,
-    /// Whether segments are taken in as they come.
+    /// Whether segments are taken in as they arrive.
     takes_in: bool,
-    /// Bytes of the messages with segments that were not taken in yet.
+    /// Bytes of messages whose segments are not taken in yet.
     held_bytes: u64,
 }
 
@@ -203,7 +203,7 @@ impl Default for Connection {
 }
 
 impl Connection {
-    /// Takes an input at `now_ms`; `random` (0 to 1) jitters a wait. Returns what is to be done, in order.
+    /// Handles an input at `now_ms`; `random` (0 to 1) jitters a delay. Returns the effects in order.
     pub fn step(&mut self, input: Input<'_>, now_ms: u64, random: f64) -> Vec<Effect> {
         match input {
             Input::Link(secret) => self.link(secret),
@@ -221,7 +221,7 @@ impl Connection {
         }
     }
 
-    /// When [`Input::Timer`] is wanted.
+    /// Returns when [`Input::Timer`] is due.
     #[must_use]
     pub fn wake_ms(&self) -> Option<u64> {
         match self.state {
@@ -238,7 +238,7 @@ impl Connection {
         }
     }
 
-    /// What the person should know.
+    /// Returns the state that the person should see.
     #[must_use]
     pub fn status(&self) -> Status {
         match &self.state {
@@ -255,14 +255,14 @@ impl Connection {
         }
     }
 
-    /// Asks for the chapter before a record; `None` while not connected.
+    /// Requests the chapter before a record; `None` while not connected.
     #[must_use]
     pub fn backfill(&self, (log, epoch, before): Position) -> Option<Effect> {
         let message = Backfill { log, epoch, before };
         (self.state == State::Live).then(|| send(message.into()))
     }
 
-    /// Asks the server to do something; returns the command's number. `None` while not connected.
+    /// Sends a command; returns its number. `None` while not connected.
     pub fn command(&mut self, verb: &str, argument: String) -> Option<(u64, Effect)> {
         if self.state != State::Live {
             return None;
@@ -276,7 +276,7 @@ impl Connection {
         Some((self.commands, send(message.into())))
     }
 
-    /// Asks the server to write a note into the log; returns the command's number. `None` while not connected.
+    /// Sends a note for the log; returns the command's number. `None` while not connected.
     pub fn note(&mut self, note: WriteNote) -> Option<(u64, Effect)> {
         if self.state != State::Live {
             return None;
@@ -304,7 +304,7 @@ impl Connection {
             self.secret = secret;
         }
         match self.state {
-            // A link into a page that is connected is spent for the next tab, not for this one.
+            // Without a new secret a connected page has nothing to do.
             State::Live | State::Opening if !fresh => Vec::new(),
             State::Asking | State::Exchanging { .. } => Vec::new(),
             State::OtherVersion { .. } => Vec::new(),
@@ -484,7 +484,7 @@ impl Connection {
                 self.retry_after_ms = Some(retry_after_ms);
                 effects.extend(self.wait(Trouble::Goodbye, now_ms, random));
             }
-            // A server that goes away says so without a time; a new one may come to its address.
+            // A server that goes away gives no time; a new one may come to its address.
             ("going-away", None) => effects.extend(self.wait(Trouble::Goodbye, now_ms, random)),
             (reason, None) => {
                 self.state = State::Ended {

@@ -1,4 +1,4 @@
-//! Takes the server's messages apart: what is for the store, what for the panels.
+//! Decodes the server's messages into deliveries for the store and the panels.
 
 use watchscope_model::codec::{DecodeError, MAX_FRAME_BYTES};
 use watchscope_model::id::{EpochId, Seq, Text};
@@ -8,58 +8,58 @@ use watchscope_model::wire::{
     decode_server,
 };
 
-/// What a message brought. Encoded data goes to the store as it came.
+/// The content of a message. Encoded data goes to the store unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delivery {
-    /// The server agreed to talk.
+    /// The server accepted the connection.
     Welcome(Welcome),
-    /// A head frame: the live log goes on from here.
+    /// A head frame: the live log continues from here.
     Head(Vec<u8>),
     /// A segment frame: the next records.
     Segment(Vec<u8>),
     /// The frames of a chapter of the past.
     Chapter(Vec<u8>),
-    /// What there is of a run's chapters; the entries go to the store as they came.
+    /// The catalogue of a run's chapters; its entries go to the store unchanged.
     Catalogue(Catalogue, Vec<u8>),
-    /// A chapter is there and cannot be read.
+    /// A chapter exists but cannot be read.
     NotRead(NotRead),
     /// These records are no longer at the server.
     Expired {
-        /// The run of the writer they are of.
+        /// The run that they belong to.
         epoch: EpochId,
         /// The last of them.
         last: Seq,
     },
-    /// This viewer was too slow, and so many records were not sent.
+    /// This viewer was too slow, and this number of records was not sent.
     Moved {
-        /// How many.
+        /// The number of records.
         records: u64,
     },
-    /// All is well.
+    /// A sign that the connection lives.
     Heartbeat(Heartbeat),
-    /// There is no cluster; these can be chosen.
+    /// There is no cluster; one of these contexts can be chosen.
     Contexts {
         /// Names of contexts.
         names: Vec<Text>,
-        /// Why there is none.
+        /// The reason that there is none.
         reason: String,
     },
-    /// What became of a command.
+    /// The outcome of a command.
     CommandDone {
         /// Its number.
         command: u64,
-        /// What went wrong.
+        /// The error, if it failed.
         error: Option<String>,
-        /// Why a note was not taken.
+        /// The reason that a note was refused.
         refused: Option<NoteRefusal>,
     },
-    /// How the history on disk fares.
+    /// The state of the history on disk.
     History(History),
     /// The server ends the connection.
     Bye(Bye),
 }
 
-/// Takes one connection's messages; holds the pieces of at most two that are not whole yet.
+/// Decodes one connection's messages; holds the pieces of at most two unfinished ones.
 #[derive(Debug)]
 pub struct Feed {
     joiner: Joiner,
@@ -74,10 +74,10 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Takes one message; `None` if it was of a later kind, or a piece of one not whole yet.
+    /// Takes one message. `None` if this build does not know its kind, or if it is a piece of an unfinished message.
     ///
     /// # Errors
-    /// If it is no message.
+    /// If the bytes are no message.
     pub fn take(&mut self, message: &[u8]) -> Result<Option<Delivery>, DecodeError> {
         match decode_server(message)? {
             Some((ServerMessage::Piece(piece), data)) => self.join(&piece, data),

@@ -1,6 +1,6 @@
-//! The link that opens the page: its secret sits in the fragment, which browsers never send.
+//! The link that opens the page: its secret is in the fragment, which browsers never send.
 
-/// What a fragment says: the secret of a link, and the fragment without it.
+/// The parts of a fragment: the secret of a link, and the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
     /// The secret, if the fragment has one.
@@ -32,7 +32,7 @@ pub fn take_secret(fragment: &str) -> Fragment {
     }
 }
 
-/// The secret of what a person pasted: a whole link, its fragment, or the secret alone.
+/// Returns the secret in a pasted text: a whole link, its fragment, or the secret alone.
 #[must_use]
 pub fn secret_of_pasted(text: &str) -> Option<String> {
     let text = text.trim();
@@ -44,7 +44,8 @@ pub fn secret_of_pasted(text: &str) -> Option<String> {
     }
 }
 
-/// Secrets are letters, digits, `-` and `_`; anything else would not survive a header.
+/// Whether a text has the form of a secret: at most 256 letters, digits, `-` and `_`. A header could not carry other
+/// characters.
 fn is_secret(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 256

@@ -1,4 +1,4 @@
-//! From the server's messages to what the store takes, and back: everything between the socket and the picture.
+//! From the server's messages to the store's input, and back: everything between the socket and the picture.
 //!
 //! ```text
 //!   fetch, socket, timers ─► Connection ─► effects: ask, exchange, open, send …
@@ -6,7 +6,7 @@
 //!   what the store lacks ─► Backfill ─► the next chapter to ask for
 //! ```
 //!
-//! Plain machines without a clock or a browser, so that the host tests them; the page carries out their effects.
+//! Plain machines without a clock or a browser, so that the host can test them; the page carries out their effects.
 
 pub mod acknowledge;
 pub mod backfill;

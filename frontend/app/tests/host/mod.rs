@@ -1,5 +1,4 @@
-//! A page whose browser answers as soon as it is asked: it carries effects out as the runtime does, over a queue of the same
-//! kind.
+//! A page whose browser answers at once. It carries out effects as the runtime does, over a queue of the same kind.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -25,7 +24,7 @@ use watchscope_timeline::draw::RECORDS;
 
 use crate::common::{Log, START, at};
 
-/// What the second part gives, without its panels.
+/// The functions of the second part, without its panels.
 pub(crate) const SECOND: Second = Second {
     segment: Model::take_segment,
     chapter: Store::chapter,
@@ -41,7 +40,7 @@ pub(crate) const SECOND: Second = Second {
     catalogue: Model::take_catalogue,
 };
 
-/// The same, which publishes nothing: a frame is about the picture alone.
+/// The second part without publishing: a frame is about the picture alone.
 pub(crate) const UNPUBLISHED: Second = Second {
     publish: |_, _| {},
     ..SECOND
@@ -58,24 +57,24 @@ const WINDOW: Window = Window {
     height_px: 700.0,
 };
 
-/// A page and its browser, which answers as soon as it is asked.
+/// A page and its browser, which answers at once.
 pub(crate) struct Host {
     pub(crate) model: RefCell<Model>,
     queue: Queue<Msg>,
     pub(crate) now: Cell<Now>,
-    /// What the browser was asked for, in order.
+    /// The effects that the browser carried out, in order.
     pub(crate) done: RefCell<Vec<String>>,
     /// The notes that were sent.
     pub(crate) notes: RefCell<Vec<WriteNote>>,
 }
 
 impl Host {
-    /// A page that has started. The clock says 10 s after the log's begin.
+    /// Returns a page that has started; the clock says 10 s after the log's begin.
     pub(crate) fn new() -> Self {
         Self::opened(false)
     }
 
-    /// The same; whether its address names a place.
+    /// Like [`Self::new`]; `is_led` says whether its address names a place.
     pub(crate) fn opened(is_led: bool) -> Self {
         let now = now(10.0);
         let host = Self {
@@ -94,25 +93,25 @@ impl Host {
         host
     }
 
-    /// A page that shows a log after `records` of its records; the second part is not here yet.
+    /// Returns a page that shows a log after `records` of its records, without its second part.
     pub(crate) fn shows(log: &Log, records: usize) -> (Self, ChapterWriter) {
         Self::shows_after(&welcome(), log, records)
     }
 
-    /// The same after another welcome.
+    /// Like [`Self::shows`], after another welcome.
     pub(crate) fn shows_after(welcome: &[u8], log: &Log, records: usize) -> (Self, ChapterWriter) {
         let host = Self::new();
         let writer = host.joins(welcome, log, records);
         (host, writer)
     }
 
-    /// The server greets, and says how its log stands after `records` of its records.
+    /// Delivers the server's welcome, and the snapshot after `records` of the log's records.
     pub(crate) fn joins(&self, welcome: &[u8], log: &Log, records: usize) -> ChapterWriter {
         self.send(Msg::Message(welcome.to_vec()));
         self.knows(log, records)
     }
 
-    /// How the log stands after `records` of its records comes from the server.
+    /// Delivers the snapshot after `records` of the log's records.
     pub(crate) fn knows(&self, log: &Log, records: usize) -> ChapterWriter {
         let (writer, head) =
             ChapterWriter::open("log".into(), log.epoch.clone(), &log.state_after(records));
@@ -125,7 +124,7 @@ impl Host {
         writer
     }
 
-    /// A chapter from the server: the first `records` of a log.
+    /// Delivers a chapter with the first `records` of a log.
     pub(crate) fn chapter(&self, log: &Log, records: usize) {
         let (mut writer, head) =
             ChapterWriter::open("log".into(), log.epoch.clone(), &log.state_after(0));
@@ -141,7 +140,7 @@ impl Host {
         self.send(Msg::Message(encode_server(&chapter.into(), &frames)));
     }
 
-    /// The second part comes and then the records from `from` on, live; two frames show them.
+    /// Delivers the second part, and then the records from `from` on, live; two frames show them.
     pub(crate) fn gets_panels(&self, log: &Log, writer: &mut ChapterWriter, from: usize) {
         self.frame(100.0);
         self.send(Msg::Loaded(SECOND));
@@ -163,7 +162,7 @@ impl Host {
         });
     }
 
-    /// The person does something. What was asked of the browser before is forgotten.
+    /// Lets the person act; returns the effects since then.
     pub(crate) fn person(&self, person: Person) -> Vec<String> {
         self.done();
         self.send(Msg::Person(person));
@@ -171,7 +170,7 @@ impl Host {
     }
 
     fn carry_out(&self, effect: Effect) -> String {
-        // Whoever reads within an effect finds the model whole.
+        // A reader within an effect finds the model whole.
         let model = self.model.borrow();
         match effect {
             Effect::Link(connection::Effect::AskSession) => {
@@ -222,7 +221,7 @@ impl Host {
         }
     }
 
-    /// What was asked of the browser since the last time, without what is asked after every message.
+    /// Returns the effects since the last call, without those of every message.
     pub(crate) fn done(&self) -> Vec<String> {
         let mut done = self.done.take();
         done.retain(|words| !words.starts_with("WakeAt") && words != "Show");
@@ -243,7 +242,7 @@ impl Host {
         self.done()
     }
 
-    /// Live records from the server.
+    /// Delivers live records from the server.
     pub(crate) fn live(&self, log: &Log, writer: &mut ChapterWriter, from: usize) {
         log.records[from..]
             .iter()
@@ -270,7 +269,7 @@ pub(crate) fn welcome_to(log: &str) -> Vec<u8> {
     encode_server(&greeting(log).into(), &[])
 }
 
-/// The greeting of a server that shows a recording.
+/// Returns the welcome of a server that shows a recording.
 pub(crate) fn welcome_recorded(from: Time, to: Time) -> Vec<u8> {
     let welcome = Welcome {
         recording: Some("night.wscope".into()),
@@ -300,7 +299,7 @@ fn greeting(log: &str) -> Welcome {
     }
 }
 
-/// Two watches and three objects of the first.
+/// Returns a log with two watches, and three objects of the first.
 pub(crate) fn log() -> Log {
     let mut log = Log::new("a");
     log.watch(0.0, "shop/pods");

@@ -1,4 +1,4 @@
-//! The connection by its inputs and effects, and by what it says to the server.
+//! The connection, tested by its inputs and effects, and by its messages to the server.
 
 use super::*;
 use watchscope_model::Time;
