@@ -1,4 +1,4 @@
-//! The outermost layer of a recording: the file's first bytes, and blocks behind headers with checksums.
+//! The outermost layer of a recording: the file's first bytes, then blocks, each behind a header with checksums.
 
 use watchscope_model::Seq;
 use watchscope_model::codec::checksum;
@@ -9,25 +9,27 @@ use crate::format::{
     Tag,
 };
 
-/// What stands before a block's payload.
+/// The 20 bytes before a block's payload ([`BLOCK_HEADER_BYTES`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// What the block holds.
     pub tag: Tag,
-    /// Bytes of the payload in the file.
+    /// Bytes of the payload in the file, at most [`MAX_STORED_BYTES`].
     pub stored_bytes: u32,
-    /// Bytes of the part that is deflated, once inflated; of a block without one, those of the payload.
+    /// Bytes of the deflated part once inflated, at most [`MAX_RAW_BYTES`]. In a block without a deflated part: bytes
+    /// of the payload.
     pub raw_bytes: u32,
     /// CRC-32 of the payload.
     pub checksum: u32,
 }
 
 impl Header {
-    /// Reads a header from the first bytes of `bytes`; `None` if they are none, or are damaged.
+    /// Reads a header from the first 20 bytes of `bytes`. Returns `None` if there are fewer bytes, or if a field is wrong: the
+    /// tag, the zeros, a length over its bound, or the checksum.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; BLOCK_HEADER_BYTES] = bytes.first_chunk()?;
-        // The cheap checks first: a search for the next block comes here for every byte.
+        // The cheap checks come first, because a search for the next block reads a header at every byte.
         let tag = Tag::of(bytes[0])?;
         let word = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -44,7 +46,7 @@ impl Header {
         (is_sensible && word(16) == checksum(&[&bytes[..16]])).then_some(header)
     }
 
-    /// The header's bytes.
+    /// Returns the header's 20 bytes.
     #[must_use]
     pub fn bytes(self) -> [u8; BLOCK_HEADER_BYTES] {
         let mut bytes = [0; BLOCK_HEADER_BYTES];
@@ -58,21 +60,21 @@ impl Header {
     }
 }
 
-/// A block and where it is.
+/// A block's header and its place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlace {
-    /// Which block of the file, from 0.
+    /// The block's number in the file, from 0.
     pub number: u32,
-    /// Where its header begins.
+    /// Byte of the file at which its header begins.
     pub offset: u64,
     /// Its header.
     pub header: Header,
-    /// The first seq of the chapter that it belongs to, if it belongs to one and says so.
+    /// The first seq of its chapter. `None` if the block belongs to no chapter, or if its seq could not be read.
     pub first: Option<Seq>,
 }
 
 impl BlockPlace {
-    /// What is wrong with it.
+    /// Returns a report that this block is damaged.
     pub(crate) fn damage(self, kind: DamageKind) -> Damage {
         Damage {
             block: self.number,
@@ -81,25 +83,26 @@ impl BlockPlace {
         }
     }
 
-    /// Bytes of header and payload.
+    /// Returns the bytes of header and payload together.
     #[must_use]
     pub fn len(&self) -> u64 {
         BLOCK_HEADER_BYTES as u64 + u64::from(self.header.stored_bytes)
     }
 
-    /// Whether it has neither header nor payload: never.
+    /// Returns `false`: a block has at least a header.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Where the next block begins.
+    /// Returns the byte of the file at which the next block begins.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.offset + self.len()
     }
 
-    /// The payload of a block that was read whole, if header and checksum are what they should be.
+    /// Returns the payload of `block`, which is the whole block, if its header equals this one and the checksum is
+    /// right.
     pub(crate) fn payload<'a>(&self, block: &'a [u8]) -> Result<&'a [u8], DamageKind> {
         if Header::read(block) != Some(self.header) {
             return Err(DamageKind::Header);
@@ -116,7 +119,7 @@ impl BlockPlace {
     }
 }
 
-/// The file's first bytes.
+/// Returns the file's first 12 bytes.
 pub(crate) fn file_header() -> [u8; FILE_HEADER_BYTES] {
     let mut bytes = [0; FILE_HEADER_BYTES];
     bytes[..8].copy_from_slice(&MAGIC);
@@ -124,7 +127,7 @@ pub(crate) fn file_header() -> [u8; FILE_HEADER_BYTES] {
     bytes
 }
 
-/// Checks the file's first bytes.
+/// Checks the file's first 12 bytes.
 pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
     let Some((magic, version)) = bytes
         .first_chunk::<FILE_HEADER_BYTES>()
@@ -138,7 +141,7 @@ pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
         });
     };
     if *magic != MAGIC {
-        // The first letters are right and the line ends are not: what an upload as text makes of it.
+        // The letters are right and the line ends are not: a transfer as text has changed them.
         return Err(if magic[1..4] == MAGIC[1..4] {
             ReadError::Transferred
         } else {
@@ -152,7 +155,7 @@ pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
     }
 }
 
-/// A whole block.
+/// Encodes a whole block. `raw_bytes` is the inflated length of its deflated part, and `None` in a block without one.
 pub(crate) fn block(
     tag: Tag,
     payload: &[&[u8]],
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_for_a_block_is_refused() {
+    fn a_block_over_its_bounds_is_refused() {
         let bytes = vec![0; MAX_STORED_BYTES as usize + 1];
         assert!(block(Tag::Chapter, &[&bytes], Some(1)).is_err());
         assert!(block(Tag::Chapter, &[b"x"], Some(MAX_RAW_BYTES + 1)).is_err());
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_a_file_is_named() {
+    fn a_wrong_file_header_is_refused_with_its_reason() {
         let own = file_header();
         assert_eq!(check_file_header(&own), Ok(()));
         let mut newer = own;

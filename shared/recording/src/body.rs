@@ -1,4 +1,4 @@
-//! The redacted bodies of a chapter (`B`): by seq, deflated together.
+//! The redacted bodies of a chapter (`B`), each with the seq of its record, deflated together.
 //!
 //! ```text
 //!   B      first seq of the chapter (8 bytes), deflated: bodies
@@ -15,10 +15,10 @@ use crate::error::{Damage, DamageKind};
 use crate::fields::{Cursor, push_signed, push_varint};
 use crate::machine::{Input, Step};
 
-/// The most bodies that a block holds.
+/// The most bodies in a block. A block with more is damaged: [`ReadBodies::step`] returns an error and no body.
 pub const MAX_BODIES: usize = 1 << 20;
 
-/// Bodies by the seq of their record, in the order in which they were written.
+/// The bodies of one block with the seqs of their records, in the order of the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bodies {
     bytes: Vec<u8>,
@@ -57,13 +57,13 @@ impl Bodies {
         Ok(Self { bytes, places })
     }
 
-    /// All of them.
+    /// Iterates over seq and body, in the order of the block.
     pub fn iter(&self) -> impl Iterator<Item = (Seq, &[u8])> {
         let places = self.places.iter();
         places.map(|(seq, place)| (*seq, &self.bytes[place.clone()]))
     }
 
-    /// The body of a record.
+    /// Returns the body of the record `seq`; `None` if the block has none.
     #[must_use]
     pub fn get(&self, seq: Seq) -> Option<&[u8]> {
         self.iter()
@@ -71,9 +71,10 @@ impl Bodies {
     }
 }
 
-/// Reads one block of bodies.
+/// The machine that reads one block of bodies.
 ///
-/// Holds the block, then what it inflates to.
+/// It holds the block, at most [`MAX_STORED_BYTES`](crate::MAX_STORED_BYTES). Then it holds the inflated bodies, at
+/// most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
 #[derive(Debug)]
 pub struct ReadBodies {
     place: BlockPlace,
@@ -81,7 +82,7 @@ pub struct ReadBodies {
 }
 
 impl ReadBodies {
-    /// Of a block that [`Contents`](crate::Contents) lists among a chapter's bodies.
+    /// Makes a machine for a block that [`ChapterEntry::bodies`](crate::ChapterEntry::bodies) lists.
     #[must_use]
     pub fn new(place: BlockPlace) -> Self {
         Self {
@@ -90,10 +91,11 @@ impl ReadBodies {
         }
     }
 
-    /// Takes in what was asked for; returns what to do next.
+    /// Takes in the answer to the last step, and returns the next step.
     ///
     /// # Errors
-    /// If the block is damaged.
+    /// If the block is damaged: a wrong header or checksum, a wrong inflated length, or more than [`MAX_BODIES`]
+    /// bodies.
     pub fn step(&mut self, input: Input) -> Result<Step<Bodies>, Damage> {
         self.go_on(input).map_err(|kind| Damage {
             block: self.place.number,
@@ -124,7 +126,7 @@ impl ReadBodies {
     }
 }
 
-/// What came of inflating a block, if it is what its header says.
+/// Returns the inflated bytes, if inflating succeeded and their length is the one in the block's header.
 pub(crate) fn inflated(raw: Option<Vec<u8>>, place: BlockPlace) -> Result<Vec<u8>, DamageKind> {
     let raw = raw.ok_or(DamageKind::Inflate)?;
     let stated = place.header.raw_bytes;
@@ -151,7 +153,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>) {
+        fn arbitrary_bytes_cause_no_panic(bytes: Vec<u8>) {
             let _ = Bodies::decode(Seq(7), bytes);
         }
     }

@@ -1,4 +1,4 @@
-//! The payloads of the blocks that make up a chapter (`O`, `S`, `C`), and the frames that they hold.
+//! The payloads of a chapter's blocks (`O`, `S`, `C`), and the frames in them.
 //!
 //! ```text
 //!   O   first seq (8 bytes), head frame
@@ -15,21 +15,21 @@ use watchscope_model::summary::{MAX_SUMMARY_BYTES, Summary};
 use crate::error::DamageKind;
 use crate::fields::Cursor;
 
-/// Bytes of a chapter's first seq, with which the payloads of its blocks begin.
+/// Bytes of a chapter's first seq, with which the payload of each of its blocks begins.
 pub(crate) const KEY_BYTES: usize = 8;
-/// Bytes of a `C` before its summary.
+/// Bytes of a `C` before its summary: first seq, length and CRC-32 of the summary.
 pub(crate) const BEFORE_SUMMARY_BYTES: usize = KEY_BYTES + 8;
 
-/// The head frame and segment frames of a chapter. Each frame's checksum was right.
+/// The head frame and the segment frames of a chapter. The checksum of each frame is right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frames {
     bytes: Vec<u8>,
-    /// Where each frame begins and ends, the head first.
+    /// Where each frame begins and ends in `bytes`, the head first.
     places: Vec<Range<usize>>,
 }
 
 impl Frames {
-    /// The frames of bytes in which they lie one behind the other, the head first.
+    /// Splits `bytes` into a head frame and the segment frames behind it.
     pub(crate) fn of(bytes: Vec<u8>) -> Result<Self, DamageKind> {
         if bytes.is_empty() {
             return Err(DamageKind::Payload("it holds no frames"));
@@ -37,7 +37,7 @@ impl Frames {
         Ok(Self::split(bytes)?)
     }
 
-    /// The same with the decoder's error.
+    /// Like `of`, but returns the decoder's error.
     pub(crate) fn split(bytes: Vec<u8>) -> Result<Self, DecodeError> {
         let mut places = Vec::new();
         let mut rest = &bytes[..];
@@ -56,16 +56,16 @@ impl Frames {
             rest = after;
         }
         if places.is_empty() {
-            // Says what is missing of a head frame.
+            // Returns the decoder's error about a missing head frame.
             split_frame(&bytes)?;
         }
         Ok(Self { bytes, places })
     }
 
-    /// A head frame and the segment frames that follow it.
+    /// Joins a head frame and the segment frames that follow it.
     ///
     /// # Errors
-    /// If one is no such frame or is damaged.
+    /// If a frame is of the wrong kind or damaged.
     pub fn join<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
@@ -77,47 +77,47 @@ impl Frames {
         Self::split(bytes)
     }
 
-    /// The chapter's opening.
+    /// Returns the head frame: the chapter's opening snapshot.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         &self.bytes[self.places[0].clone()]
     }
 
-    /// Its segments, in order.
+    /// Iterates over the segment frames, in order.
     pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
         self.places[1..]
             .iter()
             .map(|place| &self.bytes[place.clone()])
     }
 
-    /// Leaves out the segments from a number on.
+    /// Keeps the first `count` segments.
     pub(crate) fn keep_segments(&mut self, count: usize) {
         self.places.truncate(count + 1);
         let end = self.places.last().map_or(0, |place| place.end);
         self.bytes.truncate(end);
     }
 
-    /// All frames, one behind the other.
+    /// Returns all frames, one behind the other.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The same without a copy.
+    /// Like [`bytes`](Self::bytes), without a copy.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// Takes a chapter's first seq off a payload.
+/// Splits a payload into its chapter's first seq and the rest.
 pub(crate) fn split_key(payload: &[u8]) -> Result<(Seq, &[u8]), DamageKind> {
     let mut cursor = Cursor::new(payload);
     let key = cursor.long()?;
     Ok((Seq(key), cursor.rest()))
 }
 
-/// What stands in a `C` before the deflated part.
+/// Returns the part of a `C` before its deflated part.
 pub(crate) fn chapter_prefix(first: Seq, summary: &[u8]) -> Vec<u8> {
     let mut prefix = Vec::with_capacity(BEFORE_SUMMARY_BYTES + summary.len());
     prefix.extend_from_slice(&first.0.to_le_bytes());
@@ -127,7 +127,7 @@ pub(crate) fn chapter_prefix(first: Seq, summary: &[u8]) -> Vec<u8> {
     prefix
 }
 
-/// How many bytes a `C` has before its deflated part, from the first 16 of its payload.
+/// Returns how many bytes stand before the deflated part of a `C`. It needs the first 16 bytes of the payload.
 pub(crate) fn prefix_bytes(payload: &[u8]) -> Result<usize, DamageKind> {
     let mut cursor = Cursor::new(payload);
     cursor.long()?;
@@ -138,13 +138,13 @@ pub(crate) fn prefix_bytes(payload: &[u8]) -> Result<usize, DamageKind> {
     Ok(BEFORE_SUMMARY_BYTES + summary_bytes)
 }
 
-/// Reads a `C`'s first seq and summary, which have a checksum of their own, and what follows them.
+/// Splits a `C` into first seq, summary and deflated part. It checks the summary's own checksum.
 pub(crate) fn split_chapter(payload: &[u8]) -> Result<(Seq, Summary, &[u8]), DamageKind> {
     let (key, summary, deflated) = split_summary(payload)?;
     Ok((key, Summary::decode(summary)?, deflated))
 }
 
-/// The same with the summary's bytes as they are.
+/// Like [`split_chapter`], but leaves the summary encoded.
 pub(crate) fn split_summary(payload: &[u8]) -> Result<(Seq, &[u8], &[u8]), DamageKind> {
     let length = prefix_bytes(payload)? - BEFORE_SUMMARY_BYTES;
     let mut cursor = Cursor::new(payload);

@@ -1,4 +1,4 @@
-//! What a recording holds, and which of its blocks make up which chapter.
+//! The contents of a recording: which blocks make up which chapter.
 
 use std::collections::BTreeMap;
 
@@ -11,64 +11,66 @@ use crate::file_block::FileBlock;
 use crate::format::{MAX_CHAPTERS, Tag};
 use crate::index::Found;
 
-/// What a recording holds.
+/// The contents of a recording, as [`Scan`](crate::Scan) finds them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
-    /// How many bytes the file has.
+    /// Length of the file in bytes.
     pub size: u64,
-    /// What its chapters are of; more than one if several files were put together.
+    /// Its readable `F` blocks, in the order of the file. There are several if several files or runs were put together.
     pub files: Vec<FileBlock>,
-    /// Its chapters: of each file in the order of their records.
+    /// Its chapters, by the order of their `F` blocks and then of their records; at most [`MAX_CHAPTERS`].
     pub chapters: Vec<ChapterEntry>,
-    /// Its blocks, in the order of the file. Those that could not be read are not among them.
+    /// Its readable blocks, in the order of the file; at most [`MAX_BLOCKS`](crate::MAX_BLOCKS).
     pub blocks: Vec<BlockPlace>,
     /// Notes of persons whose record lies outside its chapters; at most
-    /// [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES).
+    /// [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES). The file's other notes are left out and reported in
+    /// [`damaged`](Self::damaged).
     pub notes: Vec<KeptNote>,
-    /// What could not be read, as far as was looked.
+    /// The damage that [`Scan`](crate::Scan) found, in the order of the file. It does not read the frames of closed
+    /// chapters.
     pub damaged: Vec<Damage>,
-    /// Where the file was cut, if it ends inside a block.
+    /// Where the file was cut; `None` if it ends with a whole block.
     pub cut: Option<Cut>,
 }
 
 impl Contents {
-    /// What a chapter of it is of; `None` if that cannot be read.
+    /// Returns the `F` block that a chapter belongs to; `None` if that block cannot be read.
     #[must_use]
     pub fn file_of(&self, entry: &ChapterEntry) -> Option<&FileBlock> {
         entry.file.and_then(|file| self.files.get(file))
     }
 }
 
-/// Where a file was cut.
+/// The place at which a file was cut inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The block that is not whole.
+    /// Number of the incomplete block, from 0.
     pub block: u32,
-    /// Where it begins.
+    /// Byte of the file at which it begins.
     pub offset: u64,
 }
 
-/// A chapter and where its blocks are.
+/// A chapter and the places of its blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChapterEntry {
-    /// Which of [`Contents::files`] it is of; `None` if that cannot be read.
+    /// Index in [`Contents::files`] of the `F` block it belongs to; `None` if that block cannot be read.
     pub file: Option<usize>,
-    /// What it holds in short.
+    /// Its times, counts and troubles.
     pub summary: Summary,
-    /// The block of the closed chapter, if there is one.
+    /// Its closed block (`C`); `None` if the chapter was not closed.
     pub closed: Option<BlockPlace>,
-    /// The block of its opening, if it is still there.
+    /// Its opening (`O`); `None` if the file has only the closed block.
     pub opening: Option<BlockPlace>,
-    /// The blocks of its segments, if they are still there.
+    /// Its segments (`S`), in order; empty if the file has only the closed block.
     pub segments: Vec<BlockPlace>,
-    /// The blocks of its bodies.
+    /// Its bodies (`B`); empty if the file was written without bodies.
     pub bodies: Vec<BlockPlace>,
 }
 
-/// A chapter whose blocks are being put together.
+/// A chapter whose blocks are being collected.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
-    /// How many `F` blocks come before it.
+    /// How many `F` blocks stand before it.
     part: usize,
     file: Option<usize>,
     pub(crate) first: Seq,
@@ -79,7 +81,7 @@ pub(crate) struct Draft {
     bodies: Vec<BlockPlace>,
 }
 
-/// The blocks of a file, those of each chapter together.
+/// The blocks of a file, grouped by chapter.
 #[derive(Debug, Default)]
 pub(crate) struct Grouped {
     files: Vec<FileBlock>,
@@ -87,9 +89,10 @@ pub(crate) struct Grouped {
     pub(crate) drafts: Vec<Draft>,
 }
 
-/// Puts the blocks of each chapter together; `read` is what each `F` block says, `None` if it is damaged. Notes in
-/// `damaged` where there are more chapters than are read, and blocks that name a chapter which is not theirs: what a block
-/// names is read before its checksum is.
+/// Groups blocks by chapter. `read` has an item for each `F` block, which is `None` if the block is damaged.
+///
+/// It adds to `damaged` the first chapter over [`MAX_CHAPTERS`], and blocks that name a chapter to which they do not
+/// belong. The second can happen because the name is read before the block's checksum.
 pub(crate) fn group(
     found: Vec<Found>,
     read: impl IntoIterator<Item = Option<FileBlock>>,
@@ -100,7 +103,8 @@ pub(crate) fn group(
     let mut blocks = Vec::new();
     let mut read = read.into_iter();
     let (mut files, mut file, mut part) = (Vec::new(), None, 0);
-    // The chapter whose opening came last, and the first segments of each other one that are found in it.
+    // `open` is the chapter of the last `O`. `strays` has the first `S` of each chapter that stands behind another's
+    // `O`.
     let mut open = None;
     let mut strays: BTreeMap<(usize, Seq), BlockPlace> = BTreeMap::new();
     for Found { place, summary } in found {
@@ -145,13 +149,13 @@ pub(crate) fn group(
             _ => DamageKind::NoOpening { first },
         }));
     }
-    // One says it of all: a hostile file may have a great many.
+    // Reports only the first block of bodies, because a hostile file may have very many without a chapter.
     let alone = drafts.iter().filter(|draft| !draft.is_begun());
     let mut bodies = alone.filter_map(|draft| Some((draft.first, draft.bodies.first()?)));
     if let Some((first, place)) = bodies.next() {
         damaged.push(place.damage(DamageKind::NoChapter { first }));
     }
-    // A chapter may be closed after the next one was opened.
+    // A chapter may be closed after the next one was opened, so the order of blocks is not that of records.
     drafts.sort_by_key(|draft| (draft.part, draft.first));
     Grouped {
         files,
@@ -161,7 +165,7 @@ pub(crate) fn group(
 }
 
 impl Draft {
-    /// Whether its opening or its closed block is there.
+    /// Returns whether its opening or its closed block is in the file.
     fn is_begun(&self) -> bool {
         self.opening.is_some() || self.closed.is_some()
     }
@@ -172,7 +176,7 @@ impl Draft {
                 self.summary = summary;
                 self.closed = Some(place);
             }
-            // Written again after a failure: what follows is of the later one.
+            // The writer began the chapter again after a failure: blocks before this `O` are void.
             Tag::Opening => {
                 (self.opening, self.summary) = (Some(place), summary);
                 self.closed = None;
@@ -197,7 +201,7 @@ impl Draft {
 }
 
 impl Grouped {
-    /// What they are in a file of `size` bytes, which has these notes.
+    /// Makes the contents of a file of `size` bytes.
     pub(crate) fn contents(
         self,
         size: u64,

@@ -1,6 +1,7 @@
-//! Whole chapters of files, byte for byte, in a new file: a copy, several files as one, or one without what is superseded.
+//! Puts whole chapters of other files into a new file, byte for byte: a copy, several files joined, or a compacted
+//! file.
 //!
-//! The result is a list of ranges to copy and of new bytes, so that no host holds more than it copies at once.
+//! The result is a list of ranges to copy and of new bytes. So no host holds more than the range that it copies.
 
 use std::collections::BTreeMap;
 
@@ -15,35 +16,38 @@ use crate::write::index_block;
 /// A part of a new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// New bytes.
+    /// New bytes, to be written as they are.
     Bytes(Vec<u8>),
-    /// A range of a source.
+    /// A range of a source file.
     Copy {
-        /// Which of the sources.
+        /// Index of the source in the slice passed to [`copy`]; 0 in the result of [`compact`].
         source: usize,
-        /// Where it begins there.
+        /// Byte of the source at which the range begins.
         offset: u64,
-        /// How many bytes.
+        /// Length of the range in bytes.
         len: u64,
     },
 }
 
-/// A file, and which of its chapters are copied.
+/// A file, and which of its chapters to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// What the file holds.
+    /// The file's contents.
     pub contents: &'a Contents,
-    /// Places in its [`Contents::chapters`], rising.
+    /// Indexes in [`Contents::chapters`], rising. An index outside it is passed over.
     pub chapters: &'a [usize],
-    /// Whether the chapters' bodies are copied too.
+    /// Whether to copy the chapters' bodies too.
     pub with_bodies: bool,
 }
 
-/// A new file of whole chapters of others, one behind the other. What it is of stands before the chapters of each file;
-/// `form` says how it came about.
+/// Returns the parts of a new file with the chosen chapters of all sources, one source behind the other.
+///
+/// An `F` stands before the chapters of each file or run, with the given `form`. All readable notes (`N`) of the
+/// sources are copied, because their records may be in no chapter of the new file. An index ends the new file if it
+/// fits in a block.
 ///
 /// # Errors
-/// If what a file is of does not fit in a block.
+/// [`WriteError::TooLarge`] if an `F` does not fit in a block.
 pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError> {
     let mut making = Making::new();
     for (number, source) in sources.iter().enumerate() {
@@ -66,7 +70,7 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
                 making.copy(number, place, Some(entry));
             }
         }
-        // Their records may lie in chapters that are not copied, or in no file any more.
+        // Copies every `N`: the records of its notes may lie in chapters that are not copied, or in no file.
         for &place in &source.contents.blocks {
             if place.header.tag == Tag::Notes && !is_damaged(source.contents, place) {
                 making.copy(number, place, None);
@@ -76,14 +80,16 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
     Ok(making.finish())
 }
 
-/// A file without what closed chapters have superseded and without what cannot be read, and with a new index. A chapter
-/// that was not closed stays as it was written; so does what this build does not know.
+/// Returns the parts of a file without superseded and unreadable blocks, with a new index.
 ///
-/// `files` take the place of [`Contents::files`], since more is known at the end than when the file was begun. The closed
-/// chapters are taken to be whole: a host that did not just write them reads them first.
+/// A block is superseded if its chapter was closed later. A chapter that was not closed stays as it was written, and so
+/// do blocks with an unknown tag.
+///
+/// `files` replace [`Contents::files`], because more is known at the end than at the beginning. The closed chapters
+/// must be whole: a host that did not just write them reads them first.
 ///
 /// # Errors
-/// If one of `files` does not fit in a block.
+/// [`WriteError::TooLarge`] if one of `files` does not fit in a block.
 pub fn compact(contents: &Contents, files: &[FileBlock]) -> Result<Vec<Piece>, WriteError> {
     let mut of_chapters: BTreeMap<u32, &ChapterEntry> = BTreeMap::new();
     for entry in &contents.chapters {
@@ -111,13 +117,13 @@ pub fn compact(contents: &Contents, files: &[FileBlock]) -> Result<Vec<Piece>, W
     Ok(making.finish())
 }
 
-/// Whether a block could not be read, as far as was looked.
+/// Returns whether the scan found this block damaged.
 fn is_damaged(contents: &Contents, place: BlockPlace) -> bool {
     let mut damaged = contents.damaged.iter();
     damaged.any(|damage| damage.block == place.number)
 }
 
-/// A closed chapter's block, or the blocks of one that was not closed.
+/// Returns the block of a closed chapter, or the `O` and `S` blocks of one that was not closed.
 fn own_blocks(entry: &ChapterEntry) -> Vec<BlockPlace> {
     match entry.closed {
         Some(closed) => vec![closed],
@@ -130,7 +136,7 @@ fn own_blocks(entry: &ChapterEntry) -> Vec<BlockPlace> {
     }
 }
 
-/// A new file as far as it is put together.
+/// A new file that is being put together.
 struct Making {
     pieces: Vec<Piece>,
     blocks: Vec<Listed>,
@@ -166,7 +172,7 @@ impl Making {
         }
     }
 
-    /// A block as it is; neighbours become one range.
+    /// Copies a block as it is. Blocks that lie next to each other in the source become one range.
     fn copy(&mut self, from: usize, place: BlockPlace, entry: Option<&ChapterEntry>) {
         self.offset += place.len();
         let summary = entry.filter(|_| place.header.tag == Tag::Chapter);

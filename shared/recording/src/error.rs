@@ -1,4 +1,4 @@
-//! What can fail: opening a file, a part of it that is damaged, writing one, and making an extract.
+//! Errors: of opening a file, of its damaged parts, of writing a file, and of making an extract.
 
 use thiserror::Error;
 use watchscope_model::Seq;
@@ -9,40 +9,40 @@ use crate::format::{FORMAT_VERSION, MAX_BLOCKS, MAX_CHAPTERS, MAX_RAW_BYTES, Tag
 /// Why a file cannot be opened at all.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReadError {
-    /// It does not begin as a recording does.
+    /// The file does not begin with [`MAGIC`](crate::MAGIC), or its version is 0.
     #[error("byte 0: this is no watchscope recording")]
     NotARecording,
-    /// It ends before its first block.
+    /// The file ends inside its first 12 bytes.
     #[error("byte 0: the recording ends inside its first 12 bytes")]
     CutInHeader,
-    /// Its line ends were changed on its way.
+    /// A transfer as text changed the file's line ends.
     #[error(
         "byte 0: the recording was changed by a transfer as text; copy it again as a binary file"
     )]
     Transferred,
-    /// Written by a later version.
+    /// A later version wrote the file.
     #[error(
         "byte 8: the recording has format version {version}; this watchscope reads up to version {FORMAT_VERSION}"
     )]
     Newer {
-        /// The version.
+        /// The file's format version, above [`FORMAT_VERSION`].
         version: u32,
     },
-    /// The host handed in what was not asked for.
+    /// The host handed in another number of bytes than was requested.
     #[error("byte {offset}: the file gave fewer bytes than it has")]
     ShortRead {
-        /// Where it was read.
+        /// Byte of the file at which the request began.
         offset: u64,
     },
 }
 
-/// A part of a file that cannot be read, though others can.
+/// A part of a file that cannot be read. The other parts can.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("block {block} at byte {offset} is damaged: {kind}")]
 pub struct Damage {
-    /// Which block, from 0.
+    /// Number of the block, from 0.
     pub block: u32,
-    /// Where its header begins.
+    /// Byte of the file at which the block begins.
     pub offset: u64,
     /// How it is damaged.
     pub kind: DamageKind,
@@ -51,90 +51,90 @@ pub struct Damage {
 /// How a block is damaged.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DamageKind {
-    /// Its header is not what it should be.
+    /// The header differs from the one found before.
     #[error("its header is not readable")]
     Header,
-    /// Its header cannot be read; the next one was looked for.
+    /// No header could be read here. The reader searched for the next one.
     #[error("no block can be read in {bytes} bytes")]
     Skipped {
-        /// From here to the next block, or to the file's end.
+        /// Bytes from here to the next block, or to the file's end.
         bytes: u64,
     },
-    /// Its payload is not what was written.
+    /// The checksum is wrong.
     #[error("its checksum is {found:08x}, it should be {expected:08x}")]
     Checksum {
-        /// As written.
+        /// CRC-32 in the file.
         expected: u32,
-        /// As computed.
+        /// CRC-32 of the bytes in the file.
         found: u32,
     },
-    /// Its payload is not what its tag promises.
+    /// The payload has the wrong form, or is over a bound; the text says which.
     #[error("{0}")]
     Payload(&'static str),
-    /// It does not inflate.
+    /// The deflated part is no deflate stream.
     #[error("it does not inflate")]
     Inflate,
-    /// It inflates to another length than it says.
+    /// The inflated length is not the one in the header.
     #[error("it inflates to {found} bytes, it should be {stated}")]
     RawLength {
-        /// As written.
+        /// Bytes according to the header.
         stated: u32,
-        /// As found; one more than stated if inflating was stopped.
+        /// Bytes that came out. This is one more than stated if the host stopped inflating there.
         found: usize,
     },
-    /// A frame in it cannot be read, or does not follow the one before.
+    /// A frame in the block cannot be read, or does not follow the one before.
     #[error(transparent)]
     Frame(#[from] DecodeError),
-    /// Its JSON cannot be read.
+    /// The JSON of an `F` cannot be read.
     #[error("its JSON cannot be read: {0}")]
     Json(String),
-    /// It is one more than are read; so are all behind it.
+    /// The block is the first over [`MAX_BLOCKS`]. This block and all behind it are not read.
     #[error("only {MAX_BLOCKS} blocks are read, and none from here on")]
     TooManyBlocks,
-    /// Its chapter is one more than are read; so are all behind it.
+    /// The block's chapter is the first over [`MAX_CHAPTERS`]. This block and all behind it are not read.
     #[error("only {MAX_CHAPTERS} chapters are read, and none from here on")]
     TooManyChapters,
-    /// It belongs to a chapter whose opening cannot be read.
+    /// The opening of the block's chapter cannot be read.
     #[error("the opening of its chapter, from record {first}, cannot be read")]
     NoOpening {
-        /// The chapter's first record.
+        /// Seq of the chapter's first record.
         first: Seq,
     },
-    /// It says that it is of one chapter and stands behind the opening of another.
+    /// The block names one chapter and stands behind the opening of another.
     #[error("it stands in another chapter than it says, the one from record {first}")]
     WrongChapter {
-        /// The first record of the chapter that it names.
+        /// Seq of the first record of the named chapter.
         first: Seq,
     },
-    /// It says that it is of a chapter that has no other block.
+    /// The block names a chapter that has no other block.
     #[error("the chapter that it says it is of, from record {first}, is not in the file")]
     NoChapter {
-        /// The first record of the chapter that it names.
+        /// Seq of the first record of the named chapter.
         first: Seq,
     },
 }
 
-/// Why something cannot be written.
+/// Why the writer cannot write.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum WriteError {
-    /// It does not fit in a block.
+    /// The payload does not fit in a block.
     #[error("{bytes} bytes do not fit in a block {tag}, which holds {MAX_RAW_BYTES}")]
     TooLarge {
-        /// What the block was to hold.
+        /// Tag of the block.
         tag: Tag,
-        /// How many bytes there are.
+        /// Length of the payload in bytes.
         bytes: usize,
     },
     /// The chapter before is still open.
     #[error("the chapter from record {first} is still open")]
     ChapterOpen {
-        /// Its first record.
+        /// Seq of its first record.
         first: Seq,
     },
     /// No chapter is open.
     #[error("no chapter is open")]
     NoChapter,
-    /// The host did not deflate what it was asked to.
+    /// The host did not hand in the deflated bytes.
     #[error("the file could not be deflated")]
     NotDeflated,
     /// A frame cannot be read, or does not follow the one before.
@@ -142,18 +142,18 @@ pub enum WriteError {
     Frame(#[from] DecodeError),
 }
 
-/// Why an extract cannot be made.
+/// Why no extract can be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ExtractError {
-    /// No record is in the range.
+    /// No record is in the stretch.
     #[error("no record is in the range")]
     Empty,
     /// A frame cannot be read.
     #[error("the chapter from record {first} cannot be read: {error}")]
     Frame {
-        /// The chapter's first record.
+        /// Seq of the chapter's first record; 0 if the chapter's head frame cannot be read.
         first: Seq,
-        /// Why.
+        /// The decoder's error.
         error: DecodeError,
     },
 }

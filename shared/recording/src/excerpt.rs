@@ -1,4 +1,4 @@
-//! The machine that makes an extract of the chapters of one log, over all runs of its writer.
+//! The machine that makes an extract from chapters of one log, across several runs of its writer.
 
 use thiserror::Error;
 use watchscope_hiding::{Hide, Parts};
@@ -17,37 +17,37 @@ pub enum ExcerptError {
     /// A frame cannot be read.
     #[error("chapter {number} of the range cannot be read: {error}")]
     Frame {
-        /// Which of the chapters, from 1.
+        /// Number of the chapter among those taken in, from 1.
         number: usize,
-        /// Why.
+        /// The decoder's error.
         error: DecodeError,
     },
-    /// The chapters are of several logs.
+    /// The chapter belongs to another log than the chapters before it.
     #[error("chapter {number} of the range is of another log than those before it")]
     SeveralLogs {
-        /// Which of the chapters, from 1.
+        /// Number of the chapter among those taken in, from 1.
         number: usize,
     },
 }
 
-/// What an excerpt has of a run of the log's writer: at least one record.
+/// The part of an excerpt from one run of the log's writer. It has at least one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExcerptRun {
-    /// What it is of.
+    /// The `F` block for its chapters.
     pub of: FileBlock,
-    /// Its chapters.
+    /// Its chapters, in the order of their records.
     pub chapters: Vec<Out>,
 }
 
 impl ExcerptRun {
-    /// The run, and the records of the log that are in it: the first and the last of each stretch.
+    /// Returns the run's epoch, and the kept records as pairs of first and last seq.
     #[must_use]
     pub fn kept(&self) -> (EpochId, Vec<(Seq, Seq)>) {
         let kept = self.chapters.iter().flat_map(|chapter| &chapter.kept);
         (self.of.epoch.as_str().into(), kept.copied().collect())
     }
 
-    /// How many records of the log are in it. Those that stand for records that were left out do not count.
+    /// Returns how many records of the log it keeps. Records of `loss` in place of others do not count.
     #[must_use]
     pub fn records(&self) -> u64 {
         let kept = self.chapters.iter().flat_map(|chapter| &chapter.kept);
@@ -55,23 +55,23 @@ impl ExcerptRun {
     }
 }
 
-/// Makes an extract of a stretch and some lanes of one log.
+/// The machine that makes an extract of a stretch and some lanes of one log.
 ///
-/// Holds what it makes of the run that is being read, which has a snapshot more for each MiB.
+/// It holds the new chapters of the current run: its kept records, and a snapshot about every 1 MiB.
 #[derive(Debug)]
 pub struct Excerpt {
     stretch: Stretch,
     lanes: Lanes,
     hider: Option<Box<dyn Hide>>,
-    /// What the chapters of each run are of, but for what is known of the run.
+    /// The `F` block for each run, without the fields that depend on the run.
     of: FileBlock,
-    /// How many chapters were read.
+    /// How many chapters were taken in.
     read: usize,
     log: Option<LogId>,
     run: Option<Run>,
 }
 
-/// A run of the log's writer whose chapters are being read.
+/// The run of the log's writer whose chapters are being taken in.
 #[derive(Debug)]
 struct Run {
     epoch: EpochId,
@@ -81,8 +81,8 @@ struct Run {
 }
 
 impl Excerpt {
-    /// Of a stretch of one log, and some of its lanes. `watchscope` is the version that it names as its writer's, `redaction`
-    /// that of the rules by which bodies were redacted.
+    /// Makes a machine for a stretch and some lanes of one log. Each `F` names `watchscope` as the writer's version,
+    /// and `redaction` as the version of the redaction rules for bodies.
     #[must_use]
     pub fn new(stretch: Stretch, lanes: Lanes, watchscope: &str, redaction: u32) -> Self {
         let of = FileBlock {
@@ -103,7 +103,7 @@ impl Excerpt {
         }
     }
 
-    /// Of chapters of an excerpt: what that left out and hid is said of this one too.
+    /// Continues an excerpt: what `of` says was withheld and hidden goes into the new `F` blocks too.
     #[must_use]
     pub fn after(mut self, of: &FileBlock) -> Self {
         let own = std::mem::take(&mut self.of.withheld);
@@ -112,7 +112,7 @@ impl Excerpt {
         self
     }
 
-    /// With parts of it hidden, by a hider that knows all names in its chapters.
+    /// Hides parts of the result with `hider`. The hider must know all names in the chapters.
     #[must_use]
     pub fn hiding(mut self, hider: Box<dyn Hide>) -> Self {
         let before: Parts = self.of.hidden.iter().copied().collect();
@@ -122,11 +122,13 @@ impl Excerpt {
         self
     }
 
-    /// Takes in a chapter: a head frame and then segment frames, one behind the other. Chapters come in the order of their
-    /// records, those of each run together. Returns the run that ended before it, if it has a record of the stretch.
+    /// Takes in a chapter: a head frame and the segment frames behind it. Chapters come in the order of their records,
+    /// those of each run together.
+    ///
+    /// Returns the run that ended before this chapter, if it has a record of the stretch.
     ///
     /// # Errors
-    /// If a frame cannot be read, or is of another log.
+    /// If a frame cannot be read, or if the chapter belongs to another log.
     pub fn chapter(&mut self, bytes: Vec<u8>) -> Result<Option<ExcerptRun>, ExcerptError> {
         self.read += 1;
         let number = self.read;
@@ -162,10 +164,10 @@ impl Excerpt {
         Ok(ended.and_then(Run::end))
     }
 
-    /// Takes in all chapters, as [`chapter`](Self::chapter) does; returns the runs that have a record of the stretch.
+    /// Takes in all chapters, as [`chapter`](Self::chapter) does. Returns the runs that have a record of the stretch.
     ///
     /// # Errors
-    /// If a frame cannot be read, or is of another log.
+    /// If a frame cannot be read, or if a chapter belongs to another log.
     pub fn runs(
         mut self,
         chapters: impl IntoIterator<Item = Vec<u8>>,
@@ -178,7 +180,7 @@ impl Excerpt {
         Ok(runs)
     }
 
-    /// Ends; returns the last run, if it has a record of the stretch.
+    /// Ends the extract. Returns the last run, if it has a record of the stretch.
     pub fn finish(&mut self) -> Option<ExcerptRun> {
         self.run.take().and_then(Run::end)
     }
@@ -189,7 +191,7 @@ impl Run {
         let mut chapters = self.chapters;
         match self.extract.finish() {
             Ok(last) => chapters.extend(last),
-            // It fails for no other reason.
+            // `finish` fails only if no record was in the stretch.
             Err(ExtractError::Empty | ExtractError::Frame { .. }) => return None,
         }
         Some(ExcerptRun {
@@ -199,7 +201,7 @@ impl Run {
     }
 }
 
-/// What the lanes leave out, in a few words.
+/// Says in a few words what the lanes leave out.
 fn withheld(lanes: &Lanes) -> Vec<String> {
     match lanes {
         Lanes::All => Vec::new(),

@@ -11,28 +11,28 @@ use crate::excerpt::ExcerptRun;
 use crate::extract::Out;
 use crate::write::{Packing, Writer};
 
-/// Writes the runs of an excerpt, and notes of persons that are outside their records, as one file. Its host deflates: a
-/// browser does so in its own time.
+/// The machine that writes the runs of an excerpt, and notes from outside them, as one file. Its host deflates, because
+/// a browser deflates asynchronously.
 ///
-/// Bounded by the excerpt: it holds one chapter beside the file.
+/// It holds one chapter and the whole file, so the excerpt bounds its memory.
 #[derive(Debug, Default)]
 pub struct ExcerptFile {
-    /// Until it is whole.
+    /// The file so far; `None` before the first chapter and behind the last.
     file: Option<(Writer, Vec<u8>)>,
     whole: Vec<u8>,
-    /// What is being deflated.
+    /// The chapter that the host is deflating.
     packing: Option<Packing>,
-    /// The run and the chapter in it that come next.
+    /// Index of the next run, and index of the next chapter in it.
     next: (usize, usize),
 }
 
 impl ExcerptFile {
-    /// Takes in what was to be deflated (raw deflate, RFC 1951); returns what to deflate next, or nothing at the end.
-    /// `runs` and `notes` are the same at each step.
+    /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step. Returns the next bytes to deflate, or
+    /// `None` at the end. `runs` and `notes` must be the same at each step.
     ///
     /// # Errors
-    /// If a part does not fit in a block, or its host did not deflate the chapter before. The machine is of no more use
-    /// then.
+    /// If a part does not fit in a block, or if the deflated bytes are missing. After an error the machine is of no
+    /// use.
     pub fn step<'a>(
         &mut self,
         runs: impl Fn(usize) -> Option<&'a ExcerptRun>,
@@ -55,13 +55,13 @@ impl ExcerptFile {
         Ok(self.packing.as_ref().map(Packing::raw))
     }
 
-    /// The file, at the end; before it, and of an excerpt without a run, nothing.
+    /// Returns the whole file. Before the end, and for an excerpt without a run, it returns nothing.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.whole
     }
 
-    /// The chapter that comes next; where it is the first of a run, the run begins.
+    /// Returns the next chapter. Before the first chapter of a run, it writes the run's `F`.
     fn next_chapter<'a>(
         &mut self,
         runs: impl Fn(usize) -> Option<&'a ExcerptRun>,
@@ -86,7 +86,7 @@ impl ExcerptFile {
     }
 }
 
-/// The notes of persons about a range of time whose records are in none of these runs.
+/// Returns the notes of persons about a range of time whose records are in none of `runs`.
 #[must_use]
 pub fn notes_beside<'a>(
     notes: &Notes,

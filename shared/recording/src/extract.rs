@@ -1,11 +1,10 @@
-//! An exact range of a log, or some of its lanes, encoded anew: opens with its own snapshot, and tells what is left out.
+//! An extract: a stretch of a log, or some of its lanes, encoded anew behind its own snapshot.
 //!
-//! Records keep their seqs, since others refer to them. A run of records that are left out stands as records of `loss`
-//! (where `withheld`), one in the place of each: the first says how many there are and from which seq to which, those
-//! behind it say 0. All have the time of the first record that is left out.
+//! Records keep their seqs, because other records refer to them. Records of `loss` (where `withheld`) take the place of
+//! records that are left out, one for one. The first `loss` of a run says how many there are and their first and last
+//! seq. The others have count 0. All have the time of the first record that is left out.
 //!
-//! What is to be hidden is hidden here, once for all that is made of the extract: in the fold with which it opens, and in
-//! each record.
+//! Hiding happens here, once for all uses of the extract: in the opening snapshot, and in each record.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -22,34 +21,34 @@ use watchscope_model::{
 use crate::chapter::Frames;
 use crate::error::ExtractError;
 
-/// The number of records at which a segment is sealed, as in the log.
+/// The number of records at which a segment is sealed; the log has the same bound.
 const SEAL_RECORDS: u64 = 256;
-/// The bytes at which a segment is sealed, as in the log.
+/// The number of bytes at which a segment is sealed; the log has the same bound.
 const SEAL_BYTES: usize = 60 << 10;
-/// A chapter closes when its segments outweigh both this and its opening, as in the log.
+/// A chapter closes when its segments have more bytes than this and than its opening; the log has the same bound.
 const CHAPTER_BYTES: usize = 1 << 20;
 
-/// Which records, by their place in the log.
+/// A stretch of the log: from one record to another, or from one time to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stretch {
-    /// From one record to another.
+    /// Records by seq.
     Seqs {
-        /// The first.
+        /// Seq of the first record.
         first: Seq,
-        /// The last.
+        /// Seq of the last record, which is included.
         last: Seq,
     },
-    /// From one time to another, both included.
+    /// Records by time.
     Times {
-        /// From when.
+        /// The first moment.
         from: Time,
-        /// Until when.
+        /// The last moment, which is included.
         to: Time,
     },
 }
 
 impl Stretch {
-    /// Whether a record lies before, in or behind it.
+    /// Returns whether a record lies before the stretch, in it (`Equal`), or behind it.
     fn place(self, seq: Seq, at: Time) -> Ordering {
         let (is_before, is_behind) = match self {
             Self::Seqs { first, last } => (seq < first, seq > last),
@@ -63,17 +62,17 @@ impl Stretch {
     }
 }
 
-/// Which records, by what they are about.
+/// The watches and client programs whose records are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// All.
+    /// All records.
     All,
-    /// What is about these, and what is about no watch and no client: cluster, connections, clock, and notes and findings
-    /// of no watch. Of a simulated cluster's inside nothing.
+    /// The records about these watches and clients, and those about no watch and no client: cluster, connections,
+    /// clock, and notes and findings without a watch. Inside records of a simulated cluster are left out.
     Only {
-        /// Watches; what watchscope asked to find out about one goes with it.
+        /// Names of watches. watchscope's own requests about a watch go with it.
         watches: BTreeSet<WatchName>,
-        /// Client programs.
+        /// Names of client programs.
         clients: BTreeSet<Text>,
     },
 }
@@ -105,7 +104,7 @@ impl Lanes {
         finding.names.is_empty() || finding.names.iter().any(|name| self.keeps_watch(name))
     }
 
-    /// Whether a record is kept.
+    /// Returns whether a record is kept.
     #[must_use]
     pub fn keeps(&self, event: &Event) -> bool {
         match event {
@@ -117,7 +116,7 @@ impl Lanes {
         }
     }
 
-    /// What a fold has of these lanes.
+    /// Narrows a fold to the watches and findings of these lanes.
     fn narrow(&self, state: State) -> State {
         if *self == Self::All {
             return state;
@@ -138,15 +137,15 @@ impl Lanes {
     }
 }
 
-/// A chapter of an extract, for [`Writer::whole_chapter`](crate::Writer::whole_chapter).
+/// A chapter of an extract, to be passed to [`Writer::whole_chapter`](crate::Writer::whole_chapter).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Out {
     /// Its head frame.
     pub head: Vec<u8>,
-    /// Its segment frames.
+    /// Its segment frames, in order.
     pub segments: Vec<Vec<u8>>,
-    /// Runs of records of the log that are in it, from the first to the last of each; the others are left out. Their
-    /// bodies may go with it.
+    /// The kept records of the log, as pairs of first and last seq, rising. Their bodies may go with the chapter; all
+    /// other records are left out.
     pub kept: Vec<(Seq, Seq)>,
 }
 
@@ -165,7 +164,7 @@ impl Out {
         }
     }
 
-    /// Whether a record of the log is in it.
+    /// Returns whether the record `seq` of the log is kept.
     #[must_use]
     pub fn keeps(&self, seq: Seq) -> bool {
         let place = self.kept.partition_point(|(_, last)| *last < seq);
@@ -173,10 +172,10 @@ impl Out {
     }
 }
 
-/// Makes an extract of the chapters of one log and one run of its writer.
+/// The machine that makes an extract from chapters of one log and one run of its writer.
 ///
-/// Holds the fold and the chapter being made. Where the chapters that it gets leave a hole, the next one begins with its
-/// own snapshot. Where they overlap, a record is taken from the first that has it.
+/// It holds the fold and the chapter being made. Behind a hole between two chapters, it opens a chapter with a snapshot
+/// of its own. Where two chapters overlap, it takes each record from the first.
 #[derive(Debug)]
 pub struct Extract {
     stretch: Stretch,
@@ -188,7 +187,7 @@ pub struct Extract {
 }
 
 impl Extract {
-    /// Of a stretch and some lanes.
+    /// Makes a machine for a stretch and some lanes.
     #[must_use]
     pub fn new(stretch: Stretch, lanes: Lanes) -> Self {
         Self {
@@ -201,20 +200,20 @@ impl Extract {
         }
     }
 
-    /// With what is to be hidden of it.
+    /// Hides parts of the result with `hider`; `None` hides nothing.
     #[must_use]
     pub fn hiding(self, hider: Option<Box<dyn Hide>>) -> Self {
         Self { hider, ..self }
     }
 
-    /// Whether the stretch is over: no chapter behind is needed.
+    /// Returns whether the stretch has ended: later chapters are not needed.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Takes in the next chapter, beginning with the one that holds the first record of the stretch (or with an earlier
-    /// one); returns the chapters of the extract that are whole.
+    /// Takes in the next chapter; returns the chapters of the extract that are complete. The first chapter must hold
+    /// the first record of the stretch, or an earlier one.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -229,7 +228,7 @@ impl Extract {
         done.map_err(|error| ExtractError::Frame { first, error })
     }
 
-    /// As [`Self::chapter`], of a chapter whose head frame was read.
+    /// Like [`Self::chapter`], for a chapter whose head frame was read.
     pub(crate) fn opened(
         &mut self,
         (mut reader, opening): (ChapterReader, Opening),
@@ -290,17 +289,16 @@ impl Extract {
         Ok(done)
     }
 
-    /// The fold behind the last record of the stretch that was taken in, with what it has of the lanes; `None` before the
-    /// first.
+    /// Returns the fold behind the last record of the stretch, narrowed to the lanes; `None` before the first record.
     pub(crate) fn state(&self) -> Option<&State> {
         let run = self.run.as_ref()?;
         run.making.as_ref().map(|_| &run.state)
     }
 
-    /// Ends the extract; returns the chapters that are left.
+    /// Ends the extract; returns the remaining chapters.
     ///
     /// # Errors
-    /// If no record was in the stretch.
+    /// [`ExtractError::Empty`] if no record was in the stretch.
     pub fn finish(self) -> Result<Vec<Out>, ExtractError> {
         if self.is_empty {
             return Err(ExtractError::Empty);
@@ -309,17 +307,17 @@ impl Extract {
     }
 }
 
-/// A run of records without a hole.
+/// Consecutive records without a hole.
 #[derive(Debug)]
 struct Run {
     log: LogId,
     epoch: EpochId,
-    /// The fold of all records before the stretch; within it, that of the records of the extract.
+    /// Before the stretch: the fold of all records. In the stretch: the fold of the kept records.
     state: State,
     layers: Layers,
-    /// Records that are left out and not written yet.
+    /// Records that are left out and whose `loss` records are not yet written.
     pending: Option<Pending>,
-    /// From the first record of the stretch on.
+    /// The chapter being made; `None` before the first record of the stretch.
     making: Option<Making>,
     done: Vec<Out>,
 }
@@ -329,7 +327,7 @@ struct Pending {
     first: Seq,
     count: u64,
     at: Time,
-    /// Left out because this build does not know their kinds.
+    /// Whether they are left out because this version does not know their kinds.
     is_unknown: bool,
 }
 
@@ -341,13 +339,13 @@ struct Making {
 }
 
 impl Run {
-    /// The seq that comes next.
+    /// Returns the seq that comes next.
     fn next(&self) -> Seq {
         let pending = self.pending.map_or(0, |pending| pending.count);
         Seq(self.state.seq.0.saturating_add(pending).saturating_add(1))
     }
 
-    /// The time of the last record.
+    /// Returns the time of the last record.
     fn at(&self) -> Time {
         self.pending.map_or(self.state.at, |pending| pending.at)
     }
@@ -392,7 +390,7 @@ impl Run {
         self.push(&entry, lanes);
     }
 
-    /// Opens the first chapter, with what the fold has of the lanes.
+    /// Opens the first chapter with the fold, narrowed to the lanes.
     fn begin(&mut self, lanes: &Lanes, hider: Option<&mut (dyn Hide + 'static)>) {
         if self.making.is_some() {
             return;

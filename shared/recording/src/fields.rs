@@ -1,4 +1,4 @@
-//! The numbers and texts of our own payloads: LEB128 as in the log's frames, bounded on reading.
+//! The numbers and texts of this crate's payloads: LEB128 as in the log's frames, with bounds on reading.
 
 use crate::error::DamageKind;
 
@@ -25,7 +25,7 @@ impl<'a> Cursor<'a> {
         Self(bytes)
     }
 
-    /// What has not been read.
+    /// Returns the bytes that are not yet read.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.0
     }
@@ -75,7 +75,7 @@ impl<'a> Cursor<'a> {
         Ok(u64::from(low) | u64::from(high) << 32)
     }
 
-    /// A count of things that take at least `min_bytes` each.
+    /// Reads a count of items that take at least `min_bytes` each. A count that the payload cannot hold is an error.
     pub(crate) fn count(&mut self, min_bytes: usize) -> Result<usize, DamageKind> {
         let count = self.size()?;
         if count.saturating_mul(min_bytes) > self.0.len() {
@@ -105,7 +105,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>) {
+        fn arbitrary_bytes_cause_no_panic(bytes: Vec<u8>) {
             let mut cursor = Cursor::new(&bytes);
             while cursor.varint().is_ok() {}
             let _ = Cursor::new(&bytes).count(1_000);

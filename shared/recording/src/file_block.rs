@@ -1,4 +1,4 @@
-//! What a file is of, as the JSON of its `F` block.
+//! The JSON of an `F` block: which log and watches the chapters behind it belong to.
 
 use serde::{Deserialize, Serialize};
 use watchscope_hiding::HiddenPart;
@@ -6,41 +6,42 @@ use watchscope_model::{EpochId, LogId, State, Text};
 
 use crate::error::DamageKind;
 
-/// The most that an `F` block takes.
+/// The most bytes in an `F`. The writer leaves out half of the watches until it fits; a reader reports a longer one as
+/// damage.
 pub const MAX_FILE_BLOCK_BYTES: usize = 1 << 20;
-/// The most watches that it names; those beyond are left out on writing and on reading.
+/// The most watches in an `F`; the writer and the reader leave out the others.
 const MAX_WATCHES: usize = 2_000;
 
-/// What the chapters after this block are of.
+/// The `F` block: the log, the cluster and the watches of the chapters behind it.
 ///
-/// A reader ignores fields that it does not know and takes a missing one as empty. All texts are hostile.
+/// A reader ignores unknown fields and takes a missing one as empty. All texts are hostile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FileBlock {
-    /// watchscope's version.
+    /// Version of the watchscope that wrote the file.
     pub watchscope: String,
-    /// Version of the rules by which bodies were redacted.
+    /// Version of the redaction rules for bodies.
     pub redaction: u32,
-    /// The log.
+    /// Id of the log.
     pub log: String,
-    /// The run of its writer.
+    /// Id of the run of the log's writer.
     pub epoch: String,
-    /// The cluster, once it answered.
+    /// The cluster; `None` if it had not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterName>,
-    /// What was watched.
+    /// The watches; at most 2,000, the others are left out.
     pub watches: Vec<Watched>,
-    /// How the file came about.
+    /// How the file was made.
     pub form: Form,
-    /// What was withheld, each in a few words; empty if nothing.
+    /// What the writer left out, each in a few words; empty if nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
-    /// What was hidden: its texts are pseudonyms, or `[hidden]`.
+    /// The parts whose texts are pseudonyms or `[hidden]`; empty if nothing was hidden.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenPart>,
 }
 
-/// A cluster.
+/// A cluster, as it described itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterName {
@@ -48,14 +49,14 @@ pub struct ClusterName {
     pub name: String,
     /// Base URL of its apiserver.
     pub server: String,
-    /// The server's version.
+    /// Version of its apiserver.
     pub version: String,
-    /// The uid of its namespace `kube-system`; empty if that could not be read.
+    /// The uid of its namespace `kube-system`; empty if it could not be read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
 
-/// A watch and what it is of.
+/// A watch: its name, and which objects it delivers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Watched {
@@ -78,24 +79,24 @@ pub struct Watched {
     pub field_selector: Option<String>,
 }
 
-/// How a file came about.
+/// How a file was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Form {
-    /// Written while the log was.
+    /// While the log was written.
     #[default]
     Recorded,
-    /// Whole chapters of another file, byte for byte.
+    /// From whole chapters of another file, byte for byte.
     Copy,
-    /// An exact range, encoded anew.
+    /// From an exact range, encoded anew.
     Extract,
-    /// Something of a later version.
+    /// In a form of a later version.
     #[serde(other)]
     Later,
 }
 
 impl FileBlock {
-    /// Of a log and a run of its writer; nothing else is known yet.
+    /// Makes the block of a log and a run of its writer, without cluster and watches.
     #[must_use]
     pub fn new(log: &LogId, epoch: &EpochId) -> Self {
         Self {
@@ -105,8 +106,7 @@ impl FileBlock {
         }
     }
 
-    /// With the cluster and the watches that a fold knows. Watches that are only asked to find out about another are left
-    /// out.
+    /// Adds the cluster and the watches that a fold knows. It leaves out watchscope's own requests about another watch.
     #[must_use]
     pub fn with_state(self, state: &State) -> Self {
         let text = |text: &Text| text.to_string();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_json_that_reads_back() {
+    fn a_file_block_is_json_that_reads_back() {
         let bytes = block().encode();
         insta::assert_snapshot!(String::from_utf8(bytes.clone()).unwrap(), @r#"{"watchscope":"0.1.0","redaction":1,"log":"demo","epoch":"e1","cluster":{"name":"prod","server":"https://10.0.0.1:6443","version":"v1.33.1","uid":"5c1f"},"watches":[{"watch":"shop/pods?app=web","group":"","version":"v1","resource":"pods","namespace":"shop","labelSelector":"app=web"}],"form":"extract","withheld":["1 of 2 watches"]}"#);
         assert_eq!(FileBlock::decode(&bytes), Ok(block()));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_and_words_are_passed_over_and_missing_ones_are_empty() {
+    fn unknown_fields_are_ignored_and_missing_ones_are_empty() {
         let later = br#"{"log":"demo","epoch":"e2","form":"dream","moon":{"phase":3}}"#;
         let expected = FileBlock {
             form: Form::Later,
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_or_too_long_is_damage() {
+    fn invalid_json_and_a_block_over_1_mib_are_damage() {
         assert!(matches!(
             FileBlock::decode(b"{\"log\":"),
             Err(DamageKind::Json(_))

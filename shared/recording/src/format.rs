@@ -1,48 +1,52 @@
-//! The fixed numbers and letters of the format.
+//! The constants and tags of the format.
 
 use std::fmt;
 
-/// How a recording begins: no text starts so, and a transfer that takes it for text changes the line ends in it.
+/// The first 8 bytes of a recording. No text begins like this, and a transfer as text changes the line ends in it.
 pub const MAGIC: [u8; 8] = *b"\x89WSR\r\n\x1a\n";
-/// The version this build writes. It reads this and all earlier ones.
+/// The format version that this build writes. It reads this and all earlier versions; a later one is
+/// [`ReadError::Newer`](crate::ReadError::Newer).
 pub const FORMAT_VERSION: u32 = 1;
-/// Bytes before the first block: magic and version.
+/// Bytes of the file before the first block: magic and version.
 pub const FILE_HEADER_BYTES: usize = 12;
-/// Bytes before a block's payload.
+/// Bytes of a block before its payload.
 pub const BLOCK_HEADER_BYTES: usize = 20;
-/// The most that a block holds once it is inflated.
+/// The most bytes that a block inflates to. The writer refuses a larger block with
+/// [`WriteError::TooLarge`](crate::WriteError::TooLarge). A reader takes a header with a larger length as damaged.
 pub const MAX_RAW_BYTES: u32 = 64 << 20;
-/// The most that a block takes in the file: what deflate cannot make smaller grows by less than a hundredth, and what
-/// stands before the deflated part is under 64 KiB.
+/// The most bytes of a payload in the file, with the same refusals as [`MAX_RAW_BYTES`]. Deflate enlarges
+/// incompressible bytes by less than 1 %, and less than 64 KiB stand before the deflated part.
 pub const MAX_STORED_BYTES: u32 = MAX_RAW_BYTES + (1 << 20);
 
-/// The most blocks that a file is read with: eleven days of one a second.
+/// The most blocks that are read of a file: eleven days of one block a second. At the bound, reading stops with
+/// [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks), and a writer writes no index.
 pub const MAX_BLOCKS: usize = 1_000_000;
-/// The most chapters that a file is read with.
+/// The most chapters that are read of a file. At the bound, reading stops with
+/// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters).
 pub const MAX_CHAPTERS: usize = 65_536;
-/// What a block holds.
+/// The kind of a block: a capital letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tag {
-    /// What the file is of, as JSON.
+    /// `F`: which log and watches the chapters belong to, as JSON.
     File,
-    /// The opening of a chapter that was being written.
+    /// `O`: the opening of a chapter that was being written.
     Opening,
-    /// Segments of that chapter.
+    /// `S`: segments of that chapter.
     Segments,
-    /// A closed chapter.
+    /// `C`: a closed chapter.
     Chapter,
-    /// Bodies of a chapter.
+    /// `B`: bodies of a chapter.
     Bodies,
-    /// Notes about records outside the chapters.
+    /// `N`: notes about records outside the chapters.
     Notes,
-    /// The index of all blocks before it.
+    /// `I`: the index of all blocks before it.
     Index,
-    /// Something of a later version, by its letter.
+    /// A tag of a later version, as its letter. Readers pass over such a block.
     Later(u8),
 }
 
 impl Tag {
-    /// The byte in the header.
+    /// Returns the byte in the header.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {
@@ -57,7 +61,7 @@ impl Tag {
         }
     }
 
-    /// What a byte stands for; `None` if it is no capital letter.
+    /// Returns the tag of a byte; `None` if the byte is no capital letter.
     #[must_use]
     pub fn of(byte: u8) -> Option<Self> {
         Some(match byte {
@@ -73,7 +77,7 @@ impl Tag {
         })
     }
 
-    /// Whether the payload begins with the first seq of the chapter that the block belongs to.
+    /// Returns whether the payload begins with the first seq of the block's chapter.
     pub(crate) fn has_key(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! The index (`I`): all blocks before it, with the summaries of closed chapters, so that a file opens by two reads.
+//! The index (`I`): all blocks before it, with the summaries of closed chapters. With it a file opens in two reads.
 //!
 //! ```text
 //!   I       count; blocks in the order of the file; where this block begins (8 bytes); "WSIX"
@@ -6,7 +6,7 @@
 //!           and of a C its summary behind its length
 //! ```
 //!
-//! Where a block begins is not written: blocks lie one behind the other from byte 12 on.
+//! The index does not say where a block begins: blocks lie one behind the other from byte 12 on.
 
 use watchscope_model::Seq;
 use watchscope_model::summary::{MAX_SUMMARY_BYTES, Summary};
@@ -16,20 +16,21 @@ use crate::error::DamageKind;
 use crate::fields::{Cursor, push_varint};
 use crate::format::{FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 
-/// How many closed chapters come between two indexes.
+/// The number of closed chapters between two indexes. Behind each 64th, [`Writer::packed`](crate::Writer::packed)
+/// appends an index.
 pub const CHAPTERS_BETWEEN_INDEXES: u32 = 64;
-/// How a file that was finished ends.
+/// The last 4 bytes of a finished file.
 const MARK: [u8; 4] = *b"WSIX";
-/// Bytes at the end of an index: where it begins, and the mark.
+/// Bytes at the end of an index: the offset of its header (8 bytes), and the mark.
 pub(crate) const TRAILER_BYTES: usize = 12;
 
 /// A block as an index lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) header: Header,
-    /// The first seq of the chapter that it belongs to.
+    /// The first seq of its chapter; `None` if it belongs to no chapter.
     pub(crate) first: Option<Seq>,
-    /// Of a closed chapter, its encoded summary; else empty.
+    /// The encoded summary of a closed chapter; empty for other blocks.
     pub(crate) summary: Vec<u8>,
 }
 
@@ -37,11 +38,11 @@ pub(crate) struct Listed {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) place: BlockPlace,
-    /// Of a closed chapter, its summary, if it can be read.
+    /// The summary of a closed chapter; `None` for other blocks, and if it cannot be read.
     pub(crate) summary: Option<Summary>,
 }
 
-/// The payload of an index that begins at `offset`.
+/// Returns the payload of an index whose header is at `offset`.
 pub(crate) fn encode(blocks: &[Listed], offset: u64) -> Vec<u8> {
     let mut out = Vec::new();
     push_varint(blocks.len() as u64, &mut out);
@@ -64,13 +65,13 @@ pub(crate) fn encode(blocks: &[Listed], offset: u64) -> Vec<u8> {
     out
 }
 
-/// Where the index begins that a file's last 12 bytes point to.
+/// Returns the offset of the index to which a file's last 12 bytes point; `None` if they do not end with the mark.
 pub(crate) fn offset_of(trailer: &[u8]) -> Option<u64> {
     let (offset, mark) = trailer.split_first_chunk::<8>()?;
     (mark == MARK).then(|| u64::from_le_bytes(*offset))
 }
 
-/// Reads the payload of an index that begins at `offset`; its blocks lie without holes before it.
+/// Reads the payload of an index at `offset`. The listed blocks must lie before it without a hole.
 pub(crate) fn decode(payload: &[u8], offset: u64) -> Result<Vec<Found>, DamageKind> {
     const WRONG: DamageKind = DamageKind::Payload("the index does not fit the file");
     let end = payload.len().saturating_sub(TRAILER_BYTES);
@@ -91,7 +92,7 @@ pub(crate) fn decode(payload: &[u8], offset: u64) -> Result<Vec<Found>, DamageKi
             raw_bytes,
             checksum: cursor.word()?,
         };
-        // The same bounds as for a header in the file.
+        // Applies the bounds of a header in the file.
         if Header::read(&header.bytes()) != Some(header) {
             return Err(WRONG);
         }
@@ -164,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>, offset: u64) {
+        fn arbitrary_bytes_cause_no_panic(bytes: Vec<u8>, offset: u64) {
             let _ = decode(&bytes, offset);
             let _ = offset_of(&bytes);
         }

@@ -1,4 +1,4 @@
-//! The file of a log: blocks behind checksums, whose payload is the log's own frames.
+//! The file format of a log: blocks behind checksums, whose payloads are the log's own frames.
 //!
 //! ```text
 //!   head and segment frames ─► Writer ─► bytes to append          file ─► Scan ─► Contents ─► ReadChapter ─► frames
@@ -7,12 +7,12 @@
 //!                               host                                      host                 host
 //! ```
 //!
-//! Nothing here reads a file, deflates or inflates: a machine says what it needs ([`Step`]) and its host hands it in
-//! ([`Input`]). So one reader serves files of the host and `Blob`s of a browser. docs/recordings.md describes every
-//! byte for other implementers.
+//! Nothing here reads a file, deflates or inflates. A machine says what it needs ([`Step`]), and its host hands it in
+//! ([`Input`]). So one reader serves files of a host and `Blob`s of a browser. docs/recordings.md describes every byte
+//! for other implementers.
 //!
-//! A file from a stranger is hostile: every length and count is bounded before anything is allocated, inflating stops at
-//! the stated length, and damage is reported by block and byte while the rest is read.
+//! A file from a stranger is hostile. Every length and count is checked against its bound before anything is allocated.
+//! Inflating stops at the stated length. Damage is reported by block and byte, and the rest is read.
 
 #![forbid(unsafe_code)]
 

@@ -1,32 +1,32 @@
-//! What a reading machine asks of its host, and what the host hands in.
+//! The requests of a reading machine to its host, and the answers of the host.
 
-/// What a machine needs next, or its result.
+/// A machine's next request, or its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// These bytes of the file. The range lies within the length that the machine was made with.
+    /// Read these bytes of the file. The range lies within the file length that the machine knows.
     Read {
-        /// Where they begin.
+        /// First byte of the range.
         offset: u64,
-        /// How many.
+        /// Length of the range in bytes.
         len: usize,
     },
-    /// These bytes inflated (raw deflate, RFC 1951). The host stops as soon as more than `raw_bytes` come out, and then
-    /// hands in what it has.
+    /// Inflate these bytes (raw deflate, RFC 1951). The host stops as soon as more than `raw_bytes` come out, and hands
+    /// in what it has.
     Inflate {
         /// The deflated bytes.
         bytes: Vec<u8>,
-        /// How many bytes they are once inflated; at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
+        /// Their length once inflated; at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
         raw_bytes: u32,
     },
-    /// The machine is at its end.
+    /// The machine has finished with this result.
     Done(T),
 }
 
 impl<T> Step<T> {
-    /// The result; else what is needed, as a step of a machine that drives this one.
+    /// Returns the result, or passes on the request as a step of a machine that drives this one.
     ///
     /// # Errors
-    /// If the machine is not at its end.
+    /// The request, if the machine has not finished.
     pub fn into_done<U>(self) -> Result<T, Step<U>> {
         match self {
             Self::Read { offset, len } => Err(Step::Read { offset, len }),
@@ -36,13 +36,13 @@ impl<T> Step<T> {
     }
 }
 
-/// What a host hands to a machine.
+/// A host's answer to a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing yet: the machine begins.
+    /// Nothing: the machine begins.
     Begin,
-    /// The bytes it asked for; fewer, if the file has become shorter.
+    /// The requested bytes; fewer, if the file has become shorter.
     Bytes(Vec<u8>),
-    /// What came of inflating; `None` if the bytes are no deflate stream.
+    /// The inflated bytes; `None` if the input is no deflate stream.
     Inflated(Option<Vec<u8>>),
 }

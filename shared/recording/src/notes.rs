@@ -1,4 +1,4 @@
-//! Notes of persons in a file: in block `N` those whose record lies outside its chapters, and those of a chapter.
+//! Notes of persons in a file: those in `N` blocks, whose record lies outside the chapters, and those in a chapter.
 //!
 //! ```text
 //!   N      notes, one behind the other: each behind its length (docs/recordings.md)
@@ -13,11 +13,12 @@ use watchscope_model::{Entry, KeptNote};
 use crate::chapter::Frames;
 use crate::error::DamageKind;
 
-/// The most bytes that an `N` takes; a writer goes on in the next one.
+/// The most bytes in the payload of an `N`. A writer continues in the next `N`; a reader reports a longer one as
+/// damage.
 pub const MAX_NOTES_BLOCK_BYTES: usize = 1 << 20;
 
-/// The payloads of the blocks that hold these notes. A note that is too long for a block, which no writer of ours makes, is
-/// left out.
+/// Returns the payloads of the `N` blocks for these notes. It leaves out a note that is too long for a block; no writer
+/// of ours makes one.
 pub(crate) fn payloads<'a>(notes: impl IntoIterator<Item = &'a KeptNote>) -> Vec<Vec<u8>> {
     let mut payloads: Vec<Vec<u8>> = Vec::new();
     for note in notes {
@@ -34,7 +35,7 @@ pub(crate) fn payloads<'a>(notes: impl IntoIterator<Item = &'a KeptNote>) -> Vec
     payloads
 }
 
-/// The notes of a block.
+/// Reads the notes of an `N`.
 pub(crate) fn read(payload: &[u8]) -> Result<Vec<KeptNote>, DamageKind> {
     if payload.len() > MAX_NOTES_BLOCK_BYTES {
         return Err(DamageKind::Payload("it is longer than 1 MiB"));
@@ -42,13 +43,13 @@ pub(crate) fn read(payload: &[u8]) -> Result<Vec<KeptNote>, DamageKind> {
     Ok(decode_notes(payload)?)
 }
 
-/// Whether a chapter has notes, of persons or of a story: only then it need be read for them.
+/// Returns whether a chapter has notes, of persons or of a story. Other chapters need not be read for notes.
 #[must_use]
 pub fn has_notes(summary: &Summary) -> bool {
     summary.counts.iter().any(|(kind, _)| *kind == Note::KIND)
 }
 
-/// The notes of persons in a chapter, up to the first segment that cannot be read.
+/// Returns the notes of persons in a chapter, up to the first segment that cannot be read.
 #[must_use]
 pub fn notes_of(frames: &Frames) -> Vec<KeptNote> {
     let mut notes = Vec::new();

@@ -1,4 +1,4 @@
-//! The machine that reads one chapter's frames: from the closed chapter, else from what was written while it was open.
+//! The machine that reads one chapter's frames: from its `C`, or else from its `O` and `S` blocks.
 
 use watchscope_model::chapter::ChapterReader;
 
@@ -9,30 +9,32 @@ use crate::contents::ChapterEntry;
 use crate::error::{Damage, DamageKind};
 use crate::machine::{Input, Step};
 
-/// Bytes that are read at once of blocks which lie one behind the other.
+/// The most bytes in one read of several adjacent blocks. A larger block is read alone.
 const READ_BYTES: u64 = 1 << 20;
-/// The most bytes that a chapter's frames are read with.
+/// The most bytes of frames that are read of a chapter in `O` and `S`. The first block over it is reported as damage,
+/// and the chapter ends before it.
 const MAX_FRAMES_BYTES: usize = 256 << 20;
 
 /// A chapter that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chapter {
-    /// Its frames: a head and the segments that follow it without a hole.
+    /// Its frames: a head, and the segments that follow it without a hole.
     pub frames: Frames,
-    /// What of it could not be read: the closed chapter, so that this is what was written while it was open; or segments,
-    /// so that it ends before them.
+    /// Its damaged blocks. If the `C` is damaged, the frames come from `O` and `S`. If an `S` is damaged, the frames
+    /// end before it.
     pub damaged: Vec<Damage>,
 }
 
-/// Reads a chapter.
+/// The machine that reads a chapter.
 ///
-/// Holds its blocks and what they inflate to: at most 130 MiB of a closed chapter, at most 256 MiB of another.
+/// It holds the chapter's blocks and their inflated bytes. That is at most 130 MiB for a chapter in `C`, and at most
+/// 256 MiB for one in `O` and `S`.
 #[derive(Debug)]
 pub struct ReadChapter {
     closed: Option<BlockPlace>,
     opening: Option<BlockPlace>,
     segments: Vec<BlockPlace>,
-    /// How many of opening and segments are taken in, and how many are asked for.
+    /// Of the opening and the segments: how many are taken in, and how many were requested.
     taken: usize,
     asked: usize,
     bytes: Vec<u8>,
@@ -40,7 +42,7 @@ pub struct ReadChapter {
 }
 
 impl ReadChapter {
-    /// Of a chapter that [`Contents`](crate::Contents) lists.
+    /// Makes a machine for a chapter that [`Contents`](crate::Contents) lists.
     #[must_use]
     pub fn new(entry: &ChapterEntry) -> Self {
         Self {
@@ -54,10 +56,10 @@ impl ReadChapter {
         }
     }
 
-    /// Takes in what was asked for; returns what to do next.
+    /// Takes in the answer to the last step, and returns the next step.
     ///
     /// # Errors
-    /// If nothing of the chapter can be read.
+    /// The first damage, if no frame of the chapter can be read.
     pub fn step(&mut self, input: Input) -> Result<Step<Chapter>, Damage> {
         match (self.closed, input) {
             (Some(place), Input::Begin) => Ok(read(place.offset, place.len())),
@@ -82,7 +84,7 @@ impl ReadChapter {
         }
     }
 
-    /// The closed chapter is damaged: what was written while it was open may still be there.
+    /// Continues with `O` and `S`, which may still be in the file, because the `C` is damaged.
     fn fall_back(&mut self, place: BlockPlace, kind: DamageKind) -> Result<Step<Chapter>, Damage> {
         let damage = place.damage(kind);
         self.closed = None;
@@ -93,7 +95,7 @@ impl ReadChapter {
         self.ask()
     }
 
-    /// The opening's block and those of the segments.
+    /// Returns the opening's block (number 0), or that of a segment (from 1 on).
     fn place(&self, number: usize) -> Option<BlockPlace> {
         match number.checked_sub(1) {
             None => self.opening,
@@ -101,7 +103,7 @@ impl ReadChapter {
         }
     }
 
-    /// Asks for the blocks that come next, as far as they lie one behind the other.
+    /// Requests the next blocks, as far as they are adjacent and within [`READ_BYTES`].
     fn ask(&mut self) -> Result<Step<Chapter>, Damage> {
         let Some(first) = self.place(self.taken) else {
             return self.finish();
@@ -118,7 +120,7 @@ impl ReadChapter {
         Ok(read(first.offset, end - first.offset))
     }
 
-    /// Takes in the blocks that were asked for, up to one that is damaged.
+    /// Takes in the requested blocks, up to the first that is damaged.
     fn take(&mut self, bytes: &[u8]) -> Result<(), Damage> {
         let mut rest = bytes;
         for _ in 0..self.asked {
@@ -153,7 +155,7 @@ impl ReadChapter {
         Ok(())
     }
 
-    /// All blocks are taken in: what follows without a hole is the chapter.
+    /// Ends the chapter before the first segment that does not follow, once all blocks are taken in.
     fn finish(&mut self) -> Result<Step<Chapter>, Damage> {
         let bytes = std::mem::take(&mut self.bytes);
         let Some(opening) = self.opening else {
@@ -173,7 +175,7 @@ impl ReadChapter {
             Ok((frames, broken))
         });
         let (mut frames, broken) = read.map_err(|kind| opening.damage(kind))?;
-        // A block between was lost: what follows the hole cannot be read from this opening.
+        // A block in between is lost: this opening does not define what the segments behind it use.
         if let Some((number, error)) = broken {
             frames.keep_segments(number);
             self.damaged.push(opening.damage(error.into()));

@@ -1,11 +1,11 @@
-//! The machine that opens a recording: what is in it, where, and what of it is damaged.
+//! The machine that opens a recording: it finds the blocks and chapters, and reports damage.
 //!
 //! ```text
 //!   first bytes ─► last bytes ─┬─ an index ─────────────┬─► F and N blocks ─► chapters without a summary ─► Contents
 //!                              └─ none: header by header ┘
 //! ```
 //!
-//! A closed chapter's frames are not read here, only its summary. [`ReadChapter`](crate::ReadChapter) reads them.
+//! It reads only the summary of a closed chapter. [`ReadChapter`](crate::ReadChapter) reads the frames.
 
 use watchscope_model::codec::split_frame;
 use watchscope_model::notes::MAX_NOTES;
@@ -24,16 +24,16 @@ use crate::summary::FrameSummarizer;
 use crate::walk::Walk;
 use crate::window::{Missing, Window};
 
-/// Bytes read at once while headers are read: a closed chapter's header and summary are usually within them.
+/// The least bytes of one read, while headers, the index, `F` and `N` are read. A closed chapter's header and summary
+/// usually fit in them.
 const HEADERS_AHEAD: usize = 16 << 10;
-/// Bytes read at once while whole blocks are read.
+/// The least bytes of one read, while the blocks of chapters without a summary are read.
 const BLOCKS_AHEAD: usize = 1 << 20;
 
-/// Opens a recording.
+/// The machine that opens a recording.
 ///
-/// Holds one stretch of the file of at most 1 MiB or one block, and of each block and chapter an entry; there are at most
-/// [`MAX_BLOCKS`](crate::MAX_BLOCKS) and
-/// [`MAX_CHAPTERS`](crate::MAX_CHAPTERS).
+/// It holds one stretch of the file, at most 1 MiB or one block. It also holds an entry for each block and chapter: at
+/// most [`MAX_BLOCKS`](crate::MAX_BLOCKS) and [`MAX_CHAPTERS`](crate::MAX_CHAPTERS).
 #[derive(Debug)]
 pub struct Scan {
     window: Window,
@@ -45,40 +45,40 @@ pub struct Scan {
 
 #[derive(Debug)]
 enum Phase {
-    /// The file's first bytes.
+    /// Reads the file's first bytes.
     First,
-    /// Its last bytes, which may point to an index.
+    /// Reads the file's last bytes, which may point to an index.
     Last,
-    /// The index that is said to begin at this byte.
+    /// Reads the index that should begin at this byte.
     Index(u64),
-    /// Header by header.
+    /// Finds the blocks header by header.
     Walk(Walk),
-    /// The blocks are known; `F` and `N` blocks are read.
+    /// Reads `F` and `N`; the blocks are known.
     Files(Files),
-    /// Chapters without a summary are read.
+    /// Sums up the chapters without a summary.
     Chapters(Box<Chapters>),
 }
 
-/// More than a log holds is no file of ours.
+/// The damage of an `N` with notes over [`MAX_NOTES`], the most that a log holds.
 const MORE_NOTES: DamageKind = DamageKind::Payload("it has more notes than are read");
 
 #[derive(Debug, Default)]
 struct Files {
     found: Vec<Found>,
-    /// Which block comes next.
+    /// Index of the next block in `found`.
     next: usize,
-    /// What those before it say; `None` if one is damaged.
+    /// An item for each `F` before `next`; `None` if it is damaged.
     files: Vec<Option<FileBlock>>,
-    /// The notes of the `N` blocks among them.
+    /// The notes of the `N` blocks before `next`.
     notes: Vec<KeptNote>,
 }
 
 #[derive(Debug, Default)]
 struct Chapters {
     grouped: Grouped,
-    /// Which draft comes next.
+    /// Index of the next draft.
     next: usize,
-    /// How far it is summed up: its fold, and how many of its segment blocks are in it.
+    /// The chapter being summed up: its fold, and how many of its `S` blocks are in it.
     open: Option<(FrameSummarizer, usize)>,
 }
 
@@ -95,7 +95,7 @@ impl From<Missing> for Halt {
 }
 
 impl Scan {
-    /// Of a file of `size` bytes.
+    /// Makes a machine for a file of `size` bytes.
     #[must_use]
     pub fn new(size: u64) -> Self {
         Self {
@@ -107,10 +107,10 @@ impl Scan {
         }
     }
 
-    /// Takes in what was asked for; returns what to do next. It never asks for inflating.
+    /// Takes in the answer to the last step, and returns the next step. It never requests inflating.
     ///
     /// # Errors
-    /// If the file is no recording or is of a later version.
+    /// If the file is no recording, if a later version wrote it, or if the host handed in too few bytes.
     pub fn step(&mut self, input: Input) -> Result<Step<Contents>, ReadError> {
         if let Input::Bytes(bytes) = input {
             self.window.take(bytes)?;
@@ -131,7 +131,7 @@ impl Scan {
         }
     }
 
-    /// Does one phase, as far as the bytes at hand reach.
+    /// Runs one phase, as far as the bytes in the window reach.
     fn go_on(&mut self) -> Result<Option<Contents>, Halt> {
         let size = self.window.size();
         match &mut self.phase {
@@ -164,7 +164,7 @@ impl Scan {
             Phase::Index(offset) => {
                 let offset = *offset;
                 let block = self.window.get(offset, (size - offset) as usize)?;
-                // A bad index is no loss: the blocks are found without it.
+                // A bad index is no loss, because the walk finds the blocks without it.
                 self.phase = match read_index(block, offset) {
                     Some(found) => Phase::Files(Files::new(found)),
                     None => Phase::Walk(Walk::new()),
@@ -199,7 +199,7 @@ impl Scan {
     }
 }
 
-/// The blocks that an index lists, and the index itself, if it is a good one that ends the file.
+/// Returns the blocks that an index lists and the index itself; `None` unless the index is good and ends the file.
 fn read_index(block: &[u8], offset: u64) -> Option<Vec<Found>> {
     let header = Header::read(block).filter(|header| header.tag == Tag::Index)?;
     let mut place = BlockPlace {
@@ -273,7 +273,7 @@ impl Files {
 }
 
 impl Chapters {
-    /// Sums up the chapters that were not closed.
+    /// Sums up the chapters without a summary: those that were not closed.
     fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
         while let Some(draft) = self.grouped.drafts.get_mut(self.next) {
             if draft.summary.is_none() {
@@ -286,7 +286,7 @@ impl Chapters {
     }
 }
 
-/// Reads a chapter's opening and its segments up to the first that is damaged.
+/// Reads a chapter's opening and its segments, up to the first that is damaged.
 fn sum_up(
     draft: &mut Draft,
     open: &mut Option<(FrameSummarizer, usize)>,

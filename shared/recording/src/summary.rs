@@ -1,4 +1,4 @@
-//! The summary of a chapter whose frames are at hand.
+//! The summary of a chapter, from its frames.
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::DecodeError;
@@ -9,7 +9,7 @@ use watchscope_model::{Entry, EpochId, LogId, Seq, State};
 #[derive(Debug)]
 pub struct FrameSummarizer {
     reader: ChapterReader,
-    /// Why no segment is taken any more.
+    /// The error behind which no segment is taken in.
     broken: Option<DecodeError>,
     log: LogId,
     epoch: EpochId,
@@ -17,10 +17,10 @@ pub struct FrameSummarizer {
 }
 
 impl FrameSummarizer {
-    /// Begins with a chapter's opening.
+    /// Begins with a chapter's head frame.
     ///
     /// # Errors
-    /// If it is no head frame.
+    /// If `head` is no head frame.
     pub fn open(head: &[u8]) -> Result<Self, DecodeError> {
         let (reader, opening) = ChapterReader::open(head)?;
         Ok(Self {
@@ -32,25 +32,25 @@ impl FrameSummarizer {
         })
     }
 
-    /// The log that the opening names.
+    /// Returns the log that the head frame names.
     #[must_use]
     pub fn log(&self) -> &LogId {
         &self.log
     }
 
-    /// The run of its writer that the opening names.
+    /// Returns the run of the log's writer that the head frame names.
     #[must_use]
     pub fn epoch(&self) -> &EpochId {
         &self.epoch
     }
 
-    /// The chapter's first record.
+    /// Returns the seq of the chapter's first record.
     #[must_use]
     pub fn first(&self) -> Seq {
         self.summarizer.first()
     }
 
-    /// The fold behind the last record, without the objects that the chapter opened with.
+    /// Returns the fold behind the last record, without the objects of the opening snapshot.
     #[must_use]
     pub fn state(&self) -> &State {
         self.summarizer.state()
@@ -59,14 +59,14 @@ impl FrameSummarizer {
     /// Takes in the next segment.
     ///
     /// # Errors
-    /// If it cannot be read or does not follow. What was taken in before stands; behind a segment that cannot be read
-    /// no other is taken.
+    /// If the segment cannot be read or does not follow. What was taken in before stays. Behind a segment that cannot
+    /// be read, every later one fails too.
     pub fn segment(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
         let entries = self.reader.entries(frame).inspect_err(|error| {
-            // Else it may have taken in some of the segment's definitions.
+            // Other errors may leave some of the segment's definitions in the reader, so it cannot go on.
             let is_untouched = matches!(
                 error,
                 DecodeError::Tag(_) | DecodeError::Discontinuous { .. }
@@ -88,7 +88,7 @@ impl FrameSummarizer {
         Ok(())
     }
 
-    /// What the chapter is in short so far.
+    /// Returns the summary of the records so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.summarizer.summary()

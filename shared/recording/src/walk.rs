@@ -1,4 +1,4 @@
-//! Finds the blocks of a file by their headers, one after the other, and goes on behind damage.
+//! Finds the blocks of a file header by header, and continues behind damage.
 
 use crate::block::{BlockPlace, Header};
 use crate::chapter::{BEFORE_SUMMARY_BYTES, KEY_BYTES, prefix_bytes, split_chapter, split_key};
@@ -8,15 +8,15 @@ use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 use crate::index::Found;
 use crate::window::{Missing, Window};
 
-/// Bytes that are searched at once for a header behind damage.
+/// The most bytes that one read searches for a header behind damage.
 const SEARCH_BYTES: usize = 256 << 10;
 
-/// Where the walk is, and what it has found.
+/// The walk's place in the file, and the blocks and the damage that it found.
 #[derive(Debug)]
 pub(crate) struct Walk {
     offset: u64,
     number: u32,
-    /// Behind damage: where the next header is looked for.
+    /// Behind damage: the byte at which the search for a header continues.
     searched_to: Option<u64>,
     pub(crate) found: Vec<Found>,
     pub(crate) damaged: Vec<Damage>,
@@ -35,7 +35,7 @@ impl Walk {
         }
     }
 
-    /// Goes on as far as the bytes at hand reach; `Ok` at the file's end.
+    /// Goes on as far as the bytes in the window reach; returns `Ok` at the file's end.
     pub(crate) fn go_on(&mut self, window: &Window) -> Result<(), Missing> {
         while self.offset < window.size() {
             if let Some(from) = self.searched_to {
@@ -81,7 +81,7 @@ impl Walk {
         self.offset = window.size();
     }
 
-    /// Looks for the next header from a byte on.
+    /// Searches for the next header from a byte on.
     fn search(&mut self, window: &Window, from: u64) -> Result<(), Missing> {
         let left = usize::try_from(window.size() - from).unwrap_or(usize::MAX);
         let mut next = None;
@@ -123,7 +123,7 @@ impl Walk {
         });
     }
 
-    /// Reads what the walk needs of a block's payload.
+    /// Reads first seq and summary of a block, if it has them.
     fn take(&mut self, place: BlockPlace, window: &Window) -> Result<(), Missing> {
         let stored = place.header.stored_bytes as usize;
         let payload_at = place.offset + BLOCK_HEADER_BYTES as u64;

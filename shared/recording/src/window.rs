@@ -1,9 +1,9 @@
-//! The bytes of a file that a scan has at hand, and which it asks for next.
+//! The bytes of a file that a scan has at hand, and its request for the next ones.
 
 use crate::error::ReadError;
 use crate::machine::Step;
 
-/// One stretch of the file. Holds what was asked for last, and nothing else.
+/// One stretch of the file: the last that was requested, and nothing else.
 #[derive(Debug)]
 pub(crate) struct Window {
     size: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Window {
     asked_len: usize,
 }
 
-/// Bytes that are not at hand.
+/// A request for bytes that are not in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Missing {
     offset: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Missing {
 }
 
 impl Window {
-    /// Of a file of `size` bytes.
+    /// Makes an empty window for a file of `size` bytes.
     pub(crate) fn new(size: u64) -> Self {
         Self {
             size,
@@ -34,7 +34,8 @@ impl Window {
         self.size
     }
 
-    /// Bytes of the file, if they are at hand. The caller has checked that they lie within it.
+    /// Returns bytes of the file, or a request for them if they are not in the window. The caller has checked that they
+    /// lie within the file.
     pub(crate) fn get(&self, offset: u64, len: usize) -> Result<&[u8], Missing> {
         let place = offset
             .checked_sub(self.offset)
@@ -44,7 +45,7 @@ impl Window {
             .ok_or(Missing { offset, len })
     }
 
-    /// What is at hand from a byte on; may be nothing.
+    /// Returns the bytes of the window from `offset` on, which may be none.
     pub(crate) fn from(&self, offset: u64) -> &[u8] {
         let place = offset.checked_sub(self.offset);
         let place = place.and_then(|place| usize::try_from(place).ok());
@@ -53,7 +54,7 @@ impl Window {
             .unwrap_or_default()
     }
 
-    /// Asks for bytes that are missing, and for what follows up to `ahead` bytes.
+    /// Requests missing bytes and those behind them, `ahead` bytes or more if the file has them.
     pub(crate) fn ask<T>(&mut self, missing: Missing, ahead: usize) -> Step<T> {
         let left = self.size.saturating_sub(missing.offset);
         let left = usize::try_from(left).unwrap_or(usize::MAX);
@@ -66,7 +67,7 @@ impl Window {
         }
     }
 
-    /// Takes what was asked for.
+    /// Takes in the requested bytes.
     pub(crate) fn take(&mut self, bytes: Vec<u8>) -> Result<(), ReadError> {
         if bytes.len() != self.asked_len {
             return Err(ReadError::ShortRead {
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_asked_for_with_what_follows_within_the_file() {
+    fn missing_bytes_are_requested_with_those_behind_them_in_the_file() {
         let mut window = Window::new(100);
         let missing = window.get(90, 4).unwrap_err();
         let step: Step<()> = window.ask(missing, 50);

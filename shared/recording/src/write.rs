@@ -5,7 +5,7 @@
 //!                                                                                     finish ─► I
 //! ```
 //!
-//! The host appends what each call returns, in the order of the calls. At every moment the file is a valid one.
+//! The host appends the bytes that each call returns, in the order of the calls. The file is valid at every moment.
 
 use watchscope_model::codec::{FrameKind, split_frame};
 use watchscope_model::summary::Summary;
@@ -22,19 +22,20 @@ use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
 use crate::notes;
 use crate::summary::FrameSummarizer;
 
-/// The most bytes of frames that an `O` or `S` holds.
+/// The most bytes of frames in an `O` or `S`. A larger frame is [`WriteError::TooLarge`]; segments that exceed it
+/// together go into several `S`.
 const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
 
-/// Writes a recording.
+/// The machine that writes a recording.
 ///
-/// Holds an index entry for each block, and of the open chapter its frames (64 MiB at most; a chapter that outgrows that
-/// stays in `O` and `S`) and the fold without the objects that it opened with.
+/// It holds an index entry for each block, and the frames of the open chapter, at most 64 MiB. A larger chapter stays
+/// in `O` and `S`. It also holds the open chapter's fold without the objects of its opening snapshot.
 #[derive(Debug)]
 pub struct Writer {
     offset: u64,
     blocks: Vec<Listed>,
     files: Vec<FileBlock>,
-    /// Those of the `N` blocks.
+    /// The notes of all `N` blocks.
     notes: Vec<KeptNote>,
     chapters_since_index: u32,
     open: Option<OpenChapter>,
@@ -43,30 +44,30 @@ pub struct Writer {
 #[derive(Debug)]
 struct OpenChapter {
     first: Seq,
-    /// Its `O`.
+    /// Number of its `O`.
     block: usize,
     summarizer: FrameSummarizer,
-    /// All its frames, or from where it outgrew a block: those that are not written yet.
+    /// All its frames. If the chapter is over 64 MiB: only the frames that no `S` holds yet.
     frames: Vec<u8>,
-    /// Where in `frames` those begin that no `S` holds yet.
+    /// Index in `frames` of the first byte that no `S` holds yet.
     unwritten_from: usize,
     is_too_large: bool,
 }
 
-/// What a host is to deflate (raw deflate, RFC 1951) before it can be written.
+/// A block that the host must deflate (raw deflate, RFC 1951) before it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packing {
     tag: Tag,
     first: Seq,
-    /// What stands before the deflated part.
+    /// The bytes before the deflated part.
     prefix: Vec<u8>,
-    /// Of a closed chapter, its summary.
+    /// The encoded summary of a closed chapter; else empty.
     summary: Vec<u8>,
     raw: Vec<u8>,
 }
 
 impl Packing {
-    /// The bytes to deflate; at most [`MAX_RAW_BYTES`].
+    /// Returns the bytes to deflate; at most [`MAX_RAW_BYTES`].
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.raw
@@ -84,13 +85,13 @@ impl Packing {
     }
 }
 
-/// What closing a chapter gives.
+/// The result of closing a chapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
-    /// The segments that no block held yet; to be appended now.
+    /// An `S` with the segments that no block held yet, to be appended now; empty if there are none.
     pub append: Vec<u8>,
-    /// The closed chapter, to be deflated and handed to [`Writer::packed`]; `None` if it is too large for a block, or has
-    /// no records, and so stays as it was written.
+    /// The closed chapter, to be deflated and passed to [`Writer::packed`]. `None` if the chapter has no records or is
+    /// over 64 MiB; then it stays in `O` and `S`.
     pub packing: Option<Packing>,
 }
 
@@ -98,7 +99,7 @@ impl Writer {
     /// Begins a file; returns the writer and the file's first bytes.
     ///
     /// # Errors
-    /// If `file` does not fit in a block.
+    /// [`WriteError::TooLarge`] if `file` does not fit in a block.
     pub fn begin(file: &FileBlock) -> Result<(Self, Vec<u8>), WriteError> {
         let mut writer = Self {
             offset: FILE_HEADER_BYTES as u64,
@@ -113,18 +114,19 @@ impl Writer {
         Ok((writer, bytes))
     }
 
-    /// Says what the chapters from here on are of, if that is another run or log than before.
+    /// Returns an `F` for the chapters from here on, if their log or run is another than before.
     ///
     /// # Errors
-    /// If `file` does not fit in a block.
+    /// [`WriteError::TooLarge`] if `file` does not fit in a block.
     pub fn file(&mut self, file: &FileBlock) -> Result<Vec<u8>, WriteError> {
         let bytes = self.append(Tag::File, &[&file.encode()], None, None)?;
         self.files.push(file.clone());
         Ok(bytes)
     }
 
-    /// Writes notes of persons whose record lies outside the file's chapters; returns their `N`, or several of 1 MiB. A host
-    /// writes no more than [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) into a file: a reader reads no more.
+    /// Returns the `N` blocks of 1 MiB at most with notes of persons whose record lies outside the file's chapters. A
+    /// host writes at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) into a file, because a reader reads no
+    /// more.
     ///
     /// # Errors
     /// None: a note that does not fit in a block is left out.
@@ -137,8 +139,8 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Goes on with a file that was opened: returns the writer, and the length to which the file is cut before it is
-    /// written on. `None` if a part of it is not readable, so that it could have no index.
+    /// Continues a file that was opened. Returns the writer, and the length to which the host cuts the file before it
+    /// appends. Returns `None` if a part of the file is damaged, because no index could list it.
     #[must_use]
     pub fn resume(contents: &Contents) -> Option<(Self, u64)> {
         let ends = contents.blocks.iter().map(BlockPlace::end);
@@ -177,8 +179,8 @@ impl Writer {
         Some((writer, offset))
     }
 
-    /// What the file holds once all is appended that was returned. A chapter that is being packed is there as it was
-    /// written; of the open one, the summary also counts the segments that wait.
+    /// Returns the file's contents once all returned bytes are appended. A chapter that is being deflated is listed
+    /// with its `O` and `S`. The open chapter's summary also counts the segments that are not yet flushed.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let mut at = FILE_HEADER_BYTES as u64;
@@ -205,7 +207,7 @@ impl Writer {
     /// Opens a chapter with its head frame; returns its `O`.
     ///
     /// # Errors
-    /// If a chapter is open, or the frame is no head frame or too large.
+    /// If a chapter is open, or if the frame is no head frame or too large for a block.
     pub fn open_chapter(&mut self, head: &[u8]) -> Result<Vec<u8>, WriteError> {
         if let Some(open) = &self.open {
             return Err(WriteError::ChapterOpen { first: open.first });
@@ -225,11 +227,11 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Takes in the open chapter's next segment frame. It is written by the next [`Writer::flush`]; if those that wait
-    /// would not fit in a block, they are returned as an `S` first.
+    /// Takes in the open chapter's next segment frame, which the next [`Writer::flush`] writes. Returns an `S` with the
+    /// segments before it, if one block or 64 MiB of chapter could not hold this one too.
     ///
     /// # Errors
-    /// If no chapter is open, or the frame is no segment that follows, or too large.
+    /// If no chapter is open, or if the frame is no segment, does not follow, or is too large for a block.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<u8>, WriteError> {
         let open = self.open.as_mut().ok_or(WriteError::NoChapter)?;
         let frame = one_frame(frame, FrameKind::Segment)?;
@@ -257,11 +259,11 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Returns the segments that wait as an `S`; nothing if none do. A host calls it at most 1 s after
-    /// [`Writer::segment`].
+    /// Returns an `S` with the segments that are not yet written; nothing if there are none. A host calls it at most 1
+    /// s after [`Writer::segment`].
     ///
     /// # Errors
-    /// None that [`Writer::segment`] has not given before.
+    /// None that [`Writer::segment`] has not returned before.
     pub fn flush(&mut self) -> Result<Vec<u8>, WriteError> {
         let Some(open) = &mut self.open else {
             return Ok(Vec::new());
@@ -275,10 +277,10 @@ impl Writer {
         self.keyed(Tag::Segments, first, &frames)
     }
 
-    /// Closes the open chapter. The next one may be opened before the closed one is [`Writer::packed`].
+    /// Closes the open chapter. The next one may be opened before this one is [`Writer::packed`].
     ///
     /// # Errors
-    /// If no chapter is open.
+    /// [`WriteError::NoChapter`] if no chapter is open.
     pub fn close_chapter(&mut self) -> Result<Closing, WriteError> {
         let append = self.flush()?;
         let open = self.open.take().ok_or(WriteError::NoChapter)?;
@@ -289,10 +291,10 @@ impl Writer {
         Ok(Closing { append, packing })
     }
 
-    /// A whole chapter that was never written as an open one.
+    /// Returns a whole chapter to be deflated, without `O` and `S` before it.
     ///
     /// # Errors
-    /// If the frames are none that follow each other, or too large for a block.
+    /// If a frame is of the wrong kind or does not follow, or if the frames are over 64 MiB.
     pub fn whole_chapter<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
@@ -315,10 +317,12 @@ impl Writer {
         Ok(Packing::of_chapter(summary.first, &summary, raw))
     }
 
-    /// Bodies of the chapter that begins with `first`, by the seq of their record; `None` if there are none.
+    /// Returns a `B` to be deflated, with bodies of the chapter that begins with `first`; `None` if there are none.
+    /// Each body has the seq of its record. A host passes at most [`MAX_BODIES`](crate::MAX_BODIES), because a reader
+    /// reads no more.
     ///
     /// # Errors
-    /// If they are too large for a block.
+    /// [`WriteError::TooLarge`] if they are over 64 MiB.
     pub fn bodies<'a>(
         first: Seq,
         bodies: impl IntoIterator<Item = (Seq, &'a [u8])>,
@@ -339,10 +343,10 @@ impl Writer {
         }))
     }
 
-    /// Returns the block with the bytes that the host has deflated, and an index behind each 64th chapter.
+    /// Returns the block with the bytes that the host deflated. Behind each 64th chapter, an index follows.
     ///
     /// # Errors
-    /// If deflating made it larger than a block may be.
+    /// [`WriteError::TooLarge`] if the deflated bytes do not fit in a block.
     pub fn packed(&mut self, packing: &Packing, deflated: &[u8]) -> Result<Vec<u8>, WriteError> {
         let raw_bytes = u32::try_from(packing.raw.len()).unwrap_or(u32::MAX);
         let mut bytes = self.append(
@@ -363,42 +367,42 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Ends the file; returns the segments that wait and the index. Nothing is written after it.
+    /// Ends the file; returns an `S` with the remaining segments, and the index. Nothing is written after it.
     ///
     /// # Errors
-    /// None that [`Writer::segment`] has not given before.
+    /// None that [`Writer::segment`] has not returned before.
     pub fn finish(&mut self) -> Result<Vec<u8>, WriteError> {
         let mut bytes = self.flush()?;
         bytes.extend(self.index());
         Ok(bytes)
     }
 
-    /// How many bytes the file has once all is appended that was returned.
+    /// Returns the file's length in bytes once all returned bytes are appended.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.offset
     }
 
-    /// How many blocks the file has. A host compacts it before there are [`MAX_BLOCKS`].
+    /// Returns how many blocks the file has. A host compacts the file before there are [`MAX_BLOCKS`].
     #[must_use]
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The open chapter's first record.
+    /// Returns the seq of the open chapter's first record; `None` if no chapter is open.
     #[must_use]
     pub fn open_first(&self) -> Option<Seq> {
         Some(self.open.as_ref()?.first)
     }
 
-    /// The log and the run of its writer that the open chapter is of.
+    /// Returns the log and the run of its writer that the open chapter names; `None` if no chapter is open.
     #[must_use]
     pub fn open_log(&self) -> Option<(&LogId, &EpochId)> {
         let summarizer = &self.open.as_ref()?.summarizer;
         Some((summarizer.log(), summarizer.epoch()))
     }
 
-    /// The fold behind the open chapter's last record, without the objects that the chapter opened with.
+    /// Returns the fold behind the open chapter's last record, without the objects of its opening snapshot.
     #[must_use]
     pub fn open_state(&self) -> Option<&State> {
         Some(self.open.as_ref()?.summarizer.state())
@@ -426,14 +430,16 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// The index of all blocks so far; nothing where it does not fit, since a file is read without one too.
+    /// Returns an index of all blocks so far. Returns nothing if it does not fit, because a file can be read without
+    /// one.
     fn index(&mut self) -> Vec<u8> {
         self.chapters_since_index = 0;
         index_block(&mut self.blocks, &mut self.offset)
     }
 }
 
-/// An index of `blocks`, which end at `offset`; it becomes one of them. Nothing where it does not fit.
+/// Returns an index of `blocks`, which end at `offset`, and adds it to them. Returns nothing if it does not fit in a
+/// block, or if there are over [`MAX_BLOCKS`] blocks.
 pub(crate) fn index_block(blocks: &mut Vec<Listed>, offset: &mut u64) -> Vec<u8> {
     if blocks.len() > MAX_BLOCKS {
         return Vec::new();
@@ -452,7 +458,7 @@ pub(crate) fn index_block(blocks: &mut Vec<Listed>, offset: &mut u64) -> Vec<u8>
     bytes
 }
 
-/// The first frame of `bytes`, if it is of a kind.
+/// Returns the first frame of `bytes`, if it is of this kind.
 fn one_frame(bytes: &[u8], kind: FrameKind) -> Result<&[u8], WriteError> {
     let (frame, _) = split_frame(bytes)?;
     if frame.kind != kind {

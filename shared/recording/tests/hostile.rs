@@ -1,4 +1,4 @@
-//! Files from strangers: never a panic, and no more memory than their bytes justify.
+//! Files from strangers: reading never panics, and takes memory in proportion to their bytes only.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -21,10 +21,10 @@ use watchscope_recording::{
 use world::raw::{begun, block};
 use world::{host, plan, write};
 
-/// Opens a file and reads all there is; checks the memory that opening takes.
+/// Opens a file and reads all its chapters; checks the peak of memory.
 fn read_all(file: &[u8]) {
     let (contents, peak) = peak_of(|| host::open(file));
-    // The host's copy of each answer is among it, and the decoder's own bound.
+    // The peak includes the host's copy of each answer. The 4 MiB are the decoder's own bound.
     let most = 32 * file.len() + (4 << 20);
     assert!(peak <= most, "{} bytes took {peak}", file.len());
     let Ok(contents) = contents else { return };
@@ -101,7 +101,7 @@ fn a_deflate_bomb_is_stopped_at_the_stated_length() {
 }
 
 #[test]
-fn a_block_that_says_it_holds_over_64_mib_is_never_inflated() {
+fn a_block_with_a_stated_length_over_64_mib_is_never_inflated() {
     let file = [begun(), block(b'B', &[0; 40], MAX_RAW_BYTES + 1)].concat();
     let contents = host::open(&file).unwrap();
     assert_eq!(contents.blocks, []);
@@ -109,7 +109,7 @@ fn a_block_that_says_it_holds_over_64_mib_is_never_inflated() {
 }
 
 #[test]
-fn a_file_that_says_it_has_more_bytes_than_it_gives_is_refused() {
+fn a_file_shorter_than_its_stated_size_is_refused() {
     let mut scan = Scan::new(1_000);
     assert!(matches!(
         scan.step(Input::Begin),
@@ -120,7 +120,7 @@ fn a_file_that_says_it_has_more_bytes_than_it_gives_is_refused() {
 }
 
 #[test]
-fn what_is_no_recording_of_this_version_or_before_is_refused_by_name() {
+fn other_files_and_later_versions_are_refused_by_name() {
     let refused = |file: &[u8]| host::open(file).unwrap_err().to_string();
     let mut newer = begun();
     newer[8] = 9;
@@ -141,7 +141,7 @@ fn what_is_no_recording_of_this_version_or_before_is_refused_by_name() {
 }
 
 #[test]
-fn of_a_file_with_too_many_blocks_or_chapters_those_before_are_read() {
+fn blocks_and_chapters_up_to_the_bound_are_read() {
     let many = |one: &dyn Fn(usize) -> Vec<u8>, count: usize| -> Vec<u8> {
         begun()
             .into_iter()
@@ -168,14 +168,14 @@ fn of_a_file_with_too_many_blocks_or_chapters_those_before_are_read() {
 }
 
 #[test]
-fn a_file_of_nothing_but_its_first_bytes_is_an_empty_recording() {
+fn a_file_of_only_its_first_12_bytes_is_an_empty_recording() {
     let contents = host::open(&begun()).unwrap();
     assert_eq!(contents.size, FILE_HEADER_BYTES as u64);
     assert!(contents.chapters.is_empty() && contents.cut.is_none());
 }
 
 #[test]
-fn a_block_of_notes_that_is_none_is_damage_and_the_rest_is_read() {
+fn a_bad_block_of_notes_is_damage_and_the_rest_is_read() {
     use watchscope_model::event::Note;
     use watchscope_model::notes::{MAX_NOTES, push_note};
     use watchscope_model::vocabulary::Author;
@@ -214,7 +214,7 @@ fn a_block_of_notes_that_is_none_is_damage_and_the_rest_is_read() {
     let damaged: Vec<u32> = contents.damaged.iter().map(|damage| damage.block).collect();
     assert_eq!(damaged, [0, 1]);
     assert_eq!(contents.notes.len(), 1);
-    // No more are held than a log has, however many blocks there are.
+    // A reader holds at most `MAX_NOTES`, however many blocks there are.
     let blocks = (0..6).map(|part| notes(part * 3_000, 3_000, "x"));
     let file = [begun(), blocks.collect::<Vec<_>>().concat()].concat();
     let contents = host::open(&file).unwrap();

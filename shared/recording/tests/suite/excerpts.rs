@@ -1,4 +1,4 @@
-//! A range of a page's loaded chapters, as a file of its own.
+//! Tests of saving a range of a page's loaded chapters as a file of its own.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use watchscope_recording::{
     Stretch, WriteError, copy, notes_beside,
 };
 
-/// A range that was written as a file.
+/// A range that was saved as a file.
 #[derive(Debug, PartialEq)]
 struct Saved {
     bytes: Vec<u8>,
@@ -48,7 +48,7 @@ fn saved(stretch: Stretch, chapters: Vec<Vec<u8>>) -> Result<Saved, ExcerptError
     Ok(written(&runs, &[]).unwrap())
 }
 
-/// A log as a page holds it: chapters that it loaded, and behind them, as one, all that came while it was there.
+/// A log as a page holds it: the chapters that it loaded, then one chapter with everything received live.
 fn page(epoch: &str, log: &[Record], acts: &[Act], joins: Index, overlaps: bool) -> Vec<Vec<u8>> {
     let mut state = State::default();
     let (mut writer, head) = ChapterWriter::open("log".into(), epoch.into(), &state);
@@ -76,7 +76,7 @@ fn page(epoch: &str, log: &[Record], acts: &[Act], joins: Index, overlaps: bool)
     loaded.chain([live]).collect()
 }
 
-/// Of each run in the file, which is one chapter: its epoch, the state that opens it, and its records.
+/// Returns the epoch, the opening state and the records of each run in the file. Each run is one chapter.
 fn runs_of(file: &[u8]) -> (Contents, Vec<(String, State, Vec<Record>)>) {
     let contents = host::open(file).unwrap();
     assert_eq!((&contents.damaged[..], contents.cut), (&[][..], None));
@@ -134,7 +134,7 @@ proptest! {
             prop_assert_eq!((&*of.log, &of.epoch, of.form, &*of.watchscope, of.redaction), ("log", epoch, Form::Extract, "0.1.0", 2));
             prop_assert!(of.withheld.is_empty());
         }
-        // The index is as good as the blocks.
+        // The index gives the same contents as the blocks.
         let mut scanned = saved.bytes.clone();
         *scanned.last_mut().unwrap() ^= 1;
         prop_assert_eq!(host::open(&scanned).unwrap(), contents);
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_about_other_watches_is_left_out_and_the_file_says_so((log, acts, joins, overlaps) in run_plan(), kept in prop::collection::btree_set(prop::sample::select(&WATCHES), 0..3)) {
+    fn records_about_other_watches_are_left_out_and_the_file_says_so((log, acts, joins, overlaps) in run_plan(), kept in prop::collection::btree_set(prop::sample::select(&WATCHES), 0..3)) {
         let lanes = Lanes::Only { watches: kept.iter().map(|name| WatchName::from(*name)).collect(), clients: BTreeSet::new() };
         let stretch = Stretch::Seqs { first: Seq(1), last: Seq(u64::MAX) };
         let runs = excerpt(stretch, lanes.clone(), page("a", &log, &acts, joins, overlaps)).unwrap();
@@ -211,13 +211,13 @@ proptest! {
     }
 }
 
-/// All of a log.
+/// The whole log.
 const ALL: Stretch = Stretch::Times {
     from: Time(i64::MIN),
     to: Time(i64::MAX),
 };
 
-/// Gives all frames that still follow each other the right checksums.
+/// Corrects the checksums of all frames that still follow each other.
 fn seal_anew(chapter: &mut [u8]) {
     let mut at = 0;
     while let Some(header) = chapter.get(at..at + 10) {
@@ -295,7 +295,7 @@ fn a_run_outside_the_range_leaves_nothing_in_the_file() {
 }
 
 #[test]
-fn why_chapters_cannot_be_read_is_a_sentence() {
+fn each_error_of_chapters_is_a_sentence() {
     let refused = |chapters| saved(ALL, chapters).unwrap_err().to_string();
     let chapter = notes("a", 3);
     let mut cut = chapter.clone();

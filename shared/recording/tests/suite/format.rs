@@ -1,6 +1,7 @@
-//! Files of every format version are read, and a reader written from docs/recordings.md alone finds the same in them.
+//! Files of every format version can be read, and a reader written from docs/recordings.md alone finds the same in
+//! them.
 //!
-//! `WATCHSCOPE_WRITE_FIXTURES=1` writes those of the current version anew.
+//! `WATCHSCOPE_WRITE_FIXTURES=1` writes the fixtures of the current version anew.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -23,16 +24,16 @@ use watchscope_recording::{
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
-/// A file that was finished; the same cut; and the same with a payload and a header damaged.
+/// The endings of the fixtures: a finished file, the same file cut, and the same with a damaged payload and header.
 const FORMS: [&str; 3] = ["", "-cut", "-damaged"];
 
-/// Which versions of the file there are fixtures of, with those of the frames in it.
+/// The versions with fixtures: of the file, and of the frames in it.
 const VERSIONS: [(u32, u8); 3] = [(1, 2), (1, 3), (1, 4)];
 
-/// The version from which on there is a fixture with notes.
+/// The first version whose fixtures include a file with notes.
 const WITH_NOTES: (u32, u8) = (1, 4);
 
-/// Every fixture: its version and its form.
+/// Iterates over all fixtures: version and form.
 fn fixtures() -> impl Iterator<Item = ((u32, u8), &'static str)> {
     VERSIONS.into_iter().flat_map(|version| {
         let forms = FORMS.into_iter().map(move |form| (version, form));
@@ -82,7 +83,7 @@ fn path((file, frames): (u32, u8), form: &str, ending: &str) -> String {
     format!("{FOLDER}/version-{file}-{frames}{form}.{ending}")
 }
 
-/// Records of every kind that the generator knows, always the same.
+/// Returns records of every kind that the generator knows, the same in each run.
 fn records() -> Vec<Record> {
     let mut runner = TestRunner::deterministic();
     let strategy = event();
@@ -124,7 +125,7 @@ fn write_fixtures() {
     };
     flip(&mut damaged, Tag::Bodies, 0, 5);
     flip(&mut damaged, Tag::Chapter, 1, BLOCK_HEADER_BYTES + 200);
-    // So that it is read header by header.
+    // Damages the index, so that the file is read header by header.
     *damaged.last_mut().unwrap() ^= 1;
     let noted = with_notes(&file);
     let forms = FORMS.iter().chain([&"-notes"]);
@@ -136,7 +137,7 @@ fn write_fixtures() {
     }
 }
 
-/// All that can be read of a file, as lines: what it is of, its chapters with their summaries and records, and its damage.
+/// Returns all that a reader finds in a file as lines: `F` blocks, chapters with summaries and records, and damage.
 fn lines_of(file: &[u8]) -> String {
     let contents = host::open(file).unwrap();
     let mut out = String::new();
@@ -221,7 +222,7 @@ fn files_of_every_format_version_are_read() {
     }
 }
 
-/// What the other reader prints, as we see it.
+/// Returns what the other reader should print, according to our reader.
 fn blocks_of(file: &[u8], contents: &Contents) -> Vec<String> {
     let mut lines: Vec<(u64, String)> = Vec::new();
     for place in &contents.blocks {
@@ -284,7 +285,7 @@ fn counts_of(mut frames: &[u8]) -> String {
     format!("{{{}}}", counts.join(","))
 }
 
-/// Runs the reader in Python, which must be there.
+/// Runs the reader in Python, which must be installed.
 fn python(file: &str) -> std::process::Output {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/read_recording.py");
     Command::new("python3")

@@ -1,4 +1,4 @@
-//! What is made of recordings: copies, several files as one, compacted ones, and extracts.
+//! Tests of files made from recordings: copies, joined and compacted files, and extracts.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use watchscope_recording::{
     Stretch, Tag, Writer, compact, copy,
 };
 
-/// Bytes of a file's blocks with one of some tags.
+/// Returns the bytes of a file's blocks that have one of these tags.
 fn blocks_of<'a>(file: &'a [u8], contents: &Contents, tags: &[Tag]) -> Vec<&'a [u8]> {
     let blocks = contents.blocks.iter();
     blocks
@@ -28,7 +28,7 @@ fn blocks_of<'a>(file: &'a [u8], contents: &Contents, tags: &[Tag]) -> Vec<&'a [
         .collect()
 }
 
-/// The extract's chapters as a file.
+/// Returns a file of the extract's chapters.
 fn file_of(outs: &[Out]) -> Vec<u8> {
     let file = FileBlock {
         form: Form::Extract,
@@ -45,7 +45,7 @@ fn file_of(outs: &[Out]) -> Vec<u8> {
     bytes
 }
 
-/// The chapters that an extract makes of a whole file.
+/// Extracts a stretch of a whole file.
 fn extracted(file: &[u8], stretch: Stretch, lanes: &Lanes) -> Result<Vec<Out>, ExtractError> {
     let contents = host::open(file).unwrap();
     let mut extract = Extract::new(stretch, lanes.clone());
@@ -58,7 +58,7 @@ fn extracted(file: &[u8], stretch: Stretch, lanes: &Lanes) -> Result<Vec<Out>, E
     Ok(outs)
 }
 
-/// The state that opens an extract, and its records.
+/// Returns the state that opens an extract, and its records.
 fn opened(file: &[u8]) -> (State, Vec<Record>) {
     let contents = host::open(file).unwrap();
     assert_eq!(contents.damaged, []);
@@ -102,14 +102,14 @@ proptest! {
         let tags = [Tag::Chapter, Tag::Bodies];
         let originals = blocks_of(&file, &contents, &tags);
         prop_assert!(blocks_of(&copied, &read, &tags).iter().all(|block| originals.contains(block)));
-        // The index is as good as the blocks.
+        // The index gives the same contents as the blocks.
         let mut scanned = copied.clone();
         *scanned.last_mut().unwrap() ^= 1;
         prop_assert_eq!(host::open(&scanned).unwrap(), read);
     }
 
     #[test]
-    fn a_compacted_file_gives_the_same_without_what_is_superseded((log, acts, with_bodies) in plan(), finishes: bool, cut in any::<prop::sample::Index>()) {
+    fn a_compacted_file_has_the_same_records_without_superseded_blocks((log, acts, with_bodies) in plan(), finishes: bool, cut in any::<prop::sample::Index>()) {
         let written = write(&log, &acts, with_bodies, finishes);
         let begins = written.moments[0].0;
         let cut = begins + cut.index(written.bytes.len() - begins + 1);
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn files_put_together_give_what_each_gives((log, acts, with_bodies) in plan(), (other, other_acts, _) in plan()) {
+    fn joined_files_have_the_records_of_each((log, acts, with_bodies) in plan(), (other, other_acts, _) in plan()) {
         let files = [write(&log, &acts, with_bodies, true).bytes, write(&other, &other_acts, false, false).bytes];
         let contents = files.each_ref().map(|file| host::open(file).unwrap());
         let all = contents.each_ref().map(|contents| (0..contents.chapters.len()).collect::<Vec<_>>());
@@ -159,7 +159,7 @@ proptest! {
         let (a, b) = (a.index(log.len()), b.index(log.len()));
         let (mut first, mut last) = (a.min(b), a.max(b));
         let stretch = if by_time {
-            // Records of the same time are all in.
+            // Records with the time of the first or last one are in the stretch too.
             let (from, to) = (log[first].at, log[last].at);
             first = log.partition_point(|record| record.at < from);
             last = log.partition_point(|record| record.at <= to) - 1;
@@ -177,12 +177,12 @@ proptest! {
         let contents = host::open(&made).unwrap();
         prop_assert_eq!(contents.files[0].form, Form::Extract);
         prop_assert!(log.iter().all(|record| outs.iter().any(|out| out.keeps(record.seq)) == records.contains(record)));
-        // No record of the log before or behind is in it.
+        // The file has no record from before or behind the stretch.
         prop_assert_eq!(contents.chapters[0].summary.first, log[first].seq);
     }
 
     #[test]
-    fn an_extract_of_some_watches_has_theirs_and_counts_the_others((log, acts, _) in plan(), kept in prop::collection::btree_set(prop::sample::select(&WATCHES), 0..3), a in any::<prop::sample::Index>()) {
+    fn an_extract_of_some_watches_has_their_records_and_counts_the_others((log, acts, _) in plan(), kept in prop::collection::btree_set(prop::sample::select(&WATCHES), 0..3), a in any::<prop::sample::Index>()) {
         let file = write(&log, &acts, false, true).bytes;
         let lanes = Lanes::Only {
             watches: kept.iter().map(|name| WatchName::from(*name)).collect(),
@@ -234,7 +234,7 @@ fn note(seq: u64, watch: Option<&str>) -> Record {
 }
 
 #[test]
-fn a_run_that_is_left_out_says_once_how_long_it_is() {
+fn a_run_of_records_left_out_states_its_length_once() {
     let log: Vec<Record> = (1..=8)
         .map(|seq| {
             note(
@@ -267,7 +267,7 @@ fn a_run_that_is_left_out_says_once_how_long_it_is() {
     "#);
 }
 
-/// What stands at each place of an extract's first chapter, and its snapshot of the inside.
+/// Returns each entry of an extract's first chapter, and its snapshot of the layers.
 fn entries_of(out: &Out) -> (Layers, Vec<Option<Entry>>) {
     let (mut reader, opening) = ChapterReader::open(&out.head).unwrap();
     let layers = reader.layers(&opening.state, &opening.layers).unwrap();
@@ -277,7 +277,7 @@ fn entries_of(out: &Out) -> (Layers, Vec<Option<Entry>>) {
 }
 
 #[test]
-fn the_inside_of_a_simulated_cluster_goes_with_all_lanes_and_not_with_some() {
+fn inside_records_go_with_all_lanes_and_not_with_some() {
     let connection = |seq: u64| {
         let inside = InsideConnection {
             connection: seq,
@@ -342,12 +342,12 @@ fn the_inside_of_a_simulated_cluster_goes_with_all_lanes_and_not_with_some() {
     );
 }
 
-/// A segment of records whose kind no version knows yet.
+/// A segment of records whose kind no version knows.
 fn later_segment(first: u8, count: u8) -> Vec<u8> {
     // First seq, count, base time, no texts, no objects, no patterns.
     let mut payload = vec![first, count, 9, 0, 0, 0];
     for _ in 0..count {
-        // A microsecond after the one before, kind 900, one byte of fields.
+        // 1 µs after the record before, kind 900, one byte of fields.
         payload.extend([1, 0x84, 7, 1, 42]);
     }
     let mut frame = vec![b'S', FORMAT_VERSION];
@@ -384,7 +384,7 @@ fn records_of_a_later_version_are_counted_and_left_out_of_an_extract() {
 }
 
 #[test]
-fn an_extract_over_a_hole_goes_on_from_the_next_snapshot() {
+fn an_extract_over_a_hole_continues_from_the_next_snapshot() {
     let log: Vec<Record> = (1..=9).map(|seq| note(seq, None)).collect();
     let acts: Vec<crate::world::Act> = (1..=9)
         .map(|seq| match seq % 3 {
@@ -415,7 +415,7 @@ fn an_extract_over_a_hole_goes_on_from_the_next_snapshot() {
 }
 
 #[test]
-fn frames_that_are_none_are_refused() {
+fn frames_of_the_wrong_kind_or_order_are_refused() {
     let (_, head) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
     assert!(Frames::join(&head, []).is_ok());
     assert!(Frames::join(&[], []).is_err());

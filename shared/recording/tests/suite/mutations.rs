@@ -1,4 +1,4 @@
-//! Fixtures with bytes changed, dropped, doubled or exchanged: whatever comes, a reader goes on, and gives no other records.
+//! Changes, drops, doubles and exchanges bytes of fixtures. A reader must go on, and must return no other records.
 
 use crate::world::host;
 use watchscope_model::Record;
@@ -54,7 +54,7 @@ fn mutate(bytes: &mut Vec<u8>, chance: &mut Chance) {
     }
 }
 
-/// Changes bytes of payloads, and makes the checksums of blocks and of single frames right again.
+/// Changes bytes of payloads, and corrects the checksums of blocks and of single frames.
 fn mutate_behind_checksums(file: &mut [u8], blocks: &[BlockPlace], chance: &mut Chance) {
     for _ in 0..=below(3, chance) {
         let place = blocks[below(blocks.len(), chance)];
@@ -74,7 +74,7 @@ fn mutate_behind_checksums(file: &mut [u8], blocks: &[BlockPlace], chance: &mut 
     }
 }
 
-/// All that a reader decodes of a file.
+/// Decodes all that a reader can of a file.
 fn read_all(file: &[u8], mut take: impl FnMut(&Frames)) {
     let Ok(contents) = host::open(file) else {
         return;
@@ -90,7 +90,7 @@ fn read_all(file: &[u8], mut take: impl FnMut(&Frames)) {
 }
 
 #[test]
-fn a_hundred_thousand_mutations_break_nothing() {
+fn a_hundred_thousand_mutations_give_no_panic_and_no_other_record() {
     let names = [
         "version-1-2.wscope",
         "version-1-2-cut.wscope",
@@ -114,11 +114,11 @@ fn a_hundred_thousand_mutations_break_nothing() {
                 let (state, records) = crate::world::decoded(frames);
                 let first = state.seq.0 as usize;
                 let log = &fixture.log[first..first + records.len()];
-                assert!(records == log, "seed {seed} gives other records");
+                assert!(records == log, "seed {seed} returns other records");
             });
         } else {
             mutate_behind_checksums(&mut file, &fixture.blocks, &mut chance);
-            // Without its index, so that the blocks are read as they are now.
+            // Damages the index, so that the blocks are read as they are now.
             *file.last_mut().unwrap() ^= 1;
             read_all(&file, |frames| {
                 let Ok((mut reader, _)) = ChapterReader::open(frames.head()) else {

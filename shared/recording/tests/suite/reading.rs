@@ -1,4 +1,4 @@
-//! What a recording gives back: whole runs of the log's records, whatever it was written in, cut at or damaged by.
+//! Tests of reading: whatever the damage or cut, a recording returns unbroken runs of the log's records.
 
 use crate::cases::cases;
 use crate::world::{Written, body_of, checked, file_block, folded, host, plan, records_of, write};
@@ -7,7 +7,7 @@ use watchscope_model::Record;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_recording::{BLOCK_HEADER_BYTES, Contents, Tag, Writer};
 
-/// All records, if nothing of the file is reported as unreadable; checks that what is read is of the log.
+/// Returns all records, or `None` if damage is reported; checks that each record is the log's.
 fn read_or_reported(bytes: &[u8], log: &[Record]) -> Option<Vec<Record>> {
     let contents = host::open(bytes).ok()?;
     let mut is_reported = !contents.damaged.is_empty() || contents.cut.is_some();
@@ -45,7 +45,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(96)))]
 
     #[test]
-    fn a_file_cut_at_any_byte_gives_the_records_up_to_its_last_whole_block((log, acts, with_bodies) in plan(), finishes: bool, cuts in prop::collection::vec(any::<prop::sample::Index>(), 8)) {
+    fn a_file_cut_at_any_byte_has_the_records_up_to_its_last_whole_block((log, acts, with_bodies) in plan(), finishes: bool, cuts in prop::collection::vec(any::<prop::sample::Index>(), 8)) {
         let written = write(&log, &acts, with_bodies, finishes);
         let begins = written.moments[0].0;
         for cut in cuts.iter().map(|cut| begins + cut.index(written.bytes.len() - begins + 1)) {
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn a_finished_file_gives_the_same_with_its_index_and_without((log, acts, with_bodies) in plan()) {
+    fn a_finished_file_reads_the_same_with_its_index_and_without((log, acts, with_bodies) in plan()) {
         let Written { mut bytes, .. } = write(&log, &acts, with_bodies, true);
         let indexed = host::open(&bytes).unwrap();
         prop_assert_eq!(records_of(&bytes, &indexed, &log), log);
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_cut_at_any_byte_is_written_on((log, acts, with_bodies) in plan(), finishes: bool, cut in any::<prop::sample::Index>()) {
+    fn a_file_cut_at_any_byte_can_be_continued((log, acts, with_bodies) in plan(), finishes: bool, cut in any::<prop::sample::Index>()) {
         let written = write(&log, &acts, with_bodies, finishes);
         let begins = written.moments[0].0;
         let mut bytes = written.bytes[..begins + cut.index(written.bytes.len() - begins + 1)].to_vec();
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_changed_put_in_or_taken_out_never_give_another_record((log, acts, with_bodies) in plan(), edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..3, any::<Vec<u8>>()), 1..6)) {
+    fn bytes_changed_inserted_or_removed_never_give_another_record((log, acts, with_bodies) in plan(), edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..3, any::<Vec<u8>>()), 1..6)) {
         let mut bytes = write(&log, &acts, with_bodies, true).bytes;
         for (at, kind, new) in edits {
             let at = at.index(bytes.len());

@@ -1,4 +1,4 @@
-//! What a chapter's summary says of it: counts, times and what went wrong.
+//! Tests of a chapter's summary: counts, times and troubles.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,8 @@ fn summary_of(before: &State, records: &[Record]) -> Summary {
     summarizer.summary()
 }
 
-/// Milliseconds since the log began, then what and how bad; `<` and `>`: open at begin and end.
+/// Lists troubles: milliseconds since the log began, kind and severity. `<` and `>` mark one that is open at the
+/// chapter's begin or end.
 fn described(summary: &Summary) -> String {
     let millis = |time: Time| time.micros_since(START) / 1_000;
     let lines = summary.troubles.iter().map(|trouble| {
@@ -143,7 +144,7 @@ fn error(watch: &str) -> Event {
 }
 
 #[test]
-fn each_trouble_is_listed_with_when_it_began_and_ended() {
+fn each_trouble_is_listed_with_its_begin_and_end() {
     let [pods, maps, _] = WATCHES;
     let events = [
         started(pods),
@@ -152,11 +153,11 @@ fn each_trouble_is_listed_with_when_it_began_and_ended() {
         ended(pods),
         finding(Standing::Raised, Severity::Warning),
         gap(pods, false),
-        // Resumed: nothing is lost.
+        // A resumed watch has lost nothing.
         ended(maps),
         gap(maps, true),
         verdict(Standing::Raised),
-        // What was raised again is another occurrence; a note is no trouble.
+        // A finding that is raised again is another occurrence; a note is no trouble.
         finding(Standing::Raised, Severity::Note),
         verdict(Standing::Confirmed),
         ended(maps),
@@ -177,7 +178,7 @@ fn each_trouble_is_listed_with_when_it_began_and_ended() {
      13000+3000  finding (error) x1
      15000+1000> divergence (divergence) x1
     ");
-    // The same log in two chapters: what spans both is in both, and says so.
+    // The same log in two chapters: a trouble that spans both is in both, marked as open.
     insta::assert_snapshot!(described(&summary_of(&State::default(), &log[..9])), @r"
     1..9 1000..9000 worst divergence
      3000+0  error (error) x1
@@ -196,7 +197,7 @@ fn each_trouble_is_listed_with_when_it_began_and_ended() {
 }
 
 #[test]
-fn what_a_watch_leaves_open_ends_when_it_is_stopped_or_started_anew() {
+fn troubles_of_a_watch_end_when_it_is_stopped_or_started_anew() {
     let [pods, maps, _] = WATCHES;
     let stopped = WatchStopped {
         watch: maps.into(),
@@ -229,7 +230,7 @@ fn a_chapter_without_records_or_trouble_says_so() {
 }
 
 #[test]
-fn a_segment_that_cannot_be_read_changes_nothing_of_the_summary() {
+fn an_unreadable_segment_leaves_the_summary_as_it_was() {
     let log = stamped([(started("a/pods"), 5_000), (started("b/pods"), 5_000)]);
     let (mut writer, head) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
     let mut summarizer = FrameSummarizer::open(&head).unwrap();
@@ -245,7 +246,8 @@ fn a_segment_that_cannot_be_read_changes_nothing_of_the_summary() {
     assert_eq!(summarizer.summary().last, Seq(2));
 }
 
-/// What is certainly trouble, seen from the whole log. A finding that is reported again may turn out to be a note.
+/// Returns the times and kinds of troubles that the whole log proves. A finding that is updated may turn out to be a
+/// note.
 fn instants(records: &[Record]) -> impl Iterator<Item = (Time, TroubleKind)> {
     let is_reported_again = |key: &str| {
         let findings = records.iter().filter(move |record| match &record.event {
@@ -270,7 +272,7 @@ fn instants(records: &[Record]) -> impl Iterator<Item = (Time, TroubleKind)> {
         })
 }
 
-/// Gaps that were not resumed, from when to when, by the whole fold.
+/// Returns begin and end of each gap that was not resumed, from the whole fold.
 fn lost_gaps(before: &State, records: &[Record]) -> Vec<(Time, Time)> {
     let (mut state, mut gaps) = (before.clone(), Vec::new());
     for record in records {
@@ -312,7 +314,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(128)))]
 
     #[test]
-    fn a_summary_counts_what_there_is_and_marks_every_trouble((log, acts, _) in plan()) {
+    fn a_summary_counts_all_records_and_marks_every_trouble((log, acts, _) in plan()) {
         let file = write(&log, &acts, false, true).bytes;
         let contents = host::open(&file).unwrap();
         for entry in &contents.chapters {
@@ -344,7 +346,7 @@ proptest! {
     }
 
     #[test]
-    fn a_divergence_that_stands_is_marked_in_every_chapter_that_it_reaches_into(log in log(), cut in any::<prop::sample::Index>()) {
+    fn an_open_divergence_is_marked_in_every_chapter_that_it_reaches(log in log(), cut in any::<prop::sample::Index>()) {
         let (before, after) = log.split_at(cut.index(log.len()));
         let begin = folded(before);
         let stood = begin.watches.values().any(|watch| watch.verdicts.values().any(|open| open.verdict.kind != Divergence::ListOlder && open.since.seq <= begin.seq));

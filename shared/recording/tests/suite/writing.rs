@@ -1,4 +1,4 @@
-//! What a writer appends, in which order, and what it refuses.
+//! Tests of the writer: what it appends, in which order, and what it refuses.
 
 use crate::world::records::START;
 use crate::world::{decoded, file_block, host};
@@ -91,7 +91,7 @@ fn tags(contents: &Contents) -> String {
 }
 
 #[test]
-fn segments_wait_for_the_next_flush_and_a_closed_chapter_follows_its_open_one() {
+fn a_flush_writes_pending_segments_and_a_closed_chapter_follows_its_open_one() {
     let mut host = Host::new();
     host.take();
     host.take();
@@ -124,7 +124,7 @@ fn an_index_comes_with_each_64th_closed_chapter_and_at_the_end() {
     let (file, contents) = host.finish();
     assert_eq!(tags(&contents).matches('I').count(), 3);
     assert_eq!(contents.chapters.len(), 130);
-    // First bytes, last bytes, index, and what the file is of; then the last chapter, which is open.
+    // Four reads: first bytes, last bytes and index, `F`, and the last chapter, which is open.
     let (_, steps) = host::open_counted(&file).unwrap();
     assert!(steps <= 6, "{steps} steps");
     let cut = &file[..file.len() - 1];
@@ -154,7 +154,7 @@ fn a_chapter_that_outgrows_a_block_stays_as_it_was_written() {
 }
 
 #[test]
-fn a_writer_refuses_what_is_out_of_order() {
+fn a_writer_refuses_frames_and_calls_out_of_order() {
     let mut host = Host::new();
     let other = Host::new().encoder.open_next(&State::default());
     assert_eq!(
@@ -187,7 +187,7 @@ fn a_writer_refuses_what_is_out_of_order() {
 }
 
 #[test]
-fn chapters_of_every_version_of_frames_are_filed_as_they_are() {
+fn chapters_with_frames_of_every_version_are_written_unchanged() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/tests/fixtures");
     for name in [
         "version-1",
@@ -226,6 +226,6 @@ fn chapters_of_every_version_of_frames_are_filed_as_they_are() {
 }
 
 #[test]
-fn no_bodies_are_no_block() {
+fn without_bodies_there_is_no_block_of_bodies() {
     assert_eq!(Writer::bodies(Seq(1), []), Ok(None));
 }

@@ -1,4 +1,4 @@
-//! A host that has files in memory and deflates with flate2.
+//! A host that holds files in memory and deflates with flate2.
 
 use std::io::{Read as _, Write as _};
 
@@ -52,7 +52,7 @@ pub fn open(file: &[u8]) -> Result<Contents, ReadError> {
     Ok(open_counted(file)?.0)
 }
 
-/// The same with the number of steps that it took.
+/// Like `open`, but returns the number of steps too.
 pub fn open_counted(file: &[u8]) -> Result<(Contents, usize), ReadError> {
     let mut scan = Scan::new(file.len() as u64);
     drive(file, |input| scan.step(input))
@@ -68,7 +68,7 @@ pub fn bodies(file: &[u8], place: watchscope_recording::BlockPlace) -> Result<Bo
     Ok(drive(file, |input| machine.step(input))?.0)
 }
 
-/// Puts a new file together.
+/// Builds a new file from its pieces.
 pub fn build(pieces: &[Piece], sources: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for piece in pieces {

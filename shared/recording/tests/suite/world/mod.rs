@@ -15,20 +15,20 @@ use watchscope_recording::{Chapter, ChapterEntry, Contents, FileBlock, Frames, P
 
 use host::deflate;
 
-/// What is done after a record is taken.
+/// What the writer does after it takes a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Nothing: the segment goes on.
+    /// It continues the segment.
     Go,
-    /// The segment is sealed.
+    /// It seals the segment.
     Seal,
-    /// It is sealed and written.
+    /// It seals the segment and writes it.
     Flush,
-    /// The chapter is closed, packed at once, and the next one opened.
+    /// It closes the chapter, deflates it at once, and opens the next one.
     Close,
-    /// The chapter is closed and the next one opened; it is packed when the next is closed.
+    /// It closes the chapter and opens the next one. It deflates this one when the next is closed.
     CloseLate,
-    /// The chapter is closed and never packed, as if the host had failed to.
+    /// It closes the chapter and never deflates it, as if the host had failed.
     Leave,
 }
 
@@ -43,7 +43,7 @@ pub fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// A log, in which order it was written, and whether bodies were.
+/// A log, the acts of its writer, and whether it writes bodies.
 pub fn plan() -> impl Strategy<Value = (Vec<Record>, Vec<Act>, bool)> {
     (
         records::log(),
@@ -52,22 +52,22 @@ pub fn plan() -> impl Strategy<Value = (Vec<Record>, Vec<Act>, bool)> {
     )
 }
 
-/// A file and how it came about.
+/// A file and the history of its writing.
 pub struct Written {
     pub bytes: Vec<u8>,
-    /// File lengths after each append, and how many records the file holds then.
+    /// File lengths after each append, and how many records the file then holds.
     pub moments: Vec<(usize, usize)>,
 }
 
 impl Written {
-    /// How many records a file holds that was cut at a byte.
+    /// Returns how many records the file holds if it is cut at a byte.
     pub fn records_at(&self, cut: usize) -> usize {
         let mut before = self.moments.iter().filter(|(length, _)| *length <= cut);
         before.next_back().map_or(0, |(_, records)| *records)
     }
 }
 
-/// The redacted body of a record, as the tests have it.
+/// Returns the body of a record that these tests write.
 pub fn body_of(seq: Seq) -> Vec<u8> {
     format!("{{\"metadata\":{{\"name\":\"web-{}\"}}}}", seq.0 % 7).into_bytes()
 }
@@ -159,7 +159,7 @@ pub fn write(records: &[Record], acts: &[Act], with_bodies: bool, finishes: bool
         bytes.extend(writer.flush().unwrap());
         held = sealed;
         moments.push((bytes.len(), held));
-        // What the writer knows of its file is what a reader finds.
+        // The writer's contents must equal what a reader finds.
         let (read, known) = (host::open(&bytes).unwrap(), writer.contents());
         assert!(read.blocks == known.blocks && read.files == known.files);
         for (read, known) in read.chapters.iter().zip(&known.chapters) {
@@ -178,7 +178,7 @@ pub fn folded(records: &[Record]) -> State {
     state
 }
 
-/// The state that opens a chapter, and its records.
+/// Returns the state that opens a chapter, and its records.
 pub fn decoded(frames: &Frames) -> (State, Vec<Record>) {
     let (mut reader, opening) = ChapterReader::open(frames.head()).unwrap();
     let segments = frames.segments();
@@ -189,7 +189,7 @@ pub fn decoded(frames: &Frames) -> (State, Vec<Record>) {
     )
 }
 
-/// All records of a file whose chapters can all be read, in the order of the file; checks each chapter on its own.
+/// Returns all records in the order of the file, and checks each chapter on its own. All chapters must be readable.
 pub fn records_of(bytes: &[u8], contents: &Contents, log: &[Record]) -> Vec<Record> {
     let mut all = Vec::new();
     for entry in &contents.chapters {
@@ -200,7 +200,7 @@ pub fn records_of(bytes: &[u8], contents: &Contents, log: &[Record]) -> Vec<Reco
     all
 }
 
-/// A chapter's records, which are a run of the log's, behind the fold of those before.
+/// Returns a chapter's records, once it checked that they are consecutive in the log and begin behind their fold.
 pub fn checked(entry: &ChapterEntry, chapter: &Chapter, log: &[Record]) -> Vec<Record> {
     let (state, records) = decoded(&chapter.frames);
     let first = state.seq.0 as usize;

@@ -1,4 +1,4 @@
-//! Blocks put together by hand, with checksums that are right. The tests of `watchscope-replay` use it too.
+//! Blocks made by hand, with the right checksums. The tests of `watchscope-replay` use them too.
 
 use watchscope_model::codec::checksum;
 use watchscope_recording::{Header, MAGIC, Tag};
@@ -14,7 +14,7 @@ pub fn block(tag: u8, payload: &[u8], raw_bytes: u32) -> Vec<u8> {
     [&header.bytes()[..], payload].concat()
 }
 
-/// The first bytes of a file of format 1, up to its first block.
+/// The first bytes of a file of format 1, before its first block.
 pub fn begun() -> Vec<u8> {
     [&MAGIC[..], &1u32.to_le_bytes()].concat()
 }

@@ -1,4 +1,4 @@
-//! Random logs in which watches start, list, stream, break, and are found to be wrong.
+//! Random logs in which watches start, list, stream, break and diverge.
 
 use std::sync::Arc;
 
