@@ -1,4 +1,4 @@
-//! What a page says of an opened recording beside its picture.
+//! The facts about an opened recording that a page shows beside its picture.
 
 use serde::Serialize;
 use watchscope_recording::{ClusterName, Contents, FileBlock, Form, HiddenPart, Parts};
@@ -6,43 +6,44 @@ use watchscope_recording::{ClusterName, Contents, FileBlock, Form, HiddenPart, P
 use crate::joined::JoinedFiles;
 use crate::words::Notice;
 
-/// The most characters of a text from the file that are shown.
+/// The most characters of a text from the file; the rest of it is replaced by `…`.
 const TEXT_CHARS: usize = 256;
-/// The most texts about what was withheld that are shown.
+/// The most texts about withheld parts; the others are left out.
 const WITHHELD: usize = 16;
 
-/// What a recording is, as JSON for a page. Its texts come from the file and are hostile; they are cut short.
+/// An opened recording, as JSON for a page. Its texts come from the file, so they are hostile; each is cut to 256
+/// characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
     /// The file's name.
     pub name: String,
-    /// How many bytes the file has.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// When the first record was that is shown at once, in microseconds.
+    /// Time of the first record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z.
     pub from_us: i64,
-    /// When the last record was.
+    /// Time of the last record, in the same unit.
     pub to_us: i64,
-    /// How many records the runs have that are shown.
+    /// How many records the shown runs have.
     pub records: u64,
-    /// How many runs those are.
+    /// How many runs are shown.
     pub epochs: usize,
-    /// The cluster of the last run; absent if none had answered.
+    /// The cluster of the last run; absent if no cluster had answered.
     pub cluster: Option<ClusterName>,
-    /// How the last run's part of the file came about.
+    /// How the part of the file with the last run was made.
     pub form: Form,
-    /// What was withheld, each in a few words.
+    /// What the writers left out, each in a few words; at most 16 texts.
     pub withheld: Vec<String>,
-    /// What was hidden of any part: the file has pseudonyms for it.
+    /// The parts that any writer hid; the file has pseudonyms for them.
     pub hidden: Vec<HiddenPart>,
-    /// The version of watchscope that wrote the last run's part.
+    /// The version of watchscope that wrote the part of the file with the last run.
     pub watchscope: String,
     /// What of the file cannot be read; absent if all can.
     pub notice: Option<Notice>,
 }
 
 impl About {
-    /// `None` if the files hold no record.
+    /// Returns `None` if the files have no record.
     pub(crate) fn new(
         name: &str,
         joined: &JoinedFiles<Contents>,
@@ -75,7 +76,7 @@ impl About {
     }
 }
 
-/// What was withheld of any part, each text once.
+/// Returns what was withheld in any part of the file, each text once.
 fn withheld(files: &[FileBlock]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for text in files.iter().flat_map(|of| &of.withheld) {
@@ -87,7 +88,7 @@ fn withheld(files: &[FileBlock]) -> Vec<String> {
     texts
 }
 
-/// What was hidden of any part.
+/// Returns what was hidden in any part of the file.
 fn hidden(files: &[FileBlock]) -> Parts {
     files
         .iter()

@@ -1,4 +1,4 @@
-//! The machines that read for a viewer what is not in memory: the chapter of a record, the body of a record.
+//! The machines that read for a viewer from a file: the chapter of a record, the body of a record, and notes.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use watchscope_recording::{
     notes_of,
 };
 
-/// Reads the chapter of a record from a file.
+/// The machine that reads the chapter of a record from a file.
 ///
-/// Of several chapters that hold the record it gives the first that can be read. It holds their entries, and what
-/// [`ReadChapter`] holds of one.
+/// If several chapters hold the record, it returns the first that can be read. It holds the entries of these chapters,
+/// and what [`ReadChapter`] holds for one.
 #[derive(Debug)]
 pub struct FetchChapter {
     name: String,
@@ -23,7 +23,7 @@ pub struct FetchChapter {
 }
 
 impl FetchChapter {
-    /// Of the chapters of a file that hold the record; `name` is the file's, for people.
+    /// Makes a machine for the chapters of a file that hold the record. `name` is the file's name, for its messages.
     #[must_use]
     pub fn new<'a>(name: &str, entries: impl IntoIterator<Item = &'a ChapterEntry>) -> Self {
         Self {
@@ -34,7 +34,8 @@ impl FetchChapter {
         }
     }
 
-    /// Takes in what was asked for; returns what to do next.
+    /// Takes in the answer to the last step, and returns the next step. Without a readable chapter the result is
+    /// [`Fetched::NotRead`] with a reason, or [`Fetched::Gone`] if there was no chapter.
     pub fn step(&mut self, mut input: Input) -> Step<Fetched> {
         loop {
             let (first, last, mut machine) = match self.reading.take() {
@@ -73,10 +74,10 @@ impl FetchChapter {
     }
 }
 
-/// Reads the redacted body of a record from a file: `None` if the file has none, an error in a sentence if a block that
-/// may have it cannot be read.
+/// The machine that reads the redacted body of a record from a file. The result is `None` if the file has no body. It
+/// is an error, a sentence, if a block that may have it cannot be read.
 ///
-/// It holds the places of the blocks, and what [`ReadBodies`] holds of one.
+/// It holds the places of the blocks, and what [`ReadBodies`] holds for one.
 #[derive(Debug)]
 pub struct FetchBody {
     name: String,
@@ -87,7 +88,8 @@ pub struct FetchBody {
 }
 
 impl FetchBody {
-    /// Of the chapters of a file that hold the record `seq`; `name` is the file's, for people.
+    /// Makes a machine for the chapters of a file that hold the record `seq`. `name` is the file's name, for its
+    /// messages.
     #[must_use]
     pub fn new<'a>(
         name: &str,
@@ -104,7 +106,7 @@ impl FetchBody {
         }
     }
 
-    /// Takes in what was asked for; returns what to do next.
+    /// Takes in the answer to the last step, and returns the next step.
     pub fn step(&mut self, mut input: Input) -> Step<Result<Option<Bytes>, String>> {
         loop {
             let mut machine = match self.reading.take() {
@@ -131,10 +133,10 @@ impl FetchBody {
     }
 }
 
-/// Reads the notes of persons of one log in a file: those of its `N` blocks, and those of chapters that list notes. A chapter
-/// that cannot be read is passed over.
+/// The machine that reads the notes of persons about one log from a file: from `N` blocks, and from chapters whose
+/// summary counts notes. It passes over a chapter that cannot be read.
 ///
-/// It holds the entries of these chapters, what [`ReadChapter`] holds of one, and [`Notes`].
+/// It holds the entries of these chapters, what [`ReadChapter`] holds for one, and [`Notes`].
 #[derive(Debug)]
 pub struct FetchNotes {
     log: LogId,
@@ -144,7 +146,7 @@ pub struct FetchNotes {
 }
 
 impl FetchNotes {
-    /// Of a file with these contents.
+    /// Makes a machine for a file with these contents.
     #[must_use]
     pub fn new(log: LogId, contents: &Contents) -> Self {
         let noted = contents.chapters.iter();
@@ -167,7 +169,7 @@ impl FetchNotes {
         }
     }
 
-    /// Takes in what was asked for; returns what to do next.
+    /// Takes in the answer to the last step, and returns the next step.
     pub fn step(&mut self, mut input: Input) -> Step<Notes> {
         loop {
             let mut machine = match self.reading.take() {
@@ -183,7 +185,7 @@ impl FetchNotes {
                     return needs;
                 }
                 Ok(Ok(chapter)) => self.take(notes_of(&chapter.frames)),
-                // The page says of the file what cannot be read.
+                // The page's notice about the file says what cannot be read.
                 Err(_) => {}
             }
             input = Input::Begin;
@@ -191,17 +193,17 @@ impl FetchNotes {
     }
 }
 
-/// Why a part of a file cannot be read: its name, and not where it lies.
+/// Says why a part of a file cannot be read, with the file's name and without its folder.
 fn reason(name: &str, damage: &Damage) -> String {
     format!("{name}, {damage}")
 }
 
-/// Whether a chapter holds a record.
+/// Returns whether a chapter holds a record.
 pub(crate) fn holds(entry: &ChapterEntry, seq: Seq) -> bool {
     (entry.summary.first..=entry.summary.last).contains(&seq)
 }
 
-/// What a file lists of the chapter that holds a record; of several, the first that does.
+/// Returns the file's entry of the chapter that holds a record; if several do, the first.
 #[must_use]
 pub fn holding<'a>(contents: &'a Contents, epoch: &EpochId, seq: Seq) -> Option<&'a ChapterEntry> {
     let mut entries = contents.chapters.iter();
@@ -211,7 +213,8 @@ pub fn holding<'a>(contents: &'a Contents, epoch: &EpochId, seq: Seq) -> Option<
     })
 }
 
-/// The first chapter that one of several files gave; else why one of them could not be read.
+/// Returns the first chapter among the results from several files. Without a chapter it returns why a file could not be
+/// read, or [`Fetched::Gone`].
 pub fn first_chapter(found: impl IntoIterator<Item = Fetched>) -> Fetched {
     let mut worst = Fetched::Gone;
     for found in found {
@@ -224,10 +227,10 @@ pub fn first_chapter(found: impl IntoIterator<Item = Fetched>) -> Fetched {
     worst
 }
 
-/// The same of bodies.
+/// Returns the first body among the results from several files; `None` if all are `None`.
 ///
 /// # Errors
-/// Why one of them could not be read, in a sentence.
+/// A sentence why a file could not be read, if no file gave a body.
 pub fn first_body(
     found: impl IntoIterator<Item = Result<Option<Bytes>, String>>,
 ) -> Result<Option<Bytes>, String> {

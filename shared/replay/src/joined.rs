@@ -1,4 +1,4 @@
-//! Several recordings as one: the runs of one log, each of its chapters once.
+//! Several recordings read as one: the runs of one log, with each chapter once.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ use watchscope_timeline::store::MOST_AT_ONCE;
 
 use crate::fetch::holds;
 
-/// The latest time at which the clock of a recording starts: so it never comes to the end of all times, where each
-/// moment would be one for a heartbeat.
+/// The latest time at which the clock of a recording starts; a later one starts here. So the clock never reaches the
+/// largest time, at which every moment would be due for a heartbeat.
 const LATEST_START: Time = Time(i64::MAX / 2);
 
-/// A file that was scanned.
+/// A scanned file.
 pub trait Recorded {
-    /// What it holds.
+    /// Returns the file's contents.
     fn contents(&self) -> &Contents;
 }
 
@@ -32,42 +32,42 @@ impl Recorded for Contents {
 /// Why recordings cannot be read as one.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LogError {
-    /// They are of several logs.
+    /// The recordings are of several logs, and none was chosen.
     #[error("these are recordings of several logs: {}; choose one with --log", logs.join(", "))]
     SeveralLogs {
-        /// The logs.
+        /// Ids of these logs.
         logs: Vec<String>,
     },
-    /// They are of other logs than the one that was asked for.
+    /// No recording is of the chosen log.
     #[error("there is no recording of the log {log:?} here; there is {}", logs.join(", "))]
     OtherLogs {
-        /// The log that was asked for.
+        /// Id of the chosen log.
         log: String,
-        /// The logs there are.
+        /// Ids of the logs that there are.
         logs: Vec<String>,
     },
 }
 
-/// Recordings of one log, as one.
+/// Recordings of one log, read as one.
 #[derive(Clone, Debug)]
 pub struct JoinedFiles<F> {
     log: String,
     files: Vec<F>,
     runs: Vec<Run>,
-    /// How many runs behind them have records and cannot be read.
+    /// How many runs behind these have records, but no readable one.
     unread_runs: usize,
 }
 
-/// A run of the log's writer, and its chapters: by their first record, of those that several files hold the longest
-/// first.
+/// A run of the log's writer with its chapters, sorted by their first record. If several files hold a chapter, the
+/// longest copy comes first.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The epoch.
+    /// The id of the epoch.
     pub epoch: String,
     chapters: Vec<Place>,
 }
 
-/// Where a chapter is.
+/// The place of a chapter: index of the file, and index in its chapters.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     file: usize,
@@ -82,13 +82,14 @@ pub struct ChapterPlace {
 }
 
 impl<F: Recorded> JoinedFiles<F> {
-    /// Joins files that are named in groups, as a folder's files are one. `log` picks one of several logs.
+    /// Joins groups of files; the files of a folder are one group. `log` chooses one of several logs.
     ///
-    /// The groups come in the order of their times; within a group its order stays, since a clock may have been set back
-    /// between two runs. A log or a run whose name is longer than [`MAX_NAME_BYTES`] is passed over.
+    /// Groups are sorted by the time of their first record. The order within a group stays, because a clock may have
+    /// been set back between two runs. A log or a run with a name over [`MAX_NAME_BYTES`] is passed over, so it has no
+    /// records here.
     ///
     /// # Errors
-    /// If they are not of one log.
+    /// [`LogError`] if no log is chosen and there are several, or if no file is of the chosen log.
     pub fn new(mut groups: Vec<Vec<F>>, log: Option<&str>) -> Result<Self, LogError> {
         groups.sort_by_key(|files| files.iter().find_map(first_at));
         let files: Vec<F> = groups.into_iter().flatten().collect();
@@ -102,25 +103,25 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
-    /// The files.
+    /// Returns the files.
     #[must_use]
     pub fn files(&self) -> &[F] {
         &self.files
     }
 
-    /// The log that they are of.
+    /// Returns the id of the log.
     #[must_use]
     pub fn log(&self) -> &str {
         &self.log
     }
 
-    /// The runs.
+    /// Returns the runs, in the order of their files.
     #[must_use]
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// A run's chapters.
+    /// Iterates over a run's chapters and their files.
     pub fn chapters<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = (&'a F, &'a ChapterEntry)> {
         run.chapters.iter().map(|place| {
             let file = &self.files[place.file];
@@ -128,21 +129,21 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
-    /// What the files list of all chapters that have records, run by run.
+    /// Iterates over the summaries of all chapters that have records, run by run.
     pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
         let chapters = self.runs.iter().flat_map(|run| self.chapters(run));
         let summaries = chapters.map(|(_, entry)| &entry.summary);
         summaries.filter(|summary| summary.records() > 0)
     }
 
-    /// The last record of a run that the files list.
+    /// Returns the last record of a run according to its files' summaries; 0 if it has none.
     #[must_use]
     pub fn last(&self, run: &Run) -> Seq {
         let last = self.chapters(run).map(|(_, entry)| entry.summary.last);
         last.max().unwrap_or_default()
     }
 
-    /// How many records the runs have. Of a chapter that several files hold, the longest counts.
+    /// Returns how many records the runs have. If several files hold a chapter, the longest copy counts.
     pub(crate) fn records(&self) -> u64 {
         let mut records: u64 = 0;
         for run in &self.runs {
@@ -154,7 +155,7 @@ impl<F: Recorded> JoinedFiles<F> {
         records
     }
 
-    /// The chapters that have records: those of the newest run first, and of each run the newest first. A reader starts
+    /// Returns the chapters that have records, newest run first, and newest chapter first in each run. A reader starts
     /// from the first that can be read.
     #[must_use]
     pub fn newest_first(&self) -> Vec<ChapterPlace> {
@@ -173,18 +174,18 @@ impl<F: Recorded> JoinedFiles<F> {
         newest_first
     }
 
-    /// A chapter's file, and what that lists of it.
+    /// Returns a chapter's file, and the file's entry of it.
     #[must_use]
     pub fn entry(&self, ChapterPlace { place, .. }: ChapterPlace) -> (&F, &ChapterEntry) {
         let file = &self.files[place.file];
         (file, &file.contents().chapters[place.chapter])
     }
 
-    /// Starts from the newest chapter that can be read: leaves out the runs behind its run, and returns a ring with the
-    /// chapter, whose catalogue lists all that is left.
+    /// Starts from the newest chapter that can be read. Leaves out the runs behind its run. Returns a ring with the
+    /// chapter and a catalogue of all remaining chapters.
     ///
     /// # Errors
-    /// If a frame of the chapter cannot be read or does not follow the one before. Nothing is left out then.
+    /// If a frame of the chapter cannot be read or does not follow the one before. Then no run is left out.
     pub fn start_from(
         &mut self,
         place: ChapterPlace,
@@ -200,13 +201,13 @@ impl<F: Recorded> JoinedFiles<F> {
         Ok(ring)
     }
 
-    /// How many runs were left out that have records and cannot be read.
+    /// Returns how many runs were left out because none of their records can be read.
     #[must_use]
     pub fn unread_runs(&self) -> usize {
         self.unread_runs
     }
 
-    /// What a viewer's welcome says of the files; `None` if they hold no record. `name` is for people.
+    /// Returns what a viewer's welcome says about the recording; `None` if it has no record. `name` is for people.
     #[must_use]
     pub fn recording(&self, name: &str) -> Option<Recording> {
         let (from, to) = self.times()?;
@@ -218,7 +219,7 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
-    /// The chapters that hold a record, and their files.
+    /// Iterates over the chapters that hold a record, and their files.
     pub fn holding<'a>(
         &'a self,
         epoch: &EpochId,
@@ -230,7 +231,7 @@ impl<F: Recorded> JoinedFiles<F> {
         chapters.filter(move |(_, entry)| holds(entry, seq))
     }
 
-    /// What the files hold, run by run. A catalogue lists no more than the last [`MAX_RUNS`] runs.
+    /// Returns the last [`MAX_RUNS`] runs for a catalogue, which lists no more.
     fn file_runs(&self) -> Vec<FileRun> {
         let runs = (0..).zip(&self.runs);
         runs.skip(self.runs.len().saturating_sub(MAX_RUNS))
@@ -247,7 +248,8 @@ impl<F: Recorded> JoinedFiles<F> {
             .collect()
     }
 
-    /// The time of the first record that is shown at once, and of the last.
+    /// Returns the times of the first and the last record that a page shows at once: the last [`MOST_AT_ONCE`]
+    /// chapters.
     fn times(&self) -> Option<(Time, Time)> {
         let times = self.summaries();
         let times: Vec<_> = times
@@ -259,7 +261,8 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 }
 
-/// When the clock of a recording starts, whose last record is of the time `to`.
+/// Returns the start of a recording's clock: the time `to` of its last record, but not later than half of the largest
+/// time.
 #[must_use]
 pub fn clock_start(to: Time) -> Time {
     to.min(LATEST_START)
@@ -270,7 +273,7 @@ fn first_at(file: &impl Recorded) -> Option<Time> {
     chapters.first().map(|entry| entry.summary.first_at)
 }
 
-/// The one log that the files are of.
+/// Returns the one log of the files.
 fn one_log(files: &[impl Recorded], asked: Option<&str>) -> Result<String, LogError> {
     let of_files = files.iter().flat_map(|file| &file.contents().files);
     let mut logs: Vec<String> = of_files.map(|of| of.log.clone()).collect();

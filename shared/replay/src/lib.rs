@@ -1,4 +1,4 @@
-//! Recordings served like a log that is over: by the backend from a disk, by a page from a file that a person dropped.
+//! Serves recordings like a log that has ended: the backend from a disk, a page from a file that a person dropped.
 //!
 //! ```text
 //!   Contents of each file ─► JoinedFiles ─► newest chapter ─► Ring, catalogue, clock      (the backend's replay)
@@ -9,11 +9,11 @@
 //!                  host                           host
 //! ```
 //!
-//! Nothing here reads a file, inflates or knows what time it is: machines say what they need ([`Step`]) and their host
-//! hands it in ([`Input`]). The page gets from [`Opened`] the messages that `watchscope replay FILE` sends.
+//! Nothing here reads a file, inflates, or knows the time. A machine says what it needs ([`Step`]), and its host hands
+//! it in ([`Input`]). [`Opened`] gives a page the messages that `watchscope replay FILE` sends.
 //!
-//! A file from a stranger is hostile: no input is a reason to panic, nothing outside the file is asked for, and each
-//! machine says how much it holds.
+//! A file from a stranger is hostile. No input causes a panic, and no machine requests bytes outside the file. Each
+//! machine's documentation says how much it holds.
 //!
 //! [`Step`]: watchscope_recording::Step
 //! [`Input`]: watchscope_recording::Input

@@ -1,4 +1,4 @@
-//! A recording that is open without a server: the side that answers one viewer, and what it gives beside the log.
+//! A recording that is open without a server: it answers one viewer, and reads chapters, bodies and notes.
 
 use std::time::Duration;
 
@@ -14,33 +14,36 @@ use crate::fetch::{FetchBody, FetchChapter, FetchNotes};
 use crate::joined::{JoinedFiles, clock_start};
 use crate::words::{self, Notice};
 
-/// What a viewer of a recording gets for a command.
+/// The error of every command of a viewer.
 pub const NO_CLUSTER: &str = "this is a recording; there is no cluster to ask";
-/// No more time passes than this, in microseconds: with the latest start it does not come to the end of all times.
+/// The most time that passes on the log's clock, in microseconds; there it stops. So a clock with the latest start
+/// stays below the largest time.
 const MOST_PASSED_US: i64 = i64::MAX / 4;
 
-/// What to do next for the viewer.
+/// What the host does next for the viewer.
 #[derive(Debug)]
 pub enum Next {
-    /// Send this message.
+    /// Send this message to the viewer.
     Send(Bytes),
-    /// Read a chapter from the file, and hand it to [`Opened::fetched`] under this number; if the file cannot be read,
-    /// why not. Ask again meanwhile.
+    /// Read a chapter from the file, and pass it to [`Opened::fetched`] with this number; if the file cannot be read,
+    /// pass the reason. Call [`Opened::next`] again without waiting for it.
     Fetch(u64, Box<FetchChapter>),
-    /// Nothing can be sent. Ask again when the viewer said something, a chapter was read, or the host's clock is here.
+    /// There is nothing to send. Call again after a message of the viewer, after a chapter was read, or when the host's
+    /// clock shows this time.
     Wait(Option<Duration>),
-    /// The conversation is over.
+    /// The conversation has ended.
     End(Parting),
 }
 
-/// A recording that is open, and the viewer that looks at it.
+/// An open recording and its one viewer.
 ///
-/// It sends what `watchscope replay` of the same file sends. The log's clock starts at the last record when the viewer
-/// comes and goes on from there, for heartbeats alone; the welcome says that it is always the time of the last record.
+/// It sends the same messages as `watchscope replay` of the same file. The log's clock starts at the last record and
+/// goes on from there, but only for heartbeats. The welcome says that the time is always that of the last record.
 ///
-/// Bounded: the entries of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, the newest chapter (at
-/// most 256 MiB of frames, and an entry for each segment), a catalogue (see [`watchscope_log::Catalogue`]) and a
-/// [`Reader`]. Of the file it reads one chapter at a time for the viewer; the host decides how many bodies.
+/// Bounds: entries of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a catalogue (see
+/// [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. The newest chapter has at most 256 MiB of
+/// frames, and an entry for each segment. It reads one chapter of the file at a time for the viewer. The host bounds
+/// how many bodies it reads.
 #[derive(Debug)]
 pub struct Opened {
     name: String,
@@ -49,15 +52,15 @@ pub struct Opened {
     recording: Recording,
     about: About,
     reader: Reader,
-    /// The host's clock when the first viewer came.
+    /// The host's clock at the first call of [`receive`](Self::receive) or [`next`](Self::next).
     began: Option<Duration>,
-    /// The chapter that the host reads.
+    /// Number of the chapter that the host reads.
     fetching: Option<u64>,
     fetches: u64,
 }
 
 impl Opened {
-    /// `None` if the file lists no record.
+    /// Returns `None` if the file has no record.
     pub(crate) fn new(
         name: &str,
         joined: JoinedFiles<Contents>,
@@ -83,47 +86,47 @@ impl Opened {
         })
     }
 
-    /// What its welcome says.
+    /// Returns what the viewer's welcome says about the recording.
     #[must_use]
     pub fn recording(&self) -> &Recording {
         &self.recording
     }
 
-    /// What the file holds.
+    /// Returns the file's contents.
     #[must_use]
     pub fn contents(&self) -> &Contents {
         let file = self.joined.files().first();
         file.expect("it was made of one file, which stays")
     }
 
-    /// What of the file could not be read, as far as it was looked at when it was opened; `None` if all could.
+    /// Returns what of the file could not be read when it was opened; `None` if all that was read could be.
     #[must_use]
     pub fn missing(&self) -> Option<&Notice> {
         self.about.notice.as_ref()
     }
 
-    /// What a page says of it.
+    /// Returns the facts that a page shows about the recording.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
     }
 
-    /// Reads the notes of persons that the file has, of all its runs.
+    /// Returns a machine that reads the notes of persons in the file, in all its runs.
     #[must_use]
     pub fn notes(&self) -> FetchNotes {
         FetchNotes::new(self.joined.log().into(), self.contents())
     }
 
-    /// A viewer comes, or comes again. The first need not be announced.
+    /// Begins a conversation with a new viewer. The first viewer needs no call.
     pub fn connect(&mut self) {
         self.reader = reader(&self.recording);
         self.fetching = None;
     }
 
-    /// Takes one message of the viewer; `clock` is the host's, from a moment of its choice.
+    /// Takes in a message of the viewer. `clock` is the host's clock, from any start.
     ///
     /// # Errors
-    /// If it breaks the protocol: the conversation is over.
+    /// If the message breaks the protocol; this ends the conversation.
     pub fn receive(&mut self, message: &[u8], clock: Duration) -> Result<(), Refusal> {
         let now = self.now(clock);
         if let Some(asked) = self.reader.receive(message, &self.ring, now)? {
@@ -139,13 +142,13 @@ impl Opened {
         Ok(())
     }
 
-    /// What to do next.
+    /// Returns what the host does next for the viewer.
     pub fn next(&mut self, clock: Duration) -> Next {
         let now = self.now(clock);
         match self.reader.next(&self.ring, now) {
             Step::Send(message) => Next::Send(message),
             Step::End(parting) => Next::End(parting),
-            // There always is a snapshot: that of the end.
+            // Needs no new snapshot: the ring has the one at its end.
             Step::Wait { until, .. } => Next::Wait(until.map(|until| self.host_time(until))),
             Step::Fetch(backfill) => {
                 let seq = Seq(backfill.before.0.saturating_sub(1));
@@ -157,7 +160,7 @@ impl Opened {
         }
     }
 
-    /// Takes the chapter that was read under a number; one for a viewer that has gone is passed over.
+    /// Takes in the chapter that was read under a number. A chapter for an earlier viewer is passed over.
     pub fn fetched(&mut self, number: u64, fetched: Fetched) {
         if self.fetching == Some(number) {
             self.fetching = None;
@@ -165,7 +168,7 @@ impl Opened {
         }
     }
 
-    /// The machine that reads the redacted body of a record.
+    /// Returns a machine that reads the redacted body of a record.
     #[must_use]
     pub fn body(&self, epoch: &EpochId, seq: Seq) -> FetchBody {
         FetchBody::new(&self.name, self.holding(epoch, seq), seq)
@@ -176,7 +179,7 @@ impl Opened {
         holding.map(|(_, entry)| entry)
     }
 
-    /// The log's time.
+    /// Returns the log's time.
     fn now(&mut self, clock: Duration) -> Time {
         let began = *self.began.get_or_insert(clock);
         let passed = clock.saturating_sub(began).as_micros();
@@ -184,7 +187,7 @@ impl Opened {
         clock_start(self.recording.to).plus_micros(passed_us.min(MOST_PASSED_US))
     }
 
-    /// When the host's clock is at a time of the log.
+    /// Returns the time of the host's clock at a time of the log.
     fn host_time(&self, at: Time) -> Duration {
         let passed_us = at.micros_since(clock_start(self.recording.to));
         let passed = Duration::from_micros(u64::try_from(passed_us).unwrap_or(0));

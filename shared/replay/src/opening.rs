@@ -1,4 +1,5 @@
-//! The machine that opens a recording without a server: scans it, reads its newest chapter, and is then [`Opened`].
+//! The machine that opens a recording without a server: it scans it, reads the newest chapter, and returns an
+//! [`Opened`].
 //!
 //! ```text
 //!   Scan ─► Contents ─► the newest chapter ─┬─ read ─► Opened
@@ -18,75 +19,75 @@ use crate::joined::{ChapterPlace, JoinedFiles, LogError};
 use crate::opened::Opened;
 use crate::words::{COPY_AGAIN, Notice, byte, few};
 
-/// Why a recording cannot be opened. Its text says what is wrong and where, [`OpenError::advice`] what to do.
+/// Why a recording cannot be opened. Its text says what is wrong and where; [`OpenError::advice`] says what to do.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum OpenError {
-    /// It does not begin as a recording does.
+    /// The file does not begin as a recording does.
     #[error("{name} is not a recording: {}", beginning(found, *at))]
     NotARecording {
-        /// The file.
+        /// The file's name.
         name: String,
-        /// The first byte that is not as it should be.
+        /// Place of the first wrong byte.
         at: usize,
-        /// What it is; `None` if the file ends before it.
+        /// The byte there; `None` if the file ends before it.
         found: Option<u8>,
     },
-    /// It ends before its first block.
+    /// The file ends inside its first 12 bytes.
     #[error("{name} ends inside its first 12 bytes")]
     CutInHeader {
-        /// The file.
+        /// The file's name.
         name: String,
     },
-    /// Its line ends were changed on its way.
+    /// A transfer as text changed the file's line ends.
     #[error("{name} was changed by a transfer as text: its first 8 bytes are not as written")]
     Transferred {
-        /// The file.
+        /// The file's name.
         name: String,
     },
-    /// Written by a later version.
+    /// A later version wrote the file.
     #[error(
         "{name} is in format {version}, says byte 8; this page reads up to format {FORMAT_VERSION}"
     )]
     Newer {
-        /// The file.
+        /// The file's name.
         name: String,
-        /// The version of its format.
+        /// Its format version.
         version: u32,
     },
-    /// It holds several logs.
+    /// The file holds several logs.
     #[error("{name} holds several logs: {}", few(logs))]
     SeveralLogs {
-        /// The file.
+        /// The file's name.
         name: String,
-        /// The logs.
+        /// Ids of the logs.
         logs: Vec<String>,
     },
-    /// It holds no record.
+    /// The file holds no record.
     #[error("{name} has no record that can be read")]
     Empty {
-        /// The file.
+        /// The file's name.
         name: String,
     },
-    /// None of its chapters can be read.
+    /// No chapter can be read.
     #[error("no record in {name} can be read: {damage}")]
     Damaged {
-        /// The file.
+        /// The file's name.
         name: String,
-        /// What is wrong with the newest chapter, or with what should name it.
+        /// The damage of the newest chapter, or of the block that should name it.
         damage: Damage,
     },
-    /// It has become shorter than it was when it was chosen.
+    /// The file has become shorter since it was chosen.
     #[error("{name} gave fewer bytes at byte {offset} than it has")]
     ShortRead {
-        /// The file.
+        /// The file's name.
         name: String,
-        /// Where it was read.
+        /// Byte at which the read began.
         offset: u64,
     },
 }
 
 impl OpenError {
-    /// What to do, in a sentence or two.
+    /// Returns what to do, in one or two sentences.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -105,7 +106,7 @@ impl OpenError {
         }
     }
 
-    /// Both lines.
+    /// Returns text and advice.
     #[must_use]
     pub fn notice(&self) -> Notice {
         Notice {
@@ -132,7 +133,7 @@ impl OpenError {
     }
 }
 
-/// What the first byte that is wrong is, and what it should be.
+/// Says what the first wrong byte is, and what it should be.
 fn beginning(found: &Option<u8>, at: usize) -> String {
     match (found, MAGIC.get(at)) {
         (None, _) => "it is empty".to_owned(),
@@ -151,18 +152,18 @@ fn beginning(found: &Option<u8>, at: usize) -> String {
     }
 }
 
-/// Opens a recording.
+/// The machine that opens a recording.
 ///
-/// One request is outstanding at a time, and each lies within the file. It holds what [`Scan`] and then one
-/// [`ReadChapter`] hold, and the ring of the chapter that is read: at most 256 MiB of frames, and what they decode to.
-/// It tries each chapter at most once. A machine that has come to its end begins anew.
+/// One request is outstanding at a time, and each lies within the file. It holds what [`Scan`] holds, and then what one
+/// [`ReadChapter`] holds. It also holds the ring of that chapter: at most 256 MiB of frames, and what they decode to.
+/// It tries each chapter at most once. A machine that has finished begins anew with the next step.
 #[derive(Debug)]
 pub struct Opening {
     name: String,
     size: u64,
-    /// The file's first bytes, for the words about a file that is no recording.
+    /// The file's first bytes, for the message about a file that is no recording.
     first: Vec<u8>,
-    /// `None` at the begin and at the end.
+    /// `None` before the first step and after the last.
     phase: Option<Phase>,
 }
 
@@ -172,19 +173,19 @@ enum Phase {
     Newest(Box<Newest>),
 }
 
-/// The newest chapter that can be read is looked for.
+/// The search for the newest chapter that can be read.
 #[derive(Debug)]
 struct Newest {
     joined: JoinedFiles<Contents>,
-    /// Those not tried yet, the newest last.
+    /// The chapters not tried yet, the newest last.
     waiting: Vec<ChapterPlace>,
     reading: Option<(ChapterPlace, ReadChapter)>,
-    /// What is wrong with those that were tried.
+    /// The damage of the chapters that were tried.
     damaged: Vec<Damage>,
 }
 
 impl Opening {
-    /// Of a file of `size` bytes; `name` is what people know it by.
+    /// Makes a machine for a file of `size` bytes; `name` is its name for people.
     #[must_use]
     pub fn new(name: &str, size: u64) -> Self {
         Self {
@@ -195,7 +196,7 @@ impl Opening {
         }
     }
 
-    /// Takes in what was asked for; returns what to do next.
+    /// Takes in the answer to the last step, and returns the next step.
     ///
     /// # Errors
     /// If nothing of the file can be shown.

@@ -1,4 +1,4 @@
-//! What a page shows of a file that cannot be read, or not all of it.
+//! The messages that a page shows about a file that cannot be read, or not completely.
 
 use serde::Serialize;
 use watchscope_recording::{Contents, Damage};
@@ -6,19 +6,19 @@ use watchscope_recording::{Contents, Damage};
 /// A message in two lines: the first says what is wrong and where, the second what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// What is wrong with which file, at which block and byte.
+    /// What is wrong, with the file's name, block and byte.
     pub what: String,
     /// What is shown all the same, and what to do.
     pub advice: String,
 }
 
-/// What to do about damage: a transfer as text is its usual cause.
+/// The advice about damage. Its usual cause is a transfer as text.
 pub(crate) const COPY_AGAIN: &str = "Copy the file again, as a binary file.";
 
-/// What of a file is missing although it opened; `None` if nothing is. `also` is the damage that the scan did not see,
-/// `unread_runs` counts the last runs that have no record that can be read.
+/// Returns a notice about what is missing from an opened file; `None` if nothing is. `also` is damage that the scan did
+/// not see. `unread_runs` counts the last runs without a readable record.
 ///
-/// It names the first damaged place and counts the others.
+/// The notice names the first damaged place and counts the others.
 pub(crate) fn missing(
     name: &str,
     contents: &Contents,
@@ -26,7 +26,7 @@ pub(crate) fn missing(
     unread_runs: usize,
 ) -> Option<Notice> {
     let known = &contents.damaged;
-    // The scan lists its damage by place.
+    // The scan lists its damage sorted by place.
     let is_new = |damage: &&Damage| {
         let from = known.partition_point(|other| other.offset < damage.offset);
         let mut there = known[from..].iter();
@@ -75,7 +75,7 @@ pub(crate) fn missing(
     })
 }
 
-/// A few of many names, each cut short.
+/// Joins the first 4 names, each cut to 60 characters, and counts the others.
 pub(crate) fn few(names: &[String]) -> String {
     const NAMED: usize = 4;
     const CHARS: usize = 60;
@@ -94,7 +94,7 @@ pub(crate) fn few(names: &[String]) -> String {
     }
 }
 
-/// A byte as people read it: `"{"`, or `0x89` if it is no printable one.
+/// Shows a byte: `"{"`, or `0x89` if it is not printable.
 pub(crate) fn byte(byte: u8) -> String {
     if byte.is_ascii_graphic() {
         format!("\"{}\"", char::from(byte))

@@ -13,7 +13,7 @@ use crate::viewer;
 
 pub const PODS: &str = "shop/pods";
 
-/// Where a log is cut into chapters of `records`; the last may be shorter.
+/// Returns the stretches of a log in chapters of `records` records; the last may be shorter.
 pub fn cuts(log: &Log, records: usize) -> Vec<(usize, usize)> {
     let end = log.records.len();
     let begins = (0..end).step_by(records);
@@ -22,7 +22,7 @@ pub fn cuts(log: &Log, records: usize) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The body that a record has in a file with bodies.
+/// Returns the body of a record in a file with bodies.
 pub fn body_of(epoch: &EpochId, seq: Seq) -> String {
     format!("{{\"of\":\"{} {seq}\"}}", epoch.as_str())
 }
@@ -34,18 +34,18 @@ pub struct File {
 }
 
 impl File {
-    /// Of a log and a run.
+    /// Begins a file of a log and a run.
     pub fn of(log: &str, epoch: &EpochId) -> Self {
         Self::with(&FileBlock::new(&log.into(), epoch))
     }
 
-    /// With the block's own words.
+    /// Begins a file with this `F`.
     pub fn with(block: &FileBlock) -> Self {
         let (writer, bytes) = Writer::begin(block).unwrap();
         Self { writer, bytes }
     }
 
-    /// With one closed chapter for each stretch of the log's records.
+    /// Appends a closed chapter for each stretch of the log's records.
     pub fn closed(mut self, log: &Log, chapters: &[(usize, usize)]) -> Self {
         for &(from, to) in chapters {
             let chapter = log.chapter(from, to);
@@ -56,7 +56,7 @@ impl File {
         self
     }
 
-    /// With a chapter that is still being written.
+    /// Appends a chapter that is still being written.
     pub fn open(mut self, log: &Log, (from, to): (usize, usize)) -> Self {
         let chapter = log.chapter(from, to);
         let frames = frames(&chapter);
@@ -69,7 +69,7 @@ impl File {
         self
     }
 
-    /// With a body of each record of a chapter.
+    /// Appends a body for each record of a chapter.
     pub fn bodies(mut self, log: &Log, (from, to): (usize, usize)) -> Self {
         let seqs = (from + 1..=to).map(|seq| Seq(seq as u64));
         let bodies: Vec<(Seq, String)> = seqs.map(|seq| (seq, body_of(&log.epoch, seq))).collect();
@@ -79,12 +79,12 @@ impl File {
         self
     }
 
-    /// What follows is of another run.
+    /// Begins another run.
     pub fn then(self, log: &str, epoch: &EpochId) -> Self {
         self.then_with(&FileBlock::new(&log.into(), epoch))
     }
 
-    /// The same with the block's own words.
+    /// Like `then`, with this `F`.
     pub fn then_with(mut self, block: &FileBlock) -> Self {
         self.bytes.extend(self.writer.file(block).unwrap());
         self
@@ -98,7 +98,7 @@ impl File {
             .extend(self.writer.packed(packing, &deflated).unwrap());
     }
 
-    /// Without an index.
+    /// Returns the file without an index.
     pub fn unfinished(self) -> Vec<u8> {
         self.bytes
     }
@@ -109,7 +109,7 @@ impl File {
     }
 }
 
-/// A whole log in closed chapters of `records`.
+/// Returns a file of a whole log in closed chapters of `records` records.
 pub fn whole(log: &Log, records: usize) -> Vec<u8> {
     File::of("log", &log.epoch)
         .closed(log, &cuts(log, records))

@@ -1,4 +1,4 @@
-//! Files from strangers: never a panic, nothing asked for beyond the file, and an end.
+//! Files from strangers: reading never panics, never requests bytes beyond the file, and always ends.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::files::{File, cuts, fixture, scanned};
 use crate::raw::{begun, block};
 use crate::viewer::{self, open};
 
-/// Opens a file, if it can be opened, and asks for all that it lists; every answer has an end.
+/// Opens a file, if it can be opened, and requests all that it lists. Every answer ends.
 fn look_at_all(file: &[u8]) {
     let Ok(mut opened) = open(file) else {
         return;
@@ -79,7 +79,7 @@ fn listen(opened: &mut Opened, file: &[u8], bytes: &mut u64) {
     panic!("it goes on sending");
 }
 
-/// Recordings of several runs, whole, open and with bodies.
+/// Recordings of several runs: closed, open and with bodies.
 fn recordings() -> Vec<Vec<u8>> {
     let (random, plain) = (random_log(3, 150), Log::steady("b", 9_000.0, 30));
     let several = File::of("log", &random.epoch)
@@ -150,7 +150,7 @@ proptest! {
                 continue;
             }
             file[begin + byte.index(end - begin)] = value;
-            // That of a frame too, where the block holds a single one.
+            // Corrects a frame's checksum too, if the block holds a single frame.
             if matches!(place.header.tag, Tag::Opening | Tag::Segments) && end - begin > 18 {
                 let crc = checksum(&[&file[begin + 18..end]]);
                 file[begin + 14..begin + 18].copy_from_slice(&crc.to_le_bytes());
@@ -184,7 +184,7 @@ proptest! {
             }
             file.extend(writer.flush().unwrap());
         } else if let Ok(packing) = Writer::whole_chapter(&head, segment.as_deref()) {
-            // Stored, as deflate has it: one block that is the last, its length and the complement of that.
+            // A stored block of deflate, marked as the last: its length, and the complement of the length.
             let raw = packing.raw();
             let length = (raw.len() as u16).to_le_bytes();
             let deflated = [&[1, length[0], length[1], !length[0], !length[1]], raw].concat();
@@ -195,7 +195,7 @@ proptest! {
 }
 
 #[test]
-fn a_log_whose_name_would_fill_each_message_is_not_opened() {
+fn a_log_with_a_name_over_1_kib_is_not_opened() {
     let name = "l".repeat(1_025);
     let log = Log::steady("a", 0.0, 5);
     let named = File::of(&name, &log.epoch).closed(&log, &[(0, 9)]);

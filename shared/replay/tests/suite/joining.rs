@@ -1,4 +1,4 @@
-//! Several files as one log: which runs there are, in which order, and which chapters.
+//! Tests of several files as one log: its runs, their order, and their chapters.
 
 use watchscope_log::Fetched;
 use watchscope_model::{EpochId, Seq};
@@ -8,7 +8,7 @@ use watchscope_replay::{JoinedFiles, first_body, first_chapter, holding};
 use crate::common::Log;
 use crate::files::{File, cuts, scanned, whole};
 
-/// `a 1-9 10-18, b 1-9`: the runs and their chapters.
+/// Lists the runs and their chapters: `a 1-9 10-18, b 1-9`.
 fn pictured(joined: &JoinedFiles<Contents>) -> String {
     let runs = joined.runs().iter().map(|run| {
         let chapters = joined.chapters(run);
@@ -29,19 +29,19 @@ fn joined(groups: &[&[&Vec<u8>]]) -> JoinedFiles<Contents> {
 }
 
 #[test]
-fn runs_come_in_the_order_of_their_times_and_those_of_a_folder_in_that_of_its_files() {
+fn runs_are_sorted_by_time_and_runs_of_a_folder_by_its_files() {
     let (first, second) = (Log::steady("a", 0.0, 5), Log::steady("b", 100.0, 5));
     let (a, b) = (whole(&first, 9), whole(&second, 9));
     assert_eq!(
         pictured(&joined(&[&[&b], &[&a]])),
         "a 1-9 10-16, b 1-9 10-16"
     );
-    // A clock was set back between the two.
+    // A clock was set back between the two runs.
     assert_eq!(pictured(&joined(&[&[&b, &a]])), "b 1-9 10-16, a 1-9 10-16");
 }
 
 #[test]
-fn of_a_chapter_that_several_files_hold_the_longest_comes_first_and_is_listed_once() {
+fn the_longest_copy_of_a_chapter_comes_first_and_it_is_listed_once() {
     let log = Log::steady("a", 0.0, 20);
     let cut = File::of("log", &log.epoch)
         .closed(&log, &[(0, 12)])
@@ -90,7 +90,7 @@ fn files_of_several_logs_are_refused_by_name_and_one_log_can_be_picked() {
 }
 
 #[test]
-fn a_run_whose_name_would_fill_each_message_is_passed_over() {
+fn a_run_with_a_name_over_1_kib_is_passed_over() {
     let log = Log::steady("a", 0.0, 5);
     let long: EpochId = "e".repeat(1_025).as_str().into();
     let file = File::of("log", &log.epoch).closed(&log, &[(0, 9)]);
@@ -99,7 +99,7 @@ fn a_run_whose_name_would_fill_each_message_is_passed_over() {
 }
 
 #[test]
-fn what_one_of_several_files_gives_counts_and_else_why_one_cannot_be_read() {
+fn the_first_result_of_several_files_counts_or_else_an_error() {
     let chapter = Fetched::Chapter {
         first: Seq(1),
         last: Seq(2),

@@ -1,4 +1,4 @@
-//! Which files open, and what a page shows for those that do not, or not whole.
+//! Tests of opening: which files open, and what a page shows about a file that does not open or is damaged.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::common::Log;
 use crate::files::{File, cuts, damage_chapter, fixture, scanned, whole};
 use crate::viewer::{Local, Page, open};
 
-/// Both lines that a page shows for a file that does not open.
+/// Returns both lines that a page shows about a file that does not open.
 fn refused(file: &[u8]) -> String {
     let Notice { what, advice } = open(file).unwrap_err().notice();
     format!("{what}\n{advice}")
 }
 
-/// Both lines that a page shows for a file that opens, but not whole.
+/// Returns both lines that a page shows about a file that opens in part.
 fn missing(file: &[u8]) -> String {
     match open(file).unwrap().missing() {
         Some(Notice { what, advice }) => format!("{what}\n{advice}"),
@@ -29,7 +29,7 @@ fn begun(version: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_is_no_recording_is_refused_with_the_byte_that_shows_it_and_what_to_do() {
+fn a_file_that_is_no_recording_is_refused_with_the_wrong_byte_and_advice() {
     let transferred = b"\x89WSR\n\x1a\n\x01\0\0\0F";
     let files: [&[u8]; 7] = [
         b"{\"type\":\"log\"}\n",
@@ -94,7 +94,7 @@ fn a_file_with_nothing_readable_names_block_and_byte() {
     let mut file = whole(&log, 9);
     damage_chapter(&mut file, 0);
     damage_chapter(&mut file, 1);
-    // The block that says which log it is.
+    // Damages the `F`, which names the log.
     let mut of = whole(&log, 9);
     of[40] ^= 1;
     insta::assert_snapshot!([refused(&file), refused(&of)].join("\n"), @r"
@@ -122,7 +122,7 @@ fn a_file_that_is_damaged_in_part_opens_and_names_the_first_place() {
         let place = chapters[number].closed.unwrap();
         headers[place.offset as usize + 5] ^= 1;
     }
-    // Its index, which knows the headers, is damaged too.
+    // Damages the index too, because it knows the headers.
     *headers.last_mut().unwrap() ^= 1;
     let cut = whole(&log, 9);
     let cut = &cut[..scanned(&cut).chapters[3].closed.unwrap().end() as usize - 5];
@@ -138,7 +138,7 @@ fn a_file_that_is_damaged_in_part_opens_and_names_the_first_place() {
 }
 
 #[test]
-fn a_newest_chapter_that_is_damaged_gives_way_to_the_one_before() {
+fn a_damaged_newest_chapter_is_replaced_by_the_one_before() {
     let log = Log::steady("a", 0.0, 40);
     let mut file = whole(&log, 9);
     let last = cuts(&log, 9).len() - 1;
@@ -153,7 +153,7 @@ fn a_newest_chapter_that_is_damaged_gives_way_to_the_one_before() {
     assert_eq!(page.store.records(), end as u64);
 }
 
-/// Two runs, and a third: only its snapshot was written, or a chapter.
+/// Two runs and a third, which has one chapter or only its snapshot.
 fn runs(has_third: bool) -> Vec<u8> {
     let (first, second, third) = (
         Log::steady("a", 0.0, 20),
@@ -172,7 +172,7 @@ fn runs(has_third: bool) -> Vec<u8> {
     file.finished()
 }
 
-/// Damages all chapters of all runs from one on.
+/// Damages all chapters of the runs from `run` on.
 fn damage_from(file: &mut [u8], run: usize) {
     let chapters = scanned(file).chapters;
     for (number, entry) in chapters.iter().enumerate() {
@@ -182,7 +182,7 @@ fn damage_from(file: &mut [u8], run: usize) {
     }
 }
 
-/// The run that a page starts from, how many records it shows, and the time up to which it is recorded.
+/// Returns the run that a page starts from, how many records it shows, and the time of the last record.
 fn started(file: &[u8]) -> (String, u64, Time) {
     let opened = open(file).unwrap();
     let page = Page::visit(&mut Local { opened, file });
@@ -193,7 +193,7 @@ fn started(file: &[u8]) -> (String, u64, Time) {
 }
 
 #[test]
-fn a_last_run_without_a_record_gives_way_to_the_one_before_and_misses_nothing() {
+fn a_last_run_without_a_record_is_passed_over_without_a_notice() {
     let file = runs(false);
     let second = Log::steady("b", 60.0, 10);
     let (records, end) = (second.records.len(), second.records.last().unwrap().at);
@@ -205,7 +205,7 @@ fn a_last_run_without_a_record_gives_way_to_the_one_before_and_misses_nothing() 
 }
 
 #[test]
-fn last_runs_of_which_nothing_can_be_read_are_left_out_and_counted() {
+fn unreadable_last_runs_are_left_out_and_counted() {
     let (mut file, mut both) = (runs(false), runs(true));
     damage_from(&mut file, 1);
     damage_from(&mut both, 1);
@@ -225,13 +225,13 @@ fn last_runs_of_which_nothing_can_be_read_are_left_out_and_counted() {
     ");
 }
 
-/// What a page says of a file, as it gets it.
+/// Returns what a page receives about a file.
 fn about(file: &[u8]) -> String {
     serde_json::to_string_pretty(open(file).unwrap().about()).unwrap()
 }
 
 #[test]
-fn a_page_gets_the_numbers_of_an_opened_file_and_what_its_last_run_is_of() {
+fn a_page_receives_the_numbers_of_an_opened_file_and_its_last_run() {
     insta::assert_snapshot!(about(&fixture("version-1-2-cut.wscope")), @r#"
     {
       "name": "a.wscope",
@@ -291,7 +291,7 @@ fn a_page_gets_the_numbers_of_an_opened_file_and_what_its_last_run_is_of() {
 }
 
 #[test]
-fn a_machine_at_its_end_begins_anew() {
+fn a_machine_that_has_finished_begins_anew() {
     use watchscope_recording::Input;
     use watchscope_replay::Opening;
     let file = whole(&Log::steady("a", 0.0, 20), 9);
@@ -302,7 +302,7 @@ fn a_machine_at_its_end_begins_anew() {
 }
 
 #[test]
-fn a_viewer_that_has_not_said_hello_gets_nothing() {
+fn a_viewer_without_a_hello_receives_nothing() {
     let mut opened = open(&whole(&Log::steady("a", 0.0, 20), 9)).unwrap();
     assert!(matches!(opened.next(Duration::ZERO), Next::Wait(None)));
 }

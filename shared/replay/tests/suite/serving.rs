@@ -1,4 +1,4 @@
-//! What a viewer of an opened file gets: the picture of the log that was recorded.
+//! Tests of serving: a viewer of an opened file receives the picture of the recorded log.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::common::{Log, at, random::random_log};
 use crate::files::{File, PODS, body_of, cuts, damage_chapter, fixture, scanned, whole};
 use crate::viewer::{self, Local, Page, Server as _, display_list, open, run};
 
-/// The page that has looked at all of a file.
+/// Returns a page that has loaded all of a file.
 fn visited(file: &[u8]) -> Page {
     let opened = open(file).unwrap();
     Page::visit(&mut Local { opened, file })
 }
 
-/// What the page would have drawn of the logs themselves: the last is the newest, and ends with the snapshot. Each with
-/// its chapters.
+/// Returns the display list of the logs themselves, each with its chapters. The last log is the newest, and ends with
+/// the snapshot.
 fn drawn(runs: &[(&Log, &[(usize, usize)])]) -> String {
     let mut store = Store::default();
     let (newest, chapters) = runs[runs.len() - 1];
@@ -96,7 +96,7 @@ fn a_file_of_several_runs_is_one_timeline() {
 }
 
 #[test]
-fn a_file_that_is_still_being_written_or_was_cut_is_drawn_up_to_its_last_whole_block() {
+fn an_unfinished_or_cut_file_is_drawn_up_to_its_last_whole_block() {
     let log = Log::steady("a", 0.0, 60);
     let file = File::of("log", &log.epoch).closed(&log, &[(0, 20), (20, 40)]);
     let file = file.open(&log, (40, log.records.len())).unfinished();
@@ -118,7 +118,7 @@ fn a_file_that_is_still_being_written_or_was_cut_is_drawn_up_to_its_last_whole_b
 }
 
 #[test]
-fn a_chapter_in_the_middle_that_is_damaged_is_missing_alone_and_the_viewer_learns_why() {
+fn a_damaged_chapter_in_the_middle_is_missing_alone_with_a_reason() {
     let log = Log::steady("a", 0.0, 40);
     let mut file = whole(&log, 12);
     damage_chapter(&mut file, 1);
@@ -129,7 +129,7 @@ fn a_chapter_in_the_middle_that_is_damaged_is_missing_alone_and_the_viewer_learn
 }
 
 #[test]
-fn a_chapter_that_the_file_holds_twice_is_read_where_it_can_be() {
+fn a_chapter_that_the_file_holds_twice_is_read_from_the_readable_copy() {
     let log = Log::steady("a", 0.0, 40);
     let mut file = File::of("log", &log.epoch)
         .closed(&log, &cuts(&log, 12))
@@ -175,7 +175,7 @@ fn body(file: &[u8], epoch: &str, seq: u64) -> Result<Option<String>, String> {
 }
 
 #[test]
-fn a_body_is_read_from_whichever_run_has_it() {
+fn a_body_is_read_from_the_run_that_has_it() {
     let (first, second) = (Log::steady("a", 0.0, 20), Log::steady("b", 60.0, 20));
     let file = File::of("log", &first.epoch)
         .closed(&first, &[(0, 12), (12, 24)])
@@ -202,7 +202,7 @@ fn a_body_is_read_from_whichever_run_has_it() {
     assert!(body(&file, "b", 3).unwrap().is_some());
 }
 
-/// A viewer that has said hello, and all that it got at once.
+/// Returns a viewer that has sent its hello and taken in the first messages.
 fn greeted(file: &[u8]) -> Local<'_> {
     let opened = open(file).unwrap();
     let mut local = Local { opened, file };
@@ -221,7 +221,7 @@ fn hello() -> Vec<u8> {
     encode_client(&ClientMessage::from(hello))
 }
 
-/// The message that is sent at a time of the host's clock, if one is.
+/// Returns the message that is sent at a time of the host's clock, if there is one.
 fn sent(opened: &mut Opened, clock: Duration) -> Option<ServerMessage> {
     match opened.next(clock) {
         Next::Send(message) => Some(decode_server(&message).unwrap().unwrap().0),
@@ -231,7 +231,7 @@ fn sent(opened: &mut Opened, clock: Duration) -> Option<ServerMessage> {
 }
 
 #[test]
-fn heartbeats_come_every_20_s_of_the_hosts_clock_wherever_that_began() {
+fn heartbeats_are_sent_every_20_s_of_the_hosts_clock_from_any_start() {
     let file = whole(&Log::steady("a", 0.0, 10), 12);
     let began = Duration::from_secs(5_000);
     let mut opened = open(&file).unwrap();
@@ -251,7 +251,7 @@ fn heartbeats_come_every_20_s_of_the_hosts_clock_wherever_that_began() {
 }
 
 #[test]
-fn a_command_is_answered_that_there_is_no_cluster() {
+fn a_command_fails_because_there_is_no_cluster() {
     let file = whole(&Log::steady("a", 0.0, 10), 12);
     let mut local = greeted(&file);
     let command = Command {
@@ -268,7 +268,7 @@ fn a_command_is_answered_that_there_is_no_cluster() {
 }
 
 #[test]
-fn a_note_is_answered_that_it_is_not_kept_here() {
+fn a_note_is_refused_because_it_is_not_kept() {
     let file = whole(&Log::steady("a", 0.0, 10), 12);
     let mut local = greeted(&file);
     let note = WriteNote {
@@ -290,7 +290,7 @@ fn a_note_is_answered_that_it_is_not_kept_here() {
 }
 
 #[test]
-fn the_notes_of_a_file_come_from_its_chapters_and_from_beside_them() {
+fn the_notes_of_a_file_come_from_its_chapters_and_its_blocks_of_notes() {
     let mut log = Log::steady("a", 0.0, 10);
     let seq = log.push(11.0, Note::new(Author::Person, "In a chapter.".into()));
     log.push(12.0, Note::new(Author::Story, "Of a story.".into()));
@@ -318,7 +318,7 @@ fn the_notes_of_a_file_come_from_its_chapters_and_from_beside_them() {
     assert_eq!(notes, [(Seq(7), "Beside."), (seq, "In a chapter.")]);
 }
 
-/// Asks for a chapter, and returns the machine that reads it.
+/// Requests a chapter, and returns the machine that reads it.
 fn fetch(opened: &mut Opened, before: u64) -> (u64, Box<FetchChapter>) {
     let asked = Backfill {
         log: "log".into(),
@@ -337,7 +337,7 @@ fn fetch(opened: &mut Opened, before: u64) -> (u64, Box<FetchChapter>) {
 }
 
 #[test]
-fn a_chapter_for_a_viewer_that_has_gone_is_passed_over() {
+fn a_chapter_for_an_earlier_viewer_is_passed_over() {
     let log = Log::steady("a", 0.0, 40);
     let file = whole(&log, 12);
     let mut local = greeted(&file);
@@ -358,12 +358,12 @@ fn a_chapter_for_a_viewer_that_has_gone_is_passed_over() {
     let ServerMessage::Chapter(chapter) = chapter else {
         panic!("{chapter:?}");
     };
-    // It goes on to record 24, and is cut where that was asked for.
+    // The chapter goes on to record 24, and is cut at the requested record.
     assert_eq!((chapter.first, chapter.before), (Seq(13), Seq(20)));
 }
 
 #[test]
-fn a_recording_that_ends_at_the_end_of_all_times_sends_no_flood_of_heartbeats() {
+fn a_recording_that_ends_at_the_largest_time_sends_no_flood_of_heartbeats() {
     let mut log = Log::steady("a", 0.0, 10);
     let note = log.records.last().unwrap().event.clone();
     log.push_at(Time(i64::MAX), note);

@@ -1,4 +1,4 @@
-//! A viewer of a recording, as the page is one, and a host that has the file in memory. The backend's tests use it too.
+//! A viewer of a recording, like the page, and a host with the file in memory. The backend's tests use it too.
 
 #![allow(
     dead_code,
@@ -30,7 +30,7 @@ fn inflate(bytes: &[u8], raw_bytes: u32) -> Option<Vec<u8>> {
     Some(raw)
 }
 
-/// Drives a machine over a file; panics if it asks for what the file does not have.
+/// Drives a machine over a file; panics if it requests bytes outside the file.
 pub fn drive<T, E>(file: &[u8], mut step: impl FnMut(Input) -> Result<Step<T>, E>) -> Result<T, E> {
     let mut input = Input::Begin;
     loop {
@@ -45,7 +45,7 @@ pub fn drive<T, E>(file: &[u8], mut step: impl FnMut(Input) -> Result<Step<T>, E
     }
 }
 
-/// The same of a machine that does not fail.
+/// Like `drive`, for a machine that does not fail.
 pub fn run<T>(file: &[u8], mut step: impl FnMut(Input) -> Step<T>) -> T {
     let Ok(result) = drive(file, |input| Ok::<_, Infallible>(step(input)));
     result
@@ -56,14 +56,14 @@ pub fn open(file: &[u8]) -> Result<Opened, OpenError> {
     drive(file, |input| opening.step(input))
 }
 
-/// What answers a viewer.
+/// A server as a viewer sees it.
 pub trait Server {
     fn receive(&mut self, message: &[u8]);
-    /// The next message; `None` if there is none.
+    /// Returns the next message; `None` if there is none.
     fn next(&mut self) -> Option<Vec<u8>>;
 }
 
-/// An opened file and its host, whose clock stands.
+/// An opened file and its host, whose clock stands still.
 pub struct Local<'a> {
     pub opened: Opened,
     pub file: &'a [u8],
@@ -89,20 +89,20 @@ impl Server for Local<'_> {
     }
 }
 
-/// A page that has loaded all that it was shown.
+/// A page that has loaded every chapter of its catalogue.
 pub struct Page {
     pub store: Store,
     pub welcome: Option<Welcome>,
-    /// All messages, as they came.
+    /// All messages, in the order in which they were received.
     pub messages: Vec<Vec<u8>>,
-    /// Why chapters could not be read.
+    /// The reasons why chapters could not be read.
     pub not_read: Vec<String>,
     joiner: Joiner,
     bytes: u64,
 }
 
 impl Page {
-    /// Says hello to a server, and asks for all chapters that the catalogue lists.
+    /// Sends hello to a server, and requests all chapters that the catalogue lists.
     pub fn visit(server: &mut impl Server) -> Self {
         let mut page = Self {
             store: Store::default(),
@@ -120,7 +120,7 @@ impl Page {
         };
         server.receive(&encode_client(&hello.into()));
         let all = (Time(i64::MIN / 2), Time(i64::MAX / 2));
-        // Each chapter is asked for at most once.
+        // Requests each chapter at most once.
         for _ in 0..10_000 {
             page.listen(server);
             let Some((log, epoch, before)) = page.store.backfill(all.0, all.1) else {
@@ -135,7 +135,7 @@ impl Page {
                     .not_read(&asked.epoch, watchscope_model::Seq(before.0 - 1));
             }
         }
-        panic!("it goes on asking");
+        panic!("it never stops requesting chapters");
     }
 
     fn listen(&mut self, server: &mut impl Server) {
@@ -167,7 +167,7 @@ impl Page {
                 store.segment(data).unwrap();
             }
             ServerMessage::Chapter(_) => {
-                // One whose records are damaged brings none.
+                // A chapter with damaged records adds none.
                 let _ = store.chapter(data);
             }
             ServerMessage::Catalogue(header) => {
@@ -185,7 +185,7 @@ impl Page {
         }
     }
 
-    /// The display list of all that the recording shows.
+    /// Returns the display list of all that the recording shows.
     pub fn display_list(&self) -> String {
         let welcome = self.welcome.as_ref().unwrap();
         let (from, to) = (welcome.recorded_from.unwrap(), welcome.recorded_to.unwrap());
@@ -193,7 +193,7 @@ impl Page {
     }
 }
 
-/// The display list of a stretch of time.
+/// Returns the display list of a stretch of time.
 pub fn display_list(store: &Store, (from, to): (Time, Time)) -> String {
     let view = View::between(from.plus_micros(-500_000), to.plus_micros(500_000), 1_600.0);
     let rows = Lanes::default().rows(store, &view, to);
