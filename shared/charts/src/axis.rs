@@ -1,4 +1,4 @@
-//! An axis for plotters that maps and chooses ticks in integers.
+//! An axis for plotters that places values and chooses ticks in integers.
 
 use std::ops::Range;
 
@@ -11,20 +11,20 @@ use crate::ticks::{
     duration_label, duration_ticks, log_ticks, number_label, number_ticks, time_label, time_ticks,
 };
 
-/// What an axis measures.
+/// The quantity on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Microseconds since the Unix epoch; ticks so far apart.
+    /// Microseconds since 1970-01-01T00:00:00Z, with ticks `step_us` microseconds apart.
     Time { step_us: i64 },
-    /// Thousandths.
+    /// Thousandths of a number.
     Number,
     /// Microseconds.
     Duration,
-    /// Microseconds, by their logarithm.
+    /// Microseconds, on a logarithmic scale.
     Log,
 }
 
-/// An axis with its ticks.
+/// An axis with its ticks. A value outside the axis stands at its nearer end.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     kind: Kind,
@@ -34,7 +34,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Of a stretch of time.
+    /// Makes an axis of a stretch of time.
     pub(crate) fn time(span: Span) -> Self {
         let (ticks, step_us) = time_ticks(span.from, span.to);
         Self {
@@ -45,22 +45,22 @@ impl Axis {
         }
     }
 
-    /// Of thousandths, from 0.
+    /// Makes an axis of thousandths, from 0.
     pub(crate) fn numbers(most: i64, is_whole: bool) -> Self {
         Self::of(Kind::Number, number_ticks(most, is_whole))
     }
 
-    /// Of durations, from 0.
+    /// Makes an axis of durations, from 0.
     pub(crate) fn durations(most: i64) -> Self {
         Self::of(Kind::Duration, duration_ticks(most))
     }
 
-    /// Of durations from one to another, by their logarithm.
+    /// Makes a logarithmic axis of durations.
     pub(crate) fn log(least: i64, most: i64) -> Self {
         Self::of(Kind::Log, log_ticks(least, most))
     }
 
-    /// Of rows, without ticks.
+    /// Makes an axis of rows, without ticks.
     pub(crate) fn rows(count: usize) -> Self {
         Self {
             kind: Kind::Number,
@@ -70,7 +70,7 @@ impl Axis {
         }
     }
 
-    /// From the first of its ticks to the last.
+    /// Makes an axis from its first tick to its last.
     fn of(kind: Kind, ticks: Vec<i64>) -> Self {
         let (from, to) = (ticks.first(), ticks.last());
         Self {
@@ -100,7 +100,7 @@ impl Ranged for Axis {
         limit.0 + i32::try_from(pixels).unwrap_or(0)
     }
 
-    /// plotters asks twice: for light lines too, which our charts do not have.
+    /// plotters calls this twice. The second call is for light lines, which our charts do not have.
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<i64> {
         if hint.weight().allow_light_points() {
             return Vec::new();
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_axis_gives_each_tenfold_the_same_room() {
+    fn a_log_axis_has_the_same_length_for_each_power_of_ten() {
         let axis = Axis::log(10_000, 10_000_000);
         let places =
             [10_000, 100_000, 1_000_000, 10_000_000].map(|value| axis.map(&value, (300, 0)));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_of_an_axis_stands_at_its_edge() {
+    fn a_value_outside_an_axis_stands_at_its_end() {
         let axis = Axis::numbers(10_000, true);
         let places = [-5, 0, 5_000, i64::MAX].map(|value| axis.map(&value, (0, 100)));
         assert_eq!(places, [0, 0, 50, 100]);

@@ -1,4 +1,4 @@
-//! The backend that plotters draws on: it writes the display list of `timeline` and measures text as that does.
+//! The backend of plotters: it writes the display list of `timeline`, and measures text as `timeline` does.
 
 use std::convert::Infallible;
 
@@ -10,12 +10,12 @@ use watchscope_timeline::format::text_width;
 use watchscope_timeline::scene::{Align, Area, Step, Stroke, TextLine};
 use watchscope_timeline::{Primitive, Px, Scene, Token};
 
-use crate::pen::{Pen, UNITS, Way};
+use crate::pen::{Pattern, Pen, UNITS};
 
-/// Steps of a [`Px`] in a unit of plotters' coordinates.
+/// Steps of a [`Px`] in a unit of plotters' coordinates; a px has 64 steps.
 const STEPS: i32 = 64 / UNITS;
 
-/// Writes what plotters draws into a scene. Its coordinates are eighths of a px.
+/// Writes plotters' drawing into a scene. The coordinates are eighths of a px.
 pub(crate) struct SceneBackend<'a> {
     scene: &'a mut Scene,
 }
@@ -48,9 +48,9 @@ fn pen_of(style: &impl BackendStyle) -> Pen {
 
 fn stroke_of(style: &impl BackendStyle) -> Stroke {
     let pen = pen_of(style);
-    let dash = match pen.way() {
-        Way::Dash(dash) => dash,
-        Way::Hatch(_) => None,
+    let dash = match pen.pattern() {
+        Pattern::Dash(dash) => dash,
+        Pattern::Hatch(_) => None,
     };
     Stroke {
         ink: pen.token,
@@ -59,7 +59,7 @@ fn stroke_of(style: &impl BackendStyle) -> Stroke {
     }
 }
 
-/// A line through points.
+/// Returns a line through points.
 fn through(points: impl IntoIterator<Item = BackendCoord>) -> Vec<Step> {
     let mut steps = Vec::new();
     for (x, y) in points {
@@ -73,7 +73,7 @@ fn through(points: impl IntoIterator<Item = BackendCoord>) -> Vec<Step> {
     steps
 }
 
-/// plotters' coordinates are clamped to its area before they come here.
+/// plotters clamps coordinates to its area before it calls these functions.
 impl DrawingBackend for SceneBackend<'_> {
     type ErrorType = Infallible;
 
@@ -112,8 +112,8 @@ impl DrawingBackend for SceneBackend<'_> {
     ) -> Drawn {
         let pen = pen_of(style);
         let area = Area::between(px(left), px(right), px(top), px(bottom));
-        let primitive = match pen.way() {
-            Way::Hatch(hatch) if fill => Primitive::Hatch {
+        let primitive = match pen.pattern() {
+            Pattern::Hatch(hatch) if fill => Primitive::Hatch {
                 area,
                 hatch,
                 anchor: area.x,
@@ -149,7 +149,7 @@ impl DrawingBackend for SceneBackend<'_> {
     ) -> Drawn {
         let radius = i32::try_from(radius).unwrap_or(0).saturating_mul(STEPS);
         let (x, y, r) = (px(x), px(y), Px(radius));
-        // How far the control points of a quarter lie from its ends: 0.5523 of the radius.
+        // Distance of the control points of a quarter circle from its ends: 0.5523 of the radius.
         let c = Px(radius * 36_195 / 65_536);
         let steps = [
             Step::Move(x + r, y),
@@ -186,7 +186,7 @@ impl DrawingBackend for SceneBackend<'_> {
         let pen = Pen::read(style.color().rgb);
         let (is_bold, has_halo) = pen.of_text();
         let (size, anchor) = (size_of(style), style.anchor());
-        // The baseline, by the height of capitals: about 0.72 of the size.
+        // Places the baseline by the height of capitals, about 0.72 of the size.
         let hundredths = match anchor.v_pos {
             VPos::Top => 80,
             VPos::Center => 36,
@@ -224,7 +224,7 @@ impl DrawingBackend for SceneBackend<'_> {
 }
 
 fn size_of(style: &impl BackendTextStyle) -> u8 {
-    // Sizes are given in whole px; the cast stops at the ends of the type.
+    // Sizes are whole px. The cast saturates at 0 and 255.
     style.size() as u8
 }
 

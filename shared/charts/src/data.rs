@@ -1,18 +1,18 @@
-//! What a chart is made of: words, series of times and numbers, and the time that all charts of an export share.
+//! The parts of a chart: words, series of times and numbers, and the time that all charts of an export share.
 
 use watchscope_model::Time;
 
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// From when.
+    /// Its begin.
     pub from: Time,
-    /// Until when.
+    /// Its end.
     pub to: Time,
 }
 
 impl Span {
-    /// How long it is, in microseconds; at least 1.
+    /// Returns its length in microseconds; at least 1.
     #[must_use]
     pub fn micros(self) -> i64 {
         self.to.micros_since(self.from).max(1)
@@ -22,41 +22,41 @@ impl Span {
 /// The time that all charts of one export show, so that their time axes are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The time looked at: the whole axis.
+    /// The time of the whole axis.
     pub context: Span,
-    /// The time reported, drawn as a grey band; absent: it is all that is looked at.
+    /// The reported time, drawn as a grey band; `None` if it is the whole axis.
     pub reported: Option<Span>,
-    /// Stretches in which nobody watched, in order of time. No line crosses one.
+    /// Stretches without an observer, in order of time. No line crosses one.
     pub seams: Vec<Span>,
 }
 
 /// A chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
-    /// A sentence with the finding in it, or one that says that nothing stands out.
+    /// A sentence that states the finding, or says that nothing stands out.
     pub title: String,
-    /// What the axis counts, and in which scale.
+    /// The unit and the scale of the numbers.
     pub unit: String,
-    /// Where the numbers come from, and what is missing from them.
+    /// Sentences about the source of the numbers, and about what is missing from them.
     pub notes: Vec<String>,
-    /// What is drawn.
+    /// The series and how they are drawn.
     pub plot: Plot,
 }
 
-/// What is drawn in a chart.
+/// The series of a chart, and how they are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plot {
-    /// Numbers over time, a step for each bucket.
+    /// Lines: numbers over time, with a step for each bucket.
     Lines(Lines),
-    /// Counts in buckets, one upon the other.
+    /// Columns: counts in buckets, stacked.
     Columns(Columns),
-    /// Single durations over time, on a log axis.
+    /// Dots: single durations over time, on a log axis.
     Dots(Dots),
-    /// The longest of some durations, a row each.
+    /// Bars: the longest of some durations, one in each row.
     Bars(Vec<Bar>),
 }
 
-/// What a vertical axis measures.
+/// The quantity on a vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Thousandths of a number, from 0.
@@ -68,23 +68,23 @@ pub enum Scale {
 /// Buckets of equal length, in order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// When the first begins.
+    /// Begin of the first bucket.
     pub from: Time,
-    /// How long each is, in microseconds; over 0.
+    /// Length of each bucket in microseconds; over 0.
     pub step_us: i64,
-    /// How many there are.
+    /// How many buckets there are.
     pub count: usize,
 }
 
 impl Grid {
-    /// When a bucket begins; that of `count` is the end of the last.
+    /// Returns the begin of a bucket; for `count` it returns the end of the last.
     #[must_use]
     pub fn begins(self, place: usize) -> Time {
         let place = i64::try_from(place).unwrap_or(i64::MAX);
         self.from.plus_micros(self.step_us.saturating_mul(place))
     }
 
-    /// The bucket that a time is in; absent outside of all.
+    /// Returns the bucket that holds a time; `None` outside all buckets.
     #[must_use]
     pub fn place(self, at: Time) -> Option<usize> {
         let place = at.micros_since(self.from).div_euclid(self.step_us.max(1));
@@ -93,77 +93,77 @@ impl Grid {
     }
 }
 
-/// How series become "others" where a legend has no room for them.
+/// How several series become "others" when the legend has no room for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// Their sum.
+    /// Adds them.
     Sum,
-    /// The largest of them.
+    /// Takes the largest of them.
     Largest,
 }
 
 /// Series of numbers over the same buckets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
-    /// What the numbers are.
+    /// The quantity of the numbers.
     pub scale: Scale,
     /// The buckets.
     pub grid: Grid,
     /// The series, the most important first.
     pub series: Vec<Line>,
-    /// How the last of them become "others".
+    /// How the last series become "others".
     pub merge: Merge,
-    /// A number that is written beside its place.
+    /// A number that is written beside its point.
     pub callout: Option<Callout>,
 }
 
 /// A series of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its name. It is hostile where it comes from a cluster.
+    /// Its name. A name from a cluster is hostile.
     pub name: String,
-    /// One number a bucket; absent where nothing is known: the line ends there.
+    /// One number for each bucket; `None` if it is not known. There the line ends.
     pub values: Vec<Option<i64>>,
 }
 
-/// Counts over the same buckets, one upon the other.
+/// Counts in the same buckets, stacked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The buckets.
     pub grid: Grid,
-    /// What is counted, from the bottom up.
+    /// The parts of each column, from the bottom up.
     pub series: Vec<Stack>,
-    /// When reads differed from what a watch held: marks over the columns.
+    /// The times at which a read differed from the watch: marks above the columns.
     pub divergences: Vec<Time>,
 }
 
 /// One part of the columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// What is counted.
+    /// The name of the counted thing.
     pub name: String,
-    /// How it is filled.
+    /// Its fill.
     pub fill: Fill,
-    /// One count a bucket.
+    /// One count for each bucket.
     pub counts: Vec<u64>,
 }
 
-/// How an area is filled. All differ without colour too.
+/// How an area is filled. The fills differ without colour too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fill {
-    /// Light, with an outline: as it should be.
+    /// Light, with an outline: the expected kind.
     Plain,
     /// Grey.
     Mid,
     /// Dark.
     Dark,
-    /// Empty within an outline: what watchscope itself did.
+    /// Empty within an outline: done by watchscope itself.
     Own,
-    /// Hatched one way.
+    /// Hatched in one direction: resumed gaps.
     Resumed,
-    /// Hatched both ways.
+    /// Hatched in two directions: lost gaps.
     Lost,
-    /// Full, in the ink of errors.
+    /// Full, in the colour of errors.
     Error,
     /// Empty within a dotted outline: not known.
     Unknown,
@@ -172,7 +172,7 @@ pub enum Fill {
 /// Series of single durations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dots {
-    /// The series, the least important first: those after it are drawn over it.
+    /// The series, the least important first: later ones are drawn over it.
     pub series: Vec<DotSeries>,
     /// A duration that is written beside its dot.
     pub callout: Option<Callout>,
@@ -181,11 +181,11 @@ pub struct Dots {
 /// Single durations of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DotSeries {
-    /// Their name. It is hostile where it comes from a cluster.
+    /// Their name. A name from a cluster is hostile.
     pub name: String,
-    /// How they look.
+    /// The shape of their dots.
     pub shape: Shape,
-    /// When each was, and how long, in microseconds.
+    /// Time of each dot, and its duration in microseconds.
     pub dots: Vec<(Time, i64)>,
 }
 
@@ -202,16 +202,16 @@ pub enum Shape {
     Triangle,
     /// A cross.
     Cross,
-    /// A diamond, in the ink of errors.
+    /// A diamond, in the colour of errors.
     Diamond,
 }
 
-/// Words beside a place in a chart.
+/// Words beside a point of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callout {
-    /// When.
+    /// The point's time.
     pub at: Time,
-    /// The number, as its scale has it.
+    /// The point's number, in the unit of its scale.
     pub value: i64,
     /// The words.
     pub words: String,
@@ -220,14 +220,14 @@ pub struct Callout {
 /// A row of a chart of bars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
-    /// What it is of. It is hostile where it comes from a cluster.
+    /// The name of the row. A name from a cluster is hostile.
     pub label: String,
-    /// Whether it is one that matters.
+    /// Whether it is bold, because it matters.
     pub is_strong: bool,
-    /// How long it is, in microseconds.
+    /// Length in microseconds.
     pub micros: i64,
-    /// How it is filled.
+    /// Its fill.
     pub fill: Fill,
-    /// What there is to say of it.
+    /// Words behind the bar.
     pub words: String,
 }

@@ -1,13 +1,13 @@
-//! Charts of plain series, drawn by plotters into the display list of `timeline`.
+//! Charts of plain series, which plotters draws into the display list of `timeline`.
 //!
 //! ```text
 //!   Chart (words, series) ─┬─► plot: plotters' mesh and elements over our axes ─► SceneBackend ─┬─► Scene ─► SVG
 //!   Frame (time, seams) ───┘   sheet: title, unit, notes, legend ───────────────────────────────┘
 //! ```
 //!
-//! The crate knows times and numbers, and no log. All arithmetic is of integers, and plotters' fonts, ticks, log axes and
-//! number formats are not used: on wasm32 they ask the document, and they call functions that differ between host and
-//! wasm32. So both give the same bytes.
+//! The crate knows times and numbers, and no log. All arithmetic is in integers. It does not use plotters' fonts,
+//! ticks, log axes and number formats: on wasm32 they need the document and call functions that differ from the
+//! host's. So host and wasm32 produce the same bytes.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! The logarithm of an integer, in integers: the same on every machine.
+//! The logarithm of an integer, in integers: it is the same on every machine.
 
-/// Binary places of the result.
+/// Binary places of the result behind the point.
 const PLACES: u32 = 16;
 
-/// The logarithm to base 2 of a number of at least 1, in steps of 1/65,536; of less it is 0.
+/// Returns the logarithm to base 2 in steps of 1/65,536; 0 for a value below 1.
 ///
-/// Each squaring of the mantissa yields the next binary place, so no table and no floating-point function is needed.
+/// Each squaring of the mantissa yields the next binary place. So no table and no floating-point function is needed.
 pub(crate) fn log2(value: i64) -> i64 {
     let Ok(value) = u64::try_from(value.max(1)) else {
         return 0;
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_of_two_are_exact_and_the_rest_is_near() {
+    fn logarithms_of_powers_of_two_are_exact_and_others_are_near() {
         assert_eq!([1, 2, 1 << 40].map(log2), [0, 1 << 16, 40 << 16]);
         // 3.32193 times 65,536.
         assert_eq!(log2(10), 217_705);
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn it_never_falls() {
+    fn a_larger_number_has_no_smaller_logarithm() {
         let mut last = 0;
         for value in (1..2_000).chain((1..2_000).map(|step| step * 1_000_003)) {
             let here = log2(value);

@@ -1,4 +1,4 @@
-//! The plot of a chart: plotters' mesh over our axes, and what is drawn in it.
+//! The plot of a chart: plotters' mesh over our axes, and the series in it.
 
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
@@ -23,27 +23,28 @@ use crate::text::fitted;
 
 /// Size of labels, in px.
 const LABEL: u8 = 11;
-/// Room for the labels of a vertical axis, in px; the same in all charts over time, so that their time axes are equal.
+/// Room for the labels of a vertical axis, in px. It is the same in all charts over time, so that their time axes are
+/// equal.
 const LEFT: i32 = 68;
 /// Room for the labels of rows, in px.
 const ROW_LEFT: i32 = 226;
-/// Room right of a plot, for half a label and for what is said of a row, in px.
+/// Room right of a plot, in px: for half a label, and for the words behind a row.
 const RIGHT: i32 = 36;
 const TOP: i32 = 8;
 const BOTTOM: i32 = 24;
 const HEIGHT: i32 = 150;
 const ROW: i32 = 21;
-/// Rows are as long as leaves this for what is said of them, in px.
+/// Width that rows leave for their words, in px.
 const ROW_WORDS: i32 = 190;
-/// What stands where there is nothing.
+/// The text of an empty chart.
 const NOTHING: &str = "nothing in this range";
-/// The two lines of a seam are at least so far apart, in units.
+/// The least distance between the two lines of a seam, in units.
 const SEAM: i32 = 4 * UNITS;
 
 pub(crate) type Area<'a> = DrawingArea<SceneBackend<'a>, Shift>;
 type Context<'a, 'b> = ChartContext<'a, SceneBackend<'b>, Cartesian2d<Axis, Axis>>;
 
-/// Draws what a chart shows, as wide as all charts are.
+/// Draws the plot of a chart, as wide as all charts.
 pub(crate) fn plot(plot: &Plot, frame: &Frame) -> Result<Scene, ChartError> {
     match plot {
         Plot::Lines(lines) => {
@@ -95,7 +96,7 @@ fn thousandths(count: u64) -> i64 {
         .saturating_mul(1_000)
 }
 
-/// The vertical axis that holds all values; of none it shows what is usual.
+/// Returns a vertical axis for all values. Without values it has the usual range: up to 1, or from 10 ms to 10 s.
 fn axis_of(scale: Scale, values: impl Iterator<Item = i64> + Clone) -> Axis {
     let most = values.clone().max();
     match scale {
@@ -107,7 +108,7 @@ fn axis_of(scale: Scale, values: impl Iterator<Item = i64> + Clone) -> Axis {
     }
 }
 
-/// A scene for a plot so high, in px.
+/// Makes a scene for a plot of a height in px.
 fn scene_of(height: i32) -> Scene {
     Scene {
         width: CHART_WIDTH,
@@ -116,7 +117,7 @@ fn scene_of(height: i32) -> Scene {
     }
 }
 
-/// The axes over the time of a frame, with its band and seams, and what `draw` puts between them.
+/// Draws axes over the time of a frame with its band and seams, and what `draw` adds.
 fn over_time(
     frame: &Frame,
     axis: Axis,
@@ -149,7 +150,7 @@ fn over_time(
     Ok(scene)
 }
 
-/// Where a stretch of time begins and ends, and where the plot does: left, right, top, bottom, in units.
+/// Returns the edges of a stretch of time in a plot: left, right, top, bottom, in units.
 fn edges(chart: &Context<'_, '_>, span: Span) -> (i32, i32, i32, i32) {
     let y = chart.y_range();
     let (left, top) = chart.backend_coord(&(span.from.0, y.end));
@@ -157,7 +158,8 @@ fn edges(chart: &Context<'_, '_>, span: Span) -> (i32, i32, i32, i32) {
     (left, right, top, bottom)
 }
 
-/// Axes with labels, and a line for each tick of one of them.
+/// Draws axes with labels. It draws a line for each tick of the vertical axis if `is_level`, else of the horizontal
+/// one.
 fn mesh(chart: &mut Context<'_, '_>, is_level: bool) -> Result<(), ChartError> {
     let mut mesh = chart.configure_mesh();
     if is_level {
@@ -173,7 +175,7 @@ fn mesh(chart: &mut Context<'_, '_>, is_level: bool) -> Result<(), ChartError> {
     Ok(mesh.draw()?)
 }
 
-/// How a label looks.
+/// Returns the style of a label.
 pub(crate) fn style_of(pen: Pen) -> TextStyle<'static> {
     sized(pen, LABEL)
 }
@@ -192,7 +194,7 @@ fn nothing(chart: &Context<'_, '_>, root: &Area<'_>, span: Span) -> Result<(), C
     Ok(root.draw_text(NOTHING, &style, middle)?)
 }
 
-/// Two dotted lines, and nothing between them.
+/// Draws a seam: two dotted lines with nothing between them.
 fn draw_seam(chart: &Context<'_, '_>, root: &Area<'_>, seam: Span) -> Result<(), ChartError> {
     let (left, right, top, bottom) = edges(chart, seam);
     let right = right.max(left + SEAM);
@@ -216,7 +218,7 @@ pub(crate) fn seam_lines(
 }
 
 fn draw_lines(lines: &Lines, frame: &Frame, chart: &mut Context<'_, '_>) -> Result<(), ChartError> {
-    // The most important series is drawn last, over the others.
+    // Draws the most important series last, over the others.
     for (place, line) in lines.series.iter().enumerate().rev() {
         let (pen, width) = line_of(place, line.name == OTHERS);
         for piece in pieces(line, lines.grid, frame) {
@@ -226,7 +228,8 @@ fn draw_lines(lines: &Lines, frame: &Frame, chart: &mut Context<'_, '_>) -> Resu
     Ok(())
 }
 
-/// The steps of a line, in pieces: one ends where nothing is known, at a seam, and at the edges of the time that is shown.
+/// Returns the steps of a line in pieces. A piece ends where a number is missing, at a seam, and at the edges of the
+/// shown time.
 fn pieces(line: &Line, grid: Grid, frame: &Frame) -> Vec<Vec<(i64, i64)>> {
     let mut pieces: Vec<Vec<(i64, i64)>> = Vec::new();
     let mut ended = None;
@@ -246,7 +249,7 @@ fn pieces(line: &Line, grid: Grid, frame: &Frame) -> Vec<Vec<(i64, i64)>> {
                 _ => pieces.push(step.to_vec()),
             }
             ended = Some(to);
-            // What ends where a seam begins does not go on, however short the seam is.
+            // A line ends at a seam, however short the seam is.
             if frame.seams.iter().any(|seam| seam.from == part.to) {
                 ended = None;
             }
@@ -255,7 +258,7 @@ fn pieces(line: &Line, grid: Grid, frame: &Frame) -> Vec<Vec<(i64, i64)>> {
     pieces
 }
 
-/// What is left of a stretch without the seams.
+/// Returns the parts of a stretch outside the seams.
 fn without(span: Span, seams: &[Span]) -> Vec<Span> {
     let mut left = Vec::new();
     let mut from = span.from;
@@ -345,7 +348,7 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// The mark of a read that differs: a square with a stroke, in the ink that stands for nothing else.
+/// Draws the mark of a read that differs: a square with a stroke. Nothing else has its colour.
 pub(crate) fn divergence(root: &Area<'_>, (x, y): (i32, i32)) -> Result<(), ChartError> {
     let (pen, r) = (Pen::of(Token::Divergence).line(12), 4 * UNITS);
     root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], pen))?;
@@ -362,7 +365,7 @@ fn draw_dots(dots: &Dots, chart: &Context<'_, '_>, root: &Area<'_>) -> Result<()
     Ok(())
 }
 
-/// A dot of a shape, at its middle.
+/// Draws a dot with this middle.
 pub(crate) fn dot(root: &Area<'_>, shape: Shape, (x, y): (i32, i32)) -> Result<(), ChartError> {
     let r = 24;
     let halo = |reach: i32| {
@@ -400,7 +403,7 @@ pub(crate) fn dot(root: &Area<'_>, shape: Shape, (x, y): (i32, i32)) -> Result<(
     Ok(())
 }
 
-/// Words beside a place that lasts for some microseconds.
+/// Draws words beside a point that lasts for some microseconds.
 fn callout(
     callout: Option<&Callout>,
     lasts_us: i64,
@@ -414,7 +417,7 @@ fn callout(
     let (x, y) = chart.backend_coord(&(callout.at.0, callout.value));
     let (left, top) = chart.backend_coord(&(times.start, values.end));
     let (right, bottom) = chart.backend_coord(&(times.end, values.start));
-    // On the left, where a line that rises there leaves room, unless the words do not fit.
+    // The words stand on the left if they fit there, because a line that rises leaves room there.
     let width = text_width(&callout.words, LABEL, 600).0 / (64 / UNITS) + 14 * UNITS;
     let is_left = x - left > width;
     let (side, x) = if is_left {
@@ -432,7 +435,7 @@ fn callout(
     Ok(root.draw_text(&words, &style, (x, y))?)
 }
 
-/// The longest of some durations, each in a row with its name and what there is to say of it.
+/// Draws durations: in each row a bar with its name and its words.
 fn rows(bars: &[Bar]) -> Result<Scene, ChartError> {
     let count = bars.len().max(3);
     let height = i32::try_from(count).unwrap_or(i32::MAX).saturating_mul(ROW);
@@ -492,7 +495,7 @@ fn rows(bars: &[Bar]) -> Result<Scene, ChartError> {
     Ok(scene)
 }
 
-/// How wide a text of a legend may be, in faces that are wider than most too.
+/// Returns the width of a legend's text, with an eighth to spare for wide typefaces.
 pub(crate) fn label_width(text: &str) -> Px {
     let width = text_width(text, LABEL, 400);
     width + Px(width.0 / 8)

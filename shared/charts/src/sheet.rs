@@ -1,4 +1,4 @@
-//! A whole chart: title, unit, plot, notes and a legend of at most two rows.
+//! A whole chart: title, unit, plot, notes, and a legend of at most two rows.
 
 use std::convert::Infallible;
 
@@ -15,32 +15,32 @@ use crate::pen::{Pen, UNITS, line_of};
 use crate::plot::{self, divergence, dot, fill, label_width, plot, seam_lines, style_of};
 use crate::text::{fitted, lines};
 
-/// How wide every chart is.
+/// Width of every chart, in px; titles and notes that are wider continue on the next line.
 pub const CHART_WIDTH: Px = Px::whole(640);
-/// What stands for series that a legend has no room for.
+/// The name of the series that stands for those without room in the legend.
 pub(crate) const OTHERS: &str = "others";
 
 const EDGE: i32 = 16;
 /// Height of a row of the legend, in px.
 const LEGEND_ROW: i32 = 18;
 const LEGEND_ROWS: usize = 2;
-/// Width of a sign in a legend with the space behind it, in px.
+/// Width of a legend's sign with the space behind it, in px.
 const SIGN: i32 = 30;
-/// The most that a name takes in a legend, in px.
+/// The most width of a name in a legend, in px; a longer name ends in `…`.
 const NAME: Px = Px::whole(170);
 
-/// A chart that could not be drawn.
+/// The reason why a chart could not be drawn.
 #[derive(Debug, Error)]
 pub enum ChartError {
-    /// plotters could not place something.
+    /// plotters could not place an element.
     #[error("plotters could not draw: {0}")]
     Plotters(#[from] DrawingAreaErrorKind<Infallible>),
 }
 
-/// Draws a chart. Series for which the legend has no room in two rows are drawn as one, "others".
+/// Draws a chart. If the legend would have more than two rows, the least important series are drawn as one, "others".
 ///
 /// # Errors
-/// If plotters cannot place something.
+/// [`ChartError::Plotters`] if plotters cannot place an element.
 pub fn draw(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
     let (shown, legend) = with_legend(&chart.plot, frame);
     let mut sheet = Sheet::default();
@@ -56,7 +56,7 @@ pub fn draw(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
     Ok(sheet.finish())
 }
 
-/// What stands before a name in a legend.
+/// The sign before a name in a legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     Line(Pen, u32),
@@ -69,7 +69,7 @@ enum Sign {
 
 type Entry = (Sign, String);
 
-/// The plot with as many of its series as a legend has room for, and that legend in rows.
+/// Merges series until the legend has at most two rows; returns the plot and these rows.
 fn with_legend(plot: &Plot, frame: &Frame) -> (Plot, Vec<Vec<Entry>>) {
     let mut shown = plot.clone();
     loop {
@@ -80,7 +80,7 @@ fn with_legend(plot: &Plot, frame: &Frame) -> (Plot, Vec<Vec<Entry>>) {
     }
 }
 
-/// What a legend explains: series that have something to show, and what all charts have.
+/// Returns the legend's entries: for series that are not empty, and for band and seams.
 fn entries(plot: &Plot, frame: &Frame) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut add = |sign, name: &str| {
@@ -88,7 +88,7 @@ fn entries(plot: &Plot, frame: &Frame) -> Vec<Entry> {
     };
     match plot {
         Plot::Lines(lines) => {
-            // What a single line is, the unit says.
+            // The unit describes a single line.
             let is_explained = lines.series.len() > 1;
             for (place, line) in lines.series.iter().enumerate() {
                 if is_explained && line.values.iter().any(Option::is_some) {
@@ -123,7 +123,7 @@ fn entries(plot: &Plot, frame: &Frame) -> Vec<Entry> {
     entries
 }
 
-/// Entries broken into rows.
+/// Breaks entries into rows.
 fn rows_of(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     let room = CHART_WIDTH - Px::whole(2 * EDGE);
     let mut rows: Vec<Vec<Entry>> = Vec::new();
@@ -148,7 +148,7 @@ fn width_of((_, name): &Entry) -> Px {
     label_width(name) + Px::whole(SIGN + 12)
 }
 
-/// Makes one series of the two that matter least; returns whether there were two.
+/// Merges the two least important series into one; returns whether there were two.
 fn merge_two(plot: &mut Plot) -> bool {
     match plot {
         Plot::Lines(lines) if lines.series.len() > 1 => {
@@ -216,7 +216,7 @@ fn draw_legend(rows: &[Vec<Entry>]) -> Result<Scene, ChartError> {
     Ok(scene)
 }
 
-/// A sign of a legend, with its left edge and middle there.
+/// Draws a sign of a legend; `x` is its left edge, `y` its middle.
 fn sign(root: &plot::Area<'_>, sign: Sign, (x, y): (i32, i32)) -> Result<(), ChartError> {
     let corners = [(x + 4, y - 5 * UNITS), (x + 16 * UNITS, y + 5 * UNITS)];
     let middle = (x + 12 * UNITS, y);
@@ -240,7 +240,7 @@ fn sign(root: &plot::Area<'_>, sign: Sign, (x, y): (i32, i32)) -> Result<(), Cha
     }
 }
 
-/// What is drawn from the top down.
+/// A scene that grows from the top down.
 struct Sheet {
     scene: Scene,
     y: Px,
@@ -256,10 +256,10 @@ impl Default for Sheet {
 }
 
 impl Sheet {
-    /// A text in lines so high, at most `most` of them.
+    /// Appends a text in lines of `high` px, at most `most` of them.
     fn text(&mut self, text: &str, size: u8, weight: u16, ink: Token, high: i32, most: usize) {
         let room = CHART_WIDTH - Px::whole(2 * EDGE);
-        // Some faces are wider than reckoned, in bold the most.
+        // Some typefaces are wider than estimated, most of all in bold.
         let spare = if weight > 400 { 6 } else { 8 };
         let width = room - Px(room.0 / spare);
         for line in lines(text, size, weight, width, most) {
@@ -278,14 +278,14 @@ impl Sheet {
         }
     }
 
-    /// Another scene, so far below what is there.
+    /// Appends another scene, `space` px below.
     fn append(&mut self, other: Scene, space: i32) {
         let y = self.y + Px::whole(space);
         self.y = y + other.height;
         self.scene.append(other, Px::ZERO, y);
     }
 
-    /// The scene, on its ground.
+    /// Returns the scene on its ground.
     fn finish(self) -> Scene {
         let height = (self.y + Px::whole(14)).floor();
         let ground = Primitive::Rect {

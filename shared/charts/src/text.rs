@@ -3,7 +3,7 @@
 use watchscope_timeline::Px;
 use watchscope_timeline::format::text_width;
 
-/// A text of at most `most` letters; of a longer one the end is left out, which three dots say.
+/// Returns `text` if it has at most `most` characters; else its first `most` − 1 characters and `…`.
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {
@@ -14,7 +14,7 @@ pub fn shortened(text: &str, most: usize) -> String {
     short
 }
 
-/// A text no wider than `width`.
+/// Shortens a text to at most `width`, but to no less than `…`.
 pub(crate) fn fitted(text: &str, size: u8, weight: u16, width: Px) -> String {
     let mut letters = text.chars().count();
     let mut fitted = text.to_owned();
@@ -25,7 +25,7 @@ pub(crate) fn fitted(text: &str, size: u8, weight: u16, width: Px) -> String {
     fitted
 }
 
-/// A text in at most `most` lines of at most `width`; what has no room is left out, which three dots say.
+/// Breaks a text into at most `most` lines no wider than `width`. `…` stands for the words without room.
 pub(crate) fn lines(text: &str, size: u8, weight: u16, width: Px, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_ends_in_three_dots() {
+    fn a_text_that_is_too_long_ends_in_an_ellipsis() {
         assert_eq!(shortened("shop/pods", 9), "shop/pods");
         assert_eq!(shortened("shop/pods", 8), "shop/po…");
         let width = Px::whole(60);

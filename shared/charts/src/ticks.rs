@@ -1,4 +1,4 @@
-//! Where an axis has ticks and what they say, from tables of round numbers.
+//! The ticks of an axis and their labels, from tables of round numbers.
 
 use watchscope_model::Time;
 use watchscope_model::time::{MILLISECOND_US, SECOND_US};
@@ -9,7 +9,8 @@ const HOUR_US: i64 = 60 * MINUTE_US;
 /// A day, in microseconds.
 const DAY_US: i64 = 24 * HOUR_US;
 
-/// Round lengths of time, in microseconds. Each divides each that is a day or longer, so ticks stand at round times.
+/// Round lengths of time, in microseconds. Each that is shorter than a day divides a day, so its ticks stand at round
+/// times.
 const TIME_STEPS: [i64; 33] = [
     MILLISECOND_US,
     2 * MILLISECOND_US,
@@ -46,7 +47,7 @@ const TIME_STEPS: [i64; 33] = [
     365 * DAY_US,
 ];
 
-/// Durations at which a log axis has ticks, in microseconds.
+/// Durations at which a log axis has ticks, in microseconds. A longer duration stands at the end of the axis.
 const LOG_TICKS: [i64; 16] = [
     1,
     10,
@@ -66,10 +67,11 @@ const LOG_TICKS: [i64; 16] = [
     4_000 * DAY_US,
 ];
 
-/// An axis has at most one tick more than this.
+/// The most steps between the ticks of a time axis; it has at most 9 ticks, and a longer span has longer steps.
 pub const MOST_TICKS: i64 = 8;
 
-/// The shortest round length of time that fits at most `most` times into `span_us`; a longer span has multiples of a year.
+/// Returns the shortest round length of time that fits at most `most` times into `span_us`. For a longer span than the
+/// table has, it returns a multiple of 365 days.
 #[must_use]
 pub fn time_step(span_us: i64, most: i64) -> i64 {
     let most = most.max(1);
@@ -82,7 +84,7 @@ pub fn time_step(span_us: i64, most: i64) -> i64 {
     })
 }
 
-/// The round times from one to another, and how far they are apart in microseconds.
+/// Returns the round times of a stretch, at most [`MOST_TICKS`] + 1, and their distance in microseconds.
 #[must_use]
 pub fn time_ticks(from: Time, to: Time) -> (Vec<Time>, i64) {
     let step = time_step(to.micros_since(from), MOST_TICKS);
@@ -100,22 +102,22 @@ pub fn time_ticks(from: Time, to: Time) -> (Vec<Time>, i64) {
     (ticks, step)
 }
 
-/// What a tick of time says, in UTC: the first moment of a day is its date.
+/// Returns the label of a tick of time, in UTC. If the ticks are at least 1 s apart, midnight has its date.
 #[must_use]
 pub fn time_label(at: Time, step_us: i64) -> String {
     let begins_day = at.0.rem_euclid(DAY_US) == 0 && step_us >= SECOND_US;
     tick(at, if begins_day { DAY_US } else { step_us })
 }
 
-/// Ticks from 0 to at or over a number, in thousandths; 1, 2 or 5 times a power of ten apart. Where only whole numbers are
-/// counted the ticks are whole.
+/// Returns ticks from 0 to `most` thousandths or the next tick above it, at most six. They are 1, 2 or 5 times a power
+/// of ten apart. If `is_whole`, they are whole numbers.
 #[must_use]
 pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
     let most = most.clamp(1, i64::MAX / 16);
     let mut step = if is_whole { 1_000 } else { 1 };
     let mut factors = [2, 5, 10].iter().cycle();
     let mut base = step;
-    // At most four steps: five ticks.
+    // At most four steps of the chosen length are below the largest number.
     while step * 4 < most {
         let factor = *factors.next().unwrap_or(&10);
         step = base * factor;
@@ -127,7 +129,7 @@ pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
     (0..=count).map(|place| place * step).collect()
 }
 
-/// What a tick of thousandths says: `0.5`, `1,200`.
+/// Returns the label of a tick of thousandths: `0.5`, `1,200`.
 #[must_use]
 pub fn number_label(thousandths: i64) -> String {
     let value = thousandths.unsigned_abs();
@@ -140,8 +142,8 @@ pub fn number_label(thousandths: i64) -> String {
     text
 }
 
-/// Ticks of a log axis that holds durations from one to another, in microseconds; at least three. Of more than seven it has
-/// every other.
+/// Returns the ticks of a log axis for durations from `least` to `most` microseconds: at least three, and every other
+/// one if there would be more than seven.
 #[must_use]
 pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     let last = LOG_TICKS.len() - 1;
@@ -156,7 +158,7 @@ pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
         .copied()
         .step_by(every)
         .collect();
-    // What is left out at the bottom is part of the axis.
+    // The tick below holds the part of the axis that the step left out.
     if ticks.last() != Some(&LOG_TICKS[begin]) {
         ticks.push(LOG_TICKS[begin.saturating_sub(1)]);
     }
@@ -164,7 +166,7 @@ pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     ticks
 }
 
-/// Ticks of a linear axis of durations from 0, in microseconds.
+/// Returns the ticks of a linear axis of durations from 0, in microseconds: at most five.
 #[must_use]
 pub fn duration_ticks(most: i64) -> Vec<i64> {
     let step = time_step(most.max(1), 4);
@@ -174,7 +176,7 @@ pub fn duration_ticks(most: i64) -> Vec<i64> {
         .collect()
 }
 
-/// What a tick of a duration says.
+/// Returns the label of a tick of a duration.
 #[must_use]
 pub fn duration_label(micros: i64) -> String {
     if micros == 0 {
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_time_stand_at_round_times_and_a_day_begins_with_its_date() {
+    fn ticks_of_time_stand_at_round_times_and_midnight_has_its_date() {
         insta::assert_snapshot!(times("2026-11-18T23:00:00Z", 36_000), @"11-19 02:00 04:00 06:00 08:00");
         insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 90), @"09:31:15 09:31:30 09:31:45 09:32:00 09:32:15 09:32:30");
         insta::assert_snapshot!(times("2026-11-19T09:31:02Z", 1), @"09:31:02.000 09:31:02.200 09:31:02.400 09:31:02.600 09:31:02.800 09:31:03.000");
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_time_are_few_whatever_the_span() {
+    fn ticks_of_time_are_at_most_nine_whatever_the_span() {
         let mut span = 1;
         while span < i64::MAX / 8 {
             let (ticks, _) = time_ticks(Time(0), Time(span));
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_numbers_are_one_two_or_five() {
+    fn ticks_of_numbers_are_one_two_or_five_times_a_power_of_ten_apart() {
         let labels = |most, is_whole| {
             let ticks = number_ticks(most, is_whole);
             let labels: Vec<String> = ticks.iter().map(|tick| number_label(*tick)).collect();
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_axis_holds_all_its_durations_and_has_at_most_eight_ticks() {
+    fn a_log_axis_holds_all_its_durations_with_few_ticks() {
         let labels = |least, most| {
             let ticks = log_ticks(least, most);
             let labels: Vec<String> = ticks.iter().map(|tick| duration_label(*tick)).collect();
