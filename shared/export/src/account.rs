@@ -1,4 +1,4 @@
-//! What a timeline and a report tell of a stretch: its findings, and in order of time what did not go as it should.
+//! The content of a timeline and a report: the findings of a stretch, and its failures in order of time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use watchscope_timeline::words::event_words;
 use crate::by_hand::ByHand;
 use crate::taken::Taken;
 
-/// The most rows of a table; what is over is counted below it.
+/// The most rows of a table; the table's last line counts the others.
 pub(crate) const MOST_ROWS: usize = 1_000;
-/// The most records that findings rest on whose words are held; of others only the seq is given.
+/// The most pieces of evidence whose words are held; a report has only the seqs of the others.
 const MOST_EVIDENCE: usize = 10_000;
 
-/// A finding of the range.
+/// A finding in the range.
 pub(crate) struct Found {
-    /// The place of its run, and by which it is known in it.
+    /// Index of its run, and the finding's key in that run.
     pub(crate) key: (usize, Text),
     pub(crate) since: Time,
     pub(crate) until: Option<Time>,
@@ -30,10 +30,10 @@ pub(crate) struct Found {
     pub(crate) name: String,
     pub(crate) summary: String,
     pub(crate) evidence: Vec<Seq>,
-    /// The worst of its occurrences.
+    /// The worst severity of its occurrences.
     pub(crate) severity: Severity,
     pub(crate) certainty: Certainty,
-    /// What it concerns; empty: all of the cluster.
+    /// What it is about; empty if it is about the whole cluster.
     pub(crate) subject: String,
 }
 
@@ -56,45 +56,45 @@ impl Found {
     }
 }
 
-/// A line of the timeline.
-pub(crate) struct Told {
+/// A line of the timeline that is about a record.
+pub(crate) struct TimelineRow {
     at: Time,
     run: usize,
     place: String,
     words: String,
-    /// The seq of its record; of a note from another run also the epoch.
+    /// The seq of its record; for a note from another run `epoch.seq`.
     record: String,
 }
 
-/// The lines of the timeline: at most [`MOST_ROWS`] are held, the others are counted.
+/// The lines of the timeline: it holds at most [`MOST_ROWS`] and counts the others.
 #[derive(Default)]
 pub(crate) struct Lines {
-    held: Vec<Told>,
+    held: Vec<TimelineRow>,
     pub(crate) count: usize,
 }
 
-/// All that a timeline and a report have.
+/// The content of a timeline and a report.
 pub(crate) struct Account {
     pub(crate) found: Vec<Found>,
-    pub(crate) told: Lines,
-    pub(crate) asked: ByHand,
-    /// The words of records that findings rest on, by run and seq; of those that are in the range.
+    pub(crate) timeline: Lines,
+    pub(crate) checks: ByHand,
+    /// The words of records in the range that are evidence of findings, by run and seq.
     pub(crate) evidence: BTreeMap<(usize, Seq), String>,
     pub(crate) missed: Missed,
-    /// When each run begins and ends.
+    /// The first and the last record's time of each run.
     pub(crate) runs: Vec<(Time, Time)>,
 }
 
-/// What did not arrive, counted.
+/// Counts of events that did not arrive.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Missed {
     /// Gaps that were not resumed.
     pub(crate) gaps: u64,
-    /// Those of them that lost nobody knows how many events.
+    /// The number of these gaps whose lost events cannot be counted.
     pub(crate) unknown: u64,
-    /// Events that the others lost.
+    /// Events that the other gaps lost.
     pub(crate) events: u64,
-    /// Records and bytes that watchscope itself lost, counted as records.
+    /// Losses of watchscope itself: records, bodies, and documents of streams that could not be read.
     pub(crate) ours: u64,
 }
 
@@ -116,23 +116,22 @@ impl Missed {
     }
 }
 
-/// A line as it is written: of a record, or of the time between two runs.
+/// A line of the timeline: about a record, or about the time between two runs.
 pub(crate) struct Line<'a> {
     pub(crate) at: Time,
     pub(crate) place: &'a str,
     pub(crate) words: String,
-    /// The seq of its record; of a note from another run also the epoch; absent between two runs.
+    /// The seq of its record, for a note from another run `epoch.seq`; `None` between two runs.
     pub(crate) record: Option<&'a str>,
 }
 
 impl Account {
-    /// Reads all records twice: first findings and notes, then what findings rest on.
+    /// Reads all records twice: first for findings and notes, then for the evidence of the findings.
     ///
     /// # Errors
     /// If a frame cannot be read.
     pub(crate) fn of(taken: &Taken) -> Result<Self, DecodeError> {
         let (mut found, mut notes) = (Vec::new(), taken.notes_elsewhere());
-        // When each run begins and ends.
         let mut runs: Vec<(Time, Time)> = Vec::new();
         for (place, run) in taken.runs.iter().enumerate() {
             let mut times = None;
@@ -160,35 +159,35 @@ impl Account {
         {
             rests_on.extend(seqs.iter().map(|seq| (key.0, *seq)));
         }
-        let (mut told, mut asked) = (Lines::default(), ByHand::default());
+        let (mut timeline, mut checks) = (Lines::default(), ByHand::default());
         let (mut missed, mut evidence) = (Missed::default(), BTreeMap::new());
         for (place, run) in taken.runs.iter().enumerate() {
             run.read(|entry, state| {
                 if let Entry::Record(record) = entry {
-                    asked.take(&record.event);
+                    checks.take(&record.event);
                     missed.take(&record.event);
                     let rested_on = rests_on.contains(&(place, record.seq));
                     if rested_on && evidence.len() < MOST_EVIDENCE {
                         evidence.insert((place, record.seq), event_words(&record.event));
                     }
-                    if is_told(&record.event, state) || rested_on {
-                        told.push(record, place);
+                    if has_own_line(&record.event, state) || rested_on {
+                        timeline.push(record, place);
                     }
                 }
             })?;
         }
-        told.note(&notes, taken, &runs);
+        timeline.note(&notes, taken, &runs);
         Ok(Self {
             found,
-            told,
-            asked,
+            timeline,
+            checks,
             evidence,
             missed,
             runs,
         })
     }
 
-    /// Until when a finding stood, in words.
+    /// Says until when a finding was open.
     pub(crate) fn until(&self, finding: &Found) -> String {
         let run = finding.key.0;
         match (finding.until, self.runs.get(run)) {
@@ -200,17 +199,17 @@ impl Account {
         }
     }
 
-    /// The lines of the timeline, with those of the time in which nobody watched.
+    /// Returns the lines of the timeline, with a line for each time between two runs.
     pub(crate) fn lines(&self) -> Vec<Line<'_>> {
         let mut lines = Vec::new();
-        let mut held = self.told.held.iter().peekable();
+        let mut held = self.timeline.held.iter().peekable();
         for (place, (_, end)) in self.runs.iter().enumerate() {
-            while let Some(told) = held.next_if(|told| told.run == place) {
+            while let Some(row) = held.next_if(|row| row.run == place) {
                 lines.push(Line {
-                    at: told.at,
-                    place: &told.place,
-                    words: told.words.clone(),
-                    record: Some(&told.record),
+                    at: row.at,
+                    place: &row.place,
+                    words: row.words.clone(),
+                    record: Some(&row.record),
                 });
             }
             if let Some((next, _)) = self.runs.get(place + 1) {
@@ -230,13 +229,13 @@ impl Account {
     }
 }
 
-/// What a run's opening says to stand already.
+/// Adds the findings that are open in a run's opening snapshot.
 fn note_standing(run: usize, state: &State, found: &mut Vec<Found>) {
     let standing = state.findings.values();
     found.extend(standing.map(|open| Found::new(run, open.since.at, &open.finding)));
 }
 
-/// Takes in what a record says of a finding: one line for as long as it stands.
+/// Takes in a record of a finding: a finding has one line from raised to cleared.
 fn note(run: usize, record: &Record, finding: &Finding, found: &mut Vec<Found>) {
     let key = (run, finding.key());
     let mut known = found.iter_mut().rev();
@@ -261,8 +260,9 @@ fn note(run: usize, record: &Record, finding: &Finding, found: &mut Vec<Found>) 
     }
 }
 
-/// Whether the timeline tells of an event, whatever rests on it. `before` is the fold before it.
-fn is_told(event: &Event, before: &State) -> bool {
+/// Returns whether an event has a line in the timeline of its own accord, not as evidence. `before` is the fold before
+/// it.
+fn has_own_line(event: &Event, before: &State) -> bool {
     match event {
         Event::Finding(finding) => finding.state != Standing::Updated,
         Event::Attribution(said) => !matches!(
@@ -273,13 +273,13 @@ fn is_told(event: &Event, before: &State) -> bool {
             let watch = before.watches.get(&list.watch);
             watch.is_some_and(|watch| watch.counts.of(ListComplete::KIND) > 0)
         }
-        // What is left out on purpose is said at the top.
+        // The head of each form says what was left out on purpose.
         Event::Loss(loss) => loss.place != LossPlace::Withheld,
         Event::Audit(audit) => audit.outcome() == AuditOutcome::Differs,
         Event::Gap(_) | Event::StreamError(_) | Event::Verdict(_) | Event::ConnectionGoaway(_) => {
             true
         }
-        // Those of persons stand where the time is that they are about.
+        // A person's note stands at the time that it is about.
         Event::Note(note) => note.author != Author::Person,
         _ => false,
     }
@@ -290,7 +290,7 @@ impl Lines {
         self.count += 1;
         if self.held.len() < MOST_ROWS {
             let watch = record.event.watch();
-            self.held.push(Told {
+            self.held.push(TimelineRow {
                 at: record.at,
                 run,
                 record: record.seq.to_string(),
@@ -300,7 +300,7 @@ impl Lines {
         }
     }
 
-    /// Adds the notes of persons as they stand, each with its number in the range, where the time begins that it is about.
+    /// Adds the current notes of persons, numbered in the range. Each stands at the begin of the time that it is about.
     fn note(&mut self, notes: &Notes, taken: &Taken, runs: &[(Time, Time)]) {
         let standing = notes.in_range(taken.from, taken.to);
         self.count += standing.len();
@@ -314,7 +314,7 @@ impl Lines {
                 replaces: None,
                 ..note.note.clone()
             };
-            self.held.push(Told {
+            self.held.push(TimelineRow {
                 at,
                 run,
                 place: note

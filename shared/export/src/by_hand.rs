@@ -1,4 +1,4 @@
-//! Commands with which a person asks a cluster again what a finding rests on. They read and change nothing.
+//! Commands with which a person checks what a finding rests on. They only read.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,20 +13,20 @@ use watchscope_recording::Watched;
 
 use crate::taken::Taken;
 
-/// The most gaps and objects of a watch for which there are commands: those that came first.
+/// The most gaps and the most objects of a watch with a command. The first ones have a command, the others none.
 const MOST_OF_WATCH: usize = 3;
-/// What is asked about a watch.
+/// The checks of a watch.
 #[derive(Default)]
-struct Asked {
-    /// From which resourceVersions it could not go on.
+struct WatchChecks {
+    /// The resourceVersions from which it could not resume.
     gone: Vec<ResourceVersion>,
-    /// Objects that it held otherwise than they were read.
+    /// Objects that differed between a read and the watch.
     objects: BTreeSet<Place>,
 }
 
-/// What is asked about each watch, taken in event by event.
+/// The checks of all watches, collected event by event.
 #[derive(Default)]
-pub(crate) struct ByHand(BTreeMap<WatchName, Asked>);
+pub(crate) struct ByHand(BTreeMap<WatchName, WatchChecks>);
 
 impl ByHand {
     /// Takes in an event.
@@ -36,7 +36,7 @@ impl ByHand {
         }
     }
 
-    /// The commands, each in a line, with comments; empty where no finding concerns a watch.
+    /// Returns the commands with comments, one in a line; an empty text if no finding concerns a watch.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -45,15 +45,15 @@ impl ByHand {
         for name in taken.watches_with_findings()? {
             let mut watched = taken.runs.iter().rev().flat_map(|run| &run.run.of.watches);
             if let Some(watched) = watched.find(|watched| *watched.watch == *name.as_str()) {
-                let asked = self.0.remove(&name).unwrap_or_default();
-                asked.write(watched, &mut out);
+                let checks = self.0.remove(&name).unwrap_or_default();
+                checks.write(watched, &mut out);
             }
         }
         Ok(out)
     }
 }
 
-impl Asked {
+impl WatchChecks {
     fn take(&mut self, event: &Event) {
         match event {
             Event::Gap(gap) if !gap.resumed && self.gone.len() < MOST_OF_WATCH => {
@@ -118,7 +118,7 @@ impl Asked {
     }
 }
 
-/// The path of a watch's resource in a namespace, or in all.
+/// Returns the path of a watch's resource in a namespace, or in all.
 fn collection(watched: &Watched, namespace: Option<&str>) -> String {
     collection_path(
         &watched.group,
@@ -128,7 +128,7 @@ fn collection(watched: &Watched, namespace: Option<&str>) -> String {
     )
 }
 
-/// A name as a path has it: no name of a cluster means anything to a shell then.
+/// Encodes a name for a path. So no name from a cluster means anything to a shell.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     percent_encode(text, &mut out);
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_go_on_and_what_differed_is_asked_again() {
+    fn failed_resumes_and_differing_objects_have_commands() {
         let watched = Watched {
             watch: "shop/pods".to_owned(),
             group: String::new(),
@@ -155,12 +155,12 @@ mod tests {
             name: "cart-0".into(),
             uid: watchscope_model::Uid::parse("u"),
         };
-        let asked = Asked {
+        let checks = WatchChecks {
             gone: vec![1214.into()],
             objects: BTreeSet::from([Place(cart.into())]),
         };
         let mut out = String::new();
-        asked.write(&watched, &mut out);
+        checks.write(&watched, &mut out);
         insta::assert_snapshot!(out, @r"
         # pods: the list, and the list of a watch cache
         kubectl get --raw '/api/v1/namespaces/shop/pods?limit=500'
@@ -184,7 +184,7 @@ mod tests {
             field_selector: None,
         };
         let mut out = String::new();
-        Asked::default().write(&watched, &mut out);
+        WatchChecks::default().write(&watched, &mut out);
         insta::assert_snapshot!(out, @r"
         # x%0A%60%60%60: the list, and the list of a watch cache
         kubectl get --raw '/apis/a%27%3B%20rm%20-rf%20~%20%23/v1/namespaces/%24%28id%29/x%0A%60%60%60?limit=500&labelSelector=a%20in%20%28b%2C%20c%29'

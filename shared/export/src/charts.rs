@@ -1,4 +1,4 @@
-//! The charts of an export: what a fold measures, drawn.
+//! The charts of an export: measured from its records, and drawn.
 
 use thiserror::Error;
 use watchscope_charts::{Chart, ChartError, Frame, Span, draw};
@@ -9,14 +9,14 @@ use watchscope_timeline::{Scene, Theme, svg};
 use crate::measured::{Audits, Ends, Events, Gaps, Lags, Lists, Lives, Scope, Versions};
 use crate::taken::{Says, Taken};
 
-/// A chart that is drawn.
+/// A chart as SVG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawnChart {
-    /// A name for its file, without a suffix: the same in every export.
+    /// The name of its file without the ending; it is the same in every export.
     pub name: &'static str,
-    /// Its title: a sentence with the finding in it. It is hostile where it names something of a cluster.
+    /// Its title: a sentence that states the finding. Names in it come from a cluster and are hostile.
     pub title: String,
-    /// It as SVG.
+    /// The chart as SVG.
     pub svg: String,
 }
 
@@ -29,15 +29,15 @@ pub enum ChartsError {
     /// A chart could not be drawn.
     #[error("drawing the chart {name}: {source}")]
     Draw {
-        /// Its name.
+        /// The chart's name.
         name: &'static str,
-        /// Why.
+        /// The drawing error.
         source: ChartError,
     },
 }
 
-/// All charts of an export, in the order of a report. Their time axes show `taken.from` to `taken.to`. Where that is
-/// more than what is `reported`, the latter is a grey band.
+/// Draws all charts of an export, in the order of a report. Their time axes show `taken.from` to `taken.to`. A grey
+/// band marks `reported`, if it is less than that.
 ///
 /// # Errors
 /// If a frame cannot be read, or a chart cannot be drawn.
@@ -66,7 +66,7 @@ fn scene(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
     draw(chart, frame)
 }
 
-/// The data of all charts, by the names of their files.
+/// Measures the data of all charts, each with the name of its file.
 fn measured(taken: &Taken, scope: &Scope) -> Result<[(&'static str, Chart); 8], DecodeError> {
     let (mut lives, mut ends) = (Lives::new(scope), Ends::new(scope));
     let (mut events, mut gaps) = (Events::new(scope), Gaps::default());

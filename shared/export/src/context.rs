@@ -1,12 +1,13 @@
-//! The time that charts look at.
+//! The time that charts show around a range.
 
 use watchscope_model::Time;
 
-/// How many times the range charts look at, unless a person says how much.
+/// The length of the charts' time as a multiple of the range, unless a person chooses another.
 const CONTEXT: i64 = 10;
 
-/// The time that charts look at: around a range, as much before as behind it, within `all` that there is. `wanted_us` is
-/// how long a person wants it, in microseconds; ten times the range if they do not say.
+/// Returns the time that charts show around a range. It reaches equally far before and behind the range, within the
+/// recorded time `all`. `wanted_us` is the wanted length in microseconds; without it, the length is ten times the
+/// range.
 #[must_use]
 pub fn context(
     (from, to): (Time, Time),
@@ -17,7 +18,7 @@ pub fn context(
     let wanted_us = wanted_us.unwrap_or_else(|| range_us.saturating_mul(CONTEXT));
     let wanted_us = wanted_us.clamp(range_us, all.1.micros_since(all.0).max(range_us));
     let before_us = (wanted_us - range_us) / 2;
-    // What there is not on one side is taken on the other.
+    // Time that is missing on one side is added on the other.
     let latest = all.1.plus_micros(-wanted_us).min(from);
     let begin = from
         .plus_micros(-before_us)
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn charts_look_around_the_range_and_at_nothing_outside_of_the_recording() {
+    fn charts_show_time_around_the_range_and_none_outside_the_recording() {
         let look = |from, to, wanted: Option<i64>| {
             let (from, to) = context((Time(from), Time(to)), wanted, (Time(0), Time(1_000)));
             (from.0, to.0)

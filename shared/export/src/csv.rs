@@ -1,4 +1,4 @@
-//! Records as a table that spreadsheets read (RFC 4180).
+//! Records as a table for spreadsheets (RFC 4180).
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use watchscope_timeline::words::{event_words, inside_words};
 
 use crate::taken::Taken;
 
-/// The names of the columns.
+/// The names of the columns, in their order.
 const COLUMNS: [&str; 12] = [
     "epoch",
     "seq",
@@ -24,8 +24,8 @@ const COLUMNS: [&str; 12] = [
     "words",
 ];
 
-/// A line of names, then one for each record, then one for each note of a person about the range whose record lies
-/// elsewhere. A cell that a spreadsheet would compute begins with an apostrophe.
+/// Returns a line of column names, then a line for each record. A line follows for each person's note about the range
+/// whose record lies elsewhere. A cell that a spreadsheet would compute begins with an apostrophe.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -33,7 +33,7 @@ pub fn csv(taken: &Taken) -> Result<Vec<u8>, DecodeError> {
     let mut out = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(Vec::new());
-    // Writing to memory does not fail, and all lines have as many cells.
+    // Writing to memory does not fail, and all lines have the same number of cells.
     let mut put = |cells: [Cow<'_, str>; COLUMNS.len()]| {
         let _ = out.write_record(cells.iter().map(|cell| inert(cell).into_owned()));
     };
@@ -86,7 +86,7 @@ fn cells<'a>(epoch: &'a str, entry: &'a Entry) -> [Cow<'a, str>; COLUMNS.len()] 
     ]
 }
 
-/// The object that an event is about.
+/// Returns the object that an event is about.
 fn object_of(event: &Event) -> Option<&Object> {
     match event {
         Event::Change(change) => Some(&change.object),
@@ -97,7 +97,7 @@ fn object_of(event: &Event) -> Option<&Object> {
     }
 }
 
-/// The resourceVersion that an event tells.
+/// Returns the resourceVersion in an event.
 fn version_of(event: &Event) -> Option<&ResourceVersion> {
     match event {
         Event::Change(change) => Some(&change.resource_version),
@@ -108,7 +108,8 @@ fn version_of(event: &Event) -> Option<&ResourceVersion> {
     }
 }
 
-/// A cell as text that no spreadsheet computes: not `=1+1`, nor what another character makes a formula.
+/// Returns a cell that no spreadsheet computes: an apostrophe stands before `=` and other characters that begin a
+/// formula.
 fn inert(cell: &str) -> Cow<'_, str> {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{cell}").into()

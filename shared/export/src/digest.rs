@@ -1,4 +1,4 @@
-//! What the charts of some records come to, in a line each, so that two machines can see that they drew the same.
+//! A hash of each chart of some records, so that two machines can check that they draw the same.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use watchscope_timeline::Theme;
 use crate::charts::{ChartsError, charts};
 use crate::taken::{Says, Taken};
 
-/// Why there are no charts of some records.
+/// Why no charts could be drawn from records.
 #[derive(Debug, Error)]
 pub enum DigestError {
-    /// The records make no chapter that can be read.
+    /// The records do not make a readable chapter.
     #[error("making a chapter of the records: {0}")]
     Excerpt(#[from] ExcerptError),
     /// The charts could not be drawn.
@@ -25,7 +25,8 @@ pub enum DigestError {
     Nothing,
 }
 
-/// The charts of the records of one run, in both themes: a line for each with its name and the hash of its bytes ([`fnv`]).
+/// Draws the charts of one run's records in both themes. Returns a line for each chart: name, theme and hash of its
+/// bytes ([`fnv`]).
 ///
 /// # Errors
 /// If there is no record, or the charts cannot be drawn.

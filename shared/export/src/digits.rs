@@ -1,12 +1,12 @@
-//! Bytes as digits of base 85, for elements of a document: four bytes are five letters, where base64 needs six.
+//! Bytes as digits of base 85, for elements of a document: four bytes take five characters, where base64 takes six.
 //!
-//! xtask writes the modules of a page in one file with it, and assets/single.js reads both.
+//! xtask writes the modules of a page in one file with it. assets/single.js decodes both.
 
-/// The digits: printable ASCII without the letters that mean something in markup or in a script's strings.
+/// The digits: printable ASCII without the characters that have a meaning in markup or in a script's strings.
 const DIGITS: &[u8; 85] =
     b"#%()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_abcdefghijklmnopqrstuvwxyz{|}~";
 
-/// The digits of these bytes. An end of one to three bytes has one digit more than bytes.
+/// Returns the digits of `bytes`. A last group of one to three bytes has one digit more than bytes.
 pub(crate) fn digits(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(4) * 5);
     for group in bytes.chunks(4) {
@@ -28,14 +28,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_digit_means_anything_in_markup_and_each_is_there_once() {
+    fn the_digits_are_all_printable_characters_without_a_meaning_in_markup() {
         let skipped = b"!\"$&'<>\\`";
         let expected = (b'!'..=b'~').filter(|digit| !skipped.contains(digit));
         assert!(DIGITS.iter().copied().eq(expected));
     }
 
     #[test]
-    fn the_script_that_reads_them_skips_the_same_letters() {
+    fn the_script_that_decodes_digits_skips_the_same_characters() {
         let script = include_str!("../../../assets/single.js");
         let skipped = "const NO_DIGITS = [33, 34, 36, 38, 39, 60, 62, 92, 96];";
         assert!(script.contains(skipped));
@@ -44,7 +44,7 @@ mod tests {
         assert!(skipped.contains(&codes.join(", ")));
     }
 
-    /// As Python's base64.b85encode writes them, in digits of ours.
+    /// The expected digits are those of Python's base64.b85encode, translated into this table.
     #[test]
     fn four_bytes_are_five_digits_and_an_end_has_one_more_than_bytes() {
         for (bytes, expected) in [

@@ -1,35 +1,35 @@
-//! The forms that there are, and which one a file's name asks for.
+//! The forms of an export, and the form that a file's name asks for.
 
 use std::fmt;
 
 /// The other ending of a trace, which Perfetto's own files have.
 const PERFETTO: &str = "pftrace";
 
-/// What an export is.
+/// The form of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A picture that stands alone.
+    /// A picture that needs no other file.
     Svg,
-    /// The same in pixels, which a host makes of it.
+    /// The same picture in pixels; a host makes it from the SVG.
     Png,
-    /// A timeline of the incident, to be pasted.
+    /// A timeline of the incident in Markdown, to be pasted.
     Markdown,
-    /// A recording with the page that shows it, in one file.
+    /// One HTML file with a recording and the page that shows it.
     Html,
-    /// A report to print. It has the ending of [`Form::Html`], which a name stands for.
+    /// A report to print. Its ending is that of [`Form::Html`], so a file's name never asks for it.
     Report,
     /// Records as a table.
     Csv,
     /// Records as JSON lines.
     Jsonl,
-    /// A trace that Perfetto shows.
+    /// A trace for Perfetto.
     Trace,
     /// A recording.
     Recording,
 }
 
 impl Form {
-    /// All of them.
+    /// All forms.
     pub const ALL: [Self; 9] = [
         Self::Svg,
         Self::Png,
@@ -42,7 +42,7 @@ impl Form {
         Self::Recording,
     ];
 
-    /// The ending of a file's name that stands for it.
+    /// Returns the ending of a file's name for this form.
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Form {
         }
     }
 
-    /// What a file is by its name; `None` if its ending stands for nothing.
+    /// Returns the form that a file's name asks for; `None` if its ending is unknown.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let (_, ending) = name.rsplit_once('.')?;
@@ -70,7 +70,7 @@ impl Form {
     }
 }
 
-/// Its ending.
+/// Writes the ending.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.ending())
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ending_of_a_name_says_its_form() {
+    fn the_last_ending_of_a_name_chooses_the_form() {
         assert_eq!(Form::of_name("incident.v2.SVG"), Some(Form::Svg));
         assert_eq!(Form::of_name("a.trace"), Some(Form::Trace));
         assert_eq!(Form::of_name("a.PFtrace"), Some(Form::Trace));

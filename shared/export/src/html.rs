@@ -1,7 +1,7 @@
-//! A recording with the page that shows it, as one HTML file that opens from a disk and makes no request.
+//! One HTML file with a recording and the page that shows it. It opens from a disk and makes no request.
 //!
-//! The build makes the page as a template (xtask/src/page/single.rs), whose policy allows its one script by hash. What is
-//! put in here stands in elements that do nothing, so no text of it is markup or a script.
+//! The build makes the page as a template (xtask/src/page/single.rs), whose policy allows its one script by hash. This
+//! module writes only into elements without behaviour, so none of its texts is markup or a script.
 
 use thiserror::Error;
 use watchscope_timeline::Theme;
@@ -9,8 +9,8 @@ use watchscope_timeline::Theme;
 use crate::digits::digits;
 use crate::letters;
 
-/// Where the template has places: for the title of the document, for title and view as the script reads them, and for the
-/// recording. Each is there once, in this order.
+/// The template's placeholders: for the document's title, for title and view as the script reads them, and for the
+/// recording. Each occurs once, in this order.
 const TITLE: &str = "{{watchscope:title}}";
 const OPENED: &str = "{{watchscope:opened}}";
 const RECORDING: &str = "{{watchscope:recording}}";
@@ -18,16 +18,16 @@ const RECORDING: &str = "{{watchscope:recording}}";
 /// Why no file can be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HtmlError {
-    /// The template is none of this version.
+    /// The template lacks this placeholder: it belongs to another version.
     #[error("the template of the page has no {0}")]
     NoPlace(&'static str),
 }
 
-/// The whole file. `view` is the place that it opens at, as a link's fragment names one without its `#`; empty, it opens as
-/// a recording does. `recording` is a recording's file.
+/// Returns the whole file. `view` is the fragment of a link without `#`; if it is empty, the file opens like any
+/// recording. `recording` is the file of a recording.
 ///
 /// # Errors
-/// If the template lacks a place.
+/// [`HtmlError::NoPlace`] if the template lacks a placeholder.
 pub fn html(
     template: &str,
     title: &str,
@@ -53,7 +53,7 @@ pub fn html(
     .concat())
 }
 
-/// The view in a theme of all that the file has; without one, as the system is.
+/// Returns the view of the whole file in a theme; without a theme, in that of the viewer's system.
 #[must_use]
 pub const fn view(theme: Option<Theme>) -> &'static str {
     match theme {
@@ -63,7 +63,7 @@ pub const fn view(theme: Option<Theme>) -> &'static str {
     }
 }
 
-/// Title and view as JSON.
+/// Encodes title and view as JSON.
 fn opened(title: &str, view: &str) -> String {
     format!(
         "{{\"title\":\"{}\",\"view\":\"{}\"}}",
@@ -75,7 +75,7 @@ fn opened(title: &str, view: &str) -> String {
     )
 }
 
-/// A letter in a JSON string that no element ends at.
+/// Writes a letter of a JSON string, so that no string can end the element around it.
 fn put_in_json(letter: char, out: &mut String) {
     match letter {
         '"' | '\\' | '<' | '>' | '&' | '\0'..='\u{1f}' => {
@@ -93,7 +93,7 @@ mod tests {
                             <script type=\"application/octet-stream\">{{watchscope:recording}}</script><script>run()</script>";
 
     #[test]
-    fn each_thing_stands_in_its_place() {
+    fn title_view_and_recording_replace_their_placeholders() {
         let made = html(TEMPLATE, "Shop", "v=1&from=5&to=9", b"wscope").unwrap();
         insta::assert_snapshot!(made, @r#"<title>Shop</title><script type="application/json">{"title":"Shop","view":"v=1\u0026from=5\u0026to=9"}</script><script type="application/octet-stream">NI=?9L0R</script><script>run()</script>"#);
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_cut() {
+    fn a_long_title_is_cut() {
         let made = html(TEMPLATE, &"a".repeat(100_000), "", b"").unwrap();
         assert!(made.len() < 2_000, "{}", made.len());
     }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_that_was_asked_for_is_in_the_view() {
+    fn the_chosen_theme_is_in_the_view() {
         assert_eq!(view(None), "");
         assert_eq!(view(Some(Theme::Dark)), "v=1&theme=dark");
     }

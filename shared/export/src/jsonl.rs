@@ -1,4 +1,4 @@
-//! Records as JSON lines, as `watchscope watch -o jsonl` writes them.
+//! Records as JSON lines, in the form of `watchscope watch -o jsonl`.
 
 use watchscope_model::Seq;
 use watchscope_model::codec::DecodeError;
@@ -6,8 +6,8 @@ use watchscope_model::json::{LogLine, push_line};
 
 use crate::taken::{Taken, TakenRun};
 
-/// All records; each run begins with a `log` line of its own. Behind them stand notes of persons about the range whose
-/// records lie elsewhere, with their log and epoch.
+/// Returns all records, with a `log` line before each run. Persons' notes about the range whose records lie elsewhere
+/// follow, each with its log and epoch.
 ///
 /// # Errors
 /// If a frame cannot be read.

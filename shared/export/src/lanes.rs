@@ -1,4 +1,4 @@
-//! Which lanes are exported.
+//! The choice of lanes to export.
 
 use std::collections::BTreeSet;
 
@@ -9,32 +9,32 @@ use watchscope_recording::ExcerptError;
 
 use crate::taken::Taken;
 
-/// Which watches a person wants.
+/// The watches that a person wants to export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedLanes {
-    /// All.
+    /// All watches.
     All,
-    /// Those that a finding of the range concerns.
+    /// The watches that a finding of the range concerns.
     WithFindings,
-    /// Those of these names.
+    /// The watches with these names.
     Named(BTreeSet<WatchName>),
 }
 
 /// Why lanes cannot be exported.
 #[derive(Debug, Error)]
 pub enum LanesError {
-    /// No finding concerns a watch.
+    /// No finding of the range concerns a watch.
     #[error("no finding of the range concerns a watch")]
     NoFinding,
-    /// There is no such watch.
+    /// The range has no such watch.
     #[error("no watch of the range is called {name}")]
     Unknown {
-        /// What was asked for.
+        /// The wanted name.
         name: WatchName,
-        /// Those that there are.
+        /// The names of the range's watches.
         known: BTreeSet<WatchName>,
     },
-    /// None of the lanes has a record in the range.
+    /// No wanted lane has a record in the range.
     #[error("the lanes have no record in the range")]
     Empty,
     /// A frame cannot be read.
@@ -46,10 +46,10 @@ pub enum LanesError {
 }
 
 impl WantedLanes {
-    /// What is taken of them.
+    /// Narrows an export to these lanes.
     ///
     /// # Errors
-    /// If there is no such lane, or it has no record.
+    /// If there is no such lane, if it has no record in the range, or if a frame cannot be read.
     pub fn of(self, taken: Taken) -> Result<Taken, LanesError> {
         let watches = match self {
             Self::All => return Ok(taken),

@@ -1,9 +1,10 @@
-//! Letters of a cluster's texts, for forms that have markup.
+//! Letters of a cluster's texts, escaped for forms with markup.
 
-/// The most letters of a text; the rest is cut.
+/// The most letters of a text; `…` stands for the rest.
 pub(crate) const MOST_LETTERS: usize = 400;
 
-/// A text with each letter as `put` writes it, cut at [`MOST_LETTERS`]. Letters that change how others are read become spaces.
+/// Writes each letter of a text with `put`, up to [`MOST_LETTERS`]. Letters that change how others are shown become
+/// spaces.
 pub(crate) fn escaped(text: &str, put: impl Fn(char, &mut String)) -> String {
     let mut out = String::with_capacity(text.len());
     for (place, letter) in text.chars().enumerate() {
@@ -19,7 +20,7 @@ pub(crate) fn escaped(text: &str, put: impl Fn(char, &mut String)) -> String {
     out
 }
 
-/// A letter as HTML shows it, in elements and in quoted attributes.
+/// Writes a letter as HTML shows it, in elements and in quoted attributes.
 pub(crate) fn put_in_markup(letter: char, out: &mut String) {
     match letter {
         '&' => out.push_str("&amp;"),
@@ -31,7 +32,8 @@ pub(crate) fn put_in_markup(letter: char, out: &mut String) {
     }
 }
 
-/// Whether a letter changes how others are read, and is none itself: control characters and those that turn the direction.
+/// Returns whether a letter is invisible and changes how others are shown: control characters, and those that turn the
+/// direction.
 fn changes_others(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

@@ -1,4 +1,4 @@
-//! What is taken away of a log: a stretch of it as a picture, as a table, or as lines.
+//! Exports a stretch of a log: as a picture, a table, lines, a report, a trace or a recording.
 //!
 //! ```text
 //!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, trace, recording ─► html
@@ -6,10 +6,10 @@
 //!                                                           └─► measured (series) ─► charts ─► SVG
 //! ```
 //!
-//! All forms are made of one [`Taken`], so they say the same. Nothing here reads a file or knows what time it is: the same
-//! records give the same bytes, on a host and in a browser.
+//! All forms are made from one [`Taken`], so they agree. Nothing here reads a file or knows the time. The same records
+//! give the same bytes, on a host and in a browser.
 //!
-//! Text of a cluster is hostile: each form escapes it by its own rules.
+//! Text from a cluster is hostile: each form escapes it by its own rules.
 
 #![forbid(unsafe_code)]
 

@@ -10,7 +10,7 @@ use crate::account::{Account, MOST_ROWS};
 use crate::letters;
 use crate::taken::{Says, Taken};
 
-/// Findings with their evidence, and in order of time what did not go as it should.
+/// Returns findings with their evidence, and the failures in order of time.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -20,11 +20,11 @@ pub fn markdown(taken: &Taken, says: &Says<'_>) -> Result<String, DecodeError> {
     head(&mut out, taken, says);
     findings(&mut out, &account);
     timeline(&mut out, &account);
-    by_hand(&mut out, &account.asked.commands(taken)?);
+    by_hand(&mut out, &account.checks.commands(taken)?);
     Ok(out)
 }
 
-/// Writing to a String does not fail.
+/// Writes a line; writing to a String does not fail.
 macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
 }
@@ -124,10 +124,10 @@ fn timeline(out: &mut String, account: &Account) {
         let record = escaped(line.record.unwrap_or_default());
         row(out, line.at, [&place, &words, &record]);
     }
-    more(out, account.told.count);
+    more(out, account.timeline.count);
 }
 
-/// How the checks are repeated.
+/// Writes the commands that repeat the checks.
 fn by_hand(out: &mut String, commands: &str) {
     if commands.is_empty() {
         return;
@@ -149,7 +149,7 @@ fn more(out: &mut String, rows: usize) {
     }
 }
 
-/// Text as Markdown shows it: nothing in it is markup, a link, a mention or the end of a cell.
+/// Escapes a text for Markdown: nothing in it is markup, a link, a mention or the end of a cell.
 fn escaped(text: &str) -> String {
     let out = letters::escaped(text, |letter, out| match letter {
         '&' => out.push_str("&amp;"),
@@ -162,7 +162,7 @@ fn escaped(text: &str) -> String {
         }
         letter => out.push(letter),
     });
-    // An address alone would become a link.
+    // Without this, a bare address would become a link.
     out.replace("://", "&#58;//")
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_cluster_is_markup() {
+    fn no_text_of_a_cluster_is_markup() {
         assert_eq!(
             escaped("a|b `c` <script> @all [x](https://y) \u{202e}z\n\n# h"),
             r"a\|b \`c\` &lt;script&gt; &#64;all \[x\](https&#58;//y)  z  \# h"

@@ -1,4 +1,4 @@
-//! The picture: all lanes that are exported, with all that they need to stand alone.
+//! The picture of all exported lanes. It needs no other file.
 
 use watchscope_model::Notes;
 use watchscope_model::codec::DecodeError;
@@ -13,41 +13,42 @@ use watchscope_timeline::{Lanes, Picture, Px, Row, Store, Theme, View};
 
 use crate::taken::{Says, Taken, frames};
 
-/// How many bytes the records of a picture may take.
+/// The memory for the records of a picture, in bytes. Beyond it, the store drops records, and the picture lacks them.
 const BUDGET_BYTES: usize = 384 << 20;
-/// Lanes that take more than this are drawn as the page has them: watches with little to tell are strips. In px of the picture.
+/// The most height of the lanes, in px of the picture. Taller lanes are drawn as on the page, where quiet watches are
+/// strips. Rows that still have no room are left out and counted.
 const MOST_HEIGHT_PX: u32 = 8_192;
 
-/// How large a picture is, in px: so wide, and at least so high.
+/// The size of a picture in px.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Width.
+    /// Width in px.
     pub width_px: u32,
-    /// Least height.
+    /// Least height in px; more lanes make it higher.
     pub height_px: u32,
 }
 
-/// The picture of a report: of the width of a page, so that its letters can be read there.
+/// The size of a report's picture: as wide as a page, so that its letters can be read there.
 pub const REPORT_SIZE: Size = Size {
     width_px: 1_240,
     height_px: 900,
 };
 
-/// Which rows a picture shows.
+/// The rows that a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown<'a> {
-    /// All that there are.
+    /// All rows.
     All,
-    /// Those that a page shows: a watch with little to tell is one strip.
+    /// The rows that a page shows: a quiet watch is one strip.
     AsOnPage {
-        /// What a person opened and closed, as [`Lanes::choices`] writes it.
+        /// The rows that a person opened and closed, as [`Lanes::choices`] writes them.
         choices: &'a str,
         /// The filter as typed.
         filter: &'a str,
     },
 }
 
-/// The picture as SVG.
+/// Draws the picture as SVG.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -77,7 +78,7 @@ pub fn svg(
         lanes.height = Some(most);
         rows = lanes.rows(&store, &view, now);
     }
-    // Whole rows; how many have no room is in the caption.
+    // Draws whole rows only; the caption counts those without room.
     let bottoms = rows.rows.iter().map(Row::bottom);
     let height = if rows.height <= most {
         rows.height
@@ -111,7 +112,7 @@ pub fn svg(
     Ok(svg_of_width(&scene, theme, size.width_px))
 }
 
-/// The notes of persons about the range, as they stand.
+/// Returns the current notes of persons about the range.
 fn flags(notes: &Notes, taken: &Taken) -> Vec<Flag> {
     let standing = notes.in_range(taken.from, taken.to);
     let flags = standing.into_iter().map(|standing| {
@@ -131,10 +132,10 @@ fn flags(notes: &Notes, taken: &Taken) -> Vec<Flag> {
     flags.collect()
 }
 
-/// What a page would hold of it.
+/// Returns a store with the export's records, like that of a page.
 fn store_of(taken: &Taken) -> Result<Store, StoreError> {
     let mut store = Store::new(BUDGET_BYTES);
-    // The newest chapter comes first and live, as to a page; the others as its past.
+    // A page receives the newest chapter first and live, and the others as its past.
     let newest = taken.runs.last().and_then(|run| run.run.chapters.last());
     let Some(newest) = newest else {
         return Ok(store);
@@ -161,7 +162,7 @@ fn store_of(taken: &Taken) -> Result<Store, StoreError> {
     Ok(store)
 }
 
-/// What a server would tell of a chapter.
+/// Returns a catalogue's entry of a chapter, as a server makes it.
 fn listed(chapter: &Out) -> Result<CatalogueEntry, DecodeError> {
     let mut summarizer = FrameSummarizer::open(&chapter.head)?;
     for segment in &chapter.segments {

@@ -1,13 +1,13 @@
-//! What is exported as a recording: a file of its own, which opens in `watchscope replay` and on the page.
+//! An export as a recording: a file that opens in `watchscope replay` and on the page.
 
 use watchscope_recording::{ExcerptFile, WriteError};
 
 use crate::taken::Taken;
 
-/// The whole file. `deflate` is the host's raw deflate (RFC 1951).
+/// Returns the whole file. `deflate` is the host's raw deflate (RFC 1951).
 ///
 /// # Errors
-/// If a part does not fit in a block.
+/// [`WriteError::TooLarge`] if a part does not fit in a block.
 pub fn recording(
     taken: &Taken,
     mut deflate: impl FnMut(&[u8]) -> Vec<u8>,
@@ -20,18 +20,18 @@ pub fn recording(
     Ok(file.into_bytes())
 }
 
-/// Makes the file, as a machine: its host deflates, which a browser does in its own time.
+/// The machine that makes the file. Its host deflates, because a browser deflates asynchronously.
 ///
-/// Bounded by what is taken: it holds one chapter beside the file.
+/// It holds one chapter and the whole file, so the export bounds its memory.
 #[derive(Debug, Default)]
 pub struct RecordingFile(ExcerptFile);
 
 impl RecordingFile {
-    /// Takes in what was to be deflated (raw deflate, RFC 1951); returns what to deflate next, or nothing at the end.
-    /// `taken` is the same at each step.
+    /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step. Returns the next bytes to deflate, or
+    /// `None` at the end. `taken` must be the same at each step.
     ///
     /// # Errors
-    /// If a part does not fit in a block, or its host did not deflate the chapter before.
+    /// If a part does not fit in a block, or if the deflated bytes are missing.
     pub fn step(
         &mut self,
         taken: &Taken,
@@ -41,7 +41,7 @@ impl RecordingFile {
         self.0.step(runs, &taken.notes, deflated)
     }
 
-    /// The file, at the end.
+    /// Returns the whole file; before the end it is empty.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.into_bytes()

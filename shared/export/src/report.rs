@@ -1,7 +1,7 @@
-//! A report to print: picture, findings with evidence, timeline and charts, as one HTML file without scripts.
+//! A report to print, as one HTML file without scripts: picture, findings with evidence, timeline and charts.
 //!
-//! Pictures are images of the file itself, so that nothing in one reaches another or the page. The policy allows the one
-//! style sheet and those images: the file makes no request.
+//! Pictures are `data:` images, so nothing in one reaches another or the page. The policy allows only the style sheet
+//! and these images, so the file makes no request.
 
 use std::fmt::Write as _;
 
@@ -17,37 +17,37 @@ use crate::charts::DrawnChart;
 use crate::letters;
 use crate::taken::{Says, Taken};
 
-/// The most rows of the timeline before the charts; with more, it stands behind them.
+/// The most rows of a timeline that stands before the charts; a longer one stands behind them.
 const SHORT_ROWS: usize = 40;
-/// The most records of a finding whose words are written; those beyond are counted.
+/// The most pieces of evidence of a finding that are written; the report counts the others.
 const MOST_EVIDENCE: usize = 8;
-/// The most watches that are named as affected; the others are counted.
+/// The most subjects that are named as affected; the report counts the others.
 const MOST_AFFECTED: usize = 3;
 
-/// What the picture shows, for those who do not see it.
+/// The alternative text of the picture, for people who do not see it.
 const PICTURE: &str = "The lanes of the range";
-/// The style sheet; what the policy allows is its hash.
+/// The style sheet. The policy allows it by its hash.
 const STYLE: &str = include_str!("report.css");
 
-/// What a report is made of, beside the records.
+/// The parts of a report beside the records.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportParts<'a> {
-    /// Title and zone.
+    /// Title and time zone.
     pub says: &'a Says<'a>,
     /// The picture of the range, as SVG.
     pub picture: &'a str,
-    /// Charts, in their order.
+    /// The charts, in their order.
     pub charts: &'a [DrawnChart],
-    /// From when to when the charts look.
+    /// Begin and end of the charts' time axes.
     pub context: (Time, Time),
 }
 
-/// Writing to a String does not fail.
+/// Writes a line; writing to a String does not fail.
 macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
 }
 
-/// The whole file.
+/// Returns the whole file.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -85,7 +85,7 @@ pub fn report(taken: &Taken, parts: &ReportParts<'_>) -> Result<String, DecodeEr
         image(PICTURE, parts.picture)
     );
     findings(&mut out, &account);
-    let is_short = account.told.count <= SHORT_ROWS;
+    let is_short = account.timeline.count <= SHORT_ROWS;
     if is_short {
         timeline(&mut out, &account);
     }
@@ -98,7 +98,7 @@ pub fn report(taken: &Taken, parts: &ReportParts<'_>) -> Result<String, DecodeEr
     Ok(out)
 }
 
-/// The worst finding, in its own words.
+/// Writes the summary of the worst finding; of several, the earliest.
 fn lead(out: &mut String, account: &Account) {
     let worst = account
         .found
@@ -163,7 +163,7 @@ fn facts(out: &mut String, taken: &Taken, account: &Account, parts: &ReportParts
     put!(out, "</dl>");
 }
 
-/// `2026-11-19 03:11:48 – 03:41:07`; the second day only if it is another one.
+/// `2026-11-19 03:11:48 – 03:41:07`; it names the second day only if it is another.
 fn span_words(from: Time, to: Time) -> String {
     let (first, last) = (date(from), date(to));
     let last = match first == last {
@@ -195,7 +195,7 @@ fn what(found: &[Found]) -> String {
     }
 }
 
-/// What gaps lost; what is not known is not 0.
+/// Says how many events the gaps lost; an unknown number is not 0.
 fn missed_words(gaps: u64, unknown: u64, events: u64) -> String {
     let known = count(events, "event");
     match (gaps, unknown) {
@@ -210,7 +210,7 @@ fn missed_words(gaps: u64, unknown: u64, events: u64) -> String {
     }
 }
 
-/// What findings concern: the first few, and how many more.
+/// Names the first subjects of findings, and counts the others.
 fn affected(found: &[Found]) -> String {
     let mut subjects: Vec<&str> = Vec::new();
     for found in found.iter().filter(|found| !found.subject.is_empty()) {
@@ -321,10 +321,10 @@ fn timeline(out: &mut String, account: &Account) {
         );
     }
     put!(out, "</tbody>\n</table>");
-    over(out, account.told.count);
+    over(out, account.timeline.count);
 }
 
-/// How many rows a table lacks.
+/// Says how many rows a table lacks.
 fn over(out: &mut String, rows: usize) {
     if let Some(over @ 1..) = rows.checked_sub(MOST_ROWS) {
         put!(
@@ -389,7 +389,7 @@ fn image(alt: &str, svg: &str) -> String {
     )
 }
 
-/// The source of the style sheet as a policy names it: `sha256-…`.
+/// Returns the style sheet's source as a policy names it: `sha256-…`.
 fn style_hash() -> String {
     use sha2::{Digest as _, Sha256};
     format!(
@@ -398,7 +398,8 @@ fn style_hash() -> String {
     )
 }
 
-/// Text as HTML shows it, in elements and in quoted attributes: nothing in it is markup, or turns the direction of others.
+/// Escapes a text for HTML, in elements and in quoted attributes: nothing in it is markup or turns the direction of
+/// others.
 fn escaped(text: &str) -> String {
     letters::escaped(text, letters::put_in_markup)
 }

@@ -1,4 +1,4 @@
-//! What is exported: a stretch and some lanes of a log, by the runs of its writer.
+//! The data of an export: a stretch and some lanes of a log, by the runs of its writer.
 
 use std::collections::BTreeSet;
 
@@ -13,44 +13,44 @@ use watchscope_model::{
 use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch, notes_beside};
 use watchscope_timeline::picture;
 
-/// What all forms of an export say of it.
+/// The texts and the time zone that all forms of an export use.
 #[derive(Clone, Copy, Debug)]
 pub struct Says<'a> {
-    /// Its title, in the person's words or ours.
+    /// The title, chosen by a person or made by [`Taken::title`].
     pub title: &'a str,
-    /// The viewer's offset from UTC, in minutes.
+    /// The viewer's offset from UTC in minutes.
     pub zone_offset_min: i32,
 }
 
-/// What is exported. Holds the frames: about 24 bytes a record, and a snapshot for each MiB.
+/// The data of an export. It holds the frames: about 24 bytes for each record, and a snapshot about every 1 MiB.
 #[derive(Debug)]
 pub struct Taken {
-    /// From when, as asked for.
+    /// Begin of the range.
     pub from: Time,
-    /// Until when.
+    /// End of the range, included.
     pub to: Time,
-    /// The runs that have a record of it, in their order; never empty.
+    /// The runs with a record in the range, in their order; never empty.
     pub(crate) runs: Vec<TakenRun>,
-    /// Notes of persons about it whose records are in none of the runs, in the order of their records' times.
+    /// Persons' notes about the range whose records are in none of the runs, in the order of their records' times.
     pub(crate) notes: Vec<KeptNote>,
 }
 
-/// How much an export has.
+/// Counts of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Watches.
+    /// The number of watches.
     pub watches: usize,
-    /// Records that are not left out.
+    /// The number of records, without those left out.
     pub records: u64,
-    /// Changes of objects.
+    /// The number of changes of objects.
     pub changes: u64,
-    /// Findings that stand at a time of it.
+    /// The number of findings that are open at any time of the range.
     pub findings: usize,
-    /// Notes of persons about it, as they stand.
+    /// The number of current notes of persons about the range.
     pub notes: usize,
 }
 
-/// What an export has of one run of the log's writer.
+/// The part of an export from one run of the log's writer.
 #[derive(Debug)]
 pub(crate) struct TakenRun {
     pub(crate) log: LogId,
@@ -59,7 +59,7 @@ pub(crate) struct TakenRun {
 }
 
 impl Taken {
-    /// Of runs that an excerpt made; `None` if there is none.
+    /// Makes an export from the runs of an excerpt; `None` if there is no run.
     #[must_use]
     pub fn new(from: Time, to: Time, runs: Vec<ExcerptRun>) -> Option<Self> {
         let runs: Vec<TakenRun> = runs.into_iter().map(TakenRun::of).collect();
@@ -71,7 +71,7 @@ impl Taken {
         })
     }
 
-    /// The same with the notes of persons of the whole log: those about the range are taken, wherever their records lie.
+    /// Adds notes: those of persons about the range, wherever their records lie.
     #[must_use]
     pub fn with_notes(self, notes: &Notes) -> Self {
         let runs = self.runs.iter().map(|run| &run.run);
@@ -79,7 +79,7 @@ impl Taken {
         Self { notes, ..self }
     }
 
-    /// Notes of persons whose records are in none of its runs.
+    /// Returns the notes of persons whose records are in none of its runs.
     pub(crate) fn notes_elsewhere(&self) -> Notes {
         let mut notes = Notes::default();
         for note in &self.notes {
@@ -88,7 +88,7 @@ impl Taken {
         notes
     }
 
-    /// The same of some watches alone; `None` if they have no record.
+    /// Narrows the export to some watches; `None` if they have no record.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -99,7 +99,7 @@ impl Taken {
             runs,
             mut notes,
         } = self;
-        // As of the records: what is on no watch stays.
+        // A note without a watch stays, as records without a watch do.
         notes.retain(|note| {
             let watch = note.note.watch.as_ref();
             watch.is_none_or(|watch| watches.contains(watch))
@@ -112,7 +112,7 @@ impl Taken {
         Ok(Self::new(from, to, kept).map(|taken| Self { notes, ..taken }))
     }
 
-    /// All that it names, by which of it can be hidden.
+    /// Returns all names in the export, by the parts that can be hidden.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -131,7 +131,7 @@ impl Taken {
         Ok(known)
     }
 
-    /// The same with parts of it hidden, and what hides the same names in words that stand beside it.
+    /// Hides parts of the export. Also returns the hider, which hides the same names in other texts.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -140,7 +140,7 @@ impl Taken {
         self.hiding_of(known, parts, seed)
     }
 
-    /// The same where what it names is known already.
+    /// Like [`hiding`](Self::hiding), with names that [`known`](Self::known) returned.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -173,14 +173,14 @@ impl Taken {
         ))
     }
 
-    /// What is hidden of it, in words; empty for nothing.
+    /// Says what is hidden; an empty text if nothing is.
     pub(crate) fn hidden(&self) -> String {
         let hidden = self.runs.first().map(|run| &run.run.of.hidden);
         let words = hidden.into_iter().flatten().map(|part| part.words());
         words.collect::<Vec<&str>>().join(", ")
     }
 
-    /// How much of everything it has.
+    /// Counts watches, records, changes, findings and notes.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -205,7 +205,7 @@ impl Taken {
         Ok(counts)
     }
 
-    /// The watches of it.
+    /// Returns the names of the export's watches.
     #[must_use]
     pub fn watches(&self) -> BTreeSet<WatchName> {
         let watches = self.runs.iter().flat_map(|run| &run.run.of.watches);
@@ -214,7 +214,7 @@ impl Taken {
             .collect()
     }
 
-    /// Those of them that a finding concerns.
+    /// Returns the watches that a finding concerns.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -230,7 +230,7 @@ impl Taken {
         Ok(with)
     }
 
-    /// A title that names what was watched: `Watches of shop in prod`.
+    /// Returns a title that names the namespaces and the cluster: `Watches of shop in prod`.
     #[must_use]
     pub fn title(&self) -> String {
         let of = self.runs.last().map(|run| &run.run.of);
@@ -254,7 +254,7 @@ impl TakenRun {
         }
     }
 
-    /// Its records, from the first to the last.
+    /// Returns the first and the last of its records.
     pub(crate) fn seqs(&self) -> Option<(Seq, Seq)> {
         let chapters = self.run.chapters.iter();
         let mut kept = chapters.flat_map(|chapter| &chapter.kept);
@@ -262,7 +262,7 @@ impl TakenRun {
         Some((first, kept.last().map_or(last, |&(_, last)| last)))
     }
 
-    /// Reads its records, and its findings apart: those that stand as it begins, and those in its records.
+    /// Reads its records, and its findings: those open at its begin, and those in its records.
     fn read_findings(
         &self,
         mut found: impl FnMut(&Finding),
@@ -283,7 +283,7 @@ impl TakenRun {
         })
     }
 
-    /// Reads its records; `take` gets the fold before each.
+    /// Reads its records; `take` gets each with the fold before it.
     pub(crate) fn read(&self, mut take: impl FnMut(&Entry, &State)) -> Result<(), DecodeError> {
         for chapter in &self.run.chapters {
             let (mut reader, opening) = ChapterReader::open(&chapter.head)?;
@@ -302,7 +302,7 @@ impl TakenRun {
     }
 }
 
-/// An excerpt of an excerpt.
+/// Makes an excerpt of an excerpt.
 fn again(
     runs: Vec<TakenRun>,
     stretch: Stretch,
@@ -319,7 +319,7 @@ fn again(
     excerpt.runs(chapters.map(|chapter| frames(&chapter)))
 }
 
-/// A chapter's frames, one behind the other.
+/// Returns a chapter's frames, one behind the other.
 pub(crate) fn frames(chapter: &Out) -> Vec<u8> {
     let mut frames = chapter.head.clone();
     let segments = &chapter.segments;

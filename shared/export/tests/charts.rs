@@ -1,4 +1,4 @@
-//! The charts of an export: each says what its records say, and is twice the same.
+//! Tests of an export's charts: each states what its records show, and two drawings are equal.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -36,7 +36,7 @@ fn titles(charts: &[DrawnChart]) -> String {
     titles.collect()
 }
 
-/// All texts of a chart, each in a line.
+/// Returns all texts of a chart, one in a line.
 fn texts(svg: &str) -> Vec<String> {
     let parts = svg.split("</text>");
     let texts = parts.filter_map(|part| Some(part.rsplit_once("<text ")?.1.split_once('>')?.1));
@@ -47,11 +47,11 @@ fn svg_of<'a>(charts: &'a [DrawnChart], name: &str) -> &'a str {
     &charts.iter().find(|chart| chart.name == name).unwrap().svg
 }
 
-/// Numbers that look like chance and are always the same.
+/// Numbers that look random and are always the same.
 struct Chance(u64);
 
 impl Chance {
-    /// A number below another.
+    /// Returns a number below `most`.
     fn below(&mut self, most: u64) -> u64 {
         self.0 = self
             .0
@@ -60,13 +60,13 @@ impl Chance {
         (self.0 >> 33) % most
     }
 
-    /// A number from 0 to below 1.
+    /// Returns a number from 0 to below 1.
     fn part(&mut self) -> f64 {
         self.below(1_000) as f64 / 1_000.0
     }
 }
 
-/// What happens in a night is collected out of order and sorted by time.
+/// Collects the events of a night in any order, and sorts them by time.
 #[derive(Default)]
 struct Night(Vec<(f64, watchscope_model::Event)>);
 
@@ -77,7 +77,7 @@ impl Night {
         self.0.push((s, event.into()));
     }
 
-    /// A list and then streams from one second to another, each with a cause.
+    /// Adds a list and then streams from one second to another, each with a cause of its end.
     fn watch(&mut self, watch: &str, (from, to): (f64, f64), chance: &mut Chance) {
         let id = |place: u64| u64::from(fnv_of(watch)) * 1_000 + place;
         let mut s = from;
@@ -163,7 +163,7 @@ impl Night {
         self.push(s, change);
     }
 
-    /// A log of it all.
+    /// Returns a log of all events.
     fn log(mut self, epoch: &str, watches: &[&str], begins: f64) -> Log {
         self.0.sort_by(|(one, _), (two, _)| one.total_cmp(two));
         let mut log = Log::new(epoch);
@@ -224,7 +224,7 @@ const WATCHES: [&str; 8] = [
     "-/nodes",
 ];
 
-/// Ten hours with a restart, gaps, a burst of writes, a server that lags, slow lists and an audit.
+/// Ten hours with a restart, gaps, a burst of writes, a lagging server, slow lists and an audit.
 fn night() -> (Log, Log) {
     let chance = &mut Chance(7);
     let parts = [(0.0, 20_000.0), (20_040.0, 36_000.0)];
@@ -359,7 +359,7 @@ fn of_night(theme: Theme) -> Vec<DrawnChart> {
 }
 
 #[test]
-fn the_title_of_each_chart_says_what_was_found() {
+fn the_title_of_each_chart_states_its_finding() {
     assert_snapshot!(titles(&of_night(Theme::Light)), @r#"
     life-of-streams: 22 of 639 streams ended before the timeout; the youngest, 20 s old, of shop/configmaps
     ends-by-cause: 7 of 647 ends are abnormal (3 reset); 8 not known, at restarts
@@ -373,7 +373,7 @@ fn the_title_of_each_chart_says_what_was_found() {
 }
 
 #[test]
-fn where_nothing_happened_each_chart_says_so_and_has_its_axes() {
+fn charts_of_an_empty_range_say_so_and_have_axes() {
     let mut log = Log::new("a");
     log.watch(2.0, "shop/pods");
     let charts = light(&taken(&[&log], at(0.0), at(90.0)));
@@ -399,7 +399,7 @@ fn where_nothing_happened_each_chart_says_so_and_has_its_axes() {
 }
 
 #[test]
-fn a_chart_says_its_unit_its_source_and_what_is_missing() {
+fn a_chart_states_its_unit_its_source_and_what_is_missing() {
     let charts = of_night(Theme::Light);
     assert_snapshot!(texts(svg_of(&charts, "ends-by-cause")).join("\n"), @r#"
     7 of 647 ends are abnormal (3 reset); 8 not known, at restarts
@@ -476,7 +476,7 @@ fn streams_that_end_at_the_same_age_are_a_finding() {
     );
 }
 
-/// The ends of each straight part of all paths of an SVG that are stroked and not dotted.
+/// Returns the ends of each straight part of the SVG's paths with a solid stroke.
 fn level_lines(svg: &str) -> Vec<(f64, f64)> {
     let mut lines = Vec::new();
     for path in svg.split("<path d=\"").skip(1) {
@@ -512,7 +512,7 @@ fn no_line_crosses_a_seam() {
     let charts = light(&taken(&[&first, &second], at(0.0), at(120.0)));
     for name in ["rate-of-events", "speed-of-versions"] {
         let svg = svg_of(&charts, name);
-        // The plot is from 68 to 604 px; the first run ends at 50 s and the second begins at 80 s.
+        // The plot reaches from 68 to 604 px. The first run ends at 50 s, and the second begins at 80 s.
         let x = |s: f64| 68.0 + s * 536.0 / 120.0;
         let (from, to) = (x(50.0), x(80.0));
         let lines = level_lines(svg);
@@ -527,7 +527,7 @@ fn no_line_crosses_a_seam() {
 }
 
 #[test]
-fn more_series_than_a_legend_holds_are_others() {
+fn series_without_room_in_the_legend_are_others() {
     let mut log = Log::steady("a", 0.0, 1);
     for place in 0..40_u64 {
         let watch = format!("a-namespace-with-a-long-name-{place}/a-resource-with-a-long-name");
@@ -552,7 +552,7 @@ fn more_series_than_a_legend_holds_are_others() {
 }
 
 #[test]
-fn names_of_a_cluster_are_text_and_no_longer_than_fits() {
+fn names_of_a_cluster_are_text_and_are_cut_to_fit() {
     let mut log = Log::steady("a", 0.0, 1);
     let watch = format!(
         "<script>alert(1)</script>&\"'\u{0}\u{202e}/{}",
@@ -582,7 +582,7 @@ fn names_of_a_cluster_are_text_and_no_longer_than_fits() {
 }
 
 #[test]
-fn whatever_a_log_says_there_are_charts_and_twice_the_same() {
+fn random_logs_have_charts_and_two_drawings_are_equal() {
     for seed in 0..40 {
         let log = random_log(seed, 300);
         let (from, to) = (log.records[0].at, log.records.last().unwrap().at);
@@ -595,9 +595,9 @@ fn whatever_a_log_says_there_are_charts_and_twice_the_same() {
     assert_eq!(light(&taken(&[&log], all.0, all.1)).len(), 8);
 }
 
-/// A browser draws the same: the story test compares digests of charts there with those here.
+/// A browser draws the same bytes: the story test compares its digests with these.
 #[test]
-fn the_bytes_of_each_chart_are_these() {
+fn the_bytes_of_each_chart_are_unchanged() {
     let hashes: String = of_night(Theme::Light)
         .iter()
         .map(|chart| {

@@ -1,4 +1,4 @@
-//! The forms of one export: they say the same of it, twice the same, and nothing of a cluster is markup in them.
+//! Tests of the forms of one export: they agree, two exports are equal, and no text of a cluster is markup in them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -33,7 +33,7 @@ const SAYS: Says<'static> = Says {
     zone_offset_min: 60,
 };
 
-/// Two runs: in the first one history is lost, then watchscope was restarted.
+/// Two runs: the first one loses its history, then watchscope was restarted.
 fn night() -> (Log, Log) {
     let mut first = Log::steady("a", 0.0, 9);
     first.open(0.2, "shop/pods", 7, 101, 100);
@@ -89,7 +89,7 @@ fn a_table_and_lines_have_each_record_of_the_range_once() {
     let count = within.count();
     let taken = taken(&[&log], from, to);
     let lines = String::from_utf8(jsonl(&taken).unwrap()).unwrap();
-    // And the line that says which log it is.
+    // And the `log` line of each run.
     assert_eq!(lines.lines().count(), count + 1);
     let table = csv(&taken).unwrap();
     let table = String::from_utf8(table).unwrap();
@@ -113,7 +113,7 @@ fn a_cell_that_a_spreadsheet_would_compute_is_text() {
 }
 
 #[test]
-fn the_timeline_tells_what_went_wrong_and_where_nobody_watched() {
+fn the_timeline_lists_failures_and_the_time_between_runs() {
     let (first, second) = night();
     let taken = taken(&[&first, &second], at(0.0), at(90.0));
     assert_snapshot!(markdown(&taken, &SAYS).unwrap(), @r#"
@@ -159,7 +159,7 @@ fn the_timeline_tells_what_went_wrong_and_where_nobody_watched() {
 }
 
 #[test]
-fn each_form_is_twice_the_same_and_hostile_text_is_text_in_it() {
+fn two_exports_are_equal_and_hostile_text_is_text_in_each_form() {
     let (first, second) = night();
     let taken = || taken(&[&first, &second], at(0.0), at(90.0));
     let picture = |taken: &Taken| svg(taken, &SAYS, SIZE, Theme::Light, Shown::All).unwrap();
@@ -179,7 +179,7 @@ fn each_form_is_twice_the_same_and_hostile_text_is_text_in_it() {
     assert_eq!(file(&taken()), file(&taken()));
 }
 
-/// The same night with notes of persons: two close together, one about a span, one of the day before about it.
+/// The same night with notes of persons: two close together, one about a span, and one written the day before.
 fn night_with_notes() -> (Log, Log) {
     let (mut first, mut second) = night();
     let person = |text: &str| Note::new(Author::Person, text.to_owned());
@@ -205,7 +205,7 @@ fn night_with_notes() -> (Log, Log) {
 }
 
 #[test]
-fn a_picture_numbers_the_notes_of_its_range_by_time_and_has_their_texts() {
+fn a_picture_numbers_the_notes_of_its_range_by_time_and_shows_their_texts() {
     let (first, second) = night_with_notes();
     let taken = taken(&[&first, &second], at(0.0), at(90.0));
     let drawn = svg(&taken, &SAYS, SIZE, Theme::Light, Shown::All).unwrap();
@@ -213,7 +213,7 @@ fn a_picture_numbers_the_notes_of_its_range_by_time_and_has_their_texts() {
     assert!(
         place(">History is gone &lt;script&gt;<") < place(">What came in between is not known.")
     );
-    // Numbers follow the time that notes are about, not that of their records.
+    // Notes are numbered by the times that they are about, not by those of their records.
     assert!(
         place(">History is gone &lt;script&gt;<") < place(">Retried by hand<")
             || drawn.contains(">3<")
@@ -226,12 +226,12 @@ fn a_picture_numbers_the_notes_of_its_range_by_time_and_has_their_texts() {
     let drawn = svg(&within, &SAYS, SIZE, Theme::Light, Shown::All).unwrap();
     assert!(
         drawn.contains("History is gone"),
-        "a note on a watch that is shown"
+        "it has the note on the shown watch"
     );
 }
 
 #[test]
-fn a_report_has_no_script_asks_for_nothing_and_shows_hostile_text_as_text() {
+fn a_report_has_no_script_makes_no_request_and_shows_hostile_text_as_text() {
     let (first, second) = night();
     let taken = taken(&[&first, &second], at(0.0), at(90.0));
     let mut images = charts(&taken, None, &SAYS, Theme::Light).unwrap();
@@ -273,7 +273,7 @@ fn a_report_has_no_script_asks_for_nothing_and_shows_hostile_text_as_text() {
         format!("sha256-{}", STANDARD.encode(Sha256::digest(style)))
     );
     assert!(page.contains("default-src 'none'; img-src data:;"));
-    // What stands in it.
+    // The report has these texts.
     for words in [
         "A night &lt;b&gt;in&lt;/b&gt; | `shop`",
         "unknown, in 1 gap",
@@ -286,7 +286,7 @@ fn a_report_has_no_script_asks_for_nothing_and_shows_hostile_text_as_text() {
 }
 
 #[test]
-fn of_some_lanes_only_their_records_are_taken() {
+fn an_export_of_some_lanes_has_only_their_records() {
     let log = random_log(5, 300);
     let end = log.records.last().unwrap().at;
     let all = taken(&[&log], at(0.0), end);
@@ -301,13 +301,13 @@ fn of_some_lanes_only_their_records_are_taken() {
     assert!(drawn.contains(">0 records</text>") && drawn.contains(">Left out</text>"));
     assert!(
         !drawn.contains("lost by watchscope"),
-        "it is left out on purpose"
+        "these records are left out on purpose"
     );
     assert!(table.contains(&format!(",{one},")) && !table.contains(&format!(",{other},")));
 }
 
 #[test]
-fn notes_about_the_range_are_told_from_wherever_they_were_written() {
+fn notes_about_the_range_are_exported_wherever_they_were_written() {
     let (first, second) = night();
     let place = |epoch: &str, seq: u64| NoteKey {
         log: "log".into(),
@@ -359,8 +359,8 @@ fn notes_about_the_range_are_told_from_wherever_they_were_written() {
     }
     let taken = taken(&[&first, &second], at(0.0), at(90.0)).with_notes(&notes);
     let text = markdown(&taken, &SAYS).unwrap();
-    let told: Vec<&str> = text.lines().filter(|line| line.contains("Note")).collect();
-    assert_snapshot!(told.join("\n"), @r"| 09:31:10.500 | shop/pods | (1) Note: Here &lt;script&gt;alert(1)&lt;/script&gt; it \| broke   \[2J See the ticket. (about 2026-11-19 09:31:10.500 to 2026-11-19 09:31:12.500 UTC) | c.3 |");
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("Note")).collect();
+    assert_snapshot!(lines.join("\n"), @r"| 09:31:10.500 | shop/pods | (1) Note: Here &lt;script&gt;alert(1)&lt;/script&gt; it \| broke   \[2J See the ticket. (about 2026-11-19 09:31:10.500 to 2026-11-19 09:31:12.500 UTC) | c.3 |");
     let lines = String::from_utf8(jsonl(&taken).unwrap()).unwrap();
     let outside: Vec<&str> = lines
         .lines()

@@ -1,4 +1,4 @@
-//! What is hidden is in no form: words that stand nowhere else are planted in every kind of text, and looked for.
+//! Tests that no form has a hidden name: unique words are planted in every kind of text, and searched for.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -25,7 +25,7 @@ use watchscope_model::*;
 use watchscope_recording::{Excerpt, Input, Lanes, ReadChapter, Scan, Step, Stretch};
 use watchscope_timeline::Theme;
 
-/// Words that name something of the cluster. Each stands in a kind of text of its own.
+/// Words that name something of the cluster. Each stands in its own kind of text.
 const NAMES: [&str; 11] = [
     "quagga",
     "okapi",
@@ -49,7 +49,7 @@ fn object(namespace: Option<&str>, name: &str) -> Arc<Object> {
     })
 }
 
-/// A log in which every kind of text names something.
+/// A log in which every kind of text has a name.
 fn log() -> Log {
     let mut log = Log::new("a");
     let pods: WatchName =
@@ -240,7 +240,7 @@ fn log() -> Log {
     log
 }
 
-/// The log in three chapters, so that what is open at a cut is looked at too, from one time on.
+/// Exports the log from one time on, in three chapters, so that snapshots within it are checked too.
 fn taken(from: f64) -> Taken {
     let log = log();
     let (from, to) = (at(from), at(9.0));
@@ -255,7 +255,7 @@ fn all() -> Parts {
     HiddenPart::ALL.into_iter().collect()
 }
 
-/// Every form of an export, and what is in the frames of its recording.
+/// Returns every form of an export, and the decoded frames of its recording.
 fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
     let says = Says {
         title,
@@ -265,7 +265,7 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
         width_px: 1_920,
         height_px: 1_080,
     };
-    // A recording whose chapters are not deflated can be looked through as it is.
+    // A recording whose chapters are not deflated can be searched as it is.
     let file = recording(taken, <[u8]>::to_vec).unwrap();
     let drawn = svg(taken, &says, size, Theme::Light, Shown::All).unwrap();
     let drawn_charts = charts(taken, None, &says, Theme::Light).unwrap();
@@ -294,7 +294,7 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The bytes that digits of base 85 stand for, as assets/single.js reads them.
+/// Decodes digits of base 85, as assets/single.js does.
 fn of_digits(digits: &str) -> Vec<u8> {
     let values: Vec<u8> = (b'!'..=b'~')
         .filter(|code| !b"!\"$&'<>\\`".contains(code))
@@ -312,7 +312,7 @@ fn of_digits(digits: &str) -> Vec<u8> {
     bytes
 }
 
-/// The folds with which the chapters of a file begin and end, as JSON lines.
+/// Returns the folds at the begin and the end of each chapter, as JSON lines.
 fn states(file: &[u8]) -> Vec<u8> {
     let read = |from: u64, length: u64| file[from as usize..(from + length) as usize].to_vec();
     let mut scan = Scan::new(file.len() as u64);
@@ -352,7 +352,7 @@ fn states(file: &[u8]) -> Vec<u8> {
     lines
 }
 
-/// Whether a word is in some bytes, also where they are base64.
+/// Returns whether bytes have a word, also in base64.
 fn has(bytes: &[u8], word: &str) -> bool {
     let plain = |bytes: &[u8]| {
         bytes
@@ -377,9 +377,9 @@ fn has(bytes: &[u8], word: &str) -> bool {
 }
 
 #[test]
-fn nothing_that_is_hidden_is_in_any_form() {
+fn no_hidden_name_is_in_any_form() {
     let title = "okapi in quagga, seen from walrus";
-    // From the begin, and from a time at which all is open already.
+    // From the begin, and from a time at which everything is already open.
     for from in [0.0, 6.0] {
         let shown = forms(&taken(from), title);
         let (hidden, hider) = taken(from).hiding(all(), Seed::new([7; 32])).unwrap();
@@ -395,13 +395,13 @@ fn nothing_that_is_hidden_is_in_any_form() {
 }
 
 #[test]
-fn what_is_not_asked_for_stays_as_it_is() {
+fn parts_that_are_not_chosen_stay_unchanged() {
     let parts = Parts::default().with(HiddenPart::Namespaces);
     let (hidden, _) = taken(0.0).hiding(parts, Seed::new([7; 32])).unwrap();
     let lines = String::from_utf8(jsonl(&hidden).unwrap()).unwrap();
     let has = |word: &str| lines.contains(word);
     assert!(!has("quagga"));
-    // What is between known names is checked all the same: nobody knows who jackal is.
+    // Text between known names is hidden all the same, because jackal may be a name.
     let kept = NAMES
         .into_iter()
         .filter(|name| !["quagga", "jackal", "gecko"].contains(name));
@@ -411,7 +411,7 @@ fn what_is_not_asked_for_stays_as_it_is() {
 }
 
 #[test]
-fn records_say_the_same_with_pseudonyms() {
+fn hidden_records_are_the_same_with_pseudonyms() {
     let (hidden, _) = taken(0.0).hiding(all(), Seed::new([7; 32])).unwrap();
     let lines = String::from_utf8(jsonl(&hidden).unwrap()).unwrap();
     assert_snapshot!(lines, @r#"

@@ -1,4 +1,5 @@
-//! The trace, decoded by Perfetto's own message classes and held against our JSON lines of the same export.
+//! Tests of the trace: Perfetto's own message classes decode it, and it is compared with the JSON lines of the same
+//! export.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -16,24 +17,24 @@ use common::{Log, at};
 use taken::taken;
 use watchscope_export::{jsonl, trace};
 
-/// The variable by which `cargo xtask test` says where the package is that tests/perfetto/requirements.txt names.
+/// The variable in which `cargo xtask test` passes the folder of the package of tests/perfetto/requirements.txt.
 const PERFETTO: &str = "WATCHSCOPE_TEST_PERFETTO";
 
-/// Where the package is. Without it the test is skipped, which fails on CI.
+/// Returns the folder of the package. Without it the test is skipped, which fails on CI.
 fn perfetto() -> Option<PathBuf> {
     let folder = std::env::var_os(PERFETTO).map(PathBuf::from);
     if folder.is_none() {
         let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
         assert!(!is_ci, "{PERFETTO} is not set: cargo xtask test sets it");
-        let test = "a_trace_is_one_to_perfettos_own_classes_and_has_each_record_once";
+        let test = "perfettos_own_classes_decode_a_trace_and_it_has_each_record_once";
         let line = format!("skipped: {test}, install Python 3 with pip\n");
-        // Past libtest's capture, so that it is counted.
+        // Writes past libtest's capture, so that the skipped test is counted.
         std::io::stderr().write_all(line.as_bytes()).unwrap();
     }
     folder
 }
 
-/// Checks in Python what pairs of a trace and JSON lines say.
+/// Compares pairs of a trace and JSON lines in Python.
 fn check(packages: &Path, pairs: &[(Vec<u8>, Vec<u8>)]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("python3");
@@ -50,7 +51,7 @@ fn check(packages: &Path, pairs: &[(Vec<u8>, Vec<u8>)]) -> Output {
 }
 
 #[test]
-fn a_trace_is_one_to_perfettos_own_classes_and_has_each_record_once() {
+fn perfettos_own_classes_decode_a_trace_and_it_has_each_record_once() {
     let Some(packages) = perfetto() else {
         return;
     };
@@ -59,7 +60,7 @@ fn a_trace_is_one_to_perfettos_own_classes_and_has_each_record_once() {
         let log = random_log(seed, 600);
         let mut later = Log::steady("b", 1e5, 3);
         later.connection(1e5 + 4.0, 7, "10.20.0.12:6443");
-        // The whole, and a stretch of it: what is open at its begin and end is then not what records say.
+        // Exports the whole log, and a stretch of it at whose begin and end slices are open.
         let (first, last) = (log.records[150].at, log.records[450].at);
         for (from, to) in [(at(0.0), at(1e6)), (first, last)] {
             let taken = taken(&[&log, &later], from, to);
@@ -91,7 +92,7 @@ fn a_trace_is_one_to_perfettos_own_classes_and_has_each_record_once() {
             "{what}: {counts:?}"
         );
     }
-    // The check can fail: on a record that the trace lacks, and on a trace that is cut.
+    // The check can fail: it refuses a trace that lacks a record, and one that is cut.
     let (whole, mut lines) = pairs.remove(0);
     let cut = whole[..whole.len() - 1].to_vec();
     assert!(!check(&packages, &[(cut, lines.clone())]).status.success());

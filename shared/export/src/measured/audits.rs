@@ -1,4 +1,4 @@
-//! What the audit asked, and where what it read differs from what a watch holds.
+//! Measures the audit: its requests, and the times at which a read differed from a watch.
 
 use watchscope_charts::{Chart, Columns, Fill, Grid, Plot, Stack};
 use watchscope_model::id::Aside;
@@ -8,11 +8,11 @@ use watchscope_timeline::format::{count, duration};
 
 use super::{Measure, Scope};
 
-/// The most differences that have a mark; others are counted.
+/// The most differences with a mark; the chart's notes count the others.
 const MOST_MARKS: usize = 100;
 
-/// Requests of the audit by kind and bucket: three numbers for each of at most [`super::COLUMNS`] buckets and two, and the
-/// times of at most [`MOST_MARKS`] comparisons that differed.
+/// The audit's requests by kind and bucket. It holds three numbers for each of at most [`super::COLUMNS`] + 2 buckets,
+/// and the times of at most [`MOST_MARKS`] differences.
 pub(crate) struct Audits {
     grid: Grid,
     counts: [Vec<u64>; 3],

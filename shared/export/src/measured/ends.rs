@@ -1,4 +1,4 @@
-//! Why streams ended, over time.
+//! Measures why streams ended, over time.
 
 use watchscope_charts::{Chart, Columns, Fill, Grid, Plot, Stack};
 use watchscope_model::vocabulary::Cause;
@@ -7,7 +7,7 @@ use watchscope_timeline::format::{count, duration};
 
 use super::{Measure, Scope};
 
-/// Why a stream ended, as it was seen on the wire.
+/// Why a stream ended, as seen on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
     End,
@@ -20,7 +20,7 @@ pub(crate) enum Why {
 }
 
 impl Why {
-    /// From the bottom of a column to its top.
+    /// The causes from the bottom of a column to its top.
     const ALL: [Self; 7] = [
         Self::End,
         Self::Goaway,
@@ -60,8 +60,8 @@ impl Why {
     }
 }
 
-/// Ends by cause and bucket: seven numbers for each of at most [`super::COLUMNS`] buckets and two. Where a run ends and
-/// another follows, the ends of open streams are not known.
+/// The ends of streams by cause and bucket. It holds seven numbers for each of at most [`super::COLUMNS`] + 2 buckets.
+/// Streams that are open at the end of a run, except the last run, have an unknown end.
 pub(crate) struct Ends {
     grid: Grid,
     counts: [Vec<u64>; 7],

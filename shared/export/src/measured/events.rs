@@ -1,4 +1,4 @@
-//! How many events each watch's streams delivered, over time.
+//! Measures how many events the streams of each watch delivered, over time.
 
 use watchscope_charts::{Chart, Lines, Merge, Plot, Scale};
 use watchscope_model::vocabulary::Origin;
@@ -8,7 +8,7 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Counts, Durations, rate_words};
 use super::{Measure, Scope, name_of, when};
 
-/// A peak stands out from this multiple of the usual rate on.
+/// A peak is worth a title from this multiple of the median rate on.
 const PEAK: i64 = 3;
 
 /// Live changes by watch and bucket.
@@ -28,7 +28,7 @@ impl Events {
     pub(crate) fn chart(self, scope: &Scope) -> Chart {
         let per_second = |count: u64, place: usize| {
             let covered_us = scope.covered_us(self.grid, place);
-            // Of a bucket that is hardly covered one event would be a burst.
+            // In a bucket that is covered for less than half, one event would look like a burst.
             let is_enough = covered_us.saturating_mul(2) >= self.grid.step_us;
             rate(count, covered_us).filter(|_| is_enough)
         };
@@ -109,7 +109,7 @@ impl Events {
     }
 }
 
-/// How many a second a count in a time is, in thousandths; absent if there was no time.
+/// Returns a count per second in thousandths; `None` if there was no time.
 pub(crate) fn rate(count: u64, micros: i64) -> Option<i64> {
     if micros <= 0 {
         return None;

@@ -1,4 +1,4 @@
-//! Stretches without a stream: how long they were, and what was missed in them.
+//! Measures stretches without a stream: their lengths, and the events missed in them.
 
 use watchscope_charts::{Bar, Chart, Fill, Plot};
 use watchscope_model::event::Gap;
@@ -7,11 +7,11 @@ use watchscope_timeline::format::{clock, count, duration, number};
 
 use super::{Measure, Scope, name_of};
 
-/// The most gaps that have a row.
+/// The most gaps with a row; the chart's notes count the others.
 const ROWS: usize = 8;
 
-/// The longest gaps, at most [`ROWS`] of them: first those in which events may be lost, then those that are open, then those
-/// that were resumed; of all others their number alone. So are seams.
+/// The longest gaps and seams, at most [`ROWS`], and counts of all gaps. Gaps that may have lost events come first,
+/// then open gaps, then seams, then resumed gaps.
 #[derive(Default)]
 pub(crate) struct Gaps {
     rows: Vec<Row>,
@@ -20,11 +20,11 @@ pub(crate) struct Gaps {
     open: u64,
     /// Events that are known to be missed.
     missed: u64,
-    /// Lost gaps whose missed events are not counted.
+    /// Gaps with lost events that cannot be counted.
     unmeasured: u64,
 }
 
-/// What became of a gap, the worst first.
+/// The outcome of a gap, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Became {
     Lost(Option<u64>),
@@ -42,7 +42,7 @@ struct Row {
 }
 
 impl Row {
-    /// By which the worst comes first.
+    /// Returns the key that sorts the worst first.
     fn order(&self) -> (u8, i64, Time) {
         let rank = match self.became {
             Became::Lost(_) => 0,

@@ -1,4 +1,5 @@
-//! How far servers are behind each other: the same event of the same object, delivered by the streams of several servers.
+//! Measures how far servers are behind each other. It compares when the streams of several servers deliver the same
+//! event.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,20 +11,20 @@ use watchscope_timeline::format::duration;
 use super::parts::Durations;
 use super::{MOST_LETTERS, Measure, Scope, when};
 
-/// Events that are remembered until another server delivers them too; of more the oldest are forgotten.
+/// The most events that wait for another server to deliver them; beyond it, the oldest are forgotten.
 const REMEMBERED: usize = 4_096;
-/// The most servers that are held against each other; of others nothing is measured.
+/// The most servers that are compared. Others are not measured, and the chart's notes say so.
 const MOST_SERVERS: usize = 16;
-/// A server is behind from here on, in microseconds: a p95 that a person notices.
+/// The p95 in microseconds from which on a server is called behind: a person notices such a lag.
 const BEHIND_US: i64 = 1_000_000;
 
-/// Less is drawn as this, in microseconds: the first server has no lag, and a log axis no 0.
+/// The least lag that is drawn, in microseconds. The first server has a lag of 0, which a log axis does not have.
 const LEAST_US: i64 = 1_000;
 
-/// What an event is known by: type and scope of the watch, place of the object, version, and run.
+/// The key of an event: type and scope of the watch, API group, namespace and name of the object, version, and run.
 type Key = (Text, Text, Option<Text>, Text, u64, usize);
 
-/// Lags by server and bucket, of the servers that watches are pinned to (`--servers`).
+/// Lags by server and bucket, for servers that watches are pinned to (`--servers`).
 pub(crate) struct Lags {
     grid: watchscope_charts::Grid,
     first: BTreeMap<Key, (Time, Text)>,
@@ -59,7 +60,7 @@ impl Lags {
     }
 
     pub(crate) fn chart(self, scope: &Scope) -> Chart {
-        // The server that was furthest behind comes first.
+        // The server with the worst p95 comes first.
         let mut worst: Vec<(i64, usize, &Text)> = Vec::new();
         for (server, buckets) in &self.by_server {
             let p95s = buckets.iter().enumerate();
@@ -96,7 +97,7 @@ impl Lags {
                 });
             }
         }
-        // Those of the two that were furthest behind have lines of their own.
+        // The two servers with the worst p95 have lines of their own: p50 and p95.
         let others: Vec<Line> = series.split_off(series.len().min(4));
         if let Some(mut rest) = others.into_iter().reduce(larger) {
             super::parts::OTHERS.clone_into(&mut rest.name);

@@ -1,4 +1,4 @@
-//! How long lists took, from the first request to the last page.
+//! Measures how long lists took, from the first request to the last page.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// The slowest list stands out from this multiple of the median on.
+/// The slowest list is worth a title from this multiple of the median on.
 const SLOW: i64 = 3;
 
-/// Times of lists: a bounded series of dots for each way to list, and the request of at most [`MOST_WATCHES`] lists that are
-/// being read; a list that begins while there are as many is not measured.
+/// Times of lists: a bounded series of dots for each kind of list. It also holds the requests of at most
+/// [`MOST_WATCHES`] lists that are not complete. Lists beyond these are not measured, but counted.
 pub(crate) struct Lists {
     reading: BTreeMap<WatchName, Reading>,
     cached: Thinned,
@@ -34,14 +34,14 @@ struct Reading {
     how: How,
 }
 
-/// What a list asked for.
+/// The state that a list asked for (docs/semantics/lists-and-watches.md#list).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     /// Any state, so the server answers from its watch cache.
     Cache,
     /// The newest state.
     Newest,
-    /// A stream that begins with the state.
+    /// A stream that begins with the state (docs/semantics/lists-and-watches.md#initial-events).
     Initial,
 }
 
@@ -134,7 +134,7 @@ impl Lists {
     }
 }
 
-/// Whether a list asks for any state: resourceVersion 0.
+/// Returns whether a list asks for any state: resourceVersion 0.
 fn is_any_state(options: &ListOptions<'_>) -> bool {
     let version = options.version.as_deref();
     version.and_then(|version| version.parse().ok()) == Some(0_u64)

@@ -1,4 +1,4 @@
-//! How old streams were when they ended, and why.
+//! Measures how old streams were when they ended, and why they ended.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use super::ends::Why;
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// The least number of like ends of a watch that are a habit.
+/// The least number of similar ages of a watch's streams that make a title.
 const HABIT: u64 = 5;
 
-/// Ages are recorded in milliseconds: what is under one is drawn as one, in microseconds.
+/// The least age that is drawn, in microseconds. Records have ages in milliseconds, and a log axis has no 0.
 const LEAST_US: i64 = 1_000;
 
-/// The ages of streams at their ends: a bounded series of dots for each way to end, and the classes of ages of at most
-/// [`MOST_WATCHES`] watches, those that came first.
+/// The ages of streams at their ends: a bounded series of dots for each kind of end. It also has age classes for the
+/// first [`MOST_WATCHES`] watches with an early end; others have none.
 pub(crate) struct Lives {
     dots: BTreeMap<Kind, Thinned>,
     by_watch: BTreeMap<WatchName, Durations>,
     grid: watchscope_charts::Grid,
     count: u64,
     at_timeout: u64,
-    /// The youngest that ended otherwise.
+    /// The youngest stream that did not end at its timeout.
     youngest: Option<(Time, i64, WatchName)>,
 }
 
@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// `41 s`, or that it was less than is recorded.
+/// `41 s`, or `under 1 ms`.
 fn age_words(age_us: i64) -> String {
     if age_us < LEAST_US {
         "under 1 ms".to_owned()
@@ -149,7 +149,7 @@ impl Measure for Lives {
         let age_us = i64::try_from(ended.age_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
         let watch = state.watches.get(&ended.watch);
         let stream = watch.and_then(|watch| watch.stream.as_ref());
-        // A server may end a stream up to a second before its time is over.
+        // A server may end a stream up to 1 s before its timeout.
         let is_timeout = ended.cause == Cause::End
             && stream
                 .and_then(|stream| stream.timeout_ms)

@@ -1,7 +1,8 @@
-//! The plain data of the charts: what a fold over all records measures.
+//! The data of the charts, measured in one fold over all records.
 //!
-//! Each part takes every record once and holds what its type says, whatever the log: time is in at most [`BUCKETS`] buckets,
-//! and what there is one of for each watch is held for at most [`MOST_WATCHES`] watches. Others are counted together.
+//! Each part takes in every record once, and its memory is bounded for any log. Time is in at most [`BUCKETS`] + 2
+//! buckets. Numbers of single watches are held for at most [`MOST_WATCHES`] watches; those of other watches are added
+//! up or left out.
 
 mod audits;
 mod ends;
@@ -29,53 +30,54 @@ pub(crate) use self::lives::Lives;
 pub(crate) use self::versions::Versions;
 use crate::taken::Taken;
 
-/// The most buckets of a chart with lines.
+/// The number of buckets that a chart with lines aims at; it has at most two more.
 const BUCKETS: i64 = 120;
-/// The most buckets of a chart with columns.
+/// The number of buckets that a chart with columns aims at; it has at most two more.
 const COLUMNS: i64 = 40;
-/// The most watches for which each part holds numbers of their own.
+/// The most watches for which a part holds separate numbers.
 const MOST_WATCHES: usize = 256;
-/// No bucket is shorter, in microseconds: a rate a second of less than a second is no rate.
+/// The least length of a bucket, in microseconds. A rate per second needs at least one second.
 const LEAST_BUCKET_US: i64 = 1_000_000;
-/// The most letters of a name in a chart.
+/// The most letters of a name in a chart; a longer name ends in `…`.
 const MOST_LETTERS: usize = 40;
 
-/// What the charts of an export have in common.
+/// The time of all charts of an export, and what is missing from its records.
 pub(crate) struct Scope {
     pub(crate) frame: Frame,
-    /// Buckets of lines.
+    /// The buckets of lines.
     pub(crate) lines: Grid,
-    /// Buckets of columns.
+    /// The buckets of columns.
     pub(crate) columns: Grid,
-    /// When each run was there, within the time looked at.
+    /// From the first to the last record of each run.
     pub(crate) runs: Vec<Span>,
     records: u64,
     losses: Losses,
     zone_offset_min: i32,
 }
 
-/// What is not in the records, by the records' own account.
+/// Losses, according to the records.
 #[derive(Default)]
 struct Losses {
     /// Records that the log lost.
     own: u64,
     /// Documents of streams that could not be read.
     frames: u64,
-    /// Records that were left out of an extract.
+    /// Records that an extract left out.
     withheld: u64,
 }
 
-/// One part of the fold.
+/// A part of the fold.
 pub(crate) trait Measure {
-    /// Takes a record of the time looked at; `state` is the fold before it, `run` the place of its run.
+    /// Takes in a record of the charts' time. `state` is the fold before it, `run` the index of its run.
     fn take(&mut self, record: &Record, state: &State, run: usize);
 
-    /// A run of the log's writer is over; `is_last` says that no other follows. `state` is the fold before its last record.
+    /// Takes in the end of a run of the log's writer. `is_last` says that no run follows. `state` is the fold behind
+    /// its last record.
     fn end_run(&mut self, _at: Time, _state: &State, _is_last: bool) {}
 }
 
 impl Scope {
-    /// Reads the times of all runs. `reported` is the time that is reported, where more than that is looked at.
+    /// Reads the times of all runs. `reported` is the reported time, if the charts show more than that.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -126,7 +128,7 @@ impl Scope {
         })
     }
 
-    /// Reads all records of the time looked at into some parts.
+    /// Reads all records of the charts' time into `parts`.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -162,7 +164,7 @@ impl Scope {
         Ok(())
     }
 
-    /// For how long a run was there within a bucket, in microseconds.
+    /// Returns how many microseconds of a bucket lie within a run.
     pub(crate) fn covered_us(&self, grid: Grid, place: usize) -> i64 {
         let context = self.frame.context;
         let from = grid.begins(place).max(context.from);
@@ -174,7 +176,8 @@ impl Scope {
         within.sum()
     }
 
-    /// The lines below a chart: where its numbers come from, and what is missing. `missing` is what the chart adds to that.
+    /// Returns the lines below a chart: the source of its numbers, and what is missing. The chart adds its own
+    /// `missing`.
     pub(crate) fn notes(&self, missing: &[String]) -> Vec<String> {
         let context = self.frame.context;
         let (from, to) = (context.from, context.to);
@@ -243,7 +246,7 @@ fn holds(span: Span, at: Time) -> bool {
     span.from <= at && at <= span.to
 }
 
-/// At most about `most` buckets of a round length, from a round time on.
+/// Returns at most `most` + 2 buckets of a round length, from a round time on.
 fn grid(span: Span, most: i64) -> Grid {
     let step_us = ticks::time_step(span.micros(), most).max(LEAST_BUCKET_US);
     let from = span.from.0.div_euclid(step_us).saturating_mul(step_us);
@@ -255,12 +258,12 @@ fn grid(span: Span, most: i64) -> Grid {
     }
 }
 
-/// How a watch is named in a chart.
+/// Returns a watch's name in a chart.
 pub(crate) fn name_of(watch: &WatchName) -> String {
     shortened(watch.as_str(), MOST_LETTERS)
 }
 
-/// When a bucket begins, in a title.
+/// Returns the begin of a bucket, for a title.
 pub(crate) fn when(grid: Grid, place: usize) -> String {
     ticks::time_label(grid.begins(place), grid.step_us)
 }

@@ -1,4 +1,4 @@
-//! Numbers by bucket and by name, in bounded room, and quantiles of durations.
+//! Counts by bucket and name in bounded memory, and quantiles of durations.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use watchscope_model::Text;
 
 use super::{MOST_LETTERS, MOST_WATCHES};
 
-/// What names stand together under that had no room of their own.
+/// The name for all names without numbers of their own.
 pub(crate) const OTHERS: &str = "others";
 /// The most series of a chart with lines, "others" included.
 const MOST_LINES: usize = 5;
 
-/// Counts by name and bucket: of at most [`MOST_WATCHES`] names, those that came first; what comes of others is counted
-/// under "others".
+/// Counts by name and bucket. It holds the first [`MOST_WATCHES`] names; the counts of later names are added up as
+/// "others".
 pub(crate) struct Counts {
     grid: Grid,
     by_name: BTreeMap<Text, Vec<u64>>,
@@ -42,7 +42,7 @@ impl Counts {
         }
     }
 
-    /// The names with their sums, the largest first.
+    /// Returns the names with their sums, the largest first.
     pub(crate) fn sums(&self) -> Vec<(&Text, u64)> {
         let sum = |counts: &Vec<u64>| {
             counts
@@ -55,7 +55,7 @@ impl Counts {
         sums
     }
 
-    /// A name's count in a bucket.
+    /// Returns a name's count in a bucket.
     pub(crate) fn at(&self, name: &Text, place: usize) -> u64 {
         let counts = self.by_name.get(name);
         counts
@@ -64,7 +64,7 @@ impl Counts {
             .unwrap_or(0)
     }
 
-    /// A line for each of the largest, and one for all others; `value` makes a number of a count in a bucket.
+    /// Returns a line for each of the largest names, and one for all others. `value` converts the count of a bucket.
     pub(crate) fn lines(&self, value: impl Fn(u64, usize) -> Option<i64>) -> Vec<Line> {
         let sums = self.sums();
         let own = if sums.len() > MOST_LINES {
@@ -102,10 +102,10 @@ impl Counts {
     }
 }
 
-/// Durations in classes an eighth of a doubling wide: at most about 512 of them, whatever their number.
+/// Durations in classes, eight for each power of two: at most 504 classes, however many durations.
 #[derive(Clone, Default)]
 pub(crate) struct Durations {
-    /// By class: how many, and their sum in microseconds.
+    /// Number and sum in microseconds of each class.
     classes: BTreeMap<u32, (u64, i64)>,
     count: u64,
 }
@@ -122,7 +122,8 @@ impl Durations {
         self.count
     }
 
-    /// The duration that `percent` of a hundred do not exceed: the mean of its class.
+    /// Returns the duration that `percent` of the durations do not exceed, as the mean of its class; `None` without
+    /// durations.
     pub(crate) fn percentile(&self, percent: u64) -> Option<i64> {
         let wanted = self.count.saturating_mul(percent).div_ceil(100).max(1);
         let mut seen = 0;
@@ -135,7 +136,7 @@ impl Durations {
         None
     }
 
-    /// Of two classes side by side the ones that hold the most: how many, and their mean.
+    /// Returns number and mean of the two adjacent classes with the most durations.
     pub(crate) fn densest(&self) -> Option<(u64, i64)> {
         let pairs = self.classes.iter().map(|(class, (count, sum))| {
             let next = self.classes.get(&(class + 1));
@@ -147,7 +148,7 @@ impl Durations {
     }
 }
 
-/// The class of a duration: eight times its whole logarithm to base 2, and the eighth that it is in.
+/// Returns the class of a duration: eight times its whole logarithm to base 2, plus the eighth it lies in.
 fn class_of(micros: i64) -> u32 {
     let micros = micros.max(1).unsigned_abs();
     let whole = micros.ilog2();
@@ -159,18 +160,18 @@ fn class_of(micros: i64) -> u32 {
     whole * 8 + part as u32
 }
 
-/// Single durations, each with its time: one for each cell of a bucket and a class, the longest of it. There are at most
-/// [`MOST_DOTS`] cells; what finds none is counted.
+/// Single durations with their times. Each cell, a bucket and a class, holds its longest. There are at most
+/// [`MOST_DOTS`] cells; durations without a cell are counted.
 pub(crate) struct Thinned {
     grid: Grid,
     cells: BTreeMap<(usize, u32), (watchscope_model::Time, i64)>,
-    /// How many there were in all.
+    /// The number of all durations.
     pub(crate) count: u64,
-    /// How many of them stand for no cell of their own.
+    /// The number of durations that have no dot of their own.
     pub(crate) undrawn: u64,
 }
 
-/// The most dots of a series.
+/// The most dots of a series; [`Thinned::undrawn`] counts the others.
 const MOST_DOTS: usize = 1_000;
 
 impl Thinned {
@@ -209,7 +210,7 @@ impl Thinned {
     }
 }
 
-/// A number of thousandths in a sentence: `61`, `0.4`, `0.05`.
+/// Writes thousandths in a sentence: `61`, `0.4`, `0.05`.
 pub(crate) fn rate_words(thousandths: i64) -> String {
     let rounded = match thousandths {
         ..100 => thousandths,
@@ -224,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_near_the_duration_that_it_stands_for() {
+    fn a_percentile_is_near_the_true_duration() {
         let mut durations = Durations::default();
         (1..=100).for_each(|step| durations.add(step * 1_000));
         let percentile = |percent| durations.percentile(percent).unwrap();
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn more_names_than_are_held_are_counted_together() {
+    fn names_over_the_bound_are_counted_together() {
         let grid = Grid {
             from: watchscope_model::Time(0),
             step_us: 10,

@@ -1,4 +1,4 @@
-//! How fast the cluster's resourceVersions rise, which is how often anything in it is written.
+//! Measures how fast the cluster's resourceVersions rise, that is how often anything in it is written.
 
 use watchscope_charts::{Callout, Chart, Grid, Line, Lines, Merge, Plot, Scale};
 use watchscope_model::{Event, Record, ResourceVersion, State, Time, WatchName};
@@ -8,20 +8,21 @@ use super::events::rate;
 use super::parts::{Durations, rate_words};
 use super::{Measure, Scope, when};
 
-/// Of fewer buckets none can stand out.
+/// The least number of buckets with a speed for which a peak is worth a title.
 const ENOUGH: usize = 5;
-/// A peak stands out from this multiple of the usual speed on.
+/// A peak is worth a title from this multiple of the median speed on.
 const PEAK: i64 = 2;
 
-/// The highest resourceVersion that any watch of a run has seen, by bucket: two numbers for each of at most
-/// [`super::BUCKETS`] buckets and two. Watches that another apiserver serves do not count, since their versions are its own.
+/// The rise of the highest resourceVersion that any watch of a run has seen, by bucket. It holds three numbers for each
+/// of at most [`super::BUCKETS`] + 2 buckets. Watches that another apiserver serves do not count: they have versions of
+/// their own (docs/semantics/checks.md#trap-aggregated).
 pub(crate) struct Versions {
     grid: Grid,
-    /// Where the version stood last, and in which run.
+    /// The last highest version, its time and its run.
     last: Option<(Time, u64, usize)>,
-    /// The mean speed of each bucket, in thousandths a second.
+    /// The mean speed of each bucket, in thousandths per second.
     values: Vec<Option<i64>>,
-    /// By how much the version rose in each bucket, in how many microseconds.
+    /// For each bucket the rise in millionths of a version, and over how many microseconds.
     risen: Vec<(u64, i64)>,
     is_aggregated: bool,
 }
@@ -61,13 +62,13 @@ impl Versions {
                 }
                 self.rise(from, at, version - before);
             }
-            // Nothing is compared over a seam.
+            // Versions are not compared across a seam.
             _ => {}
         }
         self.last = Some((at, version, run));
     }
 
-    /// Spreads a rise evenly over the buckets that it took.
+    /// Spreads a rise evenly over its buckets.
     fn rise(&mut self, from: Time, to: Time, by: u64) {
         let lasted = to.micros_since(from).max(1);
         let first = self.grid.place(from).unwrap_or(0);
@@ -80,7 +81,7 @@ impl Versions {
             let within_to = to.min(self.grid.begins(place + 1));
             let within = within_to.micros_since(within_from).max(0);
             if let Some((risen, micros)) = self.risen.get_mut(place) {
-                // A millionth of a version is the unit, so that what is spread is not lost.
+                // The unit is a millionth of a version, so that spreading loses nothing.
                 let part = i128::from(by) * 1_000_000 * i128::from(within) / i128::from(lasted);
                 *risen = risen.saturating_add(u64::try_from(part).unwrap_or(u64::MAX));
                 *micros = micros.saturating_add(within);
@@ -90,7 +91,7 @@ impl Versions {
 
     pub(crate) fn chart(mut self, scope: &Scope) -> Chart {
         let mut usual = Durations::default();
-        // Of a bucket that is hardly covered one write would be a burst.
+        // In a bucket that is covered for less than half, one write would look like a burst.
         let is_long = |micros: i64| micros.saturating_mul(2) >= self.grid.step_us;
         for (value, (risen, micros)) in self.values.iter_mut().zip(&self.risen) {
             let speed = rate(*risen, *micros).filter(|_| is_long(*micros));

@@ -1,4 +1,4 @@
-//! A trace for Perfetto: TrackEvent packets, to be opened at ui.perfetto.dev or read with trace_processor.
+//! A trace for Perfetto: TrackEvent packets, for ui.perfetto.dev or trace_processor.
 //!
 //! ```text
 //!   cluster ─┬─ findings, connections          slices
@@ -8,16 +8,17 @@
 //!            └─ other objects, clients, inside
 //! ```
 //!
-//! Each record is there once: its seq is the annotation `record` of an instant or of a slice's begin, or `end_record` of its
-//! end. A `loss` that stands in the place of a record left out is not there; the first of its run counts them.
+//! The trace has each record once. Its seq is the annotation `record` of an instant or of a slice's begin, or
+//! `end_record` of a slice's end. A `loss` in the place of a record that was left out is missing; the first of its run
+//! counts them.
 //!
-//! Each run of the log's writer is a sequence of packets with a clock of its own, tied to the wall clock where the run begins.
-//! A slice that is open where a run or the range ends is closed there; its annotation `end` says that its end is not known.
-//! Perfetto draws a slice that is never closed to the end of the trace, which would say too much.
+//! Each run of the log's writer is a sequence of packets with its own clock. A clock snapshot ties it to the wall clock at
+//! the run's begin. A slice that is open at the end of a run or of the range is closed there. Its annotation `end` says that
+//! its end is unknown. Perfetto would draw a slice that is never closed to the end of the trace, which would be wrong.
 //!
-//! Bounds: at most [`MOST_OBJECTS`] objects have a track; events of the others are on one track, and
-//! counted. A parent has as many tracks of findings, and of connections, as are open at once. Names have at most 200 letters,
-//! other texts 2,000. The file is made in memory.
+//! Bounds: at most [`MOST_OBJECTS`] objects have a track; the events of the others share a track and are counted. A
+//! parent has one track of findings, and one of connections, for each that is open at once. Names have at most 200
+//! letters, other texts 2,000; the rest is cut. The file is made in memory.
 
 mod packets;
 mod proto;
@@ -33,7 +34,7 @@ use self::slices::Unended;
 use self::tracks::{MOST_OBJECTS, Tracks};
 use crate::taken::Taken;
 
-/// The whole file.
+/// Returns the whole file.
 ///
 /// # Errors
 /// If a frame cannot be read.

@@ -1,4 +1,4 @@
-//! Packets one behind the other, as the file has them: names cut, times in nanoseconds of the log's clock.
+//! The packets of the file: they cut names, and have times in nanoseconds of the log's clock.
 
 use prost::Message as _;
 use watchscope_model::Time;
@@ -8,12 +8,12 @@ use super::proto::{
     REALTIME, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// The most letters of a name; the rest is cut.
+/// The most letters of a name; `…` stands for the rest.
 const MOST_NAME_LETTERS: usize = 200;
-/// The most letters of another text.
+/// The most letters of another text; `…` stands for the rest.
 const MOST_TEXT_LETTERS: usize = 2_000;
 
-/// A track, by the number that all events name it by.
+/// A track's number, by which all events name it.
 pub(super) type TrackId = u64;
 
 /// The annotations of an event: names with values.
@@ -29,7 +29,7 @@ impl Says {
         self
     }
 
-    /// Nothing if there is no text.
+    /// Adds a text, if there is one.
     pub(super) fn some(self, name: &str, text: Option<&str>) -> Self {
         match text {
             Some(text) => self.text(name, text),
@@ -61,20 +61,20 @@ fn named(name: &str) -> DebugAnnotation {
     }
 }
 
-/// The packets of a file. Each run of the log's writer has a sequence of its own.
+/// The packets of a file. Each run of the log's writer has its own sequence.
 ///
-/// All strings are inline: a packet can be read without those before it, so a file that was cut off still opens.
+/// All strings are inline. So each packet can be read without those before it, and a truncated file still opens.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     bytes: Vec<u8>,
-    /// The sequence that is written; 0 before the first.
+    /// The current sequence; 0 before the first.
     sequence: u32,
-    /// The time of the next packet. It never decreases within a sequence, so that no slice ends before it began.
+    /// The time of the next packet. It never decreases within a sequence, so no slice ends before it began.
     now: Time,
 }
 
 impl Packets {
-    /// Begins the next sequence. Its clock, the log's, and the wall clock both show `at` then.
+    /// Begins the next sequence. At its begin the log's clock and the wall clock both show `at`.
     pub(super) fn begin_sequence(&mut self, at: Time) {
         self.sequence += 1;
         self.now = at;
@@ -92,12 +92,12 @@ impl Packets {
         });
     }
 
-    /// Sets the time of the next packets; an earlier time than theirs changes nothing.
+    /// Sets the time of the next packets; an earlier time than the current one is ignored.
     pub(super) fn go_on_to(&mut self, at: Time) {
         self.now = self.now.max(at);
     }
 
-    /// Says what a track is.
+    /// Describes a track.
     pub(super) fn describe(&mut self, track: TrackDescriptor) {
         let name = track.name.map(|name| cut(&name, MOST_NAME_LETTERS));
         self.packet(TracePacket {
@@ -132,7 +132,7 @@ impl Packets {
         });
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -167,12 +167,13 @@ impl Packets {
     }
 }
 
-/// Nanoseconds since 1970. A time before 1970 is 0. Perfetto counts to 2^63, which is in 2262: a later time is that one.
+/// Returns nanoseconds since 1970. A time before 1970 becomes 0. Perfetto counts to 2^63, which is in 2262; a later
+/// time becomes 2^63 − 1.
 fn nanoseconds(at: Time) -> u64 {
     at.0.max(0).saturating_mul(1_000).unsigned_abs()
 }
 
-/// A text's first letters, with a mark where it was cut.
+/// Returns the first `most` letters of a text, and `…` if there are more.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_time_wraps() {
+    fn no_time_overflows() {
         assert_eq!(nanoseconds(Time(1)), 1_000);
         assert_eq!(nanoseconds(Time(-5)), 0);
         assert_eq!(nanoseconds(Time(i64::MAX)), i64::MAX.unsigned_abs());

@@ -1,35 +1,35 @@
-//! The few messages and fields of Perfetto that a trace of ours has.
+//! The messages and fields of Perfetto that our traces use.
 //!
-//! Field numbers are those of `protos/perfetto/trace/trace.proto`, `trace_packet.proto`, `clock_snapshot.proto` and
-//! `track_event/{track_descriptor,counter_descriptor,track_event,debug_annotation}.proto` in google/perfetto, read at
-//! commit ec5d16b14b74 (v59). Perfetto never gives a number to another field.
+//! The field numbers are those of `protos/perfetto/trace/trace.proto`, `trace_packet.proto`, `clock_snapshot.proto` and
+//! `track_event/{track_descriptor,counter_descriptor,track_event,debug_annotation}.proto` in google/perfetto. They were
+//! read at commit ec5d16b14b74 (v59). Perfetto never gives a number to another field.
 
 use prost::Message;
 
-/// `TracePacket.sequence_flags`: nothing that came before on this sequence is needed to read on.
+/// `TracePacket.sequence_flags`: no earlier packet of this sequence is needed.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// `BuiltinClock.BUILTIN_CLOCK_REALTIME`.
 pub(super) const REALTIME: u32 = 1;
-/// The first of the clocks that hold within one sequence only (64 to 127): that of the log.
+/// The first of the clocks that are valid within one sequence only (64 to 127); here the log's clock.
 pub(super) const LOG_CLOCK: u32 = 64;
 /// `TrackDescriptor.ChildTracksOrdering`: by name.
 pub(super) const BY_NAME: i32 = 1;
-/// The same: by the children's `sibling_order_rank`.
+/// `TrackDescriptor.ChildTracksOrdering`: by the children's `sibling_order_rank`.
 pub(super) const BY_RANK: i32 = 3;
-/// `TrackDescriptor.SiblingMergeBehavior`: shown in one row with no other track.
+/// `TrackDescriptor.SiblingMergeBehavior`: the track has a row of its own.
 pub(super) const MERGE_NONE: i32 = 2;
-/// The same: shown in one row with the parent's other tracks of this `sibling_merge_key`.
+/// `TrackDescriptor.SiblingMergeBehavior`: the track shares a row with its siblings of the same `sibling_merge_key`.
 pub(super) const MERGE_BY_KEY: i32 = 3;
-/// `TrackEvent.Type`.
+/// `TrackEvent.Type`: a slice begins.
 pub(super) const SLICE_BEGIN: i32 = 1;
-/// The same.
+/// `TrackEvent.Type`: a slice ends.
 pub(super) const SLICE_END: i32 = 2;
-/// The same.
+/// `TrackEvent.Type`: an instant.
 pub(super) const INSTANT: i32 = 3;
-/// The same.
+/// `TrackEvent.Type`: a value.
 pub(super) const COUNTER: i32 = 4;
 
-/// A file: traces one behind the other are a trace.
+/// A file. Files one behind the other are one trace.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -92,7 +92,7 @@ pub(super) struct TrackDescriptor {
     pub(super) sibling_merge_key: Option<String>,
 }
 
-/// That a track has values. All of its fields are left at what they are by default.
+/// Marks a track of values. All its fields have their defaults.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct CounterDescriptor {}
 

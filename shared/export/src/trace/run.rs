@@ -1,4 +1,4 @@
-//! One run of the log's writer in a trace: what each record begins, ends or is.
+//! Writes one run of the log's writer into a trace: each record begins or ends a slice, or is an instant.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use super::slices::{Lasting, Slices, Unended};
 use super::tracks::{Kind, Tracks, object_name};
 use crate::taken::TakenRun;
 
-/// A run that is being written.
+/// The run that is being written.
 pub(super) struct RunTrace<'a> {
     out: &'a mut Packets,
     tracks: &'a mut Tracks,
     of: &'a TakenRun,
     slices: Slices,
-    /// The track of all that concerns no one watch; 0 before the first record.
+    /// The track of events that concern no single watch; 0 before the first record.
     cluster: TrackId,
     /// The record before, with its watch.
     before: Option<(Seq, Option<WatchName>)>,
-    /// For each watch: how many of its resourceVersions are no value.
+    /// For each watch, how many of its resourceVersions cannot be shown as a value.
     valueless: BTreeMap<WatchName, u64>,
-    /// What was said of objects without a track.
+    /// The number of events about objects without a track.
     trackless: u64,
 }
 
@@ -51,7 +51,7 @@ impl<'a> RunTrace<'a> {
         }
     }
 
-    /// Begins its sequence of packets, and says what it is of.
+    /// Begins the run's sequence of packets, with an instant that describes the run.
     fn begin_run(&mut self, at: Time) {
         self.out.begin_sequence(at);
         let of = &self.of.run.of;
@@ -109,7 +109,7 @@ impl<'a> RunTrace<'a> {
         self.before = Some((entry.seq(), watch));
     }
 
-    /// Ends it: closes what is open and says what is not drawn.
+    /// Ends the run: closes open slices, and counts what is not drawn.
     pub(super) fn end(mut self, why: Unended) {
         if self.cluster == 0 {
             return;
@@ -137,7 +137,7 @@ impl<'a> RunTrace<'a> {
         self.out.instant(self.cluster, "run", "run ends", says);
     }
 
-    /// What is open before the first record, and after a hole: it began before.
+    /// Begins slices that are open before the first record, or behind a hole.
     fn stand(&mut self, state: &State) {
         for (connection, of) in &state.connections {
             let says = began(of.since.seq, &of.since.at.to_string())
@@ -169,7 +169,8 @@ impl<'a> RunTrace<'a> {
         }
     }
 
-    /// What the record before made of a watch, which only the fold knows: a gap that began, a stream that is no more.
+    /// Ends and begins slices of a watch that only the fold shows, after the record before: a gap that began, a stream
+    /// that ended.
     fn settle(&mut self, name: &WatchName, state: &State) {
         let Some(watch) = state.watches.get(name) else {
             return;
@@ -249,13 +250,13 @@ impl<'a> RunTrace<'a> {
                 self.end_of(parent, Lasting::List(list.watch.clone()), "list", says);
                 self.version(&list.watch, &list.resource_version);
             }
-            // It stands in the place of a record that was left out; the first of them says how many.
+            // It replaces a record that was left out; the first `loss` of the run counts them.
             Event::Loss(loss) if loss.place == LossPlace::Withheld && loss.count == 0 => {}
             _ => self.other(record),
         }
     }
 
-    /// An instant where its watch is, or where all are.
+    /// Writes an instant on the track of its watch, or on that of the cluster.
     fn other(&mut self, record: &Record) {
         let event = &record.event;
         let track = match event {
@@ -327,7 +328,7 @@ impl<'a> RunTrace<'a> {
         self.of_object(&verdict.watch, &verdict.object, "verdict", name, says);
     }
 
-    /// An instant on an object's track, or on that of all others.
+    /// Writes an instant on an object's track, or on that of the other objects.
     fn of_object(
         &mut self,
         watch: &WatchName,
@@ -384,7 +385,7 @@ impl<'a> RunTrace<'a> {
         self.begin(parent, lasting, &name, says_of(finding, says));
     }
 
-    /// The value of a watch's resourceVersion; one that is no number, or is 2^63 or more, is counted.
+    /// Writes the value of a watch's resourceVersion. One that is no number, or is 2^63 or more, is counted.
     fn version(&mut self, watch: &WatchName, version: &ResourceVersion) {
         let value = version.number().and_then(|number| number.try_into().ok());
         match value {
@@ -397,7 +398,7 @@ impl<'a> RunTrace<'a> {
         }
     }
 
-    /// The track of a watch; what is only asked to find out about a watch lies under that.
+    /// Returns the track of a watch. watchscope's own requests about a watch have a track under that of the watch.
     fn watch(&mut self, name: &WatchName) -> TrackId {
         let parent = match name.about() {
             Some(about) => self.tracks.of(self.out, self.cluster, Kind::Watch(about)),
@@ -416,7 +417,7 @@ impl<'a> RunTrace<'a> {
         self.slices.begin(to, parent, lasting, name, says);
     }
 
-    /// Ends a slice. If no record says that it began, it has no length.
+    /// Ends a slice. If no record began it, it has no length.
     fn end_of(&mut self, parent: TrackId, lasting: Lasting, name: &str, says: Says) {
         if !self.slices.is_open(&lasting) {
             let began = Says::default().text("began", "not known");
@@ -430,21 +431,22 @@ impl<'a> RunTrace<'a> {
     }
 }
 
-/// What a record says of itself.
+/// The annotations of a record.
 fn is(record: &Record) -> Says {
     Says::default()
         .number("record", record.seq.0)
         .text("words", &event_words(&record.event))
 }
 
-/// What a record says of itself where it ends a slice: a viewer puts what is said at both ends together, by name.
+/// The annotations of a record that ends a slice. Their names differ, because a viewer merges both ends' annotations by
+/// name.
 fn ends(record: &Record) -> Says {
     Says::default()
         .number("end_record", record.seq.0)
         .text("end_words", &event_words(&record.event))
 }
 
-/// What is said of a slice that began before the range, or where records are missing.
+/// The annotations of a slice that began before the range, or where records are missing.
 fn began(seq: Seq, at: &str) -> Says {
     Says::default()
         .number("since_record", seq.0)

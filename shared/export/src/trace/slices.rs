@@ -1,4 +1,4 @@
-//! Slices that are open: each on a track where no other is, so that none overlaps another.
+//! The open slices. Each is alone on its track, so none overlaps another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use watchscope_model::{Text, WatchName};
 use super::packets::{Packets, Says, TrackId};
 use super::tracks::{Kind, Tracks};
 
-/// What lasts.
+/// The thing that a slice shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lasting {
     Stream(WatchName),
@@ -19,7 +19,7 @@ pub(super) enum Lasting {
     Finding(Text),
 }
 
-/// Why a slice is closed where nothing says that it ended: the value of its annotation `end`.
+/// Why a slice is closed although no record ends it: the value of its annotation `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unended {
     /// The range ends here.
@@ -28,11 +28,11 @@ pub(super) enum Unended {
     Seam,
     /// Records are missing from here on.
     Hole,
-    /// Its watch was stopped or started again.
+    /// The watch was stopped or started again.
     Watch,
-    /// Another one with the same name begins here.
+    /// Another slice with the same key begins here.
     Again,
-    /// A list that did not become complete.
+    /// The list did not become complete.
     Incomplete,
 }
 
@@ -49,16 +49,16 @@ impl Unended {
     }
 }
 
-/// A slice that is open.
+/// An open slice.
 #[derive(Debug)]
 struct Open {
     track: TrackId,
-    /// Its track's parent and place, where several of its kind can be open at once.
+    /// Its track's parent and slot, if several of its kind can be open at once.
     slot: Option<(TrackId, usize)>,
 }
 
-/// Places of tracks side by side under one parent. The lowest that is free is taken, so there are as many as are ever taken at
-/// once.
+/// The tracks side by side under one parent. A slice takes the lowest free one. So there are no more tracks than slices
+/// that were open at once.
 #[derive(Debug, Default)]
 struct Slots {
     made: usize,
@@ -77,10 +77,10 @@ impl Slots {
 /// The open slices of one run of the log's writer.
 #[derive(Debug)]
 pub(super) struct Slices {
-    /// Which run, from 1.
+    /// Number of the run, from 1.
     run: u32,
     open: BTreeMap<Lasting, Open>,
-    /// By parent, of connections and of findings.
+    /// The slots of connections (true) and of findings (false), by parent.
     slots: BTreeMap<(TrackId, bool), Slots>,
 }
 
@@ -97,7 +97,7 @@ impl Slices {
         self.open.contains_key(lasting)
     }
 
-    /// Begins a slice under a track. One that is open by the same name is closed first.
+    /// Begins a slice under a track. An open slice with the same key is closed first.
     pub(super) fn begin(
         &mut self,
         (out, tracks): (&mut Packets, &mut Tracks),
@@ -145,12 +145,12 @@ impl Slices {
         true
     }
 
-    /// Ends a slice, if it is open, where nothing says that it ended.
+    /// Ends an open slice that no record ends.
     pub(super) fn close(&mut self, out: &mut Packets, lasting: &Lasting, why: Unended) {
         self.end(out, lasting, Says::default().text("end", why.words()));
     }
 
-    /// The same of all that are open.
+    /// Like `close`, for all open slices.
     pub(super) fn close_all(&mut self, out: &mut Packets, why: Unended) {
         let all: Vec<Lasting> = self.open.keys().cloned().collect();
         all.iter().for_each(|lasting| self.close(out, lasting, why));

@@ -1,4 +1,4 @@
-//! What a trace says, read back packet by packet.
+//! Tests of the trace, read back packet by packet.
 
 #[path = "../../../timeline/tests/suite/common/mod.rs"]
 mod common;
@@ -20,7 +20,7 @@ use super::proto::{COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Trace};
 use super::{MOST_OBJECTS, trace, trace_with};
 use crate::taken::Taken;
 
-/// What an export has of chapters, each given as a log and its records from one count to another.
+/// Returns the export of chapters; each is a log and a stretch of its records.
 fn taken_of(chapters: &[(&Log, usize, usize)], from: Time, to: Time) -> Taken {
     let excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
     let chapters = chapters.iter();
@@ -36,7 +36,7 @@ fn taken(logs: &[&Log]) -> Taken {
     taken_of(&whole, at(0.0), at(1e6))
 }
 
-/// The events on tracks whose names begin so, a line for each: sequence, seconds, track, what it is.
+/// Lists the events on tracks whose names begin like this: sequence, seconds, track, event.
 fn events(bytes: &[u8], tracks: &[&str]) -> String {
     let trace = Trace::decode(bytes).unwrap();
     let mut names = BTreeMap::new();
@@ -84,7 +84,7 @@ fn events(bytes: &[u8], tracks: &[&str]) -> String {
 }
 
 #[test]
-fn what_is_open_at_a_seam_and_at_the_end_says_that_nothing_is_known_of_its_end() {
+fn slices_open_at_a_seam_or_at_the_end_say_that_their_end_is_unknown() {
     let first = Log::steady("a", 0.0, 2);
     let mut second = Log::new("b");
     second.opened(60.0, "shop/pods", 1, &["cart-0"], 200);
@@ -123,7 +123,7 @@ fn what_is_open_at_a_seam_and_at_the_end_says_that_nothing_is_known_of_its_end()
 }
 
 #[test]
-fn a_list_that_a_stream_delivers_lasts_from_its_request_and_one_that_breaks_off_says_so() {
+fn a_list_of_a_stream_lasts_from_its_request_and_a_broken_one_says_so() {
     let mut log = Log::new("a");
     log.watch(0.0, "shop/pods");
     for second in [1.0, 11.0] {
@@ -151,7 +151,7 @@ fn a_list_that_a_stream_delivers_lasts_from_its_request_and_one_that_breaks_off_
 }
 
 #[test]
-fn what_began_before_the_range_begins_with_it_and_says_since_when_it_was() {
+fn a_slice_from_before_the_range_begins_with_it_and_states_its_true_begin() {
     let log = Log::steady("a", 0.0, 9);
     let taken = taken_of(&[(&log, 0, log.records.len())], at(5.0), at(7.0));
     let bytes = trace(&taken).unwrap();
@@ -162,7 +162,7 @@ fn what_began_before_the_range_begins_with_it_and_says_since_when_it_was() {
 }
 
 #[test]
-fn where_records_are_missing_slices_are_closed() {
+fn slices_are_closed_where_records_are_missing() {
     let log = Log::steady("a", 0.0, 9);
     let end = log.records.len();
     let taken = taken_of(
@@ -180,7 +180,7 @@ fn where_records_are_missing_slices_are_closed() {
 }
 
 #[test]
-fn a_version_that_is_no_value_is_counted_and_none_wraps() {
+fn a_version_without_a_value_is_counted_and_none_overflows() {
     let mut log = Log::steady("a", 0.0, 1);
     let versions = [
         ResourceVersion::parse("abc"),
@@ -200,9 +200,9 @@ fn a_version_that_is_no_value_is_counted_and_none_wraps() {
         );
     }
     let bytes = trace(&taken(&[&log])).unwrap();
-    let told = events(&bytes, &["resourceVersion", "shop/pods"]);
+    let shown = events(&bytes, &["resourceVersion", "shop/pods"]);
     let said = [": value", "without a value"];
-    let values: Vec<&str> = told
+    let values: Vec<&str> = shown
         .lines()
         .filter(|line| said.iter().any(|said| line.contains(said)))
         .collect();
@@ -215,7 +215,7 @@ fn a_version_that_is_no_value_is_counted_and_none_wraps() {
 }
 
 #[test]
-fn hostile_names_are_valid_and_cut_and_stay_apart() {
+fn hostile_names_are_valid_cut_and_distinct() {
     let mut log = Log::steady("a", 0.0, 1);
     let long = "é".repeat(5_000);
     let names = ["\u{202e}\0<b>", &long, &format!("{long}x")];

@@ -1,4 +1,4 @@
-//! Which tracks there are, each described before it is used.
+//! The tracks of a trace, each described before its first event.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,24 @@ use super::proto::{
     BY_NAME, BY_RANK, CounterDescriptor, MERGE_BY_KEY, MERGE_NONE, TrackDescriptor,
 };
 
-/// The most objects that have a track of their own: those that came first. Events of the others are on one track.
+/// The most objects with a track of their own: the first ones. Events of the others share one track.
 pub(super) const MOST_OBJECTS: usize = 10_000;
 
-/// What a track is of, within its parent.
+/// The kind of a track, within its parent.
 ///
-/// Tracks of instants and values go on over all runs of the log's writer. Those of slices belong to one run (`run` counts
-/// from 1), since the times of two runs may overlap where a wall clock was set back; the viewer shows them in one row.
+/// Tracks of instants and values continue over all runs of the log's writer. A track of slices belongs to one run (`run`
+/// counts from 1). The times of two runs may overlap after a wall clock was set back, and slices of one track must not. The
+/// viewer shows them in one row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// A cluster, with what concerns all of it. The only kind without a parent.
+    /// A cluster, with events that concern all of it. The only kind without a parent.
     Cluster(Text),
-    /// Findings: `slot` differs where several stand at once.
+    /// Findings; `slot` differs if several are open at once.
     Findings {
         run: u32,
         slot: usize,
     },
-    /// A watch, with what it asked and learned.
+    /// A watch, with its requests and their results.
     Watch(WatchName),
     Streams {
         run: u32,
@@ -37,27 +38,27 @@ pub(super) enum Kind {
     Lists {
         run: u32,
     },
-    /// The resourceVersion that a watch has come to.
+    /// The resourceVersions that a watch received.
     Version,
     /// All objects of a watch.
     Objects,
     Object(Place),
     OtherObjects,
-    /// Connections: `slot` differs where several are open at once.
+    /// Connections; `slot` differs if several are open at once.
     Connections {
         run: u32,
         slot: usize,
     },
     /// Client programs of a simulated cluster.
     Clients,
-    /// What a simulated cluster says of its inside.
+    /// Inside records of a simulated cluster.
     Inside,
 }
 
-/// How a kind of track looks.
+/// The look of a kind of track.
 struct Look<'a> {
     name: &'a str,
-    /// Its place among its siblings.
+    /// Its rank among its siblings.
     rank: i32,
     description: &'a str,
 }
@@ -78,7 +79,7 @@ impl Tracks {
         }
     }
 
-    /// A track, described if it is new. A cluster's parent is 0.
+    /// Returns a track, and describes it if it is new. A cluster's parent is 0.
     pub(super) fn of(&mut self, out: &mut Packets, parent: TrackId, kind: Kind) -> TrackId {
         if let Some(known) = self.known.get(&(parent, kind.clone())) {
             return *known;
@@ -89,7 +90,7 @@ impl Tracks {
         track
     }
 
-    /// The track of an object of a watch; `None` if as many others have one as may.
+    /// Returns the track of an object of a watch; `None` if the bound of objects is reached.
     pub(super) fn of_object(
         &mut self,
         out: &mut Packets,
@@ -175,7 +176,8 @@ fn descriptor(track: TrackId, parent: TrackId, kind: &Kind) -> TrackDescriptor {
         },
         sibling_order_rank: Some(rank),
         description: (!description.is_empty()).then(|| description.to_owned()),
-        // By default Perfetto merges tracks of the same name; two watches or objects can have the same name once it is cut.
+        // By default Perfetto merges tracks of the same name. Two watches or objects may have the same name once it is
+        // cut.
         sibling_merge_behavior: Some(match merged {
             Some(_) => MERGE_BY_KEY,
             None => MERGE_NONE,
