@@ -1,10 +1,10 @@
-//! What client programs tell, as events of the log.
+//! Converts the reports of client programs to events of the log.
 
 use watchscope_model::Event;
 use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
 use watchscope_simulator::{ClientEvent, ClientRecord};
 
-/// The event of a client's record.
+/// Returns the event of a client's record.
 pub(crate) fn event(record: ClientRecord) -> Event {
     let client = record.client.as_ref().into();
     match record.event {

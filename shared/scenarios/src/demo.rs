@@ -1,5 +1,5 @@
-//! The demo's story: within a minute, and then again and again, a rollout, a reset with resume, an expiry with relist
-//! and inferred deletes, and a lane that is quiet and well.
+//! The demo's story, which repeats every four minutes. Its first minute has a rollout, a reset with resume, and an
+//! expiry with relist and inferred deletes. One watch stays quiet and healthy.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::script::{Act, Deed, Line};
 use crate::story::{Story, View};
 
 const CONFIGMAPS: &str = "/api/v1/namespaces/shop/configmaps";
-/// What is deleted while the watch of configmaps is away.
+/// The configmaps that are deleted while their watch is away.
 const REPORTS: [&str; 2] = ["report-draft", "report-final"];
 const PROMOTIONS: &str = "promotions.shop.example.com";
 
-/// The story.
+/// Returns the story.
 #[must_use]
 pub fn story() -> Story {
     Story {
@@ -54,7 +54,7 @@ fn acts() -> Vec<Act> {
     acts
 }
 
-/// A rollout, a reset with resume, an expiry with relist and inferred deletes, a quiet lane.
+/// A rollout, a reset with resume, an expiry with relist and inferred deletes, and a quiet watch.
 fn first_minute() -> Vec<Act> {
     let create = |name: &str| {
         let body = json!({
@@ -122,8 +122,8 @@ fn first_minute() -> Vec<Act> {
     ]
 }
 
-/// Two programs that look at the same configmaps: what the one infers from a relist, the other never learns, because
-/// it answers 410 by asking the same again (F11, F13). Each round begins with both anew.
+/// Starts two programs that watch the same configmaps. One infers deletions from a relist. The other never learns them,
+/// because it answers 410 by asking the same again (F11, F13). Each round starts both anew.
 fn programs() -> Vec<Deed> {
     let scope = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("shop");
     let start = |name: &str, program| Deed::Start {
@@ -137,7 +137,7 @@ fn programs() -> Vec<Deed> {
     ]
 }
 
-/// The same for other lanes, so that no watch is in its longer waits when its turn comes again.
+/// The same for other watches. So no watch is in one of its longer waits when its turn comes again.
 fn second_minute() -> Vec<Act> {
     let expired = expired(PROMOTIONS);
     vec![
@@ -169,7 +169,7 @@ fn second_minute() -> Vec<Act> {
     ]
 }
 
-/// What a restart of the apiserver looks like from outside.
+/// An apiserver's restart, as it looks from outside.
 fn third_minute() -> Vec<Act> {
     vec![
         act(

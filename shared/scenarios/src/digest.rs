@@ -1,5 +1,4 @@
-//! What the records of a story come to, as one line: so that two machines can see that they ran the same to the last
-//! byte.
+//! A digest of a story's records in one line. With it two machines can check that they produced the same bytes.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,17 +8,17 @@ use watchscope_model::{Inside, Record, State, Time, fnv};
 
 use crate::{Run, catalogue, stories};
 
-/// How long a story is told that has no end of its own: longer than a round of the demo's.
+/// How long a story without an end runs: as long as a round of the demo.
 const TELLS: Duration = Duration::from_secs(240);
 
-/// A digest of bytes: as many, in as many frames, with this hash ([`fnv`]).
+/// A digest of frames: their number, their bytes, and a hash ([`fnv`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// Frames: the openings of chapters, and segments.
+    /// The number of frames: openings of chapters, and segments.
     pub frames: u64,
-    /// Their bytes.
+    /// The number of their bytes.
     pub bytes: u64,
-    /// Their hash.
+    /// The hash of their bytes.
     pub hash: u64,
 }
 
@@ -46,7 +45,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// The names of all stories that [`digest`] knows: those one can ask for.
+/// Returns the names of all stories that [`digest`] knows: the public ones.
 #[must_use]
 pub fn digested() -> Vec<String> {
     stories()
@@ -55,8 +54,8 @@ pub fn digested() -> Vec<String> {
         .collect()
 }
 
-/// Tells a story to our probes, with all that happens inside, and digests the bytes of its records; `None` if there is
-/// no story of this name.
+/// Runs a story with our probes and inside records, and returns the digest of its records; `None` if no story has this
+/// name.
 #[must_use]
 pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     if let Some(row) = catalogue::rows().into_iter().find(|row| row.code == name) {
@@ -68,8 +67,8 @@ pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     Some(run.digest())
 }
 
-/// The records of a story that [`crate::story()`] knows, as our probes and diagnosis write them; `None` if there is no story of
-/// this name.
+/// Runs a story that [`crate::story()`] knows, and returns the records of our probes and diagnosis; `None` if no story
+/// has this name.
 #[must_use]
 pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
     let mut run = Run::watched(crate::story(name)?, seed);
@@ -78,7 +77,7 @@ pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
 }
 
 impl Run {
-    /// The digest of all records, those of the inside too, as a log seals them.
+    /// Returns the digest of all records, inside records included, as a log seals them.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut digest = Digest::new();
@@ -86,7 +85,7 @@ impl Run {
         digest
     }
 
-    /// Seals all records as a log's writer does, a segment at most every 16 ms; hands over each frame.
+    /// Seals all records as a log's writer does, a segment at most every 16 ms, and passes each frame to `take`.
     pub(crate) fn seal(&self, with_inside: bool, mut take: impl FnMut(&[u8])) {
         let began = self.records().first().map_or(Time(0), |record| record.at);
         let (mut sealer, first) = Sealer::new("story".into(), "1".into(), began);
@@ -104,14 +103,14 @@ impl Run {
             }
         };
         let mut inside = self.inside().iter().filter(|_| with_inside).peekable();
-        let seal_inside = |(at, told): &(Time, Inside), state: &mut State, sealer: &mut Sealer| {
-            let record = state.stamp_inside(told.clone(), *at);
+        let seal_inside = |(at, inner): &(Time, Inside), state: &mut State, sealer: &mut Sealer| {
+            let record = state.stamp_inside(inner.clone(), *at);
             state.pass(record.seq, record.at);
             sealer.take_inside(record, state)
         };
         for record in self.records() {
-            while let Some(told) = inside.next_if(|(at, _)| *at <= record.at) {
-                hand_over(seal_inside(told, &mut state, &mut sealer));
+            while let Some(inner) = inside.next_if(|(at, _)| *at <= record.at) {
+                hand_over(seal_inside(inner, &mut state, &mut sealer));
             }
             if sealer.seal_at().is_some_and(|due| due <= record.at) {
                 hand_over(sealer.seal(record.at, &state));
@@ -120,8 +119,8 @@ impl Run {
             state.apply(&record);
             hand_over(sealer.take(&record, &state));
         }
-        for told in inside {
-            hand_over(seal_inside(told, &mut state, &mut sealer));
+        for inner in inside {
+            hand_over(seal_inside(inner, &mut state, &mut sealer));
         }
         hand_over(sealer.seal(Time(i64::MAX), &state));
     }
@@ -133,12 +132,15 @@ mod tests {
     use crate::demo;
 
     #[test]
-    fn a_seed_tells_the_same_bytes_again_and_another_seed_others() {
+    fn a_seed_gives_the_same_bytes_again_and_another_seed_others() {
         for name in [demo::story().name, "F14", "F24", "F33"] {
-            let told = digest(name, 5).unwrap();
-            assert!(told.frames > 5 && told.bytes > 1000, "{name}: {told}");
-            assert_eq!(digest(name, 5), Some(told), "{name}");
-            assert_ne!(digest(name, 6), Some(told), "{name}");
+            let digested = digest(name, 5).unwrap();
+            assert!(
+                digested.frames > 5 && digested.bytes > 1000,
+                "{name}: {digested}"
+            );
+            assert_eq!(digest(name, 5), Some(digested), "{name}");
+            assert_ne!(digest(name, 6), Some(digested), "{name}");
         }
         assert_eq!(digest("F51", 5), None);
     }
@@ -152,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_tells_bytes_apart_by_one_bit() {
+    fn digests_of_bytes_that_differ_in_one_bit_differ() {
         let of = |bytes: &[u8]| {
             let mut digest = Digest::new();
             digest.take(bytes);
             digest
         };
-        // FNV-1a's own test vectors.
+        // The test vectors of FNV-1a.
         assert_eq!(of(b"").hash, 0xcbf2_9ce4_8422_2325);
         assert_eq!(of(b"foobar").hash, 0x8594_4171_f739_67e8);
         assert_eq!(

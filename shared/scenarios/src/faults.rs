@@ -1,4 +1,4 @@
-//! Faults by name, for whoever switches one on by hand: one table has their names, parameters and help, and reads them.
+//! Faults by name, for people who switch one on. One table has their names, parameters and help, and reads them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,44 +8,44 @@ use watchscope_simulator::{Cut, Defect, Fault, Rights, ServerId, Target, Throttl
 
 use crate::script::{Act, Deed, Line};
 
-/// A fault and when: `reset@30`, `delay:700@10-60`.
+/// A fault with its times: `reset@30`, `delay:700@10-60`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedFault {
-    /// What goes wrong.
+    /// The fault.
     pub fault: Fault,
-    /// When, since the story began.
+    /// When it begins, since the story began.
     pub at: Duration,
-    /// When it is over, of one that lasts; absent: never.
+    /// When it ends; `None` if it never ends or is momentary.
     pub until: Option<Duration>,
-    /// Its name and parameter, as they were given.
+    /// Its name and parameter as given.
     asked: String,
 }
 
 /// Why a text is no planned fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoFault {
-    /// There is none of this name.
+    /// No fault has this name.
     Unknown {
-        /// The name.
+        /// The given name.
         asked: String,
-        /// Names that may be meant, at most three.
+        /// The names that are most similar, at most three.
         nearest: Vec<&'static str>,
     },
-    /// Its parameter is none it takes.
+    /// The fault does not take this parameter.
     Parameter {
-        /// The fault.
+        /// The fault's name.
         name: &'static str,
-        /// What it takes.
+        /// The parameters that it takes, in words.
         takes: String,
     },
-    /// What stands behind `@` is no time.
+    /// The text behind `@` is no time.
     Moment {
-        /// What stands there.
+        /// The text.
         given: String,
     },
-    /// It is over at once, so nothing ends.
+    /// The fault is momentary, so it has no end.
     Momentary {
-        /// The fault.
+        /// The fault's name.
         name: &'static str,
     },
 }
@@ -75,7 +75,7 @@ impl fmt::Display for NoFault {
 impl std::error::Error for NoFault {}
 
 impl PlannedFault {
-    /// What happens, in order of time.
+    /// Returns the begin and the end of the fault as acts, in order of time.
     #[must_use]
     pub fn acts(&self) -> Vec<Act> {
         let act = |at: Duration, deed: Deed, text: String| Act {
@@ -105,7 +105,7 @@ impl PlannedFault {
 impl FromStr for PlannedFault {
     type Err = NoFault;
 
-    /// Reads `NAME[:PARAMETER][@SECONDS[-SECONDS]]`; without a time it begins at once.
+    /// Reads `NAME[:PARAMETER][@SECONDS[-SECONDS]]`. Without a time the fault begins at once.
     fn from_str(text: &str) -> Result<PlannedFault, NoFault> {
         let (what, when) = match text.split_once('@') {
             Some((what, when)) => (what, Some(when)),
@@ -140,7 +140,8 @@ impl FromStr for PlannedFault {
     }
 }
 
-/// The names there are, a line for each with its parameter's default and what it does; at most 78 columns.
+/// Returns a line for each fault: its name, the default of its parameter, and its effect. A line has at most 76
+/// columns.
 #[must_use]
 pub fn help() -> Vec<String> {
     let usage = |named: &Named| match named.parameter {
@@ -155,10 +156,10 @@ pub fn help() -> Vec<String> {
     lines.collect()
 }
 
-/// As many names are told to one who asked for none that there is.
+/// The most names that an error about an unknown name suggests.
 const NEAREST_MOST: usize = 3;
 
-/// The names that take the fewest letters changed, added or left out to reach, whole or by one of their words.
+/// Returns the most similar names by Levenshtein distance, to the whole name or to one of its words.
 fn nearest(asked: &str) -> Vec<&'static str> {
     let asked = asked.to_ascii_lowercase();
     let distance = |name: &str| {
@@ -189,23 +190,23 @@ fn moments(text: &str) -> Option<(Duration, Option<Duration>)> {
     }
 }
 
-/// What a fault takes behind its name.
+/// The parameter that a fault takes behind its name.
 #[derive(Clone, Copy, Debug)]
 enum Parameter {
     None,
-    /// A whole number of this, and its default.
+    /// A whole number, with its unit and its default.
     Number(&'static str, u32),
-    /// One resource, as `pods` or `deployments.apps`; without it all.
+    /// One resource, as `pods` or `deployments.apps`; without it, all resources.
     Resource,
-    /// The same with a default, since it needs one.
+    /// One resource, with a default because the fault needs one.
     OneResource,
-    /// `RESOURCE/NAME`; it needs one.
+    /// `RESOURCE/NAME`, which the fault needs.
     Object,
     /// One of these words; the first is the default.
     Word(&'static [&'static str]),
 }
 
-/// Of those that need a resource.
+/// The default of faults that need a resource.
 const USUAL_RESOURCE: &str = "configmaps";
 
 impl Parameter {
@@ -271,7 +272,7 @@ impl Parameter {
     }
 }
 
-/// A parameter's value; what its kind does not have is empty.
+/// The value of a parameter. Fields that its kind does not have are empty.
 #[derive(Clone, Debug, Default)]
 struct Given {
     number: u32,
@@ -295,7 +296,7 @@ impl Given {
         (!self.text.is_empty()).then(|| self.text.clone())
     }
 
-    /// Resource and name.
+    /// Returns resource and name.
     fn object(&self) -> (String, String) {
         let (resource, name) = self.text.split_once('/').unwrap_or_default();
         (resource.to_owned(), name.to_owned())
@@ -321,7 +322,7 @@ impl Named {
     }
 }
 
-/// The server of those faults that are about one.
+/// The server of those faults that concern one server.
 const FIRST: ServerId = ServerId(0);
 
 macro_rules! table {
@@ -510,20 +511,20 @@ mod tests {
         let resource = Some("deployments.apps".to_owned());
         assert_eq!(expire, Fault::Expire { resource });
         let acts = delay.acts();
-        let told: Vec<&str> = acts
+        let texts: Vec<&str> = acts
             .iter()
             .filter_map(|act| act.says.as_ref())
             .map(|line| line.text.as_str())
             .collect();
         assert_eq!(
-            told,
+            texts,
             ["Fault delay:700 begins.", "Fault delay:700 is over."]
         );
     }
 
     #[test]
-    fn what_cannot_be_meant_is_told_with_what_can() {
-        let told = [
+    fn an_invalid_fault_is_refused_with_what_is_valid() {
+        let errors = [
             "rest@30",
             "Delays",
             "bookmark",
@@ -541,7 +542,7 @@ mod tests {
             "reset@1-2",
         ]
         .map(refused);
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(errors.join("\n"), @r#"
         there is no fault "rest"; nearest: reset, reset-streams
         there is no fault "Delays"; nearest: delay
         there is no fault "bookmark"; nearest: no-end-bookmark

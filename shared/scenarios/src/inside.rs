@@ -1,4 +1,4 @@
-//! What a world tells of itself, as entries of the log: what its client programs tell, and what happens inside it.
+//! Converts a world's own records to entries of the log: the reports of its client programs, and its inside records.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use watchscope_simulator::{self as sim, CacheState, ChangeKind, InsideEvent, Wor
 
 use crate::clients;
 
-/// Something a world told.
+/// An entry that a world reports.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
     reason = "each is appended to the log at once, and none is kept"
 )]
 pub enum Told {
-    /// By a client program: everybody may know it.
+    /// An event of a client program. A real cluster has such events too.
     Event(Event),
-    /// Of its inside.
+    /// An inside record, which no client can see.
     Inside(Inside),
 }
 
-/// Takes all that a world told since it was asked last, in the order of its time; of one instant the inside first.
+/// Takes all entries since the last call, sorted by time. At the same time, inside records come first.
 #[must_use]
 pub fn take_told(world: &mut World) -> Vec<(sim::Time, Told)> {
     let mut told = Vec::new();
@@ -40,7 +40,7 @@ pub fn take_told(world: &mut World) -> Vec<(sim::Time, Told)> {
     told
 }
 
-/// The record of what a part told.
+/// Converts an inside record.
 fn inside(event: InsideEvent) -> Inside {
     match event {
         InsideEvent::Etcd(look) => InsideEtcd {
@@ -204,7 +204,7 @@ mod tests {
         layers
     }
 
-    /// Bytes of all that was told, sealed; the records' and all.
+    /// Returns the sealed bytes without and with inside records.
     fn sealed_bytes(run: &Run) -> (usize, usize) {
         let sealed = |with_inside: bool| {
             let mut bytes = 0;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inside_takes_no_more_of_the_log_than_all_else() {
+    fn inside_records_take_fewer_bytes_than_all_others() {
         let run = run(7, true, 240);
         let (records, all) = sealed_bytes(&run);
         println!(
@@ -226,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_tells_the_same_of_its_inside() {
+    fn the_same_seed_gives_the_same_inside_records() {
         let told = lines(&run(3, true, 70));
         assert!(told.len() > 500, "{}", told.len());
         assert_eq!(told, lines(&run(3, true, 70)));
     }
 
     #[test]
-    fn whether_the_inside_is_told_changes_nothing_else() {
+    fn inside_records_change_no_other_record() {
         for seed in 0..3 {
             let (aloud, silent) = (run(seed, true, 150), run(seed, false, 150));
             assert!(silent.inside().is_empty());
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn its_fold_is_what_the_world_holds() {
+    fn the_fold_of_inside_records_is_what_the_world_holds() {
         for (seed, seconds) in [(1, 10), (2, 45), (3, 75), (4, 330)] {
             let run = run(seed, true, seconds);
             let layers = layers(&run);
@@ -268,7 +268,7 @@ mod tests {
                 told.sort();
                 assert_eq!(told, there, "{resource}, seed {seed}");
             }
-            // Nothing is wrong with the caches in this story: each holds what etcd held when it was there.
+            // Nothing is wrong with the caches in this story: each holds what etcd held at the cache's revision.
             let caches = &layers.servers[&0].caches;
             assert!(caches.len() > 10, "{}", caches.len());
             for (resource, cache) in caches {
@@ -284,7 +284,7 @@ mod tests {
                     cache.revision
                 );
             }
-            // Ours, the informer's, the naive loop's.
+            // The watches of our probe, of the informer and of the naive loop.
             let watches: Vec<&str> = layers
                 .watchers
                 .values()
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_etcd_that_was_restored_tells_that_it_went_back() {
+    fn a_restored_etcd_reports_that_it_went_back() {
         let rows = crate::catalogue::rows();
         let row = rows.iter().find(|row| row.code == "F33").expect("a row");
         let run = row.run_beside(1, &[], true);

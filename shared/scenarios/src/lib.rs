@@ -1,6 +1,6 @@
 //! Scripted stories, and the virtual driver that joins simulator and probes.
 //!
-//! A [`Story`] says what happens in a simulated cluster; whoever owns the [`World`](watchscope_simulator::World)
+//! A [`Story`] says what happens in a simulated cluster. The owner of the [`World`](watchscope_simulator::World)
 //! performs its [`Telling`]: the demo's server in real time, tests in virtual time.
 
 pub mod catalogue;
@@ -12,7 +12,7 @@ pub mod inside;
 pub mod lessons;
 pub mod run;
 pub mod script;
-mod shelf;
+mod stories;
 pub mod story;
 
 pub use digest::{Digest, digest, digested, records};
@@ -20,5 +20,5 @@ pub use faults::{NoFault, PlannedFault};
 pub use inside::{Told, take_told};
 pub use run::{Run, address_of};
 pub use script::{Act, Deed, Line};
-pub use shelf::{nearest, stories, story};
+pub use stories::{nearest, stories, story};
 pub use story::{Script, Story, Telling, TooFewServers, View};

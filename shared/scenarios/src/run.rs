@@ -1,10 +1,10 @@
 //! The virtual driver: a simulated cluster, a story, and our probes as its clients, in virtual time.
 //!
-//! It is to the simulator's structured messages what `backend/src/probes` is to sockets: it carries out the probe's
-//! effects, tells it what happened, and decides nothing. A day takes seconds.
+//! It is to the simulator's messages what `backend/src/probes` is to sockets. It carries out a probe's effects, passes
+//! it inputs, and decides nothing. A day takes seconds.
 //!
-//! [`Run`] is one machine. Its code lies in several files: here time passes, `links` has the probes' connections, `audit`
-//! has the audit's, and `discovery` looks a type up. The recorder takes all events.
+//! [`Run`] is one machine in several files. Time passes here; `links` has the probes' connections, `audit` has those of
+//! the audit, and `discovery` looks a type up. The recorder takes all events.
 
 mod audit;
 mod discovery;
@@ -29,21 +29,21 @@ use crate::inside::{Told, take_told};
 use crate::script::Deed;
 use crate::story::{Story, Telling};
 
-/// A story with our probes in it.
+/// A story with our probes.
 pub struct Run {
-    /// The cluster; tests may act on it between two stretches of time.
+    /// The cluster; tests may act on it between two calls of [`run_for`](Self::run_for).
     pub world: World,
     telling: Option<Telling>,
     clients: Vec<Client>,
     recorder: Recorder,
     ids: Counters,
-    /// The audit's connections, one to each server that is asked.
+    /// The audit's connections, one to each server that it reads from.
     audits: Vec<AuditLink>,
-    /// Carries out the reads of the audit, if there is one.
+    /// Carries out the audit's reads, if there is an audit.
     reads: Option<Reads>,
-    /// How answers are read: at once, unless the story may ask for something else.
+    /// How answers are read: at once, unless the story can stop the reading.
     flow: Flow,
-    /// What has come and is left unread, since when; absent while all is read.
+    /// Deliveries that are not read, and since when; `None` while all are read.
     unread: Option<(sim::Time, Vec<Delivery>)>,
 }
 
@@ -66,12 +66,12 @@ impl Ids for Counters {
     }
 }
 
-/// One probe and its connections.
+/// A probe and its connections.
 struct Client {
     probe: Option<Probe>,
-    /// The only server it connects to.
+    /// The only server that it connects to; `None` for any.
     server: Option<ServerId>,
-    /// Whether its streams go over one connection with those of the others that share (HTTP/2).
+    /// Whether it shares a connection with the other probes that share (HTTP/2).
     shares: bool,
     resource: (String, String),
     output: Output,
@@ -81,14 +81,14 @@ struct Client {
 }
 
 impl Run {
-    /// A story's cluster, without clients. The first record is what its server says of its version, as it is of the
+    /// Sets up a story's cluster without clients. The first record is the version that its server reports, as in the
     /// real program.
     #[must_use]
     pub fn of_story(story: Story, seed: u64) -> Self {
         Self::of_story_later(story, seed, Duration::ZERO).connected()
     }
 
-    /// A story's cluster some time before the story begins; nobody asked for its version.
+    /// Sets up a story's cluster `before` the story begins. There is no record of its version.
     #[must_use]
     pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
         let world = World::new(story.config.clone(), seed);
@@ -112,7 +112,7 @@ impl Run {
         }
     }
 
-    /// A story watched as its view says, with all that happens inside.
+    /// Sets up a story with the watches of its view, and with inside records.
     #[must_use]
     pub fn watched(story: Story, seed: u64) -> Self {
         let view = story.view.clone();
@@ -135,7 +135,7 @@ impl Run {
         run
     }
 
-    /// A cluster without story and clients.
+    /// Sets up a cluster without story and clients.
     #[must_use]
     pub fn of_world(world: World) -> Self {
         Self {
@@ -152,7 +152,8 @@ impl Run {
         .connected()
     }
 
-    /// The first server says its version; others may be of another one, and say so over the audit's connections.
+    /// Records the version of the first server. Other servers may have another version, which the audit's connections
+    /// report.
     fn connected(mut self) -> Self {
         let first = self.world.servers().next();
         if let Some((_, version)) = first {
@@ -167,18 +168,18 @@ impl Run {
         self
     }
 
-    /// Tells from now on as one log what happens outside and inside of the cluster, as the log's writer does.
+    /// From now on keeps events and inside records as one log, as the log's writer does.
     pub fn tell_one_log(&mut self) {
         self.world.tell_inside();
         self.recorder.keep_one_log();
     }
 
-    /// Takes what was told as one log since it was asked last.
+    /// Takes the entries of the one log since the last call.
     pub fn take_log(&mut self) -> Vec<Entry> {
         self.recorder.take_log()
     }
 
-    /// Takes what the client programs received since it was asked last, if the world was asked to tell it.
+    /// Takes what the client programs received since the last call, if the world was asked to report it.
     pub fn take_received(&mut self) -> Vec<(Time, sim::ReceivedRecord)> {
         let world = &mut self.world;
         let next = || {
@@ -192,7 +193,7 @@ impl Run {
             .collect()
     }
 
-    /// What a person does to the cluster besides the story.
+    /// Performs a person's deeds besides the story.
     pub fn perform(&mut self, deeds: &[Deed]) {
         if let Some(telling) = &mut self.telling {
             for deed in deeds {
@@ -202,10 +203,10 @@ impl Run {
         self.hear_clients();
     }
 
-    /// Audits what is watched from now on.
+    /// Audits the watches from now on.
     pub fn audit(&mut self, level: Level) {
         let mut auditor = Auditor::new(level);
-        // It knows what was told before, as one that was there from the beginning.
+        // The auditor takes in the earlier records too, like one that was there from the beginning.
         let mut state = State::default();
         for record in self.recorder.records() {
             auditor.observe(&state, record);
@@ -215,12 +216,12 @@ impl Run {
         self.reads = Some(READS);
     }
 
-    /// Adds a probe and starts it. One that is pinned to a server (see [`address_of`]) goes past the load balancer.
+    /// Adds a probe and starts it. A probe that is pinned to a server (see [`address_of`]) bypasses the load balancer.
     pub fn watch(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, false);
     }
 
-    /// The same over one connection with all that are added so.
+    /// Like [`watch`](Self::watch), over one connection with all probes that were added by this function.
     pub fn watch_sharing(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, true);
     }
@@ -295,7 +296,7 @@ impl Run {
         }
     }
 
-    /// After a restore of etcd all probes stop and start as if they had never been, as the backend's do.
+    /// After a restore of etcd, stops all probes and starts them as new ones, as the backend does.
     fn begin_anew(&mut self) {
         if !self.recorder.take_restored() {
             return;
@@ -309,7 +310,7 @@ impl Run {
         }
     }
 
-    /// Leaves unread what comes, or reads what was left, as the story says.
+    /// Keeps deliveries unread, or reads those that were kept, as the story says.
     fn read_or_not(&mut self) {
         if !self.telling.as_ref().is_none_or(Telling::reads) {
             self.unread.get_or_insert((self.world.now(), Vec::new()));
@@ -327,7 +328,7 @@ impl Run {
         }
     }
 
-    /// Records what the client programs told, and keeps what the world told of its inside.
+    /// Records the reports of client programs, and keeps the inside records.
     fn hear_clients(&mut self) {
         for (at, told) in take_told(&mut self.world) {
             let at = Time(self.world.wall_us(at));
@@ -342,7 +343,7 @@ impl Run {
         }
     }
 
-    /// The client programs the story started, by name.
+    /// Returns the client programs that the story started, by name.
     #[must_use]
     pub fn clients(&self) -> Option<&BTreeMap<String, sim::ClientId>> {
         self.telling.as_ref().map(Telling::clients)
@@ -355,32 +356,32 @@ impl Run {
         }
     }
 
-    /// What has been recorded.
+    /// Returns all records.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         self.recorder.records()
     }
 
-    /// What the world told of its inside, if it was asked to. It stands beside the records and takes none of their seqs,
-    /// so that the records are the same with it or without.
+    /// Returns the inside records, if the world was asked for them. They take no seqs of the records, so the records
+    /// are the same with and without them.
     #[must_use]
     pub fn inside(&self) -> &[(Time, Inside)] {
         self.recorder.inside()
     }
 
-    /// The fold of what has been recorded.
+    /// Returns the fold of all records.
     #[must_use]
     pub fn state(&self) -> &State {
         self.recorder.state()
     }
 
-    /// The present moment on the cluster's wall clock, which is the log's too.
+    /// Returns the present moment on the cluster's wall clock, which is also the log's.
     #[must_use]
     pub fn now(&self) -> Time {
         Time(self.world.wall_us(self.world.now()))
     }
 
-    /// How long nothing happens from now on; `None`: for ever.
+    /// Returns how long nothing happens from now on; `None` if nothing ever does.
     #[must_use]
     pub fn idle_for(&self) -> Option<Duration> {
         let act_at = self.telling.as_ref().and_then(Telling::next_at);
@@ -389,13 +390,13 @@ impl Run {
         Some(next.since(self.world.now()))
     }
 
-    /// When the next timer of a probe, or the journal, is due, in the world's time.
+    /// Returns when the next timer of a probe, of the journal or of a pending read is due, in the world's time.
     fn timer_at(&self) -> Option<sim::Time> {
         let timers = self.clients.iter().filter_map(|client| client.timer);
-        let asked = self.audits.iter().filter_map(|link| link.asked.as_ref());
+        let reads = self.audits.iter().filter_map(|link| link.pending.as_ref());
         let at = timers
             .chain(self.recorder.due())
-            .chain(asked.map(|asked| asked.until))
+            .chain(reads.map(|read| read.until))
             .min()?;
         let wait = u64::try_from(at.micros_since(self.now())).unwrap_or(0);
         Some(self.world.now() + Duration::from_micros(wait))
@@ -416,7 +417,7 @@ impl Run {
         self.settle(index);
     }
 
-    /// Records what has come up, then carries out the effects.
+    /// Records the probe's events, then carries out its effects.
     fn settle(&mut self, index: usize) {
         let now = self.now();
         let output = std::mem::take(&mut self.clients[index].output);

@@ -1,4 +1,4 @@
-//! What a story's script is made of: acts, the deeds that each does to the cluster, and the narrator's lines.
+//! The parts of a story's script: acts, their deeds to the cluster, and the narrator's lines.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use watchscope_simulator::{Fault, Program, Request, Scope};
 /// Something that happens at one moment of a story.
 #[derive(Clone, Debug)]
 pub struct Act {
-    /// When, since the story (or its current round) began.
+    /// Its time, since the story or its current round began.
     pub at: Duration,
-    /// What is done to the cluster.
+    /// Its deeds.
     pub deeds: Vec<Deed>,
-    /// What the narrator says about it.
+    /// The narrator's line about it.
     pub says: Option<Line>,
 }
 
@@ -21,43 +21,43 @@ pub struct Act {
 pub struct Line {
     /// The sentence.
     pub text: String,
-    /// The watch it is about.
+    /// The watch that it is about; `None` if it is about none.
     pub watch: Option<WatchName>,
-    /// Whether the story is over with it.
+    /// Whether the story ends with it.
     pub over: bool,
 }
 
-/// One thing done to the cluster.
+/// One deed to the cluster.
 #[derive(Clone, Debug)]
 pub enum Deed {
-    /// A fault is switched on, or happens.
+    /// Switches a fault on, or lets a momentary one happen.
     Inject(Fault),
-    /// A fault is switched off.
+    /// Switches a fault off.
     Lift(Fault),
-    /// Somebody with every right does a request, past network and faults.
+    /// Makes a request with every right, past network and faults.
     Call(Request),
-    /// Somebody with every right changes an object again and again, until etcd is at a revision: each write takes one.
+    /// Changes an object again and again until etcd reaches a revision; each write takes one revision.
     Fill {
-        /// The object's path.
+        /// The path of the object.
         path: &'static str,
         /// The revision.
         revision: u64,
     },
-    /// A client program starts.
+    /// Starts a client program.
     Start {
-        /// The name it is called by; faults find its connections by it.
+        /// The name of the client. Faults find its connections by it.
         name: String,
-        /// What it runs.
+        /// The program.
         program: Program,
-        /// What it looks at.
+        /// The objects that it watches.
         scope: Scope,
     },
-    /// A client program is killed.
+    /// Kills a client program.
     Stop(String),
-    /// Whoever watches the story reads what comes to him from now on, or does not. Of one who cannot be told, the
-    /// network keeps it instead.
+    /// From now on the viewer's watches read what arrives (`true`), or do not. If the viewer cannot stop reading, the
+    /// network holds the answers back instead.
     Read(bool),
-    /// `kubectl rollout restart`: the pod template gets the time as an annotation.
+    /// `kubectl rollout restart`: sets the time as an annotation of the pod template.
     Restart {
         /// The deployment's namespace.
         namespace: &'static str,

@@ -1,4 +1,4 @@
-//! The stories there are, and how one is asked for.
+//! The list of all stories, and the search for one by name.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use crate::script::{Act, Deed, Line};
 use crate::story::{Story, touch};
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
-/// A service that is beside the story changes so often.
+/// The time between two changes of the service beside a story.
 const CHANGES_EVERY: Duration = Duration::from_secs(20);
 
-/// As many are named to one who asked for none that there is.
+/// The most stories that [`nearest`] returns.
 const NEAREST_MOST: usize = 3;
 
-/// All stories: the demo's, then one for each row of the catalogue, F01 first.
+/// Returns all stories: the demo's, then one for each row of the catalogue, F01 first.
 #[must_use]
 pub fn stories() -> Vec<Story> {
-    let rows = catalogue::rows().into_iter().map(told);
+    let rows = catalogue::rows().into_iter().map(for_viewer);
     std::iter::once(demo::story()).chain(rows).collect()
 }
 
-/// The story of a row for one who asks for it: it has the company that its failure needs to be seen, and says when it is
-/// over.
-fn told(row: Row) -> Story {
+/// Returns the story of a row for a viewer. It has the other watches that its finding needs, and ends with a line that
+/// says so.
+fn for_viewer(row: Row) -> Story {
     let (of, lasts) = (row.row, row.lasts);
-    let mut story = row.told();
+    let mut story = row.for_viewer();
     if finds(of).needs_others {
         accompany(&mut story, lasts);
     }
@@ -51,7 +51,7 @@ fn told(row: Row) -> Story {
     story
 }
 
-/// Watches services too, one of which changes again and again.
+/// Adds a watch of services, and changes to one of them.
 fn accompany(story: &mut Story, lasts: Duration) {
     story.view.resources.push("services".to_owned());
     let body = json!({
@@ -72,8 +72,8 @@ fn accompany(story: &mut Story, lasts: Duration) {
     }
 }
 
-/// The story asked for by its name, which of a row is its code, or by the catalogue's name of the row: `F08`, `f08`,
-/// `connection-reset`.
+/// Returns the story with a name: its own, which for a row is its code, or the catalogue's name of the row. Examples:
+/// `F08`, `f08`, `connection-reset`.
 #[must_use]
 pub fn story(asked: &str) -> Option<Story> {
     let asked = plain(asked);
@@ -81,14 +81,14 @@ pub fn story(asked: &str) -> Option<Story> {
     stories().into_iter().find(is_asked)
 }
 
-/// The stories that may be meant by what is none's name, at most three: of a number the row with the nearest; else those
-/// with a word that takes the fewest letters changed, added or left out to reach.
+/// Returns the stories that an unknown name may mean, at most three. For a number, that is the row with the nearest
+/// number. Otherwise it is those with the most similar words by Levenshtein distance.
 #[must_use]
 pub fn nearest(asked: &str) -> Vec<Story> {
     let asked = plain(asked);
     let mut stories = stories();
     if let Some(number) = number(&asked) {
-        // The demo's stands before F01.
+        // The demo's story has index 0, so F01 has 1.
         let place = number.clamp(1, stories.len() - 1);
         return vec![stories.swap_remove(place)];
     }
@@ -104,12 +104,12 @@ pub fn nearest(asked: &str) -> Vec<Story> {
     stories
 }
 
-/// Of `f77` 77.
+/// `f77` is 77.
 fn number(asked: &str) -> Option<usize> {
     asked.strip_prefix('f').unwrap_or(asked).parse().ok()
 }
 
-/// Only what matters: letters in lower case, and digits.
+/// Keeps letters, in lower case, and digits.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|letter| letter.to_ascii_lowercase()).collect()
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn each_story_is_asked_for_by_its_name_or_the_catalogues() {
+    fn each_story_is_found_by_its_name_or_the_catalogues() {
         for story in stories() {
             for asked in [story.name.to_owned(), story.name.to_ascii_lowercase()] {
                 assert_eq!(found(&asked), Some(story.name), "{asked}");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_asks_for_none_that_there_is_hears_of_the_nearest() {
+    fn an_unknown_name_returns_the_nearest_stories() {
         assert_eq!(near("F77"), ["F50"]);
         assert_eq!(near("f00"), ["F01"]);
         assert_eq!(near("11"), ["F11"]);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_story_of_the_catalogue_says_at_its_end_that_it_is_over() {
+    fn a_story_of_the_catalogue_ends_with_a_line_that_says_so() {
         let mut run = Run::watched(story("F11").unwrap(), 1);
         run.run_for(Duration::from_secs(300));
         let mut notes = run
@@ -190,9 +190,9 @@ mod tests {
         }
     }
 
-    /// Bookmarks that do not come are missed only where others have come further.
+    /// Missing bookmarks show only if other watches have come further.
     #[test]
-    fn the_story_of_missing_bookmarks_has_the_company_it_needs_to_be_found() {
+    fn the_story_of_missing_bookmarks_has_the_other_watches_it_needs() {
         let mut run = Run::watched(story("F34").unwrap(), 1);
         run.run_for(Duration::from_secs(280));
         let mut found = run
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_story_of_the_catalogue_begins_with_what_the_catalogue_says() {
+    fn a_story_of_the_catalogue_begins_with_the_catalogues_explanation() {
         for story in stories().split_off(1) {
             let first = story.acts.first().and_then(|act| act.says.as_ref());
             let text = first.map(|line| line.text.as_str()).unwrap_or_default();

@@ -15,35 +15,35 @@ use crate::script::{Act, Deed, Line};
 /// A scripted run of a simulated cluster.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// The name one asks for it by.
+    /// Its name on the command line and in links.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// Its subject, in a line.
     pub title: &'static str,
     /// The cluster.
     pub config: Config,
-    /// What of it is worth watching, and how.
+    /// The watches that show it.
     pub view: View,
-    /// What happens, in order of time.
+    /// Its acts, in order of time.
     pub acts: Vec<Act>,
-    /// After this long the acts begin again; absent: once.
+    /// The length of a round, after which the acts begin again; `None` if they happen once.
     pub period: Option<Duration>,
 }
 
-/// What to watch of a story's cluster, and how.
+/// The watches that show a story.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// The namespace; empty for all of them.
+    /// The namespace; empty for all.
     pub namespace: String,
-    /// Resources, with their groups: `pods`, `deployments.apps`.
+    /// The resources, with their groups: `pods`, `deployments.apps`.
     pub resources: Vec<String>,
-    /// A label selector for all of them; empty for none.
+    /// A label selector for all resources; empty for none.
     pub label_selector: String,
-    /// Whether the watches share a connection (HTTP/2), since what happens is about one that is shared.
+    /// Whether the watches share a connection (HTTP/2), because the story is about a shared one.
     pub http2: bool,
 }
 
 impl View {
-    /// These resources of a namespace, each over a connection of its own.
+    /// Views resources of a namespace, each over a connection of its own.
     #[must_use]
     pub fn of(namespace: &str, resources: &[&str]) -> Self {
         let resources = resources.iter().map(|&name| name.to_owned());
@@ -56,15 +56,15 @@ impl View {
 }
 
 impl Story {
-    /// All that is done in it.
+    /// Iterates over all deeds.
     pub fn deeds(&self) -> impl Iterator<Item = &Deed> {
         self.acts.iter().flat_map(|act| &act.deeds)
     }
 
-    /// The same over a release of etcd.
+    /// Sets the release of etcd.
     ///
     /// # Errors
-    /// If a defect is in the story that the release does not have.
+    /// [`NotInThisEtcd`] if the story has a defect that the release does not have.
     pub fn over_etcd(mut self, version: EtcdVersion) -> Result<Self, NotInThisEtcd> {
         for deed in self.deeds() {
             if let Deed::Inject(fault) = deed {
@@ -75,10 +75,11 @@ impl Story {
         Ok(self)
     }
 
-    /// The same on servers of these versions: of one, all that the story has; else as many as are named.
+    /// Sets the servers' versions. One version applies to all servers of the story. Several versions replace its
+    /// servers.
     ///
     /// # Errors
-    /// If more than one is named, and the story is about more than are.
+    /// [`TooFewServers`] if several versions are named, but fewer than the story's servers.
     pub fn on_servers(mut self, versions: &[Version]) -> Result<Self, TooFewServers> {
         let needed = self.config.servers.len();
         match versions {
@@ -90,7 +91,7 @@ impl Story {
         Ok(self)
     }
 
-    /// The release of etcd that came with the oldest of its servers, if one did that is simulated.
+    /// Returns the release of etcd that came with the oldest of its servers; `None` if that is not simulated.
     #[must_use]
     pub fn shipped_etcd(&self) -> Option<EtcdVersion> {
         let oldest = self.config.servers.iter().min()?;
@@ -98,10 +99,10 @@ impl Story {
     }
 }
 
-/// A story is about more servers than were named.
+/// A story needs more servers than were named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFewServers {
-    /// As many as it has.
+    /// How many servers the story needs.
     pub needed: usize,
 }
 
@@ -117,12 +118,12 @@ impl fmt::Display for TooFewServers {
 
 impl std::error::Error for TooFewServers {}
 
-/// A story to be told, and what is done besides, once, whatever round the story is in.
+/// A story to be performed, and faults that happen once, in any round of the story.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// The story.
     pub story: Story,
-    /// Faults that were asked for by hand.
+    /// The faults that a person asked for.
     pub faults: Vec<PlannedFault>,
 }
 
@@ -135,21 +136,21 @@ impl From<Story> for Script {
     }
 }
 
-/// A story being told: which act is next. Owned by whoever owns the world.
+/// A story being performed: it knows which act is next. The world's owner owns it.
 #[derive(Clone, Debug)]
 pub struct Telling {
     story: Story,
     began: Time,
     round: u32,
     next: usize,
-    /// What is done besides, the last first.
+    /// The acts of the faults, the last first.
     besides: Vec<Act>,
     clients: BTreeMap<String, ClientId>,
-    /// Whether who watches is to read what comes; absent: he cannot be told.
+    /// Whether the viewer's watches read what arrives; `None` if the viewer cannot stop reading.
     reads: Option<bool>,
 }
 
-/// What a watch of ours calls itself.
+/// The user agent of our own watches.
 const WATCHER: &str = "watchscope";
 
 impl Telling {
@@ -171,7 +172,7 @@ impl Telling {
         }
     }
 
-    /// The same to one who asks [`Self::reads`] after each act.
+    /// Makes it a story for a viewer that calls [`Self::reads`] after each act.
     #[must_use]
     pub fn to_reader(self) -> Self {
         Self {
@@ -180,19 +181,19 @@ impl Telling {
         }
     }
 
-    /// Whether who watches is to read what comes to him.
+    /// Returns whether the viewer's watches read what arrives.
     #[must_use]
     pub fn reads(&self) -> bool {
         self.reads != Some(false)
     }
 
-    /// The client programs it started, by name.
+    /// Returns the client programs that it started, by name.
     #[must_use]
     pub fn clients(&self) -> &BTreeMap<String, ClientId> {
         &self.clients
     }
 
-    /// When the next act is due; `None` once the story is over.
+    /// Returns when the next act is due; `None` once the story is over.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
         let besides = self.besides.last().map(|act| self.began + act.at);
@@ -209,7 +210,7 @@ impl Telling {
         Some(self.began + rounds + act.at)
     }
 
-    /// Does all acts that are due in the world; returns what the narrator says.
+    /// Performs all acts that are due in the world; returns the narrator's lines.
     pub fn perform(&mut self, world: &mut World) -> Vec<Line> {
         let mut lines = Vec::new();
         while let Some(at) = self.next_at()
@@ -235,17 +236,17 @@ impl Telling {
         lines
     }
 
-    /// Does one deed in the world, now.
+    /// Performs one deed in the world, now.
     pub fn act(&mut self, deed: &Deed, world: &mut World) {
         match deed {
             Deed::Inject(fault) => world.inject(fault.clone()),
             Deed::Lift(fault) => world.lift(fault),
             Deed::Call(request) => {
-                // What the cluster says to it is part of the story; a 404 of a later round is no failure.
+                // The cluster's answer is part of the story. For example, a 404 in a later round is no failure.
                 world.call(request);
             }
             Deed::Fill { path, revision } => {
-                // Counted from the start: what never writes would never end.
+                // Counts from the start, because a write that fails would never reach the revision.
                 for next in world.truth().revision()..*revision {
                     world.call(&touch(path, next));
                 }
@@ -257,7 +258,7 @@ impl Telling {
             } => {
                 let id = world.start_client(name, program, scope);
                 if let Some(before) = self.clients.insert(name.clone(), id) {
-                    // A later round of the story: the program starts again.
+                    // A later round of the story starts the program again.
                     world.stop_client(before);
                 }
             }
@@ -266,7 +267,7 @@ impl Telling {
                     world.stop_client(id);
                 }
             }
-            // No lesson does it.
+            // No lesson has this deed.
             Deed::Read(reads) => {
                 let lost = Fault::LoseAnswers {
                     target: Target::UserAgent(WATCHER.to_owned()),
@@ -288,7 +289,7 @@ impl Telling {
     }
 }
 
-/// Changes an object, and nothing of what it is for.
+/// Changes an object without an effect on its purpose.
 pub(crate) fn touch(path: &str, turn: u64) -> Request {
     let patch = json!({"metadata": {"annotations": {"turn": turn.to_string()}}});
     merge_patch(path, &patch)

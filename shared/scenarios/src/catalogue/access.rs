@@ -1,4 +1,4 @@
-//! Who may no longer ask.
+//! Rows about clients that lose their rights.
 
 use watchscope_model::Row::{F40, F41};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
@@ -55,14 +55,14 @@ pub(super) fn f41() -> Row {
             Program::RetryWatcher {
                 version: ClientGo::LATEST,
             },
-            // It stops, and says so: what it holds is old.
+            // It stops and reports its failure, so its old store is no wrong belief.
             correct("retry-watcher")
                 .ending(ClientPhase::Failed)
                 .ghosts(1),
         )
         .client(
             informer(),
-            // It waits longer each time, and tells nobody.
+            // It waits longer each time, and reports nothing.
             naive("informer", ClientPhase::Backoff, 1).asking(3..=20),
         )
         .at(4, [inject(revoked)])

@@ -1,4 +1,4 @@
-//! Types that change or go while they are watched.
+//! Rows about types that are edited or deleted while they are watched.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f17(), f18()]
 }
 
-/// The shop's promotions, in a cluster where nothing else happens.
+/// A row about the shop's promotions, in a cluster where nothing else happens.
 pub(super) fn of_promotions(code: row::Row) -> Row {
     let scope = Scope::new("shop.example.com/v1", "promotions", "Promotion").in_namespace("shop");
     Row::new(code).scope(scope).config(|config| {
@@ -47,7 +47,7 @@ pub(super) fn f17() -> Row {
     of_promotions(F17)
         .client(
             reflector(15),
-            // A list for each edit, a second behind it.
+            // It lists once for each edit, 1 s behind it.
             naive("relisting", ClientPhase::Watching, 0).showing([Asked::Lists(5..=6)]),
         )
         .client(
@@ -62,7 +62,7 @@ pub(super) fn f17() -> Row {
         .at_ms(6500, [edit(2)])
         .at(8, [edit(3)])
         .at_ms(9500, [edit(4)])
-        // The new storage is refused until its cache has listed, and it knows nothing of what was before.
+        // The new storage refuses watches until its cache has listed, and has no history from before.
         .wire([
             Wire::InTurn(vec![
                 Wire::Ended(Cause::End, 1..=1),
@@ -86,12 +86,12 @@ fn f18() -> Row {
                 backoff: false,
                 ..KubeWatcher::default()
             }),
-            // 404 without end, as fast as the server answers.
+            // It gets 404 without end, as fast as the server answers.
             naive("tight-loop", ClientPhase::Connecting, 0).asking(1000..=usize::MAX),
         )
         .client(
             informer(),
-            // The type may come again: it asks, ever more seldom.
+            // The type may come back, so it asks ever more rarely.
             correct("informer")
                 .ending(ClientPhase::Backoff)
                 .asking(3..=20),

@@ -1,7 +1,7 @@
-//! What goes wrong between etcd and the watch cache, where no client can see it.
+//! Rows about failures between etcd and the watch cache, which no client can see.
 //!
-//! The ghost of docs/semantics/servers.md#ghost-step-by-step is played with other servers and a sound etcd, too, by the
-//! tests below.
+//! The tests below also play the ghost of docs/semantics/servers.md#ghost-step-by-step with other servers, and with a
+//! sound etcd.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f20(), f24(), f25(), f26(), f27(), f33()]
 }
 
-/// Each response on etcd's streams of configmaps takes so long.
+/// Delays each response on etcd's streams of configmaps by `per_response`.
 pub(super) fn slow(per_response: Duration) -> Fault {
     Fault::SlowEtcdStreams {
         server: None,
@@ -32,7 +32,7 @@ pub(super) fn slow(per_response: Duration) -> Fault {
     }
 }
 
-/// So many clients that watch the other namespace without a resourceVersion.
+/// Starts `count` clients that watch `scope` without a resourceVersion.
 fn crowd(count: u64, scope: &Scope) -> Vec<Deed> {
     (0..count)
         .map(|n| Deed::Start {
@@ -43,7 +43,7 @@ fn crowd(count: u64, scope: &Scope) -> Vec<Deed> {
         .collect()
 }
 
-/// A namespace whose configmaps only the crowd watches.
+/// The configmaps of a namespace that only the crowd watches.
 const ELSEWHERE: &str = "/api/v1/namespaces/elsewhere/configmaps";
 
 fn elsewhere() -> (Deed, Scope) {
@@ -81,7 +81,7 @@ fn f20() -> Row {
             "Forty clients watch without a resourceVersion. Each is a watch of etcd, on the stream that the watch \
              cache uses, too.",
         )
-        // A hundred changes in two seconds; each is told 42 times over the one stream.
+        // A hundred changes in 2 s; etcd delivers each 42 times over the one stream.
         .wire([
             Wire::By(9, Box::new(Wire::Changes(ChangeType::Modified, Origin::Live, 1..=10))),
             Wire::Changes(ChangeType::Modified, Origin::Live, 100..=100),
@@ -95,17 +95,17 @@ fn f20() -> Row {
     row
 }
 
-/// What fills etcd's stream until nothing more fits.
+/// The writes that fill etcd's stream until nothing more fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flood {
-    /// Changes of one object, each with a state before it that etcd has to look up.
+    /// Changes of one object. For each, etcd has to look up the state before it.
     Changes,
-    /// New objects, which have none.
+    /// New objects, which have no state before.
     Births,
 }
 
-/// The ghost of docs/semantics/servers.md#ghost-step-by-step: a crowd of watches without resourceVersion starves the
-/// watch cache's own, the deletion of `a` waits behind them, and is compacted away before it is told.
+/// The ghost of docs/semantics/servers.md#ghost-step-by-step. A crowd of watches without resourceVersion starves the
+/// watch cache's own watch. The deletion of `a` waits behind them, and is compacted away before etcd delivers it.
 fn ghost(code: row::Row, flood: Flood, server: &str) -> Row {
     starved(code, flood, server, delete("a"), write("b", 1)).says(
         8,
@@ -114,8 +114,14 @@ fn ghost(code: row::Row, flood: Flood, server: &str) -> Row {
     )
 }
 
-/// A write that waits behind a crowd's and is compacted away, and one after it that the watch cache is told of.
-pub(super) fn starved(code: row::Row, flood: Flood, server: &str, lost: Deed, told: Deed) -> Row {
+/// A write that waits behind a crowd's and is compacted away, and a later one that the watch cache receives.
+pub(super) fn starved(
+    code: row::Row,
+    flood: Flood,
+    server: &str,
+    lost: Deed,
+    delivered: Deed,
+) -> Row {
     let (namespace, scope) = elsewhere();
     let starved = slow(Duration::from_millis(200));
     let mut row = Row::new(code)
@@ -126,7 +132,7 @@ pub(super) fn starved(code: row::Row, flood: Flood, server: &str, lost: Deed, to
         .at(7, [lost])
         .at(8, [inject(Fault::CompactEtcd)])
         .at(60, [lift(starved)])
-        .at(80, [told])
+        .at(80, [delivered])
         .lasts(100);
     for n in 1..=550 {
         let deed = match flood {
@@ -183,7 +189,7 @@ fn f26() -> Row {
         ])
 }
 
-/// A deletion that etcd sends without what it deletes.
+/// A deletion that etcd sends without the state before it (docs/semantics/requests.md#prev-kv).
 fn unusable_deletion(server: &str) -> Row {
     Row::new(F26)
         .servers(&[server])
@@ -225,7 +231,7 @@ fn f27() -> Row {
         .lasts(30)
 }
 
-/// etcd as it was two seconds ago: `a` is back, and `c` never was.
+/// etcd as it was 2 s ago: `a` is back, and `c` never existed.
 pub(super) fn restored(bump: Option<u64>) -> Row {
     Row::new(F33)
         .servers(&["1.30.0"])
@@ -276,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_etcd_tells_the_starved_watch_that_it_is_compacted() {
+    fn a_sound_etcd_reports_the_compaction_to_the_starved_watch() {
         assert_eq!(wrong(&healed("1.27.0", 26)), [""; 0]);
     }
 
@@ -303,8 +309,8 @@ mod tests {
         }
     }
 
-    /// The ghost of docs/semantics/servers.md#ghost-step-by-step around 300 s, when the apiserver compacts what was
-    /// written until it last looked, 5 min before.
+    /// The ghost of docs/semantics/servers.md#ghost-step-by-step around 300 s. Then the apiserver compacts what was
+    /// written up to its last look, 5 min before.
     fn around_a_compaction(by_hand: bool) -> Row {
         let (namespace, scope) = elsewhere();
         let starved = slow(Duration::from_millis(200));
@@ -328,9 +334,10 @@ mod tests {
         row
     }
 
-    /// The real compaction reaches only what is 5 min old, so it takes no deletion that waits for seconds.
+    /// The apiserver's compaction reaches only what is 5 min old, so it takes no deletion that waits for seconds
+    /// (docs/semantics/servers.md#compaction).
     #[test]
-    fn the_apiservers_own_compaction_loses_no_deletion_that_has_waited_for_seconds() {
+    fn the_apiservers_own_compaction_loses_no_deletion_that_waits_for_seconds() {
         let row = around_a_compaction(false).client(informer_of(26), correct("informer"));
         assert_eq!(row.play(0), [""; 0]);
     }
@@ -343,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restore_that_raises_the_revision_is_told_and_heals() {
+    fn a_restore_that_raises_the_revision_is_reported_and_heals() {
         let row = restored(Some(1_000_000_000))
             .client(informer_of(30), correct("informer"))
             .client(poller(), polling("reading-etcd"));

@@ -1,4 +1,4 @@
-//! History that is gone, and who finds out.
+//! Rows about history that is gone, and about the clients that find out.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f10(), f11(), f12(), f13(), f28(), f34()]
 }
 
-/// The caches lose their history.
+/// Drops the history of all caches.
 pub(super) fn expire() -> Deed {
     Deed::Inject(Fault::Expire { resource: None })
 }
@@ -32,7 +32,7 @@ fn f10() -> Row {
         .config(|config| config.network.latency = (away, away))
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
-            // It comes back at once each time, as fast as the way there and back allows.
+            // It comes back at once each time, as fast as the network's latency allows.
             naive("kube-rs", ClientPhase::Connecting, 1)
                 .showing([Asked::FromTheSame(100..=usize::MAX), Asked::Lists(1..=1)]),
         )
@@ -60,7 +60,7 @@ fn f11() -> Row {
     Row::new(F11)
         .client(
             Program::LastSeen,
-            // The same question every second.
+            // It asks from the same version every second.
             naive("last-seen", ClientPhase::Sleeping, 1)
                 .asking(30..=70)
                 .showing([Asked::FromTheSame(30..=70)]),
@@ -74,7 +74,8 @@ fn f11() -> Row {
         ])
 }
 
-/// Events have no watch cache, so what etcd has compacted is gone.
+/// Events have no watch cache, so history that etcd has compacted is gone
+/// (docs/semantics/lists-and-watches.md#uncached).
 pub(super) fn events() -> Scope {
     Scope::new("v1", "events", "Event").in_namespace("default")
 }
@@ -94,7 +95,7 @@ pub(super) fn f12() -> Row {
         .at_ms(200, [event("one")])
         .client(
             Program::LastSeen,
-            // The same question every second.
+            // It asks from the same version every second.
             naive("last-seen", ClientPhase::Sleeping, 0)
                 .missing(1)
                 .showing([Asked::FromTheSame(60..=120)]),
@@ -112,7 +113,7 @@ pub(super) fn f12() -> Row {
             "The resourceVersion for the provided watch is too old.",
         )])
         .lasts(1300);
-    // Others write all the while.
+    // Others write throughout.
     for n in 0..20 {
         row = row.at(60 * n + 30, [super::write("b", n + 1)]);
     }
@@ -126,7 +127,7 @@ fn f13() -> Row {
     Row::new(F13)
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
-            // It asks for the same again and again.
+            // It asks from the same version again and again.
             naive("kube-rs", ClientPhase::Backoff, 1).showing([Asked::FromTheSame(3..=30)]),
         )
         .client(informer(), correct("informer"))
@@ -160,7 +161,7 @@ pub(super) fn f28() -> Row {
         .wire([Wire::Changes(ChangeType::Deleted, Origin::Inferred, 1..=1)])
 }
 
-/// The watches of a client end in order.
+/// Ends the watches of a client in order.
 fn ended(client: &str) -> Deed {
     Deed::Inject(Fault::CloseStreams {
         target: Target::UserAgent(client.to_owned()),
@@ -175,7 +176,7 @@ fn f34() -> Row {
             Program::RetryWatcher {
                 version: ClientGo::LATEST,
             },
-            // It knows no more than its last event, however old that is.
+            // It resumes only from its last event, however old that is.
             naive("retry-watcher", ClientPhase::Returned, 0),
         )
         .client(informer(), correct("informer"))

@@ -1,53 +1,55 @@
-//! What diagnosis must find in each row's story, what may stand beside it, and by when.
+//! The findings that diagnosis must make in each row's story, those that it may make, and the time it has.
 //!
-//! One line a row. A row without a family is silent: nothing of it can be seen, or nothing goes wrong; [`UNSEEN`] says why.
+//! Each row has one line. A row without a family is silent: nothing of it can be seen, or nothing goes wrong;
+//! [`UNSEEN`] says why.
 
 use std::time::Duration;
 
 use watchscope_model::Row::{self, *};
 
-/// What is to be found in a row's story.
+/// The findings that a row's story must and may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Finds {
     /// The row.
     pub row: Row,
-    /// A finding of one of these is the row's; empty: none.
+    /// The rows that the finding may be of; empty for a silent row.
     pub family: &'static [Row],
-    /// What else truly happens in the story, and may be found too.
+    /// Rows of other failures that truly happen in the story, so a finding of them is right.
     pub companions: &'static [Row],
-    /// What an audit finds besides, where there is one, and is so.
+    /// Rows that a finding of an audit may have besides.
     pub by_reads: &'static [Row],
-    /// When what is to be found happens, in seconds of the story.
+    /// When the failure happens, in seconds of the story.
     pub strikes_s: u64,
-    /// The code of the first ERROR with which it happens, where chance decides when that comes; `strikes_s` then is by
-    /// when the story makes sure of it.
+    /// The code of the first ERROR with which the failure happens, if chance decides when that is. Then `strikes_s` is
+    /// the latest time, which the story ensures.
     pub strikes_with: Option<u64>,
-    /// How long its rule waits, in seconds.
+    /// How long the finding's rule waits, in seconds.
     pub waits_s: u64,
-    /// Another version of its servers with which it looks the same.
+    /// Another version of the row's servers with the same findings.
     pub version: &'static str,
-    /// How long the story is told, where its own end is too early.
+    /// The length of the story in seconds, if its own end is too early for the finding.
     pub lasts_s: Option<u64>,
-    /// Only other watches around it show it: alone it looks like quiet.
+    /// Whether only other watches around it show the failure: alone it looks like a quiet watch.
     pub needs_others: bool,
-    /// Only reads show it: it is told with `--audit full`.
+    /// Whether only reads show the failure: the story runs with `--audit full`.
     pub is_audited: bool,
-    /// Only watches by each of its servers show it.
+    /// Whether only watches of each of its servers show the failure.
     pub needs_each_server: bool,
-    /// Why chance draws no writes beside it: what fails depends on the very next revision.
+    /// Why chance draws no writes beside the story: the failure depends on the very next revision.
     pub is_alone: Option<&'static str>,
-    /// What is found, or how surely, only beside something else; all other findings are the same however it is told.
+    /// Findings whose presence or certainty depends on the surroundings. All other findings are the same in each
+    /// variant.
     pub varies: &'static [Varies],
-    /// Words of the sentence that it is found by, with `…` for what differs; empty: whatever that is.
+    /// Words of the sentence of the finding, with `…` for parts that differ; empty for any sentence.
     pub says: &'static str,
 }
 
-/// A finding that depends on what is around a story.
+/// A finding that depends on the surroundings of a story.
 #[derive(Clone, Copy, Debug)]
 pub struct Varies {
     /// Its row.
     pub row: Row,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
 }
 
@@ -55,7 +57,7 @@ pub(super) const fn varies(row: Row, why: &'static str) -> Varies {
     Varies { row, why }
 }
 
-/// Who is cut off alone was reset; who is cut off with others lost his server.
+/// A watch that is cut off alone was reset. Watches that are cut off together have lost their server.
 pub(super) const CUT_OFF: [Varies; 2] = [
     varies(
         F06,
@@ -64,27 +66,27 @@ pub(super) const CUT_OFF: [Varies; 2] = [
     varies(F08, "a watch that is cut off alone was reset"),
 ];
 
-/// History that is gone with a server is told with that.
+/// A 410 behind the loss of a server is part of the finding about that loss.
 pub(super) const GONE_WITH_SERVER: Varies = varies(
     F11,
     "the 410 after a server went away is told with that, which several watches show",
 );
 
-/// Bookmarks that do not come are missed only where others have come further.
+/// Missing bookmarks show only if other watches have come further.
 pub(super) const MISSING: Varies = varies(
     F34,
     "that bookmarks are missing shows beside watches that get some",
 );
 
 impl Finds {
-    /// How long after it struck it must be found: twice the waiting of its rule and a second.
+    /// Returns the most time from the failure to the finding: twice the wait of its rule plus 1 s.
     #[must_use]
     pub fn within(&self) -> Duration {
         Duration::from_secs(2 * self.waits_s + 1)
     }
 }
 
-/// Rows that are not found yet, and why. Everything else is.
+/// The rows that are never found, with the reason. All others are found.
 pub const UNSEEN: [(Row, &str); 1] = [(F05, "a normal timeout is an attribution, never a finding")];
 
 pub(super) const fn row(
@@ -173,11 +175,16 @@ impl Finds {
     }
 }
 
-/// All rows, F01 first. F12 strikes by itself, at the first resume after ten quiet minutes; its story makes sure of it by
-/// 1203 s. Waiting is 2 s where a stream's end is attributed (docs/semantics/streams.md#revised) or what was allowed is
-/// asked for once more (F40, F41), 10 s for an answer that does not come, 30 s for a client that returned, 90 s of
-/// silence (F04), a round of the audit (15 s) and what it takes to be sure where that is needed, and a bookmark's
-/// minute before it where nothing else brings the watch past what it missed (F27).
+/// The findings of all rows, F01 first.
+///
+/// F12 strikes by itself, at the first resume after ten quiet minutes; its story ensures that this happens by 1203 s.
+/// The waits are:
+///
+/// * 2 s if a stream's end is attributed (docs/semantics/streams.md#revised), or if something that was allowed is
+///   requested once more (F40, F41)
+/// * 10 s for an answer that does not come, 30 s for a client that returned, and 90 s of silence (F04)
+/// * a round of the audit (15 s), and the time for a second read if the verdict needs one
+/// * a minute for a bookmark before that round, if nothing else brings the watch past the event it missed (F27)
 pub const FINDS: [Finds; Row::COUNT] = [
     row(F01, &[F01], 5, 1, &[]),
     row(F02, &[F02], 5, 1, &[F08]),
@@ -200,16 +207,17 @@ pub const FINDS: [Finds; Row::COUNT] = [
     row(F13, &[F13], 8, 3, &[F06, F08, F11, F28]).but(&CUT_OFF),
     row(F14, &[F14], 11, 15, &[F11, F22, F28]).with("1.29.4"),
     row(F15, &[F15], 5, 10, &[]),
-    // A server below 1.31 lets requests wait instead of answering 429.
+    // A server below 1.31 lets requests wait instead of answering 429 (docs/semantics/versions.md#not-ready-429).
     row(F16, &[F16], 6, 2, &[F11, F28]).with("1.31.0"),
-    // As F16; and the first end may be without a word, which that of the edit after the next is not.
+    // Like F16. The first end may come without a reason; the end by the edit after next has one.
     row(F17, &[F17], 5, 4, &[F11])
         .with("1.31.0")
         .but(&[varies(F17, "who watches definitions has seen the edit")]),
     row(F18, &[F18], 5, 2, &[]),
     row(F19, &[F19], 10, 0, &[]),
     row(F20, &[F20], 1, 0, &[F49]).with("1.28.0"),
-    // Below 1.32 initial events come in any order: by chance in the right one.
+    // Below 1.32 initial events come in any order, by chance also in the right one
+    // (docs/semantics/versions.md#key-order).
     row(F21, &[F21, F29], 6, 0, &[]).with("1.33.0"),
     row(F22, &[F22], 6, 1, &[F08]).with("1.29.4"),
     row(F23, &[F23], 5, 0, &[F21]).with("1.9.1"),
@@ -252,7 +260,7 @@ pub const FINDS: [Finds; Row::COUNT] = [
             ),
         ]),
     row(F34, &[F34], 0, 150, &[F48]).among_others(),
-    // Until the event comes, the watch holds at the bookmark's version what was gone before.
+    // Until the event comes, the watch holds an object at the bookmark's version that was gone before.
     row(F35, &[F35], 82, 10, &[F08])
         .with("1.35.0")
         .and_by_reads(&[F24]),
@@ -276,7 +284,7 @@ pub const FINDS: [Finds; Row::COUNT] = [
     row(F50, &[F50], 1, 10, &[F44]).with("1.35.0"),
 ];
 
-/// Each place is its row's.
+/// Each index is that of its row.
 const _: () = {
     let mut place = 0;
     while place < Row::COUNT {
@@ -285,7 +293,7 @@ const _: () = {
     }
 };
 
-/// What is to be found in the row's own story.
+/// Returns the findings of the row's own story.
 #[must_use]
 pub fn finds(row: Row) -> &'static Finds {
     static BY_ROW: [Finds; Row::COUNT] = FINDS;

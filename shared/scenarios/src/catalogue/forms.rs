@@ -1,6 +1,7 @@
-//! Rows of the catalogue in other forms: what else shows a failure than what its own story does.
+//! Rows of the catalogue in other forms: failures that show themselves in another way than in the row's own story.
 //!
-//! Each with what must be found, which is known by its sentence. What becomes of clients is told by the rows themselves.
+//! Each form has the finding that must be made, which is known by its sentence. The rows themselves state what becomes
+//! of clients.
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use super::{
 use super::{definitions, etcd, expiry, network, views};
 use crate::script::Deed;
 
-/// All of them, by the numbers of their rows.
+/// Returns all forms, in the order of their rows' numbers.
 #[must_use]
 pub fn forms() -> Vec<(Row, Finds)> {
     let mut forms = [
@@ -51,7 +52,7 @@ pub fn forms() -> Vec<(Row, Finds)> {
         write_lost_by_a_server(),
         no_previous_value(),
         change_lost(),
-        told_to_another(),
+        delivered_to_another(),
         kept_by_a_server(),
         birth_missed(),
         end_missed(),
@@ -84,7 +85,7 @@ fn maps() -> Scope {
     Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default")
 }
 
-/// What others around a quiet type show.
+/// Findings that depend on other watches around a quiet type.
 const QUIET: [Varies; 3] = [CUT_OFF[0], CUT_OFF[1], MISSING];
 
 fn quiet_for_long() -> (Row, Finds) {
@@ -110,7 +111,7 @@ fn no_list_far_enough() -> (Row, Finds) {
             cut: Cut::Reset,
         }),
     ];
-    // While the watch that fell off waits to list, a balancer moves it to a server that stands still.
+    // While the expired watch waits to list, a balancer moves it to a frozen server.
     let story = Row::new(F14)
         .form("twin: a list that the server has not come far enough for")
         .servers(&["1.35.0", "1.35.0"])
@@ -120,7 +121,7 @@ fn no_list_far_enough() -> (Row, Finds) {
         .at(4, [write("b", 1)])
         .at(6, [close(), write("b", 2), expiry::expire()])
         .at_ms(6_300, moved);
-    // The watch lists the newest state at once, and is ahead of its server with it.
+    // The watch lists the newest state at once, and is then ahead of its server.
     let finds = row(F14, &[], 0, 0, &[F06, F11])
         .with("1.34.0")
         .and_by_reads(&[F32]);
@@ -171,7 +172,8 @@ fn never_ready() -> (Row, Finds) {
         .form("a cache that does not become ready")
         .at(5, [inject(empty.clone()), close()])
         .at(50, [lift(empty)]);
-    // Twenty seconds, and up to the next time that it is asked. Up to 1.30 no server refuses so: a request waits.
+    // 20 s, plus the time to the next request. Up to 1.30 no server refuses like this: a request waits
+    // (docs/semantics/versions.md#not-ready-429).
     let finds = row(F15, &[F15], 5, 30, &[F16]).with("1.31.0");
     (
         story,
@@ -182,7 +184,7 @@ fn never_ready() -> (Row, Finds) {
 /// More writes of a type than its cache keeps.
 const OVERRUN: u64 = 150;
 
-/// The streams of configmaps end in good order, far from their timeouts.
+/// Ends the streams of configmaps in order, far from their timeouts.
 fn close_maps() -> Deed {
     inject(Fault::CloseStreams {
         target: Target::Resource(MAPS_TYPE.to_owned()),
@@ -213,7 +215,7 @@ fn run_over() -> (Row, Finds) {
 fn defined_anew() -> (Row, Finds) {
     let story = definitions::of_promotions(F17)
         .form("storage that is ready again, known by the 410 alone")
-        // Others write, so the new storage begins above where the watch is.
+        // Another write lets the new storage begin at a version above the watch's.
         .at(4, [create("c")])
         .at(
             5,
@@ -237,7 +239,8 @@ fn left_behind() -> (Row, Finds) {
         "metadata": {"name": "summer"}, "spec": {"discountPercent": 10},
     });
     let path = "/apis/shop.example.com/v1/namespaces/shop/promotions";
-    // Before 1.15 the streams of an edited type were neither ended nor fed.
+    // Before 1.15 the streams of an edited type neither ended nor received events
+    // (docs/semantics/versions.md#crd-edit).
     let story = definitions::f17()
         .form("a watch that is left behind")
         .unjudged()
@@ -257,7 +260,7 @@ fn left_behind() -> (Row, Finds) {
 }
 
 fn held_up() -> (Row, Finds) {
-    // The connection of our watch, the first there is.
+    // The connection of our watch is the first of all.
     let proxy = Fault::Buffer {
         target: Target::Connection(ConnectionId(1)),
         bytes: 4096,
@@ -283,7 +286,7 @@ fn late_now_and_then() -> (Row, Finds) {
     for n in 1..100 {
         story = story.at(n, [write("b", n)]);
     }
-    // With the third they are one in twenty of the last minute's.
+    // With the third freeze, late events are one in twenty of the last minute's.
     for at_ms in [60_500, 68_500, 76_500, 84_500] {
         let still = Fault::FreezeCaches {
             server: SECOND,
@@ -301,7 +304,8 @@ fn beside_another() -> (Row, Finds) {
     let story = network::f50()
         .form("a stream beside it that is answered")
         .unjudged();
-    // One stream is no crowd: it looks like something that holds back headers. The client has two, and no more is known.
+    // One stream is no crowd: it looks like a proxy that holds back headers. The client has two watches, and no more is
+    // known.
     let finds = row(F50, &[F44], 1, 10, &[F50]).with("1.35.0");
     (story, finds.saying("1 stream over its connection is open"))
 }
@@ -333,8 +337,8 @@ fn drained() -> (Row, Finds) {
         sends_retry_after: true,
     };
     let other = Fault::OutOfRotation { server: SECOND };
-    // A server ends two hundred watches a second: ours after those of a crowd, and long after another of ours over the
-    // same connection was told why.
+    // A server ends 200 watches a second. Ours comes after those of a crowd. Long before, another of our watches over
+    // the same connection received the reason.
     let crowd = (0..200).map(|n| Deed::Start {
         name: format!("crowd-{n}"),
         program: reflector(34),
@@ -363,7 +367,7 @@ fn drained() -> (Row, Finds) {
     )
 }
 
-/// The caches of configmaps list again.
+/// Lets the caches of configmaps list again.
 fn begin_anew() -> Deed {
     inject(Fault::Reinitialise {
         server: None,
@@ -371,20 +375,20 @@ fn begin_anew() -> Deed {
     })
 }
 
-/// So many writes are undone that others do not make up for them meanwhile.
+/// The number of writes that are undone: others do not write as many in the meantime.
 const BEYOND: u64 = 200;
 
-/// The cache that begins anew may be ready when it is asked, or not.
+/// A finding that depends on whether the cache is ready again at the time of the request.
 const ANEW: Varies = varies(F16, "by chance the cache is not ready yet when it is asked");
 
-/// Where the cache is known to begin anew, the 410 that follows is told with that.
+/// A finding that the 410 is part of, if the cache is known to begin anew.
 const GONE_WITH_CACHE: Varies = varies(
     F11,
     "the 410 of a cache that is known to begin anew is told with that",
 );
 
-/// etcd goes back to before a was deleted, and its server's cache begins anew, while a watch that was too old is about
-/// to list.
+/// etcd goes back to the time before a was deleted, and its server's cache begins anew. At that time an expired watch
+/// is about to list.
 fn gone_back(of: row::Row) -> Row {
     let mut row = Row::new(of)
         .servers(&["1.30.0"])
@@ -419,7 +423,7 @@ fn state_from_before() -> (Row, Finds) {
     (story, finds.saying("A list of the newest state is at"))
 }
 
-/// etcd is put back to before a was deleted and others were written, and all servers are restarted meanwhile.
+/// etcd is restored to the time before a was deleted and others were written. Meanwhile all servers restart.
 fn restored_and_restarted(servers: &'static [&'static str], bump: Option<u64>) -> Row {
     let stop = |server| Fault::Shutdown {
         server,
@@ -445,13 +449,13 @@ fn restored_and_restarted(servers: &'static [&'static str], bump: Option<u64>) -
         .at(11, started)
 }
 
-/// What else a restart of all servers shows.
+/// Other findings that a restart of all servers may show.
 const RESTARTED: &[row::Row] = &[F06, F07, F08, F09, F11, F15, F16, F28];
 
 fn put_back() -> (Row, Finds) {
     let story = restored_and_restarted(&["1.36.3"], None)
         .form("put back as it was, with its server restarted");
-    // A second after the resume a read, and the same 4 s later.
+    // One read comes 1 s after the resume, and a second read 4 s later.
     let finds = row(F33, &[F33], 11, 5, RESTARTED).with("1.30.0").audited();
     (story, finds.saying("A list of the newest state is at"))
 }
@@ -466,7 +470,7 @@ fn put_back_of_two() -> (Row, Finds) {
     (story, finds.saying("A list of the newest state is at"))
 }
 
-/// What raising the revision shows.
+/// Words of the finding about a restore that raises the revision.
 const RAISED: &str =
     "In one history of etcd the resourceVersion of a living object never goes down";
 
@@ -493,7 +497,7 @@ fn write_lost_by_a_server() -> (Row, Finds) {
         .at(0, [out(SECOND)])
         .at(3, [inject(misses.clone())])
         .at(4, [write("a", 1)])
-        // What it has of later shows that etcd did not go back.
+        // The server's later event shows that etcd did not go back.
         .at(5, [lift(misses), create("c")])
         .at(
             6,
@@ -593,7 +597,7 @@ fn change_lost() -> (Row, Finds) {
     (story, finds.saying("and etcd has it at"))
 }
 
-/// The first of two servers, which our watch is at, does not hear that a is deleted.
+/// The first of two servers, which serves our watch, does not receive the deletion of a.
 fn unheard(code: row::Row, server: ServerId, at_s: u64) -> Row {
     let misses = Fault::MissWrites { server };
     Row::new(code)
@@ -605,7 +609,7 @@ fn unheard(code: row::Row, server: ServerId, at_s: u64) -> Row {
         .at_ms(at_s * 1_000 + 1_500, [write("b", 1)])
 }
 
-fn told_to_another() -> (Row, Finds) {
+fn delivered_to_another() -> (Row, Finds) {
     let story = unheard(F24, FIRST, 90)
         .form("a second watch that was told more")
         .at(
@@ -624,7 +628,7 @@ fn kept_by_a_server() -> (Row, Finds) {
     (story, finds.saying("without it"))
 }
 
-/// What comes first behind a version that a watch starts after does not come.
+/// A watch misses the first event behind the version that it starts after.
 fn race(code: row::Row, missed: Deed) -> Row {
     let race = Fault::StartRace {
         resource: MAPS_TYPE.to_owned(),
@@ -683,7 +687,7 @@ fn write_missed() -> (Row, Finds) {
         .at(3, [inject(race)])
         .at(4, [scale(1)])
         .at(5, [close()])
-        // Before its controller has seen the first.
+        // Both writes come before the controller has seen the first.
         .at(6, [scale(2), scale(3)])
         .lasts(30);
     let finds = row(F45, &[F24], 6, 0, &[]).alone(FIRST_ALONE);
@@ -703,7 +707,7 @@ fn standing_still() -> (Row, Finds) {
         .at(4, [inject(still)])
         .at(5, [write("b", 1)])
         .lasts(200);
-    // Where others had written before it was opened, its server knows nothing of where that was.
+    // If others wrote before the watch was opened, its server does not know the watch's version.
     let finds = row(F31, &[F31], 5, 150, &[F32, F34])
         .with("1.29.4")
         .audited()
@@ -711,7 +715,7 @@ fn standing_still() -> (Row, Finds) {
     (story, finds.saying("and does not come to it"))
 }
 
-/// The only server's cache of configmaps stands still for 75 s, and then catches up.
+/// Freezes the only server's cache of configmaps for 75 s; then it catches up.
 fn silent(form: &'static str) -> Row {
     let still = Fault::FreezeCaches {
         server: FIRST,
@@ -728,7 +732,7 @@ fn silent(form: &'static str) -> Row {
 
 fn silent_for_75_s() -> (Row, Finds) {
     let story = silent("a stream of one address that lags 75 s").at(25, [write("b", 2)]);
-    // A round of the audit, 3 s for each list that waits for the cache, and 10 s that are a lag.
+    // A round of the audit, 3 s for each list that waits for the cache, and 10 s from which on it is a lag.
     let finds = row(F31, &[F31], 25, 31, &[]).with("1.30.0").audited();
     (story, finds.saying("has delivered nothing for"))
 }
@@ -753,7 +757,7 @@ fn silent_and_not_audited() -> (Row, Finds) {
     (story, finds.and_by_reads(&[F31]))
 }
 
-/// A watch moves at 6 s to a server that is behind where it is, while nobody writes what it watches.
+/// At 6 s moves a watch to a server that is behind the watch's version. Nobody writes the watched objects.
 fn moved_ahead(form: &'static str) -> Row {
     let moved = [
         lift(Fault::OutOfRotation { server: SECOND }),
@@ -790,7 +794,7 @@ fn caught_up_in_time() -> (Row, Finds) {
     (story, finds.audited())
 }
 
-/// etcd is as it was before so many writes that no others make up for them.
+/// etcd is restored to the time before `BEYOND` writes, which no others make up for.
 fn far_back(servers: &[&str]) -> (Row, Finds) {
     let mut story = etcd::restored(None).unjudged().servers(servers).lasts(60);
     for n in 0..BEYOND {
@@ -819,7 +823,7 @@ fn only_server_back() -> (Row, Finds) {
     )
 }
 
-/// A watch alone, of what is written every 2 s for 220 s.
+/// One watch alone; an object in its scope is written every 2 s for 220 s.
 fn moving_alone(form: &'static str, resource: &str, written: impl Fn(u64) -> Deed) -> Row {
     let mut story = Row::new(F34)
         .form(form)
@@ -891,7 +895,7 @@ fn no_end_of_initial_events() -> (Row, Finds) {
     (story, finds.saying("None came for"))
 }
 
-/// A right that is gone while the stream goes on.
+/// Revokes a right while the stream goes on.
 fn without_right() -> Row {
     let revoked = Fault::RevokeAccess {
         target: Target::All,
@@ -906,7 +910,7 @@ fn without_right() -> Row {
 }
 
 fn leaking() -> (Row, Finds) {
-    // The audit lists again after twice as long.
+    // The audit lists again after twice the time.
     let finds = row(F41, &[F41], 4, 45, &[]).audited();
     (
         without_right().form("a stream that goes on"),
@@ -931,7 +935,7 @@ fn seen_by_another() -> (Row, Finds) {
     (story, finds.saying("and default/configmaps has it at"))
 }
 
-/// A watch of what has a label, which twelve objects have; nothing else watches them.
+/// A watch with a label selector. Twelve objects have the label, and no other watch sees them.
 fn labelled(form: &'static str) -> Row {
     let body = |n: u64| json!({"metadata": {"name": format!("m{n}"), "labels": {"tier": "web"}}, "data": {"n": "0"}});
     let maps_of_all = "/api/v1/namespaces/default/configmaps";
@@ -948,11 +952,11 @@ fn left_and_not_back() -> (Row, Finds) {
         "/api/v1/namespaces/default/configmaps/m3",
         &json!({"metadata": {"labels": {"tier": "db"}}}),
     );
-    // Another is deleted in the same second.
+    // Another object is deleted in the same second.
     let story = labelled("an object that does not come back")
         .at(5, [relabelled])
         .at_ms(5_400, [delete("m4")]);
-    // A second until a burst is over, and a read that may have to wait for one before it.
+    // 1 s until a burst is over, and perhaps a read that has to wait for one.
     let finds = row(F43, &[F43], 5, 4, &[]).audited();
     (
         story,

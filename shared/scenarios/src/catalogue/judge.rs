@@ -1,4 +1,4 @@
-//! Plays a row and compares what came of it with what the row says.
+//! Plays a row, and compares the result with the row's expectations.
 
 use std::fmt::Debug;
 use std::ops::{RangeBounds, RangeInclusive};
@@ -10,12 +10,13 @@ use watchscope_model::{Event, Record, Time, WatchName};
 use watchscope_probe::{Served, WatchSpec};
 use watchscope_simulator::{Belief, Scope};
 
-use super::heard::Heard;
+use super::transcript::Transcript;
 use super::{Expected, Row, Wire};
 use crate::Run;
 
 impl Row {
-    /// Tells the row's story to our probe and the row's clients. What did not come out as the row says, a sentence each.
+    /// Plays the row's story with our probe and the row's clients. Returns a sentence for each expectation that was not
+    /// met.
     #[must_use]
     pub fn play(&self, seed: u64) -> Vec<String> {
         let began = Run::of_story(self.story.clone(), seed).now();
@@ -34,19 +35,19 @@ impl Row {
             .collect()
     }
 
-    /// Tells the row's story to our probe, to the end.
+    /// Plays the row's story to the end with our probe.
     #[must_use]
     pub fn run(&self, seed: u64) -> Run {
         self.run_beside(seed, &[], false)
     }
 
-    /// Tells the row's story to our probes: that of its scope, and others beside it.
+    /// Plays the row's story with our probes: the one of its scope, and `others` beside it.
     #[must_use]
     pub fn run_beside(&self, seed: u64, others: &[WatchSpec], tells_inside: bool) -> Run {
         self.run_audited(seed, others, tells_inside, Level::Off)
     }
 
-    /// The same, audited.
+    /// Like [`run_beside`](Self::run_beside), with an audit.
     #[must_use]
     pub fn run_audited(
         &self,
@@ -62,7 +63,7 @@ impl Row {
         if audit != Level::Off {
             run.audit(audit);
         }
-        // What is there at the beginning is there before the probe lists.
+        // The objects of the beginning exist before the probe lists.
         run.run_for(Duration::from_millis(500));
         for other in &self.shares_with {
             run.watch_sharing(spec_of(other), self.probe.clone(), seed);
@@ -117,7 +118,7 @@ fn spec_of(scope: &Scope) -> WatchSpec {
     }
 }
 
-/// What a wire expectation found instead, if it was not met.
+/// Returns what was found instead of an expectation on the wire, if it was not met.
 fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Option<String> {
     let count = |is: &dyn Fn(&Event) -> bool| {
         let of_watch = |record: &&Record| record.event.watch() == Some(watch);
@@ -222,7 +223,7 @@ fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Op
     (!is_met).then(|| format!("on the wire {wire:?}, but found {found}"))
 }
 
-/// Where a client came out otherwise than expected.
+/// Returns where a client differs from its expectation.
 fn departures(expected: &Expected, run: &Run, watch: &WatchName) -> Vec<String> {
     let id = run
         .clients()
@@ -230,7 +231,7 @@ fn departures(expected: &Expected, run: &Run, watch: &WatchName) -> Vec<String> 
     let Some((id, report)) = id.and_then(|id| Some((*id, run.world.client_report(*id)?))) else {
         return vec![format!("there is no client {}", expected.client)];
     };
-    let heard = Heard::of(expected.client, run.records(), watch);
+    let transcript = Transcript::of(expected.client, run.records(), watch);
     let comparisons = match &expected.takes_it_for {
         None => run.world.compare_client(id),
         Some(scope) => {
@@ -269,9 +270,13 @@ fn departures(expected: &Expected, run: &Run, watch: &WatchName) -> Vec<String> 
     );
     is_in("iterations", report.iterations, &expected.iterations);
     is_in("handled", report.handled, &expected.handled);
-    is_in("requests", size(heard.requests), &sizes(&expected.requests));
+    is_in(
+        "requests",
+        size(transcript.requests),
+        &sizes(&expected.requests),
+    );
     for asked in &expected.asked {
-        let (what, found, range) = heard.count(asked);
+        let (what, found, range) = transcript.count(asked);
         is_in(what, size(found), &sizes(range));
     }
     if report.phase != expected.phase {

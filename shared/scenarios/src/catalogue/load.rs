@@ -1,4 +1,4 @@
-//! A server that has too much to do.
+//! A row about an overloaded server.
 
 use watchscope_model::Row::F15;
 use watchscope_model::vocabulary::Cause;

@@ -1,8 +1,8 @@
-//! The failure catalogue (docs/findings) as stories: for each row what happens, how it looks on the wire, and what it does
-//! to naive and to correct clients.
+//! The failure catalogue (docs/findings) as stories. Each row has what happens, what the wire shows, and what becomes
+//! of naive and correct clients.
 //!
-//! One file per family. [`Row::play`] tells a row's story to our probe and the row's clients, and says where it did not
-//! come out as written.
+//! Each family has a file. [`Row::play`] plays a row's story with our probe and the row's clients, and says which
+//! expectations were not met.
 
 mod access;
 mod definitions;
@@ -10,7 +10,6 @@ mod etcd;
 mod expiry;
 pub mod finds;
 pub mod forms;
-mod heard;
 mod judge;
 mod load;
 mod naive;
@@ -19,6 +18,7 @@ mod order;
 mod servers;
 mod starts;
 mod streams;
+mod transcript;
 mod unreadable;
 mod views;
 
@@ -41,108 +41,108 @@ use crate::story::{Story, View};
 /// A row of the catalogue.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Which it is.
+    /// The number of the row.
     pub row: row::Row,
     /// Its code: `F01`.
     pub code: &'static str,
-    /// What shows it, where that is something else than in the row's own story; empty: its own.
+    /// What shows the failure, if that differs from the row's own story; empty for the own story.
     pub form: &'static str,
-    /// What happens: the cluster, the clients and the trouble.
+    /// The story: the cluster, the clients and the failure.
     pub story: Story,
-    /// What the probe watches.
+    /// The objects that the probe watches.
     pub scope: Scope,
-    /// How it watches.
+    /// The configuration of the probe.
     pub probe: ProbeConfig,
-    /// What other probes watch over the same connection.
+    /// The objects that other probes watch over the same connection.
     pub shares_with: Vec<Scope>,
-    /// What other probes watch over connections of their own.
+    /// The objects that other probes watch over connections of their own.
     pub beside: Vec<Scope>,
-    /// When it is judged.
+    /// The time at which the row is judged, since its beginning.
     pub lasts: Duration,
-    /// What our probe must have seen.
+    /// What our probe must see.
     pub wire: Vec<Wire>,
-    /// What must have become of each client.
+    /// The end of each client.
     pub clients: Vec<Expected>,
-    /// Why no client fares worse by being naive; absent: one does.
+    /// Why no naive client fares worse than the correct ones; `None` if one does.
     pub spares: Option<&'static str>,
 }
 
-/// Something our probe sees on the wire.
+/// Something that our probe sees on the wire, with the range of its count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// A stream ended so, so often.
+    /// Ends of streams with this cause.
     Ended(Cause, RangeInclusive<usize>),
-    /// A stream that lived between so many and so many seconds ended in order.
+    /// An orderly end of a stream at an age in this range of seconds.
     EndedAtAge(RangeInclusive<u64>),
-    /// An ERROR event with this code, and this in its message.
+    /// An ERROR event with this code, and with this text in its message.
     Error(u64, &'static str),
-    /// An HTTP status other than 200, so often.
+    /// Answers with this HTTP status.
     Status(u16, RangeInclusive<usize>),
-    /// A request got no answer because no connection was let in.
+    /// A request without an answer, because no connection was let in.
     NotConnected,
-    /// Changes of a kind and origin, so many.
+    /// Changes of this kind and origin.
     Changes(ChangeType, Origin, RangeInclusive<usize>),
-    /// Bookmarks, so many.
+    /// Bookmarks.
     Bookmarks(RangeInclusive<usize>),
-    /// Lists, so many.
+    /// Complete lists.
     Lists(RangeInclusive<usize>),
-    /// Watches that were answered, so many.
+    /// Watches that were answered.
     Streams(RangeInclusive<usize>),
-    /// Documents that were no event of the type, so many.
+    /// Documents that were no event of the type.
     Lost(RangeInclusive<usize>),
-    /// The server asked for another connection, so often.
+    /// Requests of the server for another connection.
     GoneAway(RangeInclusive<usize>),
-    /// Streams in a row from the same resourceVersion, so many at most.
+    /// The longest run of streams from the same resourceVersion.
     FromTheSame(RangeInclusive<usize>),
-    /// Something that is so after so many seconds of the row.
+    /// Something that must be so by this second of the row.
     By(u64, Box<Wire>),
-    /// One after the other, each by what comes behind the one before.
+    /// Several things in order, each in the records behind the one before.
     InTurn(Vec<Wire>),
 }
 
-/// What a client's own requests show, and what it says it was told.
+/// What a client's own requests and reports show, with the range of its count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Lists, so many.
+    /// Lists.
     Lists(RangeInclusive<usize>),
-    /// Watches that ask for initial events, so many.
+    /// Watches that ask for initial events.
     WatchLists(RangeInclusive<usize>),
-    /// Watches in a row from the same resourceVersion, with no list between them: the longest such run.
+    /// The longest run of watches from the same resourceVersion without a list in between.
     FromTheSame(RangeInclusive<usize>),
-    /// Requests from a resourceVersion below one that the client was told before, so many.
+    /// Requests from a resourceVersion below one that the client had received.
     FromBelow(RangeInclusive<usize>),
-    /// Times it said to know no more than what our probe had been told a second before, and less, so many.
+    /// Reports of a state older than our probe's was 1 s before.
     Behind(RangeInclusive<usize>),
 }
 
-/// What must have become of a client.
+/// The end that a client must come to.
 #[derive(Clone, Debug)]
 pub struct Expected {
-    /// The client, as the story calls it.
+    /// The client's name in the story.
     pub client: &'static str,
-    /// Whether it does what a client should.
+    /// Whether the client behaves correctly.
     pub is_correct: bool,
-    /// What it does at the end.
+    /// Its phase at the end.
     pub phase: ClientPhase,
-    /// How many objects it believes in that are gone.
+    /// How many objects in its belief are gone.
     pub ghosts: usize,
-    /// How many it does not know of.
+    /// How many objects its belief lacks.
     pub missing: usize,
-    /// How many it holds at another version.
+    /// How many objects it holds at another version.
     pub stale: usize,
-    /// Turns of its loop.
+    /// Iterations of its loop.
     pub iterations: RangeInclusive<u64>,
-    /// Events its handler took.
+    /// Events that its handler took.
     pub handled: RangeInclusive<u64>,
     /// Requests it sent.
     pub requests: RangeInclusive<usize>,
-    /// What they show.
+    /// What its requests and reports show.
     pub asked: Vec<Asked>,
-    /// What it takes its view for, where that is something else: it is compared with the truth of this.
+    /// The objects that it takes its view for, if that differs from its scope. Its belief is compared with these.
     pub takes_it_for: Option<Scope>,
 }
 
-/// A client that believes the truth at the end and watches.
+/// A client that watches at the end and believes the truth.
 fn correct(client: &'static str) -> Expected {
     Expected {
         client,
@@ -159,7 +159,7 @@ fn correct(client: &'static str) -> Expected {
     }
 }
 
-/// A client that ends in a phase, believing in so many ghosts.
+/// A client that ends in a phase, with `ghosts` objects in its belief that are gone.
 fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
     Expected {
         is_correct: false,
@@ -170,11 +170,11 @@ fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
 }
 
 impl Expected {
-    /// Whether nothing can become of a client that is right for both.
+    /// Returns whether no client can meet both expectations.
     #[must_use]
     pub fn excludes(&self, other: &Expected) -> bool {
         let divergence = |of: &Expected| (of.ghosts, of.missing, of.stale);
-        // Between two polls a poller sleeps as a watch watches.
+        // A poller sleeps between two polls, as a watch watches.
         let is_well =
             |of: &Expected| matches!(of.phase, ClientPhase::Watching | ClientPhase::Sleeping);
         (self.phase != other.phase && !(is_well(self) && is_well(other)))
@@ -243,15 +243,15 @@ impl Asked {
     }
 }
 
-/// Whether no number is in both.
+/// Returns whether no number is in both ranges.
 fn are_apart<T: PartialOrd>(one: &RangeInclusive<T>, other: &RangeInclusive<T>) -> bool {
     one.end() < other.start() || other.end() < one.start()
 }
 
-/// Who waits longer than this for a story is told so.
+/// A story that lasts longer than this many minutes begins with its length.
 const PATIENCE_MINUTES: u64 = 2;
 
-/// How to watch what a row is about.
+/// Returns how to watch the objects of a row.
 fn view_of(scope: &Scope) -> View {
     let resource = match scope.group.as_str() {
         "" => scope.resource.clone(),
@@ -264,7 +264,7 @@ fn view_of(scope: &Scope) -> View {
 }
 
 impl Row {
-    /// A row about the configmaps of a quiet cluster, of which there are a and b beside the root CA's.
+    /// Makes a row about the configmaps of a quiet cluster: a and b, beside the root CA's.
     fn new(of: row::Row) -> Row {
         let maps = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
         let row = Row {
@@ -291,7 +291,7 @@ impl Row {
         row.at(0, [create("a"), create("b")])
     }
 
-    /// Deeds at so many seconds.
+    /// Adds deeds at a second of the story.
     fn at(self, secs: u64, deeds: impl Into<Vec<Deed>>) -> Row {
         self.at_ms(secs * 1000, deeds)
     }
@@ -306,7 +306,7 @@ impl Row {
         self
     }
 
-    /// A client that starts after a second, and what must become of it.
+    /// Adds a client that starts after 1 s, with its expected end.
     fn client(self, program: Program, expected: Expected) -> Row {
         self.client_at(1, program, expected)
     }
@@ -321,7 +321,7 @@ impl Row {
         self.at(secs, [start])
     }
 
-    /// The servers, by their versions.
+    /// Sets the servers by their versions.
     fn servers(self, versions: &[&str]) -> Row {
         let read = |text: &&str| text.parse().expect("a version of the simulator's");
         let servers = versions.iter().map(read).collect();
@@ -333,13 +333,13 @@ impl Row {
         self
     }
 
-    /// No client fares worse by being naive, and why.
+    /// States why no naive client fares worse.
     fn spares(mut self, why: &'static str) -> Row {
         self.spares = Some(why);
         self
     }
 
-    /// The probe's connection is another one's too.
+    /// Lets the probe share its connection with a watch of `other`.
     fn sharing(self, other: Scope) -> Row {
         let row = self.over_one_connection(&other.resource);
         Row {
@@ -348,24 +348,24 @@ impl Row {
         }
     }
 
-    /// The probe asks for initial events by a watch-list.
+    /// Lets the probe ask for initial events by a watch-list (docs/semantics/lists-and-watches.md#watch-list).
     fn by_watch_list(mut self) -> Row {
         self.probe.watch_list = true;
         self
     }
 
-    /// The row shows itself by something else.
+    /// Names the form of the failure.
     fn form(self, form: &'static str) -> Row {
         Row { form, ..self }
     }
 
-    /// Another probe watches this too.
+    /// Adds a probe that watches `other`.
     fn beside(mut self, other: Scope) -> Row {
         self.beside.push(other);
         self
     }
 
-    /// Nothing is said of what becomes of its clients and on the wire.
+    /// Drops the expectations about clients and wire.
     fn unjudged(self) -> Row {
         Row {
             clients: Vec::new(),
@@ -385,15 +385,15 @@ impl Row {
         self
     }
 
-    /// What goes wrong is about a connection that watches share: those of the scope and of another resource.
+    /// Makes the watches of the scope and of another resource share a connection.
     fn over_one_connection(mut self, other: &str) -> Row {
         self.story.view.http2 = true;
         self.story.view.resources.push(other.to_owned());
         self
     }
 
-    /// The story for one who asks for it: it begins with what the catalogue says of the row.
-    pub(crate) fn told(self) -> Story {
+    /// Returns the story for a viewer: it begins with the catalogue's explanation of the row.
+    pub(crate) fn for_viewer(self) -> Story {
         let what = explanation(self.row).what;
         let mut text = format!("{} {}. {what}", self.code, self.story.title);
         let minutes = self.lasts.as_secs().div_ceil(60);
@@ -401,7 +401,7 @@ impl Row {
             text = format!("{text} The story lasts {minutes} minutes.");
         }
         let Self { mut story, .. } = self.says(0, &text);
-        // Before anything happens.
+        // Places it before everything else.
         let last_of_first = story.acts.partition_point(|act| act.at.is_zero());
         story.acts[..last_of_first].rotate_right(1);
         story
@@ -427,7 +427,7 @@ impl Row {
     }
 }
 
-/// All rows, in the order of their numbers.
+/// Returns all rows, in the order of their numbers.
 #[must_use]
 pub fn rows() -> Vec<Row> {
     let mut rows = [
@@ -453,7 +453,7 @@ pub fn rows() -> Vec<Row> {
 const FIRST: ServerId = ServerId(0);
 const SECOND: ServerId = ServerId(1);
 
-/// As faults name it.
+/// The resource of the rows' objects, as faults name it.
 const MAPS_TYPE: &str = "configmaps";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -488,7 +488,7 @@ fn lift(fault: Fault) -> Deed {
     Deed::Lift(fault)
 }
 
-/// All watches end in order.
+/// Ends all watches in order.
 fn close() -> Deed {
     Deed::Inject(Fault::CloseStreams {
         target: Target::All,
@@ -520,7 +520,7 @@ fn reflector(minor: u8) -> Program {
     }
 }
 
-/// An informer over a version of client-go.
+/// An informer over a minor version of client-go.
 fn informer_of(minor: u8) -> Program {
     Program::Controller(Controller {
         version: ClientGo::minor(minor),

@@ -1,4 +1,5 @@
-//! Programs that go wrong by themselves: nothing on the wire is worse than an end that had to be expected.
+//! Rows about programs that fail by themselves: the wire shows nothing worse than an end that every program must
+//! expect.
 
 use std::time::Duration;
 
@@ -66,7 +67,7 @@ fn f19() -> Row {
     Row::new(F19)
         .client(
             Program::WatchDeployment(WatchDeployment::Final),
-            // Three objects, then two of them again.
+            // It handles three objects, then two of them again.
             naive("final", ClientPhase::Watching, 1).handling(5..=5).asking(2..=2),
         )
         .client(informer(), correct("informer").handling(4..=4))
@@ -78,11 +79,11 @@ fn f19() -> Row {
 
 fn f21() -> Row {
     Row::new(F21)
-        // The root CA's configmap sorts last, and is older than what happens to c.
+        // The root CA's configmap sorts last, and is older than the writes of c.
         .at_ms(100, [create("c"), delete("c"), create("c")])
         .client(
             Program::LastSeen,
-            // Four objects, then c's birth, death and rebirth.
+            // It handles four objects, then c's birth, death and rebirth.
             naive("last-seen", ClientPhase::Watching, 0)
                 .handling(7..=7)
                 .asking(2..=2)
@@ -147,8 +148,8 @@ fn f49() -> Row {
     let mut row = Row::new(F49)
         .client(
             controller(Duration::from_secs(1)),
-            // Three objects and forty changes of one, worked on at most once a second: who takes each turn for a change
-            // counts a few.
+            // Three objects and forty changes of one are handled at most once a second. A program that takes each
+            // iteration for a change counts only a few.
             naive("counting-turns", ClientPhase::Watching, 0)
                 .handling(43..=43)
                 .turns(4..=9),

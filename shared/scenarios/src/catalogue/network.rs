@@ -1,4 +1,4 @@
-//! What stands between clients and servers: load balancers, proxies, HTTP/2.
+//! Rows about the path between clients and servers: load balancers, proxies, HTTP/2.
 
 use serde_json::json;
 use watchscope_model::Row::{F09, F44, F50};
@@ -91,7 +91,7 @@ pub(super) fn f50() -> Row {
             Program::MiniScheduler {
                 version: ClientGo::LATEST,
             },
-            // Neither its cache nor its queue hears of the pod.
+            // Neither its cache nor its queue receives the pod.
             naive("two-informers", ClientPhase::Connecting, 0)
                 .missing(2)
                 .asking(2..=2),

@@ -1,4 +1,4 @@
-//! Events out of their order, with wrong versions, or told twice.
+//! Rows about events out of order, with wrong versions, or delivered twice.
 
 use watchscope_model::Row::{F23, F29, F30};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
@@ -17,8 +17,8 @@ fn maps() -> String {
     MAPS_TYPE.to_owned()
 }
 
-/// The replay of docs/semantics/servers.md#replay-step-by-step, from the server that gives a deletion its object's old
-/// version.
+/// The replay of docs/semantics/servers.md#replay-step-by-step, from a server that gives a deletion the old version of
+/// its object.
 fn replay(server: &'static str) -> Row {
     Row::new(F23)
         .servers(&[server])
@@ -38,8 +38,8 @@ fn f23() -> Row {
     replay("1.9.2")
         .client(
             reflector(9),
-            // The list, a's end, and twice b's birth, end, birth, a's end again, and the root CA's map, which came
-            // after a.
+            // It handles the list and a's end. Then it handles twice: b's birth, end and birth, a's end again, and the
+            // root CA's map, which came after a.
             naive("reflector-1.9", ClientPhase::Watching, 0)
                 .handling(12..=12)
                 .asking(4..=4)
@@ -53,7 +53,7 @@ fn f23() -> Row {
         )
         .wire([
             Wire::Ended(Cause::End, 2..=2),
-            // a's end, and once more for each stream: what came with it moved our probe nowhere.
+            // It receives a's end, and once more in each stream. The events before it did not move our probe.
             Wire::Changes(ChangeType::Deleted, Origin::Live, 3..=3),
             Wire::Changes(ChangeType::Added, Origin::Live, 0..=0),
             Wire::Lists(1..=1),
@@ -64,7 +64,7 @@ fn f29() -> Row {
     Row::new(F29)
         .client(
             Program::WatchDeployment(WatchDeployment::Final),
-            // Three objects, and four events for two changes.
+            // It handles three objects, and four events for two changes.
             naive("counting", ClientPhase::Watching, 0)
                 .handling(7..=7)
                 .turns(7..=7),
@@ -103,7 +103,7 @@ mod tests {
     fn a_server_that_gives_deletions_their_own_version_replays_nothing() {
         let row = replay("1.9.3").client(
             reflector(9),
-            // The list and a's end.
+            // It handles the list and a's end.
             correct("reflector-1.9").handling(2..=2).asking(4..=4),
         );
         let wrong: Vec<String> = (0..3).flat_map(|seed| row.play(seed)).collect();

@@ -1,4 +1,4 @@
-//! Several apiservers over one etcd, which do not know the same at the same time.
+//! Rows about several apiservers over one etcd whose states differ.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f14(), f22(), f31(), f32()]
 }
 
-/// The second server's cache of configmaps stands still.
+/// Freezes the second server's cache of configmaps.
 pub(super) fn frozen() -> Deed {
     inject(frozen_caches())
 }
 
-/// What makes it stand still.
+/// The fault that freezes it.
 pub(super) fn frozen_caches() -> Fault {
     Fault::FreezeCaches {
         server: SECOND,
@@ -31,12 +31,12 @@ pub(super) fn frozen_caches() -> Fault {
     }
 }
 
-/// New connections go to the other server.
+/// Sends new connections to the other server.
 pub(super) fn out(server: ServerId) -> Deed {
     inject(Fault::OutOfRotation { server })
 }
 
-/// All connections to the first server are cut, and new ones go to the second.
+/// Cuts all connections to the first server, and sends new ones to the second.
 fn moved() -> [Deed; 3] {
     [
         super::lift(Fault::OutOfRotation { server: SECOND }),
@@ -73,7 +73,7 @@ fn f14() -> Row {
                 resource: Some(MAPS_TYPE.to_owned()),
             })],
         )
-        // The first watch again is at the server that stands still, the second at the other.
+        // The first resumed watch reaches the frozen server, the second one the other.
         .at(8, [close()])
         .at(11, [close()])
         .says(
@@ -101,7 +101,7 @@ fn f22() -> Row {
         .client_at(
             6,
             reflector(15),
-            // It starts with whatever the cache has.
+            // It starts with the state in the cache.
             naive("restarted", ClientPhase::Watching, 1)
                 .missing(1)
                 .handling(1..=1)
@@ -133,7 +133,8 @@ fn f31() -> Row {
         .at_ms(800, [out(SECOND)])
         .client(
             Program::WatchDeployment(WatchDeployment::Final),
-            // Three objects, a's end; then from the other server three again, and a's end once more.
+            // It handles three objects and a's end, then from the other server three objects again and a's end once
+            // more.
             naive("final", ClientPhase::Watching, 0).handling(8..=8),
         )
         .client(informer_of(26), correct("informer").handling(4..=4))

@@ -1,4 +1,4 @@
-//! How watches begin and say how far they are: bookmarks, initial events, the first event.
+//! Rows about the start of watches and their progress: bookmarks, initial events, the first event.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ pub(super) fn f45() -> Row {
         .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
         .client(poller(), polling("poller"))
         .at(3, [inject(Fault::StartRace { resource: maps() })])
-        // So that it is resumed from just before what it misses, whatever else was written since it listed.
+        // With this write it resumes from just before the event it misses, whatever else was written since it listed.
         .at(4, [write("b", 1)])
         .at(5, [close()])
         .at(6, [delete("a")])

@@ -1,4 +1,4 @@
-//! Streams and connections that end, or do not end though they are dead.
+//! Rows about streams and connections that end, or that are dead and do not end.
 
 use std::time::Duration;
 
@@ -34,7 +34,8 @@ fn f04() -> Row {
     Row::new(F04)
         .client(reflector(19), naive("old", ClientPhase::Watching, 1).asking(2..=2))
         .client(informer(), correct("pinging").asking(2..=4))
-        // etcd tells its progress, so that there is a bookmark of a type that is quiet.
+        // etcd sends its progress, so that a quiet type has a bookmark
+        // (docs/semantics/lists-and-watches.md#bookmark-quiet-type).
         .at(30, [elsewhere])
         .says(
             30,
@@ -87,7 +88,7 @@ fn f06() -> Row {
         ])
 }
 
-/// The first of two servers stops in order; the other is there to go to.
+/// Stops the first of two servers in order; clients can go to the other.
 fn stopping(sends_retry_after: bool) -> Row {
     let stop = Fault::Shutdown {
         server: FIRST,
@@ -103,7 +104,7 @@ fn stopping(sends_retry_after: bool) -> Row {
             Program::WatchDeployment(WatchDeployment::V2),
             naive("v2", ClientPhase::Spinning, 1).asking(1..=1),
         )
-        // They honour Retry-After, so they ask a few times only.
+        // They honour Retry-After, so they ask only a few times.
         .client(informer(), correct("informer").asking(2..=8))
         .client(kube(), correct("kube-rs").asking(2..=8))
         .at(4, [lift(other)])
@@ -149,7 +150,7 @@ fn f16() -> Row {
             correct("informer").showing([Asked::Lists(2..=2)]),
         )
         .client(kube(), correct("kube-rs").showing([Asked::Lists(2..=2)]))
-        // What the cache lists from has no leader for a while.
+        // etcd, from which the cache lists, has no leader for 4 s.
         .at(5, [delete("a"), inject(again), inject(Fault::NoLeader)])
         .at(9, [lift(Fault::NoLeader)])
         .wire([
@@ -182,7 +183,8 @@ fn f36() -> Row {
             Wire::Ended(Cause::End, 1..=1),
             Wire::Lists(1..=1),
         ]);
-    // Each its own object: of one that is written often a slow client would see the last state only (F49).
+    // Each change has its own object. Of one object that is written often, a slow client would see only the last state
+    // (F49).
     for n in 1..=350 {
         row = row.at_ms(6000 + n * 40, [create(&format!("map-{n:03}"))]);
     }
@@ -215,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_stops_without_a_word_of_when_to_come_back_hands_its_clients_to_the_other() {
+    fn a_server_that_stops_without_retry_after_hands_its_clients_to_the_other() {
         let row = stopping(false).wire([
             Wire::Ended(Cause::End, 1..=1),
             Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),

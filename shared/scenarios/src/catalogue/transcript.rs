@@ -1,4 +1,4 @@
-//! What is heard of a client: its requests, and what it says it was told.
+//! The transcript of a client: counts of its requests, and of its reports about its state.
 
 use std::ops::RangeInclusive;
 
@@ -8,9 +8,9 @@ use watchscope_model::{Event, Record, ResourceVersion, Time, WatchName};
 
 use super::Asked;
 
-/// A client's requests, counted by what they show.
+/// A client's requests and reports, counted by what they show.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct Transcript {
     pub(super) requests: usize,
     lists: usize,
     watch_lists: usize,
@@ -19,34 +19,34 @@ pub(super) struct Heard {
     behind: usize,
 }
 
-impl Heard {
-    /// What is heard of a client, beside what a watch of ours was told.
+impl Transcript {
+    /// Counts a client's requests and reports, compared with what a watch of ours received.
     pub(super) fn of(client: &str, records: &[Record], watch: &WatchName) -> Self {
-        let mut heard = Self::default();
-        // The version of the last watch, and how many in a row asked for it.
+        let mut transcript = Self::default();
+        // The version of the last watch, and how many watches in a row asked for it.
         let (mut last, mut run) = (0, 0);
         let mut known = 0;
         let mut ours: Vec<(Time, u64)> = Vec::new();
         for record in records {
-            if let Some(version) = told_to(watch, &record.event) {
+            if let Some(version) = version_received(watch, &record.event) {
                 ours.push((record.at, version));
             }
             match &record.event {
                 Event::ClientRequest(told) if &*told.client == client => {
                     let (from, is_watch) = asked(&told.request);
-                    heard.requests += 1;
-                    heard.from_below += usize::from((1..known).contains(&from));
+                    transcript.requests += 1;
+                    transcript.from_below += usize::from((1..known).contains(&from));
                     if !is_watch {
-                        heard.lists += 1;
+                        transcript.lists += 1;
                         (last, run) = (0, 0);
                         continue;
                     }
-                    heard.watch_lists +=
+                    transcript.watch_lists +=
                         usize::from(told.request.contains("sendInitialEvents=true"));
                     run = if from == last { run + 1 } else { 1 };
                     last = from;
                     if from > 0 {
-                        heard.from_the_same = heard.from_the_same.max(run);
+                        transcript.from_the_same = transcript.from_the_same.max(run);
                     }
                 }
                 Event::ClientReport(told) if &*told.client == client => {
@@ -56,15 +56,15 @@ impl Heard {
                     known = known.max(most);
                     let before = |(at, _): &&(Time, u64)| record.at.micros_since(*at) >= SECOND_US;
                     let ours = ours.iter().rev().find(before);
-                    heard.behind += usize::from(ours.is_some_and(|(_, ours)| until < *ours));
+                    transcript.behind += usize::from(ours.is_some_and(|(_, ours)| until < *ours));
                 }
                 _ => {}
             }
         }
-        heard
+        transcript
     }
 
-    /// What something asked is called, how much of it there was, and how much there should be.
+    /// Returns the words for a count, the count, and the expected range.
     pub(super) fn count<'a>(
         &self,
         asked: &'a Asked,
@@ -81,8 +81,8 @@ impl Heard {
     }
 }
 
-/// The version a watch of ours came to by an event.
-fn told_to(watch: &WatchName, event: &Event) -> Option<u64> {
+/// Returns the version that our watch reached by an event.
+fn version_received(watch: &WatchName, event: &Event) -> Option<u64> {
     if event.watch() != Some(watch) {
         return None;
     }
@@ -98,7 +98,7 @@ fn number(version: &ResourceVersion) -> Option<u64> {
     version.to_string().parse().ok()
 }
 
-/// The version a request (`GET PATH?QUERY`) asks for, zero for none, and whether it is a watch.
+/// Returns the version that a request (`GET PATH?QUERY`) asks for, 0 if none, and whether it is a watch.
 fn asked(request: &str) -> (u64, bool) {
     let query = request.split_once('?').map_or("", |(_, query)| query);
     let of = |name: &str| {
@@ -111,7 +111,8 @@ fn asked(request: &str) -> (u64, bool) {
     (from.unwrap_or(0), of("watch") == Some("true"))
 }
 
-/// Until where a reported belief goes, and the highest version in it; of several parts, the furthest.
+/// Returns the version up to which a reported belief goes, and the highest version in it. Of several parts, the
+/// furthest counts.
 fn versions(belief: &str) -> Option<(u64, u64)> {
     let parts: Vec<Value> = serde_json::from_str(belief).ok()?;
     let until = |part: &Value| part["resourceVersion"].as_str()?.parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! Views on a part of the cluster: namespaces and selectors.
+//! Rows about views of a part of the cluster: namespaces and selectors.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f42(), f43()]
 }
 
-/// Compares what it watches in a namespace with what it lists.
+/// A program that compares what it watches in a namespace with what it lists.
 fn comparing(listed: Scope) -> Program {
     let every = Duration::from_secs(2);
     Program::Comparer {
@@ -39,7 +39,7 @@ fn f42() -> Row {
         )
         .client(
             comparing(maps.clone()),
-            // Each time it misses the a of the other namespace, which is none of its watch's.
+            // Each time it misses the a of the other namespace, which is outside its watch.
             naive("across", ClientPhase::Watching, 0).handling(10..=u64::MAX),
         )
         .client(

@@ -1,4 +1,5 @@
-//! Lesson 3: deleted while you were away. Watching again without a resourceVersion replays what is, and hides what was.
+//! Lesson 3: deleted while you were away. A watch without a resourceVersion sends the current objects again, and
+//! nothing about deleted ones.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{

@@ -1,4 +1,4 @@
-//! Lesson 2: 410 and relist. History is bounded; who falls off it has to list again, and to compare.
+//! Lesson 2: 410 and relist. History is bounded; a client that falls behind it has to list again, and to compare.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Cut, Fault, Program, Target, Version};

@@ -1,7 +1,7 @@
-//! Lessons: stories with narration, told in passages that are tied to moments of the run.
+//! Lessons: stories with narration, in passages that refer to moments of the run.
 //!
-//! A [`Lesson`] is data: a cluster, its script, and what is said about it. A [`Stage`] plays one in virtual time and keeps
-//! its log; what a passage claims is tested against the records that the stage gives.
+//! A [`Lesson`] is data: a cluster, its script, and its passages. A [`Stage`] plays one in virtual time and keeps its
+//! log. Tests compare the claims of a passage with the records of the stage.
 
 mod away;
 mod expired;
@@ -24,84 +24,86 @@ use crate::story::{Story, View};
 pub use self::moment::{Moment, Sought};
 pub use self::stage::{Found, Run, Stage, digest_of};
 
-/// Midnight, so that the ruler's clock shows minutes and seconds since the lesson began; in microseconds.
+/// The wall clock at a lesson's begin, in microseconds since 1970: midnight. So the ruler's clock shows minutes and
+/// seconds since the begin.
 const MIDNIGHT_US: i64 = 1_798_761_600_000_000;
-/// What the cluster does before the lesson begins.
+/// How long the cluster runs before the lesson begins, so that its own writes are done.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// A lesson.
 #[derive(Clone, Debug)]
 pub struct Lesson {
-    /// The name links use.
+    /// The name in links.
     pub name: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// What one knows after it, in a line.
+    /// What a person knows after the lesson, in a line.
     pub teaches: &'static str,
-    /// How long it lasts.
+    /// Its length.
     pub lasts: Duration,
     /// The server's version, unless the person chooses another.
     pub server: Version,
     /// client-go's version, unless the person chooses another.
     pub client: ClientGo,
-    /// What our own probe watches, if it does: a resource of the core group and the kind of its objects.
+    /// What our own probe watches: a resource of the core group, and the kind of its objects. `None` if it watches
+    /// nothing.
     pub watches: Option<(&'static str, &'static str)>,
-    /// What happens: before the lesson begins, and in it.
+    /// The deeds before the lesson, and those in it.
     script: fn(ClientGo) -> Script,
-    /// What is said.
+    /// The narration.
     pub passages: Vec<Passage>,
     /// What the person may break.
     pub breaks: Vec<Break>,
 }
 
-/// What happens in a lesson.
+/// The script of a lesson.
 struct Script {
-    /// Before it begins.
+    /// The deeds before the lesson begins.
     before: Vec<Deed>,
-    /// In it.
+    /// The acts in the lesson.
     acts: Vec<Act>,
 }
 
-/// A passage of the narration. It holds from its time until the next one's.
+/// A passage of the narration. It holds from its time until the time of the next.
 #[derive(Clone, Debug)]
 pub struct Passage {
     /// Its title.
     pub title: &'static str,
-    /// When it is told, since the lesson began.
+    /// Its time, since the lesson began.
     pub at: Duration,
     /// The stretch of time that the picture shows with it, since the lesson began.
     pub shows: (Duration, Duration),
-    /// Its paragraphs. `*…*` is stressed, `` `…` `` is code, and `{1}` refers to the first moment.
+    /// Its paragraphs. `*…*` is emphasis, `` `…` `` is code, and `{1}` refers to the first moment.
     pub text: &'static [&'static str],
-    /// The moments it speaks of, all before its time.
+    /// The moments that it names, all before its time.
     pub moments: Vec<Moment>,
-    /// What is asked before the next passage tells it.
+    /// The question before the next passage, which has the answer.
     pub question: Option<Question>,
 }
 
-/// A question before a reveal.
+/// A question whose answer the next passage shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     pub asks: &'static str,
-    /// What can be answered.
+    /// The answers to choose from.
     pub answers: &'static [&'static str],
-    /// Which answer is right.
+    /// Index of the right answer.
     pub right: usize,
-    /// What is said to whoever has answered.
+    /// The explanation after any answer.
     pub because: &'static str,
 }
 
-/// Something the person can do to the cluster.
+/// Something that the person can do to the cluster.
 #[derive(Clone, Debug)]
 pub struct Break {
-    /// What the button says.
+    /// The words of its button.
     pub words: &'static str,
-    /// What it does.
+    /// Its deeds.
     pub deeds: Vec<Deed>,
 }
 
-/// All lessons, in the order in which they are learnt.
+/// Returns all lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -112,21 +114,21 @@ pub fn lessons() -> Vec<Lesson> {
     ]
 }
 
-/// The lesson of a name.
+/// Returns the lesson with a name.
 #[must_use]
 pub fn lesson(name: &str) -> Option<Lesson> {
     lessons().into_iter().find(|lesson| lesson.name == name)
 }
 
-/// The lessons whose names take the fewest letters changed, added or left out to reach from one that is no lesson's; all,
-/// if that is over half of it. There are few.
+/// Returns the names of the most similar lessons by Levenshtein distance. If that is over half of the name's length, it
+/// returns all names; there are few.
 #[must_use]
 pub fn nearest(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let mut names: Vec<&'static str> = lessons().iter().map(|lesson| lesson.name).collect();
     let distance = |known: &&str| strsim::levenshtein(&name, known);
     let least = names.iter().map(distance).min().unwrap_or(usize::MAX);
-    // Else a guess would be none.
+    // Beyond that, a guess would be random.
     if least.saturating_mul(2) <= name.len() {
         names.retain(|known| distance(known) == least);
     }
@@ -134,14 +136,14 @@ pub fn nearest(name: &str) -> Vec<&'static str> {
 }
 
 impl Lesson {
-    /// The passage that holds at a time since the lesson began, by its place.
+    /// Returns the index of the passage that holds at a time since the lesson began.
     #[must_use]
     pub fn passage_at(&self, at: Duration) -> usize {
-        let told = self.passages.partition_point(|passage| passage.at <= at);
-        told.saturating_sub(1)
+        let begun = self.passages.partition_point(|passage| passage.at <= at);
+        begun.saturating_sub(1)
     }
 
-    /// The story of it, with a version of the server and of client-go.
+    /// Returns the deeds before the lesson, and its story with a version of the server and of client-go.
     fn story(&self, server: Version, client: ClientGo) -> (Vec<Deed>, Story) {
         let settling = i64::try_from(SETTLING.as_micros()).unwrap_or(0);
         let config = Config {
@@ -163,7 +165,7 @@ impl Lesson {
     }
 }
 
-/// A moment of a lesson, in seconds.
+/// Converts a time of a lesson from seconds.
 fn secs(seconds: f64) -> Duration {
     // Times of lessons are whole milliseconds.
     Duration::from_millis((seconds * 1_000.0) as u64)
@@ -218,13 +220,13 @@ fn create_pod(name: &str) -> Deed {
     Deed::Call(Request::new("POST", PODS).json(&body))
 }
 
-/// At once, as a pod that runs nowhere goes.
+/// Deletes a pod at once, as the server does with a pod on no node.
 fn delete_pod(name: &str) -> Deed {
     let body = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
     Deed::Call(Request::new("DELETE", &format!("{PODS}/{name}")).json(&body))
 }
 
-/// All streams end as they should.
+/// Ends all streams in order.
 fn end_watches() -> Break {
     Break {
         words: "End all watches",
@@ -234,7 +236,7 @@ fn end_watches() -> Break {
     }
 }
 
-/// All connections are gone.
+/// Resets all connections.
 fn reset_all() -> Break {
     Break {
         words: "Reset connections",

@@ -1,26 +1,26 @@
-//! Moments of a run that a passage speaks of, and how they are found among what was told.
+//! Moments of a run that a passage names, and the search for them in the log.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Entry, Event, Inside};
 
-/// A moment that a passage speaks of.
+/// A moment that a passage names.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// What happened, in a few words.
     pub words: &'static str,
-    /// How it is found: the first of its kind, or the one after so many.
+    /// The kind of the moment.
     pub sought: Sought,
-    /// How many of its kind come before it.
+    /// How many moments of its kind come before it.
     pub after: usize,
 }
 
 impl Moment {
-    /// The first of its kind.
+    /// The first moment of its kind.
     pub(super) fn first(words: &'static str, sought: Sought) -> Self {
         Self::after(0, words, sought)
     }
 
-    /// The one after `after` others of its kind.
+    /// The moment behind `after` others of its kind.
     pub(super) fn after(after: usize, words: &'static str, sought: Sought) -> Self {
         Self {
             words,
@@ -35,42 +35,42 @@ impl Moment {
 pub enum Sought {
     /// An object was written in etcd.
     Write(ChangeType, &'static str),
-    /// The watch cache took an object in, or dropped it.
+    /// The watch cache took an object in (`true`), or dropped it.
     Cached(&'static str, bool),
-    /// watchscope's own watch has its list whole.
+    /// watchscope's own watch completed its list.
     Listed,
-    /// A change came over watchscope's own watch.
+    /// watchscope's own watch recorded a change.
     Change(ChangeType, Origin, &'static str),
     /// A stream of watchscope's own watch opened.
     Opened,
     /// A stream of watchscope's own watch ended.
     Ended,
-    /// watchscope's own watch got an ERROR event.
+    /// watchscope's own watch received an ERROR event.
     Error,
-    /// A client program asked for something with this in it.
+    /// A client program sent a request with this text in it.
     Asked(&'static str, &'static str),
-    /// A client program came to be in a phase.
+    /// A client program entered a phase.
     Phase(&'static str, &'static str),
-    /// A client program came to believe in an object, or no longer to.
+    /// A client program began to believe in an object (`true`), or ceased to.
     Belief(&'static str, &'static str, bool),
 }
 
-/// What finds the moments of one kind: it sees every entry of a run, in order.
+/// The search for the moments of one kind. It takes every entry of a run, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Finder {
     sought: Sought,
-    /// Whether the last report was so already.
+    /// Whether the last report was already so.
     was: bool,
 }
 
 impl Finder {
     pub(super) fn new(sought: Sought) -> Self {
-        // What a program does not believe before it has said anything is nothing it came to disbelieve.
+        // A program without a report believes in nothing, so its first report cannot show that it ceased to believe.
         let was = matches!(sought, Sought::Belief(.., false));
         Self { sought, was }
     }
 
-    /// Whether this is a moment of the kind.
+    /// Returns whether an entry is a moment of this kind.
     pub(super) fn takes(&mut self, entry: &Entry) -> bool {
         match entry {
             Entry::Inside(record) => self.is_inside(&record.inside),
@@ -123,7 +123,7 @@ impl Finder {
     }
 }
 
-/// The names of the lane a moment lies in and of the one that holds that lane, as the page knows them.
+/// Returns the names of a moment's lane and of the lane that contains it, as the page knows them.
 #[must_use]
 pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
     match (sought, entry) {

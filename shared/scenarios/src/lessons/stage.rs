@@ -1,6 +1,6 @@
-//! A lesson on stage: its cluster in virtual time, the log of what has been shown, and what the person did to it.
+//! A lesson being played: its cluster in virtual time, the log up to the shown moment, and the person's deeds.
 //!
-//! Going back is running again: the same seed, the same versions and the same deeds give the same records.
+//! Going back is running again: the same seed, versions and deeds give the same records.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use super::{Lesson, SETTLING};
 use crate::digest::Digest;
 use crate::run::Run as Driver;
 
-/// The world is driven in steps of this length, wherever the person stops: what happens never depends on where.
+/// The world runs in whole steps of this length, wherever the person stops. So a stop never changes what happens.
 const STEP: Duration = Duration::from_millis(10);
-/// Bytes of the log that are kept: more than any lesson fills.
+/// The most bytes of the ring: more than any lesson fills. Beyond it, the ring would drop the oldest records.
 const RING_BYTES: u64 = 32 << 20;
-/// From one thing broken to the next, where all are.
+/// The time from one break to the next in a digest.
 const BREAK_EVERY: Duration = Duration::from_secs(2);
-/// What a person may do to one run.
+/// The most deeds of a person in one run; beyond it, a deed does nothing.
 const DEEDS_MOST: usize = 256;
 
-/// What a run is made of, besides its lesson.
+/// The parameters of a run, besides its lesson.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where its chance begins.
+    /// The seed of its random numbers.
     pub seed: u64,
     /// The server's version.
     pub server: Version,
@@ -35,20 +35,20 @@ pub struct Run {
     pub client: ClientGo,
 }
 
-/// A moment, once it has been shown.
+/// A moment that has been shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The entry of the log.
+    /// Seq of its entry in the log.
     pub seq: Seq,
-    /// When.
+    /// Its time.
     pub at: Time,
-    /// The lane it lies in, as the page knows it.
+    /// The name of its lane, as the page knows it.
     pub lane: String,
-    /// The lane that holds that one, for where that one does not show.
+    /// The name of the lane that contains it, for a page that does not show the lane.
     pub within: Option<String>,
 }
 
-/// What looks for one moment.
+/// The search for one moment.
 #[derive(Clone, Debug)]
 struct Search {
     finder: Finder,
@@ -60,20 +60,20 @@ struct Search {
 pub struct Stage {
     lesson: Lesson,
     run: Run,
-    /// Which run it is: a log's epoch.
+    /// Number of the run: the epoch of its log.
     number: u64,
     driver: Driver,
-    /// How far the world has come, in whole steps.
+    /// How far the world has run, in whole steps.
     ran: Duration,
     /// How far it is shown.
     shown: Duration,
-    /// Told, and not shown yet.
+    /// Entries that are not yet shown.
     waiting: VecDeque<Entry>,
-    /// What the client programs received, and nobody took yet.
+    /// What the client programs received and nobody took yet.
     received: VecDeque<(Time, ReceivedRecord)>,
-    /// What the person did, when, by its place among the lesson's breaks.
+    /// The person's deeds: the time, and the index among the lesson's breaks.
     deeds: Vec<(Duration, usize)>,
-    /// Deeds of the run before that are still to be done again.
+    /// Deeds of the run before that are to be repeated.
     to_do: VecDeque<(Duration, usize)>,
     searches: Vec<Vec<Search>>,
     /// The fold of the entries shown.
@@ -83,7 +83,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A lesson at its beginning; nothing of it is shown yet.
+    /// Sets up a lesson at its beginning; nothing is shown yet.
     #[must_use]
     pub fn new(lesson: Lesson, run: Run) -> Self {
         Self::of_number(lesson, run, 1)
@@ -138,43 +138,43 @@ impl Stage {
         }
     }
 
-    /// The lesson.
+    /// Returns the lesson.
     #[must_use]
     pub fn lesson(&self) -> &Lesson {
         &self.lesson
     }
 
-    /// What it runs with.
+    /// Returns the run's parameters.
     #[must_use]
     pub fn run(&self) -> Run {
         self.run
     }
 
-    /// Which run it is, from 1: each has a log of its own.
+    /// Returns the number of the run, from 1. Each run has a log of its own.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// How far it is shown, since the lesson began.
+    /// Returns how far it is shown, since the lesson began.
     #[must_use]
     pub fn shown(&self) -> Duration {
         self.shown
     }
 
-    /// The moment shown, on the cluster's clock.
+    /// Returns the shown moment on the cluster's clock.
     #[must_use]
     pub fn now(&self) -> Time {
         self.time(self.shown)
     }
 
-    /// A time since the lesson began, on the cluster's clock.
+    /// Converts a time since the lesson began to the cluster's clock.
     #[must_use]
     pub fn time(&self, since: Duration) -> Time {
         Time(super::MIDNIGHT_US + i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// The log of what is shown.
+    /// Returns the log up to the shown moment.
     #[must_use]
     pub fn ring(&self) -> &Ring {
         &self.ring
@@ -188,19 +188,19 @@ impl Stage {
         self.ring.set_snapshot(snapshot);
     }
 
-    /// The moments of a passage, each once it has been shown.
+    /// Iterates over the moments of a passage: each is `None` until it has been shown.
     pub fn found(&self, passage: usize) -> impl Iterator<Item = Option<&Found>> {
         let searches = self.searches.get(passage).map_or(&[][..], Vec::as_slice);
         searches.iter().map(|search| search.found.as_ref())
     }
 
-    /// What the person did, and when, by its place among the lesson's breaks.
+    /// Returns the person's deeds: the time, and the index among the lesson's breaks.
     #[must_use]
     pub fn deeds(&self) -> &[(Duration, usize)] {
         &self.deeds
     }
 
-    /// Shows it up to a time, at most to its end. Going back is [`Stage::again`].
+    /// Shows the lesson up to a time, at most to its end; returns the entries. To go back, use [`Stage::again`].
     pub fn advance(&mut self, to: Duration) -> Vec<Entry> {
         let to = to.min(self.lesson.lasts).max(self.shown);
         self.run_to(to);
@@ -216,7 +216,7 @@ impl Stage {
         shown
     }
 
-    /// Takes what the client programs have received by the moment shown, since it was asked last.
+    /// Takes what the client programs have received up to the shown moment, since the last call.
     pub fn take_received(&mut self) -> Vec<(Time, ReceivedRecord)> {
         let now = self.now();
         let mut taken = Vec::new();
@@ -226,7 +226,7 @@ impl Stage {
         taken
     }
 
-    /// Shows what is told next, and all that is told at the same moment; at the end there is no more.
+    /// Shows the next entry, and all entries of the same moment. At the end it returns none.
     pub fn step(&mut self) -> Vec<Entry> {
         while self.waiting.is_empty() && self.ran < self.lesson.lasts {
             self.run_to(self.ran + STEP);
@@ -238,7 +238,7 @@ impl Stage {
         self.advance(next.unwrap_or(self.lesson.lasts))
     }
 
-    /// Does one of the lesson's breaks, now. What the person may do to one run is bounded; beyond it nothing happens.
+    /// Performs one of the lesson's breaks now. After 256 breaks in a run, it does nothing.
     pub fn break_it(&mut self, place: usize) {
         if self.deeds.len() < DEEDS_MOST && place < self.lesson.breaks.len() {
             self.deeds.push((self.ran, place));
@@ -246,7 +246,7 @@ impl Stage {
         }
     }
 
-    /// The same lesson again from its beginning, as it was until `keep`: what the person did after that is undone.
+    /// Returns the same lesson from its beginning, with the deeds up to `keep`; later deeds are undone.
     #[must_use]
     pub fn again(&self, run: Run, keep: Duration) -> Self {
         let mut stage = Self::of_number(self.lesson.clone(), run, self.number + 1);
@@ -255,7 +255,7 @@ impl Stage {
         stage
     }
 
-    /// What the person did to the run before is not done to this one.
+    /// Forgets the deeds of the run before that are not yet repeated.
     pub fn forget_deeds(&mut self) {
         self.to_do.clear();
     }
@@ -269,11 +269,12 @@ impl Stage {
             let steps = self.idle_steps(to);
             self.driver.run_for(STEP * steps);
             self.ran += STEP * steps;
-            self.take_told();
+            self.collect();
         }
     }
 
-    /// How many steps there are to the end of the one in which something happens, or to a time if that is nearer.
+    /// Returns the number of steps up to and including the step with the next event of the world. It ends earlier at
+    /// `to` or at the next deed.
     fn idle_steps(&self, to: Duration) -> u32 {
         let until = match self.to_do.front() {
             Some((at, _)) => to.min(*at),
@@ -287,10 +288,10 @@ impl Stage {
 
     fn perform(&mut self, place: usize) {
         self.driver.perform(&self.lesson.breaks[place].deeds);
-        self.take_told();
+        self.collect();
     }
 
-    fn take_told(&mut self) {
+    fn collect(&mut self) {
         self.waiting.extend(self.driver.take_log());
         self.received.extend(self.driver.take_received());
     }
@@ -330,7 +331,7 @@ impl Stage {
     }
 }
 
-/// Takes in the next entry of a log; returns what was sealed if it filled the segment.
+/// Takes in the next entry of a log; returns the sealed segment if the entry filled it.
 fn seal(entry: &Entry, state: &mut State, sealer: &mut Sealer) -> Option<Sealed> {
     match entry {
         Entry::Record(record) => {
@@ -344,8 +345,8 @@ fn seal(entry: &Entry, state: &mut State, sealer: &mut Sealer) -> Option<Sealed>
     }
 }
 
-/// One number for a lesson: of a run from beginning to end, and of one in which all that can be broken is broken, one
-/// thing after the other from its middle on.
+/// Returns a hash of two runs of a lesson. One runs undisturbed. In the other all breaks are performed from its middle
+/// on, one every 2 s.
 #[must_use]
 pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
     let as_written = Stage::new(lesson.clone(), run).advance(lesson.lasts);
@@ -359,7 +360,7 @@ pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
     digest(&as_written).rotate_left(1) ^ digest(&broken)
 }
 
-/// One number for all of these entries, the same wherever they were made.
+/// Returns a hash of entries. It is the same on every machine.
 pub(super) fn digest(entries: &[Entry]) -> u64 {
     let (mut sealer, first) = Sealer::new("digest".into(), "digest".into(), Time(0));
     let mut state = State {

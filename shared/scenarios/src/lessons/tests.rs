@@ -1,5 +1,4 @@
-//! What the lessons tell is so: each moment is there before its passage, and what a passage claims can be read from the
-//! records.
+//! Tests of the lessons' claims: each moment comes before its passage, and the records show what a passage claims.
 
 use watchscope_model::{Entry, Layers, State};
 
@@ -18,7 +17,7 @@ fn stage(lesson: &Lesson) -> Stage {
     Stage::new(lesson.clone(), run_of(lesson))
 }
 
-/// What is folded at a moment of a lesson.
+/// The folds at a moment of a lesson.
 struct Then {
     state: State,
     layers: Layers,
@@ -83,7 +82,7 @@ fn pair(name: &str, version: &str) -> (String, String) {
 }
 
 #[test]
-fn every_moment_is_there_before_its_passage_speaks_of_it() {
+fn every_moment_comes_before_the_passage_that_names_it() {
     for lesson in lessons() {
         let mut stage = stage(&lesson);
         stage.advance(lesson.lasts);
@@ -122,7 +121,8 @@ fn passages_are_well_formed() {
             }
             before = passage.at;
         }
-        // Each question stands before what the next passage reveals; the last one sums up and reveals nothing.
+        // Each question stands before the passage with its answer. The last passage sums up, so the passage before it
+        // has no question.
         let reveals = lesson.passages.len() - 2;
         for (place, passage) in lesson.passages.iter().enumerate() {
             let name = format!("{}: {}", lesson.name, passage.title);
@@ -138,7 +138,7 @@ fn the_first_lesson_has_the_revisions_of_the_talk() {
     assert_eq!(then.ours(), [pair("db-0", "6")]);
     let then = Then::of("watch-event", 4.5);
     assert_eq!(then.ours(), [pair("db-0", "6"), pair("web-1", "519")]);
-    // 83 writes of others.
+    // 83 writes by others lie between.
     let then = Then::of("watch-event", 9.5);
     assert_eq!(then.layers.etcd.as_ref().unwrap().revision, 602);
     assert_eq!(then.ours(), [pair("db-0", "6"), pair("web-1", "519")]);
@@ -159,7 +159,7 @@ fn the_first_lesson_has_the_revisions_of_the_talk() {
 }
 
 #[test]
-fn who_fell_off_the_history_infers_or_keeps_a_ghost() {
+fn a_client_without_history_infers_or_keeps_a_ghost() {
     let then = Then::of("expired", 12.0);
     assert!(then.believes("informer", "report") && then.believes("naive", "report"));
     assert_eq!(then.in_etcd("configmaps").len(), 2);
@@ -168,13 +168,13 @@ fn who_fell_off_the_history_infers_or_keeps_a_ghost() {
     assert!(!then.believes("informer", "report") && then.believes("naive", "report"));
     let then = Then::of("expired", 44.0);
     let belief = then.layers.clients["naive"].belief.clone().unwrap();
-    // An old stock, an old prices, and a report that is gone.
+    // It holds an old stock, an old prices, and a report that is gone.
     assert!(belief.contains("@9\"") && belief.contains("@8\"") && belief.contains("report"));
     assert!(then.layers.clients["naive"].requests > 25);
 }
 
 #[test]
-fn who_watches_anew_without_a_version_keeps_what_is_gone() {
+fn a_client_that_watches_anew_without_a_version_keeps_a_ghost() {
     let then = Then::of("away", 9.5);
     assert!(!then.believes("correct", "report") && then.believes("naive", "report"));
     let then = Then::of("away", 18.0);
@@ -201,7 +201,7 @@ fn who_watches_anew_without_a_version_keeps_what_is_gone() {
 }
 
 #[test]
-fn the_broken_loop_spins_the_fixed_one_fails_and_the_informer_hears() {
+fn the_broken_loop_spins_the_fixed_one_fails_and_the_informer_resumes() {
     let then = Then::of("ghost", 12.0);
     assert_eq!(
         ["broken", "fixed", "informer"].map(|client| then.phase(client)),
@@ -217,7 +217,7 @@ fn the_broken_loop_spins_the_fixed_one_fails_and_the_informer_hears() {
 }
 
 #[test]
-fn going_back_gives_the_same_records_however_one_gets_there() {
+fn going_back_gives_the_same_records_by_any_steps() {
     for lesson in lessons() {
         let mut straight = stage(&lesson);
         let mut whole = straight.advance(secs(7.3));
@@ -240,7 +240,7 @@ fn going_back_gives_the_same_records_however_one_gets_there() {
 }
 
 #[test]
-fn what_was_done_later_is_undone_by_going_back() {
+fn going_back_undoes_later_deeds() {
     let lesson = lesson("away").unwrap();
     let mut first = stage(&lesson);
     first.advance(secs(5.0));

@@ -1,4 +1,5 @@
-//! Lesson 1: life of a watch event. List, watch, the resourceVersions 519, 603 and 604 of the talk of 2018, and the fold.
+//! Lesson 1: life of a watch event. List, watch, the resourceVersions 519, 603 and 604 of the talk of 2018, and the
+//! fold.
 
 use serde_json::json;
 use watchscope_model::vocabulary::{ChangeType, Origin};
@@ -10,7 +11,7 @@ use super::{
 };
 use crate::script::{Act, Deed};
 
-/// What others write all the time.
+/// The lease that others write all the time.
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/node-a";
 
 pub(super) fn lesson() -> Lesson {
@@ -86,7 +87,7 @@ fn script(client: ClientGo) -> Script {
         ),
         act(15.0, [delete_pod("web-1")]),
     ];
-    // 83 renewals in four seconds.
+    // 83 renewals in 4 s.
     acts.extend((0_u32..83).map(|turn| Act {
         at: secs(5.0 + 0.048 * f64::from(turn)),
         ..act(0.0, [fill(520 + u64::from(turn))])

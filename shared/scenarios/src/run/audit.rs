@@ -1,5 +1,5 @@
-//! The audit in a simulated cluster: carries out its reads over connections of its own, one to each server, as
-//! `backend/src/audit` does over sockets, and decides nothing.
+//! The audit in a simulated cluster. It carries out reads over connections of its own, one to each server, as
+//! `backend/src/audit` does over sockets. It decides nothing.
 
 use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, ConnectionOpened, RequestAnswered};
@@ -15,46 +15,47 @@ use watchscope_simulator::{self as sim, Arrival, Cut};
 use super::Run;
 use super::links::{opened, server_at};
 
-/// A read without an answer is given up after so long, in milliseconds; an apiserver answers within 60 s or not at all.
+/// How long a read waits for its answer, in milliseconds; then it is given up and its connection closed. An apiserver
+/// answers within 60 s or not at all (docs/semantics/servers.md#request-timeout).
 const PATIENCE_MS: u64 = 70_000;
 
 /// A connection of the audit, and the read on it.
 #[derive(Debug)]
 pub(super) struct AuditLink {
     pub(super) world: sim::ConnectionId,
-    /// The only server it leads to, as the watches that are asked about.
+    /// The only server that it leads to, like the watches being audited; `None` for any.
     server: Option<Text>,
-    /// Second watches go over one of their own.
+    /// Whether it is for second watches, which have a connection of their own.
     is_witness: bool,
     log: Option<ConnectionId>,
-    pub(super) asked: Option<Asked>,
+    pub(super) pending: Option<PendingRead>,
 }
 
-/// A read under way.
+/// A read without an answer.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct PendingRead {
     read: Read,
     pub(super) until: Time,
-    /// Its ids in the world and in the log, once it is sent.
+    /// Its ids in the world and in the log, once it was sent.
     ids: Option<(sim::RequestId, RequestId)>,
     status: Option<u16>,
     headers: Headers,
     body: Vec<u8>,
 }
 
-/// What carries out the reads of an audit: a table of functions that [`Run::audit`] fills. A lesson never audits, so its
-/// module holds none of them.
+/// The functions that carry out the reads of an audit, in a table that [`Run::audit`] fills. A lesson never audits, so
+/// its module contains none of them.
 #[derive(Clone, Copy)]
 pub(super) struct Reads {
-    /// Asks what the audit wants to know next.
+    /// Sends the reads that the audit wants next.
     pub(super) ask: fn(&mut Run),
-    /// Something came over a connection of the audit's.
+    /// Takes an arrival on one of the audit's connections.
     pub(super) take: fn(&mut Run, usize, Arrival),
-    /// Gives up the reads that are late by now.
+    /// Gives up the reads whose time is over.
     pub(super) give_up: fn(&mut Run, Time),
 }
 
-/// How reads are carried out.
+/// The table that [`Run::audit`] fills in.
 pub(super) const READS: Reads = Reads {
     ask: Run::ask_audit,
     take: Run::take_audit,
@@ -76,11 +77,11 @@ impl Run {
                     server,
                     is_witness,
                     log: None,
-                    asked: None,
+                    pending: None,
                 });
                 self.audits.len() - 1
             });
-            self.audits[link].asked = Some(Asked::new(read, now));
+            self.audits[link].pending = Some(PendingRead::new(read, now));
             self.send_audit(link);
         }
     }
@@ -88,17 +89,20 @@ impl Run {
     fn send_audit(&mut self, link: usize) {
         let now = self.now();
         let link = &mut self.audits[link];
-        if let (Some(asked), Some(connection)) = (&mut link.asked, link.log) {
+        if let (Some(pending), Some(connection)) = (&mut link.pending, link.log) {
             let request = self.ids.request();
-            asked.ids = Some((self.world.send(link.world, asked.request()), request));
-            let sent = asked.read.sent(request, connection);
+            pending.ids = Some((self.world.send(link.world, pending.request()), request));
+            let sent = pending.read.sent(request, connection);
             self.recorder.record(sent.into(), now);
         }
     }
 
     fn take_audit(&mut self, link: usize, arrival: Arrival) {
-        let asked = &mut self.audits[link].asked;
-        let under_way = asked.as_ref().and_then(|asked| asked.ids).map(|(id, _)| id);
+        let pending = &mut self.audits[link].pending;
+        let under_way = pending
+            .as_ref()
+            .and_then(|pending| pending.ids)
+            .map(|(id, _)| id);
         if arrival.request().is_some() && arrival.request() != under_way {
             return;
         }
@@ -119,13 +123,13 @@ impl Run {
                 self.send_audit(link);
             }
             Arrival::Head { head, .. } => {
-                if let Some(asked) = asked {
-                    asked.head(&head);
+                if let Some(pending) = pending {
+                    pending.head(&head);
                 }
             }
             Arrival::Chunk { bytes, .. } => {
-                if let Some(asked) = asked {
-                    asked.body(&bytes);
+                if let Some(pending) = pending {
+                    pending.body(&bytes);
                 }
             }
             Arrival::End { .. } => self.answer_audit(link, None),
@@ -142,18 +146,18 @@ impl Run {
     }
 
     fn answer_audit(&mut self, link: usize, error: Option<&str>) {
-        let Some(asked) = self.audits[link].asked.take() else {
+        let Some(pending) = self.audits[link].pending.take() else {
             return;
         };
         let now = self.now();
-        let (event, reply) = asked.answered(error);
-        if asked.ids.is_some() {
+        let (event, reply) = pending.answered(error);
+        if pending.ids.is_some() {
             self.recorder.record(event.into(), now);
         }
-        self.recorder.answer(&asked.read, reply, now);
+        self.recorder.answer(&pending.read, reply, now);
     }
 
-    /// A connection of the audit's is gone.
+    /// Takes in that a connection of the audit is gone.
     fn lose_audit(&mut self, link: usize, cause: Option<Cause>, why: &str) {
         self.answer_audit(link, Some(why));
         let log = self.audits.remove(link).log;
@@ -164,8 +168,11 @@ impl Run {
     }
 
     fn give_up_audit(&mut self, now: Time) {
-        let is_late =
-            |link: &AuditLink| link.asked.as_ref().is_some_and(|asked| asked.until <= now);
+        let is_late = |link: &AuditLink| {
+            link.pending
+                .as_ref()
+                .is_some_and(|pending| pending.until <= now)
+        };
         while let Some(link) = self.audits.iter().position(is_late) {
             self.world.close(self.audits[link].world);
             self.lose_audit(link, Some(Cause::Cancelled), "given up");
@@ -173,7 +180,7 @@ impl Run {
     }
 }
 
-impl Asked {
+impl PendingRead {
     fn new(read: Read, now: Time) -> Self {
         Self {
             read,
@@ -202,9 +209,10 @@ impl Asked {
         self.body.extend_from_slice(bytes);
     }
 
-    /// The answer, as it is recorded and as the audit reads it. `error`: why there is none, or not all of it.
+    /// Returns the answer as it is recorded, and as the audit reads it. `error` says why the answer is missing or
+    /// incomplete.
     fn answered(&self, error: Option<&str>) -> (RequestAnswered, Reply) {
-        // The body of what is no refusal is long, and no Status.
+        // Only a refusal has a Status as its body; other bodies are long.
         let refused = self.status.filter(|&status| status != 200);
         let retry_after_ms = refused.and_then(|_| asked_to_wait_ms(&self.headers, &self.body));
         let event = RequestAnswered {

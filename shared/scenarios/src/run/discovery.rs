@@ -6,7 +6,7 @@ use watchscope_simulator::Request;
 use super::Run;
 
 impl Run {
-    /// Asks the group's own discovery, as a client without aggregated discovery would.
+    /// Reads the group's own discovery, like a client without aggregated discovery.
     pub(super) fn discover(&mut self, index: usize) -> Option<Served> {
         let (group, plural) = self.clients[index].resource.clone();
         let versions = if group.is_empty() {

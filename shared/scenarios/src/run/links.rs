@@ -1,4 +1,4 @@
-//! The probes' connections in the world: carries out what a probe wants of them, and hands it what arrives.
+//! The probes' connections in the world: it carries out a probe's effects, and passes it what arrives.
 
 use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened};
 use watchscope_model::field::Headers;
@@ -10,7 +10,7 @@ use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Request, S
 use super::Run;
 use super::audit::AuditLink;
 
-/// What a server says that lets every stream come to its end (HTTP/2's largest stream id).
+/// The last stream in a GOAWAY that lets every open stream go on: HTTP/2's largest stream id.
 const MAX_STREAM_ID: u64 = (1 << 31) - 1;
 
 /// A connection in the world and in the log, and the request on it.
@@ -19,9 +19,9 @@ pub(super) struct ProbeLink {
     world: sim::ConnectionId,
     log: Option<ConnectionId>,
     request: Option<(sim::RequestId, RequestId)>,
-    /// The server takes no new requests over it.
+    /// Whether its server takes no new requests over it.
     is_leaving: bool,
-    /// The longest time in which the request's answer was left unread, in milliseconds.
+    /// The longest time for which the answer was left unread, in milliseconds; `None` if it never was.
     pub(super) unread_ms: Option<u64>,
 }
 
@@ -89,7 +89,8 @@ impl Run {
         }
     }
 
-    /// The connection that a client shares, if another one has it: in the world, and in the log once it is open.
+    /// Returns the connection of another probe, if this probe shares it. It has an id in the world, and one in the log once
+    /// it is open.
     fn shared_by(
         &self,
         index: usize,
@@ -108,7 +109,7 @@ impl Run {
         Some((link.world, link.log))
     }
 
-    /// Whether anybody still has a connection.
+    /// Returns whether any probe still uses a connection.
     fn is_in_use(&self, world: sim::ConnectionId) -> bool {
         let mut links = self.clients.iter().filter_map(|other| other.main.as_ref());
         links.any(|link| link.world == world)
@@ -272,7 +273,7 @@ impl Run {
         }
     }
 
-    /// The clients that a connection, or a request on it, is of.
+    /// Returns the probes and channels that use a connection, or that have sent a request on it.
     fn on(
         &mut self,
         world: sim::ConnectionId,
@@ -294,8 +295,8 @@ impl Run {
         found
     }
 
-    /// Gives a connection up whose server takes no new requests, as soon as it is idle; its id in the log, once nobody
-    /// has it any more.
+    /// Gives up a connection whose server takes no new requests, as soon as it is idle. Returns its id in the log once
+    /// no probe uses it.
     fn leave(&mut self, index: usize, channel: Channel) -> Option<ConnectionId> {
         let link = self.link(index, channel);
         let left = link.take_if(|link| link.is_leaving)?;
@@ -313,7 +314,7 @@ impl Run {
             Cut::Reset => Cause::TcpReset,
             Cut::Eof => Cause::Eof,
         };
-        // All have lost it before one of them asks for another.
+        // Takes the connection from all its probes before one of them asks for another.
         let mut lost = Vec::new();
         for (index, channel) in found {
             lost.extend(
@@ -348,7 +349,7 @@ impl Run {
         }
     }
 
-    /// The log's id of the request that is under way on a channel, if it is this one.
+    /// Returns the log's id of the request that is under way on a channel, if it is this one.
     fn request(&mut self, index: usize, channel: Channel, of: sim::RequestId) -> Option<RequestId> {
         let (id, request) = self.link(index, channel).as_ref()?.request?;
         (id == of).then_some(request)
@@ -363,7 +364,7 @@ impl Run {
     }
 }
 
-/// The address of a simulated apiserver.
+/// Returns the address of a simulated apiserver.
 #[must_use]
 pub fn address_of(server: ServerId) -> Text {
     format!("10.0.0.{}:6443", server.0 + 1).into()
@@ -374,7 +375,7 @@ pub(super) fn server_at(address: &str) -> Option<ServerId> {
     last.parse::<u16>().ok()?.checked_sub(1).map(ServerId)
 }
 
-/// Where a connection leads to is known of one that is pinned; a load balancer hides it.
+/// A pinned connection names its server. A load balancer hides the server of any other.
 pub(super) fn opened(connection: ConnectionId, server: Option<ServerId>) -> ConnectionOpened {
     ConnectionOpened {
         connection,

@@ -1,27 +1,27 @@
-//! The recorder of a story: hosts the story's journal in virtual time, and keeps what comes out of it.
+//! The recorder of a story: it hosts the story's journal in virtual time, and keeps the records.
 
 use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_journal::{CompareRequest, Journal, Sink};
 use watchscope_model::{Entry, Event, Inside, InsideRecord, Record, State, Time};
 
-/// Hosts a [`Journal`] whose events carry their own time, as the log's writer hosts one whose events are stamped on
-/// arrival. Keeps all records, so its bound is the story's length.
+/// Hosts a [`Journal`] whose events carry their own time; the log's writer stamps events on arrival. It keeps all
+/// records, so the story's length bounds its memory.
 #[derive(Debug, Default)]
 pub struct Recorder {
     journal: Journal,
     kept: Kept,
 }
 
-/// What came out of the journal.
+/// The output of the journal.
 #[derive(Debug, Default)]
 struct Kept {
     records: Vec<Record>,
     inside: Vec<(Time, Inside)>,
-    /// Both as one log, where that is asked for; then the two above stay empty.
+    /// Records and inside records as one log, if it is kept; then the two fields above stay empty.
     log: Option<Vec<Entry>>,
-    /// The read that is to be carried out next.
+    /// The next read to carry out.
     read: Option<Read>,
-    /// etcd was found to hold an older state, and the probes do not know yet.
+    /// Whether etcd was found to hold an older state and the probes were not yet restarted.
     is_restored: bool,
 }
 
@@ -37,7 +37,7 @@ impl Sink for Kept {
         self.log.get_or_insert_default().push(Entry::Inside(record));
     }
 
-    /// One at a time: what is recorded of it comes before the next one.
+    /// Takes one read at a time: the records about it come before the next read.
     fn read(&mut self, read: Read) -> bool {
         self.read = Some(read);
         false
@@ -49,13 +49,12 @@ impl Sink for Kept {
 }
 
 impl Recorder {
-    /// Records an event of this time.
+    /// Records an event at a time.
     pub fn record(&mut self, event: Event, at: Time) {
         self.journal.append(event, at, &mut self.kept);
     }
 
-    /// Records what happened inside of the cluster: as a record of the one log if that is asked for, else beside the
-    /// records.
+    /// Records what happened inside the cluster: in the one log if there is one, else beside the records.
     pub fn record_inside(&mut self, inside: Inside, at: Time) {
         if self.kept.log.is_some() {
             self.journal.append_inside(inside, at, &mut self.kept);
@@ -79,58 +78,59 @@ impl Recorder {
         self.journal.audit(auditor);
     }
 
-    /// Records what the audit has to say; returns the next read, after which there may be another one.
+    /// Records the audit's results. Returns the next read, behind which there may be another one.
     pub fn ask(&mut self, now: Time) -> Option<Read> {
         self.journal.ask(now, &mut self.kept);
         self.kept.read.take()
     }
 
-    /// Takes the answer to a read.
+    /// Takes in the answer to a read.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time) {
         self.journal.answer(read, reply, now, &mut self.kept);
     }
 
     /// Asks the audit for a comparison at once; returns whether there is such a watch.
-    pub fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool {
-        self.journal.compare(asked, now)
+    pub fn compare(&mut self, request: &CompareRequest, now: Time) -> bool {
+        self.journal.compare(request, now)
     }
 
-    /// When there is something to settle or to ask if nothing else happens; `None` if never. The past means now.
+    /// Returns when the next judgement or read is due if nothing else happens; `None` if none is. A time in the past
+    /// means now.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         self.journal.due()
     }
 
-    /// The fold of all records.
+    /// Returns the fold of all records.
     #[must_use]
     pub fn state(&self) -> &State {
         self.journal.state()
     }
 
-    /// All records, unless they are kept as one log with the inside.
+    /// Returns all records; none if they are kept as one log.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.kept.records
     }
 
-    /// What happened inside of the cluster, unless it is kept as one log with the records.
+    /// Returns the inside records; none if they are kept as one log.
     #[must_use]
     pub fn inside(&self) -> &[(Time, Inside)] {
         &self.kept.inside
     }
 
-    /// Keeps records and inside as one log from now on.
+    /// From now on keeps records and inside records as one log.
     pub fn keep_one_log(&mut self) {
         self.kept.log = Some(Vec::new());
     }
 
-    /// Takes what was kept as one log since the last call.
+    /// Takes the entries of the one log since the last call.
     pub fn take_log(&mut self) -> Vec<Entry> {
         let log = self.kept.log.as_mut();
         log.map_or_else(Vec::new, std::mem::take)
     }
 
-    /// Whether etcd was found to hold an older state since the last call.
+    /// Returns whether etcd was found to hold an older state since the last call.
     pub fn take_restored(&mut self) -> bool {
         std::mem::take(&mut self.kept.is_restored)
     }

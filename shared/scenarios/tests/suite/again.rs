@@ -1,5 +1,5 @@
-//! Recordings judged again: the same judgements at the same times where nothing is missing, and where something is, nothing
-//! else differs than what rests on it.
+//! Tests of recordings that are judged again. A complete recording has the same judgements at the same times. In a
+//! recording with holes, only judgements that rest on the holes differ.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -14,12 +14,12 @@ use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::{Run, catalogue};
 use watchscope_simulator::{Config, Cut, Fault, Target, World};
 
-/// How often watchscope is started again over the same cluster.
+/// How often watchscope restarts over the same cluster.
 const RESTARTS: u64 = 6;
-/// What a kill takes: at most the last second, which was not in the file.
+/// The time that a kill loses, in microseconds: at most the last second, which is not in the file.
 const UNWRITTEN_US: i64 = 1_000_000;
 
-/// Judges records again, but for those that a hole swallows; what comes out, with the comparison.
+/// Judges records again, without those in the holes; returns the new records and the comparison.
 fn judged(records: &[Record], holes: &[Range<usize>]) -> (Vec<Record>, Comparison) {
     let begins = holes.iter().find(|hole| hole.start == 0);
     let begins = begins.map_or(0, |hole| hole.end);
@@ -45,7 +45,7 @@ fn judged(records: &[Record], holes: &[Range<usize>]) -> (Vec<Record>, Compariso
     (records.collect(), comparison)
 }
 
-/// What is wrong with a log judged again from its first record to its last.
+/// Returns how a complete log differs once it is judged again.
 fn differs(what: &str, records: &[Record]) -> String {
     let (out, comparison) = judged(records, &[]);
     let mut wrong = String::new();
@@ -61,7 +61,7 @@ fn differs(what: &str, records: &[Record]) -> String {
     wrong
 }
 
-/// Findings behind a hole that rest on its records and are not listed apart; nothing is audited.
+/// Returns findings behind a hole that rest on its records and are not listed apart. Nothing is audited.
 fn unlisted(what: &str, records: &[Record], hole: &Range<usize>) -> String {
     let (_, comparison) = judged(records, std::slice::from_ref(hole));
     let missing = records[hole.start].seq..=records[hole.end - 1].seq;
@@ -83,7 +83,7 @@ fn unlisted(what: &str, records: &[Record], hole: &Range<usize>) -> String {
     wrong
 }
 
-/// What differs, of a log judged again with holes, besides what rests on them; and how it compares.
+/// Returns how a log with holes differs once it is judged again, besides what rests on the holes; and the comparison.
 fn differs_with_holes(
     what: &str,
     records: &[Record],
@@ -95,7 +95,7 @@ fn differs_with_holes(
         writeln!(wrong, "{what}, without {holes:?}: {difference:?}").expect("a string");
     }
     let is_new = |(_, missing): &(Judgement, Missing)| *missing == Missing::Alike;
-    // Judgements of one moment may come in another order.
+    // Judgements of the same moment may come in another order.
     let short = |record: &Record| (record.at, record.event.type_name());
     let is_left = |place: &usize| !holes.iter().any(|hole| hole.contains(place));
     let left = (0..records.len()).filter(is_left);
@@ -118,7 +118,7 @@ fn around() -> Vec<WatchSpec> {
     ]
 }
 
-/// Numbers that chance draws.
+/// Numbers drawn by chance.
 struct Dice(ChaCha8Rng);
 
 impl Dice {
@@ -126,7 +126,7 @@ impl Dice {
         (self.0.next_u64() % limit.max(1) as u64) as usize
     }
 
-    /// A stretch of records; every other time from the first on, every third time a short one.
+    /// Draws a stretch of records. Every second begins at the first record, and every third is short.
     fn hole(&mut self, records: usize) -> Range<usize> {
         let start = self.below(2) * self.below(records);
         let most = if self.below(3) == 0 { 40 } else { records };
@@ -138,7 +138,7 @@ fn dice(seed: u64) -> Dice {
     Dice(ChaCha8Rng::seed_from_u64(seed))
 }
 
-/// Each row of the catalogue, told with other watches beside it.
+/// Runs each row of the catalogue with other watches beside it.
 fn rows(seed: u64) -> impl Iterator<Item = (String, Run)> {
     catalogue::rows().into_iter().map(move |row| {
         let level = [Level::Off, Level::Light, Level::Full][(seed % 3) as usize];
@@ -148,7 +148,7 @@ fn rows(seed: u64) -> impl Iterator<Item = (String, Run)> {
 }
 
 #[test]
-fn each_row_of_the_catalogue_is_judged_as_it_was() {
+fn each_row_of_the_catalogue_has_the_same_judgements_again() {
     let mut wrong = String::new();
     for seed in 0..3 {
         for (what, run) in rows(seed) {
@@ -159,7 +159,7 @@ fn each_row_of_the_catalogue_is_judged_as_it_was() {
 }
 
 #[test]
-fn what_rests_on_a_missing_stretch_is_listed_apart() {
+fn judgements_that_rest_on_a_hole_are_listed_apart() {
     let mut wrong = String::new();
     let mut dice = dice(2);
     for (what, run) in rows(0) {
@@ -172,7 +172,7 @@ fn what_rests_on_a_missing_stretch_is_listed_apart() {
 }
 
 #[test]
-fn of_a_row_with_a_missing_stretch_nothing_differs_but_what_rests_on_it() {
+fn in_a_row_with_a_hole_only_judgements_that_rest_on_it_differ() {
     let mut wrong = String::new();
     let mut dice = dice(1);
     for seed in 3..6 {
@@ -201,7 +201,7 @@ fn watches() -> Vec<WatchSpec> {
     .collect()
 }
 
-/// Something that goes wrong for a while.
+/// Draws a fault that lasts a while.
 fn trouble(dice: &mut Dice) -> (Fault, Option<Fault>) {
     let resources = ["pods", "configmaps", "deployments.apps"];
     let resource = resources[dice.below(resources.len())].to_owned();
@@ -227,7 +227,7 @@ fn trouble(dice: &mut Dice) -> (Fault, Option<Fault>) {
     }
 }
 
-/// The runs of watchscope over one cluster in which something goes wrong every few minutes.
+/// Returns the runs of watchscope over one cluster in which something fails every few minutes.
 fn churn(seed: u64, each: Duration) -> Vec<Vec<Record>> {
     let mut dice = dice(seed);
     let mut world = World::new(Config::default(), seed);
@@ -256,14 +256,14 @@ fn churn(seed: u64, each: Duration) -> Vec<Vec<Record>> {
     runs
 }
 
-/// The records that a kill leaves.
+/// Returns the records that are left after a kill.
 fn killed(records: &[Record]) -> &[Record] {
     let end = records.last().expect("there are records").at;
     let is_written = |record: &Record| end.micros_since(record.at) > UNWRITTEN_US;
     &records[..records.partition_point(is_written)]
 }
 
-/// Judges runs again: whole, killed, and with missing stretches.
+/// Judges runs again: whole, killed, and with holes.
 fn churn_is_judged_again(seed: u64, each: Duration) {
     let (mut wrong, mut findings, mut same, mut apart) = (String::new(), 0, 0, 0);
     let mut dice = dice(seed);

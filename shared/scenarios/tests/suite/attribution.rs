@@ -1,25 +1,25 @@
-//! Why streams end, said of the catalogue's stories: each row's own reason, and nobody blamed who did nothing.
+//! Tests of why streams end in the catalogue's stories: each row has its own reason, and none has a wrong one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use watchscope_model::{Event, StreamId};
 use watchscope_scenarios::{Run, catalogue};
 
-/// Rows that end a stream of our probe for the reason that is their name.
+/// Rows that end a stream of our probe for the reason in their name.
 const NAMED: &[&str] = &[
     "F06", "F07", "F08", "F10", "F11", "F12", "F16", "F17", "F18", "F36", "F39", "F47",
 ];
-/// Reasons that blame: said only where it was so.
+/// Reasons that blame somebody: they are given only if they are true.
 const BLAMING: &[&str] = &[
     "F04", "F06", "F07", "F09", "F16", "F17", "F18", "F24", "F32", "F36", "F38", "F39", "F47",
 ];
 
-/// The reason last said of each stream.
+/// Returns the last reason of each stream.
 fn reasons(run: &Run) -> BTreeSet<String> {
     let mut last: BTreeMap<StreamId, String> = BTreeMap::new();
     for record in run.records() {
-        if let Event::Attribution(told) = &record.event {
-            last.insert(told.stream, told.code.to_string());
+        if let Event::Attribution(given) = &record.event {
+            last.insert(given.stream, given.code.to_string());
         }
     }
     last.into_values().collect()
@@ -44,7 +44,7 @@ fn each_row_of_the_catalogue_ends_its_streams_for_its_own_reason_and_no_others()
 }
 
 #[test]
-fn a_normal_timeout_is_nothing_but_normal() {
+fn a_normal_timeout_has_no_other_reason() {
     let rows = catalogue::rows();
     let timeouts = rows.iter().find(|row| row.code == "F05");
     let said = timeouts.map(|row| reasons(&row.run(0)));
@@ -65,7 +65,7 @@ fn every_end_of_a_stream_has_a_reason() {
             });
         for (stream, at) in ends {
             let is_told = run.records().iter().any(
-                |record| matches!(&record.event, Event::Attribution(told) if told.stream == stream),
+                |record| matches!(&record.event, Event::Attribution(given) if given.stream == stream),
             );
             let is_recent = run.now().micros_since(at) < 250_000;
             assert!(is_told || is_recent, "{}: stream {stream}", row.code);

@@ -1,4 +1,5 @@
-//! The audit in simulated clusters: what it confirms is so, and where things have come to rest it has found all there is.
+//! Tests of the audit in simulated clusters: its confirmed verdicts are true, and at rest it has found every
+//! divergence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,13 +24,13 @@ use watchscope_simulator::{
 /// Namespace and name.
 type Place = (String, String);
 
-/// Place to uid and version.
+/// Objects by namespace and name, with uid and version.
 type Objects = BTreeMap<Place, (String, u64)>;
 
-/// Revisions that a server's member of etcd never applied: which of the servers, by the ordinal of its watches, and which.
+/// Revisions that a server's member of etcd never applied: the ordinal of the server's watches, and the revisions.
 type Missed = Vec<(u32, RangeInclusive<u64>)>;
 
-/// What a watch should have held at a revision, by the history of its server's member of etcd.
+/// Returns what a watch should hold at a revision, by the history of its server's member of etcd.
 fn truth_at(run: &Run, missed: &Missed, watch: &WatchName, revision: u64) -> Objects {
     let (what, ordinal) = watch.what_and_ordinal();
     let is_missed = |revision: u64| {
@@ -73,10 +74,10 @@ fn place(verdict: &Verdict) -> Place {
     (namespace.to_owned(), verdict.object.name.to_string())
 }
 
-/// How many events of etcd's history between two revisions a watch was not told of, then or later by a stream: what a
-/// list brings later had been lost.
+/// Returns how many events of etcd's history between two revisions a watch did not receive, then or later on a stream.
+/// An event that a later list makes up for was lost.
 fn lost(run: &Run, watch: &WatchName, from: u64, to: u64, then: Seq) -> usize {
-    let told = |record: &watchscope_model::Record| match &record.event {
+    let received = |record: &watchscope_model::Record| match &record.event {
         Event::Change(change)
             if change.watch == *watch && (record.seq < then || change.stream.is_some()) =>
         {
@@ -84,19 +85,19 @@ fn lost(run: &Run, watch: &WatchName, from: u64, to: u64, then: Seq) -> usize {
         }
         _ => None,
     };
-    let told: BTreeSet<u64> = run.records().iter().filter_map(told).collect();
+    let received: BTreeSet<u64> = run.records().iter().filter_map(received).collect();
     let (what, _) = watch.what_and_ordinal();
     let (namespace, qualified) = what.split_once('/').expect("a namespace and a resource");
     let history = run.world.truth().history_of(qualified).into_iter();
     let lost = history.filter(|change| {
         let is_in_scope = namespace == "*" || namespace == change.object.namespace();
         let is_between = (from + 1..=to).contains(&change.revision);
-        is_in_scope && is_between && !told.contains(&change.revision)
+        is_in_scope && is_between && !received.contains(&change.revision)
     });
     lost.count()
 }
 
-/// Second watches that found events lost which were not; and how many found any.
+/// Returns second watches that wrongly reported lost events, and how many reported any.
 fn untrue_losses(run: &Run, what: &str) -> (String, usize) {
     let (mut wrong, mut found) = (String::new(), 0);
     for record in run.records() {
@@ -121,7 +122,7 @@ fn untrue_losses(run: &Run, what: &str) -> (String, usize) {
     (wrong, found)
 }
 
-/// Verdicts that were confirmed though it was not so at the version they name, and how many were.
+/// Returns verdicts that were confirmed and are wrong at their version, and how many were confirmed.
 fn untrue(run: &Run, missed: &Missed, what: &str) -> (String, usize) {
     let (mut wrong, mut confirmed) = (String::new(), 0);
     let mut compared_at: BTreeMap<&WatchName, &ResourceVersion> = BTreeMap::new();
@@ -156,14 +157,15 @@ fn untrue(run: &Run, missed: &Missed, what: &str) -> (String, usize) {
     (wrong, confirmed)
 }
 
-/// Verdicts that stand after all was read at one version and compared, though they are so no longer; and how many such
-/// reads found any standing. Only where such a list is etcd's: another shows nothing of it.
+/// Returns verdicts that are still raised though a read of everything at one version showed that they are over. Also
+/// returns after how many such reads any verdict was raised. Only a list from etcd counts: others show nothing about
+/// it.
 fn outlived(run: &Run, missed: &Missed, what: &str) -> (String, usize) {
     let (mut wrong, mut standing) = (String::new(), 0);
     let mut state = State::default();
     let mut read: BTreeSet<WatchName> = BTreeSet::new();
     for record in run.records() {
-        // What comes of a read is told at its moment.
+        // Results of a read are recorded at its moment.
         if record.at > state.at {
             for name in std::mem::take(&mut read) {
                 let watch = &state.watches[&name];
@@ -198,11 +200,11 @@ fn outlived(run: &Run, missed: &Missed, what: &str) -> (String, usize) {
 }
 
 #[test]
-fn what_is_confirmed_in_any_rows_story_is_so() {
+fn confirmed_verdicts_in_each_rows_story_are_true() {
     let (mut wrong, mut all) = (String::new(), 0);
     let forms = catalogue::forms::forms().into_iter().map(|(row, _)| row);
     for mut row in catalogue::rows().into_iter().chain(forms) {
-        // There etcd has two histories, or a member of etcd lacks a change that the other has.
+        // In these rows etcd has two histories, or one member lacks a change that the other has.
         if row.code == "F33" || row.form == "an older version in the list of another server" {
             continue;
         }
@@ -223,9 +225,9 @@ fn what_is_confirmed_in_any_rows_story_is_so() {
     assert!(all >= 5, "{all}");
 }
 
-/// The demo is audited lightly by default: it must not cry wolf in front of everybody.
+/// The demo is audited lightly by default, so a false alarm would reach everybody.
 #[test]
-fn what_is_confirmed_in_the_demo_is_so() {
+fn confirmed_verdicts_in_the_demo_are_true() {
     let mut story = demo::story();
     story.config.etcd.keep_journal = true;
     let mut run = Run::of_story(story, 1);
@@ -253,7 +255,7 @@ fn what_is_confirmed_in_the_demo_is_so() {
 }
 
 #[test]
-fn an_audit_changes_nothing_of_what_is_found_otherwise() {
+fn an_audit_changes_no_other_finding() {
     for code in ["F08", "F11", "F28"] {
         let rows = catalogue::rows();
         let row = rows.iter().find(|row| row.code == code).expect("a row");
@@ -272,13 +274,13 @@ fn an_audit_changes_nothing_of_what_is_found_otherwise() {
     }
 }
 
-/// How often things go wrong for a while, and then rest.
+/// How often a world has failures for a while, and then rests.
 const ROUNDS: u64 = 3;
-/// How long they go wrong each time, and how long they rest afterwards, in seconds.
+/// The length of the failures and of the rest, in seconds.
 const WILD_S: u64 = 120;
 const QUIET_S: u64 = 240;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// What is watched: resource, kind, and the collection things are written to.
+/// The watched types: resource, kind, and the collection of the writes.
 const TYPES: [(&str, &str); 3] = [
     ("configmaps", "ConfigMap"),
     ("secrets", "Secret"),
@@ -290,7 +292,7 @@ struct Script {
     acts: Vec<Act>,
     born: u64,
     servers: u16,
-    /// When things come to rest, in milliseconds.
+    /// When the world comes to rest, in milliseconds.
     rests_ms: u64,
     /// A server's member of etcd misses all writes between two moments, in milliseconds.
     misses: Vec<(ServerId, u64, u64)>,
@@ -321,7 +323,7 @@ impl Script {
             .to_owned()
     }
 
-    /// Something is written.
+    /// Writes something.
     fn write(&mut self, ms: u64) {
         let namespace = ["default", "kube-system"][usize::try_from(self.below(2)).expect("small")];
         let collection = format!("/api/v1/namespaces/{namespace}/{}", self.resource());
@@ -445,7 +447,7 @@ impl Script {
     }
 }
 
-/// What is watched of one server, or of each of two.
+/// Returns the watches of one server, or of each of two.
 fn specs(servers: u16) -> Vec<WatchSpec> {
     let spec = |namespace, (resource, kind)| WatchSpec::of(namespace, resource, kind);
     if servers == 1 {
@@ -468,13 +470,13 @@ fn specs(servers: u16) -> Vec<WatchSpec> {
     (0..servers).flat_map(of_each).collect()
 }
 
-/// An audited world in which much goes wrong and comes to rest, a few times.
+/// An audited world with many failures, which comes to rest several times.
 struct Wild {
     run: Run,
     /// The minor version of its first server.
     minor: u64,
     missed: Missed,
-    /// How what was confirmed departed from what was so whenever all was quiet, and objects that diverged then.
+    /// How confirmed verdicts differed from the truth at each rest, and how many objects diverged then.
     departures: String,
     divergent: usize,
 }
@@ -483,7 +485,7 @@ fn wild(seed: u64) -> Wild {
     wild_served_by(false, seed)
 }
 
-/// The same, where another apiserver is said to serve all that is watched, or the cluster's own.
+/// Like `wild`; `is_another` says that another apiserver serves all watched types.
 fn wild_served_by(is_another: bool, seed: u64) -> Wild {
     // Every third world has two servers.
     let servers = if seed % 3 == 1 { 2 } else { 1 };
@@ -518,7 +520,8 @@ fn wild_served_by(is_another: bool, seed: u64) -> Wild {
     } = script;
     acts.sort_by_key(|act| act.at);
     let mut config = Config::empty();
-    // Every second of those is in the middle of an upgrade, most across a line beyond which lists may hide more.
+    // Every second world with two servers is in the middle of an upgrade. Most upgrades cross a version from which on
+    // lists may hide more.
     let second = match (seed % 6, minor) {
         (1, 20..=30) => 31,
         (1, _) => 34,
@@ -574,7 +577,7 @@ fn wild_served_by(is_another: bool, seed: u64) -> Wild {
 }
 
 impl Wild {
-    /// Lets time pass up to a moment of the story, in milliseconds; etcd's revision then.
+    /// Lets time pass up to a moment of the story, in milliseconds; returns etcd's revision then.
     fn revision_at(&mut self, ms: u64, ran_ms: &mut u64) -> u64 {
         let left_ms = ms.saturating_sub(*ran_ms);
         self.run.run_for(Duration::from_millis(left_ms));
@@ -583,7 +586,7 @@ impl Wild {
     }
 }
 
-/// How what is confirmed departs from what is so, now that all is quiet.
+/// Returns how confirmed verdicts differ from the truth in a quiet world.
 fn departures(wild: &Wild, seed: u64) -> (String, usize) {
     let Wild {
         run, minor, missed, ..
@@ -625,8 +628,8 @@ fn departures(wild: &Wild, seed: u64) -> (String, usize) {
     (wrong, divergent)
 }
 
-/// What is wrong; objects that diverge at rest, second watches that found events lost, and reads of all after which
-/// something stood.
+/// Returns what is wrong, and three counts: objects that diverge at rest, second watches that found lost events, and reads
+/// of everything. A read counts if a verdict was still raised behind it.
 fn judged(seeds: Range<u64>) -> (String, [usize; 3]) {
     let (mut wrong, mut divergent, mut second, mut standing) = (String::new(), 0, 0, 0);
     for seed in seeds {
@@ -636,13 +639,13 @@ fn judged(seeds: Range<u64>) -> (String, [usize; 3]) {
         let (untrue, _) = untrue(run, missed, &what);
         let (untrue_losses, losses) = untrue_losses(run, &what);
         second += losses;
-        // Every sixth world with two servers is being upgraded, to one whose lists are of caches.
+        // In every sixth world, one of two servers is being upgraded to a version whose lists come from caches.
         if minor < 34 && seed % 6 != 1 {
             let (outlived, stood) = outlived(run, missed, &what);
             wrong += &outlived;
             standing += stood;
         }
-        // Nobody puts etcd back, however much is lost.
+        // Nobody restores etcd in these worlds.
         let is_restored = |record: &&watchscope_model::Record| matches!(&record.event, Event::Finding(finding) if &*finding.code == "F33");
         if let Some(found) = run.records().iter().find(is_restored) {
             writeln!(wrong, "seed {seed} (1.{minor}): {found:?}").expect("a string");
@@ -656,34 +659,35 @@ fn judged(seeds: Range<u64>) -> (String, [usize; 3]) {
 }
 
 #[test]
-fn in_worlds_of_random_faults_what_is_confirmed_is_what_is_so() {
+fn in_worlds_of_random_faults_confirmed_verdicts_are_the_truth() {
     let (wrong, found) = judged(0..120);
     assert!(wrong.is_empty(), "{found:?}\n{wrong}");
     let [divergent, lost, standing] = found;
     assert!(divergent > 60 && lost > 3 && standing > 60, "{found:?}");
 }
 
-/// Verdicts, and what is found by the order of versions.
-fn told_by_order(run: &Run) -> BTreeSet<String> {
+/// Returns verdicts, and findings that compare versions.
+fn found_by_order(run: &Run) -> BTreeSet<String> {
     const BY_ORDER: [&str; 9] = [
         "F22", "F23", "F29", "F30", "F31", "F32", "F33", "F34", "F35",
     ];
-    let told = |record: &watchscope_model::Record| match &record.event {
+    let found = |record: &watchscope_model::Record| match &record.event {
         Event::Verdict(_) => Some("verdict".to_owned()),
         Event::Finding(found) => Some(found.code.to_string()),
         _ => None,
     };
-    let told = run.records().iter().filter_map(told);
-    told.filter(|told| told == "verdict" || BY_ORDER.contains(&&**told))
+    let found = run.records().iter().filter_map(found);
+    found
+        .filter(|found| found == "verdict" || BY_ORDER.contains(&&**found))
         .collect()
 }
 
 #[test]
-fn whatever_goes_wrong_nothing_is_told_by_the_order_of_another_apiservers_versions() {
+fn no_finding_compares_versions_of_another_apiserver() {
     let mut own = BTreeSet::new();
     for seed in 0..6 {
         let run = wild_served_by(true, seed).run;
-        assert_eq!(told_by_order(&run), BTreeSet::new(), "seed {seed}");
+        assert_eq!(found_by_order(&run), BTreeSet::new(), "seed {seed}");
         let audits = run
             .records()
             .iter()
@@ -691,16 +695,16 @@ fn whatever_goes_wrong_nothing_is_told_by_the_order_of_another_apiservers_versio
                 Event::Audit(audit) => Some(&*audit.outcome),
                 _ => None,
             });
-        // Where all is equal, that is told.
+        // Comparisons of equal versions are still recorded.
         assert!(audits.into_iter().any(|it| it == "agrees"), "seed {seed}");
-        own.append(&mut told_by_order(&wild(seed).run));
+        own.append(&mut found_by_order(&wild(seed).run));
     }
     insta::assert_snapshot!(own.into_iter().collect::<Vec<_>>().join(" "), @"F29 F30 F31 F35 verdict");
 }
 
 #[test]
 #[ignore = "a thousand worlds: cargo xtask test --long"]
-fn in_a_thousand_worlds_of_random_faults_what_is_confirmed_is_what_is_so() {
+fn in_a_thousand_worlds_of_random_faults_confirmed_verdicts_are_the_truth() {
     let (wrong, found) = judged(1_000..2_000);
     assert!(wrong.is_empty(), "{found:?}\n{wrong}");
 }

@@ -1,11 +1,11 @@
-//! Every row of the catalogue comes out as it is written.
+//! Every row of the catalogue meets its expectations.
 
 use watchscope_scenarios::catalogue::{self, Expected};
 use watchscope_simulator::ClientPhase;
 
 /// `WATCHSCOPE_TEST_ROW=F14` plays this row alone.
 #[test]
-fn each_row_looks_on_the_wire_and_does_to_its_clients_what_it_says() {
+fn each_row_meets_its_expectations_on_the_wire_and_of_clients() {
     let only = std::env::var("WATCHSCOPE_TEST_ROW").ok();
     let wrong: Vec<String> = catalogue::rows()
         .iter()
@@ -16,7 +16,7 @@ fn each_row_looks_on_the_wire_and_does_to_its_clients_what_it_says() {
 }
 
 #[test]
-fn all_fifty_rows_are_here_in_their_order() {
+fn all_fifty_rows_are_listed_in_order() {
     let here: Vec<&str> = catalogue::rows().iter().map(|row| row.code).collect();
     let expected: Vec<String> = (1..=50).map(|n| format!("F{n:02}")).collect();
     assert_eq!(here, expected);
@@ -29,7 +29,7 @@ fn every_row_has_clients_and_something_to_see() {
             row.clients.iter().partition(|client| client.is_correct);
         assert!(!row.wire.is_empty(), "{}", row.code);
         assert!(!correct.is_empty(), "{}", row.code);
-        // One that fares otherwise than every correct one, or a reason why there is none.
+        // A naive client fares otherwise than every correct one, or the row says why none does.
         let worse = naive
             .iter()
             .find(|naive| correct.iter().all(|correct| naive.excludes(correct)));
@@ -38,7 +38,7 @@ fn every_row_has_clients_and_something_to_see() {
 }
 
 #[test]
-fn a_correct_client_believes_the_truth_or_has_said_that_it_failed() {
+fn a_correct_client_believes_the_truth_or_has_reported_its_failure() {
     for row in catalogue::rows() {
         for client in row.clients.iter().filter(|client| client.is_correct) {
             let is_true = (client.ghosts, client.missing, client.stale) == (0, 0, 0);
@@ -49,7 +49,7 @@ fn a_correct_client_believes_the_truth_or_has_said_that_it_failed() {
 }
 
 #[test]
-fn a_row_that_is_judged_against_another_story_is_found_wrong() {
+fn a_row_that_is_judged_against_another_story_fails() {
     let rows = catalogue::rows();
     for pair in rows.windows(2) {
         let mut swapped = pair[0].clone();

@@ -1,4 +1,4 @@
-//! The demo's story shows what it promises, within its first minute and again later.
+//! The demo's story shows its promises within its first minute, and again later.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use watchscope_model::{Record, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::{Run, demo};
 
-fn told(seed: u64, for_s: u64) -> Run {
+fn watched(seed: u64, for_s: u64) -> Run {
     let mut run = Run::of_story(demo::story(), seed);
     for (index, (resource, kind)) in [
         ("pods", "Pod"),
@@ -44,9 +44,9 @@ fn count(records: &[&Record], is: impl Fn(&Event) -> bool) -> usize {
 }
 
 #[test]
-fn the_first_minute_shows_a_rollout_a_reset_an_expiry_and_a_quiet_lane_and_they_come_again() {
+fn the_first_minute_has_a_rollout_a_reset_an_expiry_and_a_quiet_watch_and_they_repeat() {
     for (minutes, at_least) in [(1, 1), (5, 2)] {
-        let run = told(7, minutes * 60);
+        let run = watched(7, minutes * 60);
         let pods = of(&run, "shop/pods");
         let live = |change| move |event: &Event| matches!(event, Event::Change(c) if c.change == change && c.origin == Origin::Live);
         assert!(
@@ -100,12 +100,12 @@ fn the_first_minute_shows_a_rollout_a_reset_an_expiry_and_a_quiet_lane_and_they_
 }
 
 #[test]
-fn the_same_seed_tells_the_same_story() {
-    assert_eq!(told(3, 60).records(), told(3, 60).records());
+fn the_same_seed_gives_the_same_records() {
+    assert_eq!(watched(3, 60).records(), watched(3, 60).records());
 }
 
 #[test]
-fn after_any_minute_each_watch_holds_exactly_what_the_cluster_has() {
+fn after_any_minute_each_watch_holds_exactly_the_clusters_objects() {
     for seed in 0..6 {
         holds_the_truth(seed, 5);
     }
@@ -113,18 +113,18 @@ fn after_any_minute_each_watch_holds_exactly_what_the_cluster_has() {
 
 #[test]
 #[ignore = "two virtual days: cargo xtask test --long"]
-fn after_any_minute_of_a_day_too() {
+fn after_any_minute_of_a_day_each_watch_holds_exactly_the_clusters_objects() {
     for seed in 6..8 {
         holds_the_truth(seed, 24 * 60);
     }
 }
 
-/// Looks after each of so many minutes.
+/// Checks the watches after each minute.
 fn holds_the_truth(seed: u64, minutes: u32) {
-    let mut run = told(seed, 0);
+    let mut run = watched(seed, 0);
     for _ in 0..minutes {
         run.run_for(Duration::from_secs(57));
-        // Far from the story's faults and with nothing under way, belief and truth must be one.
+        // Far from the story's faults, and with nothing under way, belief and truth must be equal.
         for (watch, qualified) in [
             ("shop/services", "services"),
             ("shop/deployments.apps", "deployments.apps"),

@@ -1,4 +1,4 @@
-//! What diagnosis finds in the catalogue's stories: each row's own failure, in time, and nothing that did not happen.
+//! Tests of the findings in the catalogue's stories: each row's own failure is found in time, and no other failure.
 
 mod pictures;
 mod sentences;
@@ -21,28 +21,28 @@ use watchscope_scenarios::catalogue::{self, Row};
 use watchscope_scenarios::{Act, Deed, Run, address_of};
 use watchscope_simulator::{Cut, Fault, Request, ServerId, Target, Version};
 
-use self::sentences::{Sentence, has, sentence_of, untold_but};
+use self::sentences::{Sentence, has, sentence_of, unexpected_but};
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
-/// About how often something is written at most for the watches around a row's.
+/// The most writes, about, for the watches beside a row's. A long story has them at longer intervals.
 const MOST_WRITES: u64 = 100;
 
-/// A way to tell a row's story.
+/// A variant of a row's story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
-    /// As it is written.
+    /// As written.
     Written,
-    /// With another version of its servers, which tell of their inside; definitions are watched too.
+    /// With another version of its servers, which report inside records. Definitions are watched too.
     OtherVersion,
-    /// With other watches, and writes for them, around it.
+    /// With other watches and writes for them beside it.
     Load,
-    /// The same, and the connection of one of those is reset while it happens.
+    /// Like `Load`; while the failure happens, the connection of another watch is reset.
     AnotherFailure,
-    /// As it is written, and audited as it is unless one says otherwise.
+    /// As written, with the light audit that is the default.
     AuditedLightly,
-    /// With other watches and writes for them around it, all audited fully.
+    /// With other watches and writes for them beside it, all audited fully.
     AuditedFully,
-    /// As it is written; the world tells of its inside.
+    /// As written, with inside records.
     WithInside,
 }
 
@@ -72,22 +72,22 @@ fn act(row: &mut Row, ms: u64, deed: Deed) {
     row.story.acts.sort_by_key(|act| act.at);
 }
 
-/// What is beside a row's own story, and which servers it is told with.
+/// The watches beside a row's own story, and the versions of its servers.
 #[derive(Clone, Copy, Debug)]
-struct Way {
-    /// Another version of its servers.
+struct Setup {
+    /// Another version of its servers; `None` for the written one.
     version: Option<Version>,
-    /// Definitions are watched too.
+    /// Whether definitions are watched too.
     watches_definitions: bool,
     tells_inside: bool,
-    /// There are other watches, and a write for them each so often, in milliseconds.
+    /// The time between two writes for other watches, in milliseconds; `None` without other watches.
     writes_every_ms: Option<u64>,
     /// When the connection of one of those is reset, in milliseconds of the story.
     resets_at_ms: Option<u64>,
     audit: Level,
 }
 
-impl Way {
+impl Setup {
     fn of(variant: Variant, finds: &Finds) -> Self {
         let other = variant == Variant::OtherVersion;
         let resets = variant == Variant::AnotherFailure;
@@ -107,8 +107,8 @@ impl Way {
         }
     }
 
-    /// One that chance draws: a version between those that are known to look the same, some load, and perhaps a reset
-    /// somewhere in it.
+    /// Draws a setup: a version in the range with the same findings, perhaps some load, and perhaps a reset at any
+    /// time.
     fn drawn(row: &Row, finds: &Finds, rng: &mut ChaCha8Rng) -> Self {
         let mut below = |most: u64| rng.next_u64() % most.max(1);
         let written = row.story.config.servers[0];
@@ -134,24 +134,25 @@ impl Way {
         }
     }
 
-    /// Whether the row's own failure must be found: light may not come to it in time where only reads show it.
+    /// Returns whether the row's own failure must be found in time. A light audit may be too late for a failure that
+    /// only reads show.
     fn must_show(&self, finds: &Finds) -> bool {
         let may_be_late = finds.is_audited && self.audit == Level::Light;
         !finds.family.is_empty() && !may_be_late
     }
 }
 
-/// Tells a row's story in a way; where it began, and what may be found besides.
-fn tell(row: &Row, finds: &Finds, way: &Way, seed: u64) -> (Run, Time) {
+/// Plays a row's story in a setup; returns the run, and the time at which it began.
+fn play(row: &Row, finds: &Finds, setup: &Setup, seed: u64) -> (Run, Time) {
     let mut row = row.clone();
     if let Some(secs) = finds.lasts_s {
         row.lasts = Duration::from_secs(secs);
     }
     let mut others = Vec::new();
-    if let Some(version) = way.version {
+    if let Some(version) = setup.version {
         row.story.config.servers.fill(version);
     }
-    if way.watches_definitions {
+    if setup.watches_definitions {
         others.push(WatchSpec::of(
             "-",
             "customresourcedefinitions.apiextensions.k8s.io",
@@ -161,20 +162,22 @@ fn tell(row: &Row, finds: &Finds, way: &Way, seed: u64) -> (Run, Time) {
     if finds.needs_each_server {
         others.extend(by_each_server());
     }
-    let writes_every_ms = way.writes_every_ms.or(finds.needs_others.then_some(3_000));
+    let writes_every_ms = setup
+        .writes_every_ms
+        .or(finds.needs_others.then_some(3_000));
     if let Some(every_ms) = writes_every_ms {
         others.extend([
             WatchSpec::of("default", "services", "Service"),
             WatchSpec::of("default", "secrets", "Secret"),
         ]);
         let last_ms = row.lasts.as_secs() * 1_000;
-        // Also where the story is long there is load from its beginning to its end.
+        // A long story has load from its beginning to its end too.
         let every_ms = every_ms.max(last_ms / MOST_WRITES);
         for n in 0..last_ms / every_ms {
             act(&mut row, n * every_ms + 100, service(n));
         }
     }
-    if let Some(at_ms) = way.resets_at_ms {
+    if let Some(at_ms) = setup.resets_at_ms {
         let reset = Fault::Cut {
             target: Target::Resource("services".to_owned()),
             cut: Cut::Reset,
@@ -182,12 +185,12 @@ fn tell(row: &Row, finds: &Finds, way: &Way, seed: u64) -> (Run, Time) {
         act(&mut row, at_ms, Deed::Inject(reset));
     }
     let began = Run::of_story(row.story.clone(), seed).now();
-    let run = row.run_audited(seed, &others, way.tells_inside, way.audit);
+    let run = row.run_audited(seed, &others, setup.tells_inside, setup.audit);
     (run, began)
 }
 
-/// The findings of a run, with the seconds of the story at which each was told.
-fn told(run: &Run, began: Time) -> Vec<(f64, &Finding)> {
+/// Returns the findings of a run, each with its second of the story.
+fn findings_of(run: &Run, began: Time) -> Vec<(f64, &Finding)> {
     let finding = |record| match record {
         &watchscope_model::Record {
             at,
@@ -204,13 +207,13 @@ fn subject(finding: &Finding) -> String {
     subject.map_or_else(String::new, |subject| subject.to_string())
 }
 
-/// Whether a finding is of the row, or has it among its candidates.
+/// Returns whether a finding is of the row, or has the row among its candidates.
 fn names(finding: &Finding, finds: &Finds) -> bool {
     let mut codes = std::iter::once(&finding.code).chain(&finding.candidates);
     codes.any(|code| **code == *finds.row.code())
 }
 
-/// When the row's failure strikes, in seconds of the story.
+/// Returns when the row's failure happens, in seconds of the story.
 fn struck(run: &Run, began: Time, finds: &Finds) -> f64 {
     let Some(code) = finds.strikes_with else {
         return finds.strikes_s as f64;
@@ -222,18 +225,23 @@ fn struck(run: &Run, began: Time, finds: &Finds) -> f64 {
     })
 }
 
-/// Whether a finding is of what a way does by itself.
-fn is_of_way(finding: &Finding, way: &Way) -> bool {
-    way.resets_at_ms.is_some() && &*finding.code == "F08" && subject(finding) == "default/services"
+/// Returns whether a finding is about the reset of the setup.
+fn is_of_setup(finding: &Finding, setup: &Setup) -> bool {
+    setup.resets_at_ms.is_some()
+        && &*finding.code == "F08"
+        && subject(finding) == "default/services"
 }
 
-/// What is found of a story whatever is around it: of which kind of subject, how surely at most.
+/// The kinds of findings in a story, which no setup may change: code, kind of subject, and highest certainty.
 type Kinds = BTreeSet<(String, &'static str, Certainty)>;
 
-/// The kinds of what was found of the row's own watches and clients, and of the servers.
-fn kinds(told: &[(f64, &Finding)]) -> Kinds {
+/// Returns the kinds of the findings about the row's own watches and clients, and about servers.
+fn kinds(findings: &[(f64, &Finding)]) -> Kinds {
     let mut kinds = BTreeMap::new();
-    for (_, finding) in told.iter().filter(|(_, it)| it.state == Standing::Raised) {
+    for (_, finding) in findings
+        .iter()
+        .filter(|(_, it)| it.state == Standing::Raised)
+    {
         let is_around = |watch: &WatchName| AROUND.contains(&watch.as_str());
         let subject = match (&finding.watch, &finding.client) {
             (Some(watch), _) if is_around(watch) => continue,
@@ -245,7 +253,7 @@ fn kinds(told: &[(f64, &Finding)]) -> Kinds {
         };
         let key = (finding.code.to_string(), subject);
         let surest = kinds.entry(key).or_insert(finding.certainty);
-        // The surest is the first of its scale.
+        // Certainties are sorted, the surest first.
         *surest = (*surest).min(finding.certainty);
     }
     let flat = kinds.into_iter();
@@ -253,56 +261,56 @@ fn kinds(told: &[(f64, &Finding)]) -> Kinds {
         .collect()
 }
 
-/// What came of a row that was told in a way.
+/// The result of a row in a setup.
 struct Judged {
-    /// When its own failure was found, in seconds since it struck.
+    /// When its own failure was found, in seconds since it happened.
     at: Option<f64>,
     kinds: Kinds,
-    /// The codes of what reads found besides.
+    /// The codes of the findings of an audit besides.
     read: BTreeSet<&'static str>,
     sentences: BTreeSet<Sentence>,
-    /// What is wrong about it.
+    /// The expectations that were not met.
     wrong: String,
 }
 
-fn judge(row: &Row, finds: &Finds, way: &Way, seed: u64) -> Judged {
-    let (run, began) = tell(row, finds, way, seed);
-    let told = told(&run, began);
+fn judge(row: &Row, finds: &Finds, setup: &Setup, seed: u64) -> Judged {
+    let (run, began) = play(row, finds, setup, seed);
+    let findings = findings_of(&run, began);
     let mut wrong = String::new();
-    let name = format!("{} {} (seed {seed}, {way:?})", row.code, row.form);
+    let name = format!("{} {} (seed {seed}, {setup:?})", row.code, row.form);
     let raised = |(_, finding): &&(f64, &Finding)| finding.state == Standing::Raised;
-    let own = told.iter().filter(raised).find(|(_, finding)| {
+    let own = findings.iter().filter(raised).find(|(_, finding)| {
         let code = &finding.row().expect("a row of this version");
-        // Reads may be the first to show it, in their own words.
-        let is_read = way.audit != Level::Off && finds.by_reads.contains(code);
+        // Reads may be the first to show it, with a sentence of their own.
+        let is_read = setup.audit != Level::Off && finds.by_reads.contains(code);
         let is_of_form = finds.family.contains(code) && has(&finding.summary, finds.says);
         names(finding, finds) && (is_of_form || is_read)
     });
     let struck = struck(&run, began, finds);
     let by = struck + finds.within().as_secs_f64();
     match own {
-        None if way.must_show(finds) => writeln!(wrong, "{name}: not found").expect("a string"),
-        // A reset of the connection may bring on early what waits for the next request.
+        None if setup.must_show(finds) => writeln!(wrong, "{name}: not found").expect("a string"),
+        // A reset of the connection may show a failure before the next request would.
         Some((at, _))
-            if *at < struck && way.resets_at_ms.is_none_or(|ms| ms as f64 > *at * 1e3) =>
+            if *at < struck && setup.resets_at_ms.is_none_or(|ms| ms as f64 > *at * 1e3) =>
         {
             writeln!(wrong, "{name}: found at {at} s, before {struck} s").expect("a string");
         }
-        Some((at, _)) if *at > by && way.must_show(finds) => {
+        Some((at, _)) if *at > by && setup.must_show(finds) => {
             writeln!(wrong, "{name}: found at {at} s, not by {by} s").expect("a string");
         }
         _ => {}
     }
     let first = run.records().first().map(|record| record.at);
-    let findings = run
+    let recorded = run
         .records()
         .iter()
         .filter_map(|record| match &record.event {
             Event::Finding(finding) => Some((record.at, finding)),
             _ => None,
         });
-    for (at, finding) in findings {
-        // Of what is told of, nothing was before the run, and nothing is still to come.
+    for (at, finding) in recorded {
+        // Nothing that a finding reports was before the run, and nothing is yet to come.
         if finding
             .since
             .is_none_or(|since| since > at || Some(since) < first)
@@ -317,7 +325,10 @@ fn judge(row: &Row, finds: &Finds, way: &Way, seed: u64) -> Judged {
     }
     let (mut seen, mut sentences) = (BTreeSet::new(), BTreeSet::new());
     let mut read = BTreeSet::new();
-    for (_, finding) in told.iter().filter(|(_, it)| it.state != Standing::Cleared) {
+    for (_, finding) in findings
+        .iter()
+        .filter(|(_, it)| it.state != Standing::Cleared)
+    {
         match sentence_of(finding) {
             Some(sentence) => sentences.extend([sentence]),
             None => {
@@ -325,20 +336,20 @@ fn judge(row: &Row, finds: &Finds, way: &Way, seed: u64) -> Judged {
             }
         }
     }
-    // No story puts etcd back twice.
+    // No story restores etcd twice.
     let again = |(_, it): &&(f64, &Finding)| has(&it.summary, "went back another time");
-    if let Some((at, finding)) = told.iter().find(again) {
+    if let Some((at, finding)) = findings.iter().find(again) {
         writeln!(wrong, "{name}: at {at} s {finding:?}").expect("a string");
     }
-    for (at, finding) in told.iter().filter(raised) {
+    for (at, finding) in findings.iter().filter(raised) {
         let code = finding.row().expect("a row of this version");
         let by_reads = finds.by_reads.iter().find(|by| **by == code);
-        let by_reads = by_reads.filter(|_| way.audit != Level::Off);
+        let by_reads = by_reads.filter(|_| setup.audit != Level::Off);
         read.extend(by_reads.map(|by| by.code()));
         let is_expected = finds.family.contains(&code)
             || finds.companions.contains(&code)
             || by_reads.is_some()
-            || is_of_way(finding, way);
+            || is_of_setup(finding, setup);
         if !is_expected && seen.insert((code, subject(finding))) {
             let (subject, what) = (subject(finding), &finding.summary);
             writeln!(wrong, "{name}: at {at} s {code} of {subject:?}: {what}").expect("a string");
@@ -356,7 +367,7 @@ fn judge(row: &Row, finds: &Finds, way: &Way, seed: u64) -> Judged {
     let at = own.map(|(at, _)| *at - struck);
     Judged {
         at,
-        kinds: kinds(&told),
+        kinds: kinds(&findings),
         read,
         sentences,
         wrong,
@@ -367,7 +378,7 @@ fn rows() -> Vec<(Row, Finds)> {
     only(catalogue::rows().into_iter().zip(FINDS).collect())
 }
 
-/// Rows in other forms than their own stories show.
+/// Returns the rows in other forms than those of their own stories.
 fn forms() -> Vec<(Row, Finds)> {
     only(catalogue::forms::forms())
 }
@@ -379,27 +390,27 @@ fn only(mut rows: Vec<(Row, Finds)>) -> Vec<(Row, Finds)> {
     rows
 }
 
-/// `WATCHSCOPE_TEST_ROW=F14` plays this row alone.
+/// `WATCHSCOPE_TEST_ROW=F14` plays only this row.
 #[test]
-fn each_row_is_found_in_time_in_every_variant_and_nothing_that_did_not_happen() {
+fn each_row_is_found_in_time_in_every_variant_and_no_other_failure() {
     let (mut table, mut others) = (String::from(TABLE_HEAD), String::from(FORMS_HEAD));
     let (mut wrong, mut sentences) = (String::new(), BTreeSet::new());
     for (row, finds) in rows().into_iter().chain(forms()) {
         let mut times = Vec::new();
-        let mut told = 0;
+        let mut played = 0;
         let mut first = None;
         let (mut varied, mut read) = (BTreeSet::new(), BTreeSet::new());
         for variant in VARIANTS {
             for seed in SEEDS {
-                let way = Way::of(variant, &finds);
-                let judged = judge(&row, &finds, &way, seed);
+                let setup = Setup::of(variant, &finds);
+                let judged = judge(&row, &finds, &setup, seed);
                 let mut kinds = judged.kinds;
                 wrong += &judged.wrong;
                 sentences.extend(judged.sentences);
-                if !way.must_show(&finds) && !finds.family.is_empty() {
+                if !setup.must_show(&finds) && !finds.family.is_empty() {
                     continue;
                 }
-                told += 1;
+                played += 1;
                 times.extend(judged.at);
                 kinds.retain(|(code, ..)| !judged.read.contains(&**code));
                 read.extend(judged.read);
@@ -440,11 +451,11 @@ fn each_row_is_found_in_time_in_every_variant_and_nothing_that_did_not_happen() 
         } else {
             &mut others
         };
-        *table += &line(&row, &finds, told, &times);
+        *table += &line(&row, &finds, played, &times);
     }
     let is_all = std::env::var_os("WATCHSCOPE_TEST_ROW").is_none();
     if is_all {
-        wrong += &untold_but(&sentences);
+        wrong += &unexpected_but(&sentences);
     }
     assert!(wrong.is_empty(), "\n{wrong}");
     if is_all {
@@ -452,7 +463,7 @@ fn each_row_is_found_in_time_in_every_variant_and_nothing_that_did_not_happen() 
     }
 }
 
-/// Watches of the default namespace's configmaps by each of two servers.
+/// Watches of the default namespace's configmaps, one by each of two servers.
 fn by_each_server() -> [WatchSpec; 2] {
     [0, 1].map(|index| WatchSpec {
         name: WatchName::new(
@@ -468,13 +479,13 @@ fn by_each_server() -> [WatchSpec; 2] {
     })
 }
 
-/// So often each row is told by the test that draws.
+/// How often the test with drawn setups plays each row.
 const DRAWS: u64 = 40;
 
-/// `WATCHSCOPE_TEST_SEED=7` draws what it drew when it printed that.
+/// `WATCHSCOPE_TEST_SEED=7` draws the same setups as the run that printed it.
 #[test]
 #[ignore = "three thousand stories: cargo xtask test --long"]
-fn each_row_is_found_in_time_with_whatever_version_and_load_is_drawn() {
+fn each_row_is_found_in_time_with_any_version_and_load() {
     let given = std::env::var("WATCHSCOPE_TEST_SEED").ok();
     let given = given.map(|text| text.parse().expect("a seed is a number"));
     let since = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970");
@@ -482,34 +493,34 @@ fn each_row_is_found_in_time_with_whatever_version_and_load_is_drawn() {
     println!("WATCHSCOPE_TEST_SEED={drawn}");
     let mut wrong = String::new();
     for (row, finds) in rows().into_iter().chain(forms()) {
-        // Each row draws for itself, so that one can be told alone.
+        // Each row draws for itself, so that it can be played alone.
         let mut rng = ChaCha8Rng::seed_from_u64(drawn);
         rng.set_stream(row.code[1..].parse().expect("F and a number"));
         for _ in 0..DRAWS {
-            let way = Way::drawn(&row, &finds, &mut rng);
-            wrong += &judge(&row, &finds, &way, rng.next_u64()).wrong;
+            let setup = Setup::drawn(&row, &finds, &mut rng);
+            wrong += &judge(&row, &finds, &setup, rng.next_u64()).wrong;
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// A row's line in docs/detection.md.
-fn line(row: &Row, finds: &Finds, told: usize, times: &[f64]) -> String {
+/// Returns a row's line in docs/detection.md.
+fn line(row: &Row, finds: &Finds, played: usize, times: &[f64]) -> String {
     let (code, name) = (finds.row, finds.row.name());
     let what = if row.form.is_empty() { name } else { row.form };
     if let Some((_, why)) = UNSEEN.iter().find(|(unseen, _)| *unseen == code) {
-        return format!("| {code} | {what} | {told} | no: {why} | | |\n");
+        return format!("| {code} | {what} | {played} | no: {why} | | |\n");
     }
     if finds.family.is_empty() {
-        return format!("| {code} | {what} | {told} | not to be found | | |\n");
+        return format!("| {code} | {what} | {played} | not to be found | | |\n");
     }
     let found = times.len();
     let slowest = times.iter().copied().fold(f64::MIN, f64::max);
     let by = finds.within().as_secs();
-    format!("| {code} | {what} | {told} | {found} | {slowest:.1} | {by} |\n")
+    format!("| {code} | {what} | {played} | {found} | {slowest:.1} | {by} |\n")
 }
 
-/// Watches that are around a row's in some variants.
+/// The watches that some setups add beside a row's.
 const AROUND: [&str; 3] = [
     "default/services",
     "default/secrets",
@@ -534,7 +545,7 @@ const FORMS_HEAD: &str = "\n## In other forms\n\n\
     twin is like the form above it but for one thing, and nothing of the row may be found in it.\n\n\
     | Row | What shows it | Told | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
 
-/// Holds a page of docs/ against what it should be; with `WATCHSCOPE_WRITE_DOCS=1` writes it.
+/// Compares a page of docs/ with its expected text; with `WATCHSCOPE_WRITE_DOCS=1` writes it.
 fn is_current(page: &str, text: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../docs")
@@ -574,11 +585,11 @@ fn every_row_is_either_found_or_listed_as_unseen() {
 }
 
 #[test]
-fn what_a_world_tells_of_its_inside_changes_no_finding() {
+fn inside_records_change_no_finding() {
     for (row, finds) in rows().into_iter().chain(forms()) {
         let found = |variant| {
-            let (run, began) = tell(&row, &finds, &Way::of(variant, &finds), 5);
-            let found = told(&run, began).into_iter();
+            let (run, began) = play(&row, &finds, &Setup::of(variant, &finds), 5);
+            let found = findings_of(&run, began).into_iter();
             found
                 .map(|(at, it)| (at, it.clone()))
                 .collect::<Vec<(f64, Finding)>>()
@@ -593,7 +604,7 @@ fn what_a_world_tells_of_its_inside_changes_no_finding() {
 }
 
 #[test]
-fn the_fold_holds_what_stands_with_its_count() {
+fn the_fold_holds_open_findings_with_their_counts() {
     for (row, _) in rows() {
         let run = row.run(0);
         let mut standing: BTreeMap<(String, String), u64> = BTreeMap::new();

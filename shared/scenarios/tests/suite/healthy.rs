@@ -1,5 +1,6 @@
-//! No false alarm: healthy worlds of mixed load raise nothing above a note, and notes only of what was done to them. Most
-//! are audited, and no object of them is ever said to be wrong; their twins, in which one is, are.
+//! Tests for false alarms. Healthy worlds of mixed load raise no finding above a note, and only notes about what was
+//! done to them. Most are audited, and no object in them is ever reported as wrong. The same worlds with a divergence
+//! are reported.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,26 +22,26 @@ const DEFINITION: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/promotions.shop.example.com";
 const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
 const WARM_UP: Duration = Duration::from_secs(60);
-/// One cluster in so many is as old as an event gets (`--event-ttl`), so that events end all the while.
+/// One in this number of clusters is as old as events live (`--event-ttl`), so events expire in it all the time.
 const AGED_ONE_IN: u64 = 10;
 const AGED: Duration = Duration::from_secs(3_600);
-/// What `--goaway-chance` and load balancers come to over a stretch of time, in seconds: at least and more.
+/// The time between two GOAWAYs of `--goaway-chance` and load balancers, in seconds: the least, and the range above it.
 const GOES_AWAY_S: [u64; 2] = [40, 200];
-/// Within so long what is wrong is confirmed where lists show it: two rounds of `light`, in seconds.
+/// Within this time a divergence is confirmed if lists show it, in seconds: two rounds of `light`.
 const CONFIRMED_S: u64 = 60;
 const MINUTES: u64 = 8;
-/// One world in so many lasts as long as it takes until what is quiet expires, and longer.
+/// One in this number of worlds lasts longer than the history of a quiet type.
 const LONG_ONE_IN: u64 = 25;
 const LONG_MINUTES: u64 = 40;
 const MINORS: std::ops::Range<u64> = 19..38;
 
-/// Something that is done to a healthy world, and what may be noted of it.
+/// What is done to a healthy world, and the notes that it may cause.
 const DONE: [(&str, &[&str]); 7] = [
     ("a rollout", &[]),
     ("a namespace is deleted", &[]),
     ("a definition is edited", &["F11", "F17", "F28"]),
     ("an object leaves a selector and comes back", &["F43"]),
-    // What comes at once after a while of nothing is merged on its way to a handler.
+    // Events that come at once after a silence are merged before they reach a handler.
     ("a server restarts", &["F06", "F08", "F49"]),
     ("connections are reset", &["F06", "F08", "F49"]),
     ("watches of a type end in order", &[]),
@@ -142,7 +143,7 @@ fn watches() -> Vec<WatchSpec> {
         selecting,
         WatchSpec::of("shop", "services", "Service"),
         WatchSpec::of("shop", "events", "Event"),
-        // Where nothing happens.
+        // Nothing happens here.
         WatchSpec::of("default", "events", "Event"),
         WatchSpec::of("*", "deployments.apps", "Deployment"),
         WatchSpec::of("shop", "replicasets.apps", "ReplicaSet"),
@@ -157,7 +158,7 @@ fn watches() -> Vec<WatchSpec> {
     ]
 }
 
-/// The same of some resources by each of two servers.
+/// Watches of some resources by each of two servers.
 fn by_each_server() -> Vec<WatchSpec> {
     let all = [("*", "configmaps", "ConfigMap"), ("shop", "pods", "Pod")];
     let pinned = |(namespace, resource, kind), index: u16| WatchSpec {
@@ -170,10 +171,10 @@ fn by_each_server() -> Vec<WatchSpec> {
         .collect()
 }
 
-/// A healthy world that was told.
-struct Told {
+/// A healthy world that was played.
+struct Played {
     run: Run,
-    /// What may be noted, by what was done.
+    /// The notes that the deeds may cause.
     allowed: BTreeSet<&'static str>,
     /// Its server's minor version.
     minor: u64,
@@ -183,12 +184,12 @@ struct Told {
 /// How a world is watched, and how old it is.
 struct Manner {
     audit: Level,
-    /// All watches of a server go over one connection, as they do over HTTP/2.
+    /// Whether all watches of a server share a connection, as over HTTP/2.
     shares: bool,
-    /// The server asks for other connections now and then.
+    /// Whether the server asks for other connections now and then.
     goes_away: bool,
     is_aged: bool,
-    /// Nothing is done in these seconds.
+    /// The seconds in which nothing is done.
     quiet: Range<u64>,
 }
 
@@ -207,7 +208,7 @@ impl Manner {
         }
     }
 
-    /// Each watch has a connection of its own, and nobody reads besides.
+    /// Each watch has a connection of its own, and there is no audit.
     fn plain() -> Self {
         Self {
             audit: Level::Off,
@@ -219,14 +220,14 @@ impl Manner {
     }
 }
 
-/// The minor version that the world of a seed has.
+/// Returns the minor version of a seed's world.
 fn minor_of(seed: u64) -> u64 {
     let first = ChaCha8Rng::seed_from_u64(seed).next_u64();
     MINORS.start + first % (MINORS.end - MINORS.start)
 }
 
-/// Tells a healthy world of a seed in a manner, with more done to it; also what else was done.
-fn world(seed: u64, manner: &Manner, more: Vec<Act>) -> Told {
+/// Plays the healthy world of a seed, with `more` done to it.
+fn world(seed: u64, manner: &Manner, more: Vec<Act>) -> Played {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut below = |limit: u64| rng.next_u64() % limit;
     let minor = MINORS.start + below(MINORS.end - MINORS.start);
@@ -235,7 +236,7 @@ fn world(seed: u64, manner: &Manner, more: Vec<Act>) -> Told {
     let mut minutes = MINUTES;
     if seed.is_multiple_of(LONG_ONE_IN) {
         minutes = LONG_MINUTES;
-        // Events have no watch cache: where there are none for long, their history expires.
+        // Events have no watch cache. If there are none for long, their history expires.
         allowed.insert("F12");
     }
     let mut at = 30;
@@ -245,7 +246,7 @@ fn world(seed: u64, manner: &Manner, more: Vec<Act>) -> Told {
             deeds(what, at, &mut acts);
             allowed.extend(DONE[what].1);
         }
-        // Far enough from the next, so that each is healed when it comes.
+        // Far enough from the next deed, so that the world has recovered by then.
         at += 45 + below(75);
     }
     if manner.goes_away {
@@ -311,7 +312,7 @@ fn world(seed: u64, manner: &Manner, more: Vec<Act>) -> Told {
         }
     }
     run.run_for(Duration::from_secs(minutes * 60));
-    Told {
+    Played {
         run,
         allowed,
         minor,
@@ -319,11 +320,11 @@ fn world(seed: u64, manner: &Manner, more: Vec<Act>) -> Told {
     }
 }
 
-/// What is wrong about the findings of healthy worlds, and how many events ended with their lease in them.
+/// Returns wrong findings in healthy worlds, and how many events expired in them.
 fn alarms(seeds: Range<u64>, manner: fn(u64) -> Manner) -> (String, usize) {
     let (mut wrong, mut expired) = (String::new(), 0);
     for seed in seeds {
-        let Told {
+        let Played {
             run,
             allowed,
             minor,
@@ -342,7 +343,8 @@ fn alarms(seeds: Range<u64>, manner: fn(u64) -> Manner) -> (String, usize) {
             let Event::Finding(finding) = &record.event else {
                 continue;
             };
-            // Events have no watch cache: they have no bookmarks by right, which is noted.
+            // Events have no watch cache and so no bookmarks (docs/semantics/lists-and-watches.md#uncached), which is
+            // noted.
             let has_no_bookmarks = finding
                 .watch
                 .as_ref()
@@ -368,9 +370,9 @@ fn thirty_healthy_worlds_raise_no_alarm() {
     assert!(expired > 100, "{expired} events ended");
 }
 
-/// An edit ends a stream that had brought nothing since an ordinary end, so that the gap is older than the edit.
+/// An edit ends a stream that had brought nothing since an orderly end, so the gap is older than the edit.
 #[test]
-fn a_history_that_is_gone_by_an_edit_is_a_note_though_the_gap_began_before() {
+fn an_expired_history_behind_an_edit_is_a_note_even_if_the_gap_began_before() {
     let (wrong, _) = alarms(254..255, |_| Manner::plain());
     assert!(wrong.is_empty(), "\n{wrong}");
 }
@@ -382,7 +384,7 @@ fn a_thousand_healthy_worlds_raise_no_alarm() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// What is made to diverge: a resource, where its objects are, and the watch of it that is looked at.
+/// The target of a divergence: a resource, the collection of its objects, and the watch that diverges.
 struct Kind {
     resource: &'static str,
     collection: &'static str,
@@ -414,11 +416,11 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// A watch that is made to diverge in one object.
+/// A divergence of a watch in one object.
 struct Injection {
     kind: Divergence,
     of: &'static Kind,
-    /// When, in seconds.
+    /// Its time in seconds.
     at: u64,
     audit: Level,
 }
@@ -436,13 +438,13 @@ impl Injection {
         }
     }
 
-    /// When the watch is past what it missed, at the latest: nothing shows it before. Who was cut off several times in two
-    /// minutes waits for up to half a minute before he asks again.
+    /// Returns when the watch is past the missed event at the latest; nothing shows the divergence before. A watch that
+    /// was cut off several times in two minutes waits for up to 30 s before it asks again.
     fn shows_at(&self) -> u64 {
         self.at + 40
     }
 
-    /// Streams of the resource begin anew and miss the first event behind their start (F45).
+    /// Lets streams of the resource begin anew and miss the first event behind their start (F45).
     fn acts(&self) -> Vec<Act> {
         let Kind {
             resource,
@@ -476,7 +478,7 @@ impl Injection {
         vec![
             act(self.at - 6, first),
             act(self.at, vec![Deed::Inject(race.clone())]),
-            // At once, so that nothing else is the first; and long before the next request.
+            // At once, so that no other event is the first, and long before the next request.
             act(self.at + 1, vec![Deed::Inject(cut), missed]),
             act(self.shows_at(), vec![merge(&path("other"), &spec(1))]),
             act(self.shows_at(), vec![Deed::Lift(race)]),
@@ -484,7 +486,7 @@ impl Injection {
     }
 }
 
-/// What is not found, or not in time, of the same worlds once a watch diverges in them.
+/// Returns divergences in the same worlds that are not found, or not in time.
 fn unfound(seeds: Range<u64>) -> String {
     let mut wrong = String::new();
     for seed in seeds {
@@ -498,11 +500,11 @@ fn unfound(seeds: Range<u64>) -> String {
         } = injection;
         let manner = Manner {
             audit,
-            // What is done might heal it.
+            // A deed might heal the divergence.
             quiet: at.saturating_sub(40)..injection.shows_at() + CONFIRMED_S,
             ..Manner::of(seed)
         };
-        let Told { run, began, .. } = world(seed, &manner, injection.acts());
+        let Played { run, began, .. } = world(seed, &manner, injection.acts());
         let watch = WatchName::from(of.watch);
         let (mut confirmed, mut found) = (None, None);
         for record in run.records() {
@@ -536,7 +538,7 @@ fn unfound(seeds: Range<u64>) -> String {
 }
 
 #[test]
-fn each_kind_of_divergence_comes_into_worlds_of_each_version_and_both_levels() {
+fn each_kind_of_divergence_is_tested_in_each_version_and_both_levels() {
     let all = |seeds: Range<u64>| {
         let of = seeds.map(|seed| {
             let Injection { kind, audit, .. } = Injection::of(seed);
@@ -548,20 +550,20 @@ fn each_kind_of_divergence_comes_into_worlds_of_each_version_and_both_levels() {
 }
 
 #[test]
-fn the_same_thirty_worlds_with_a_divergence_in_them_are_found_to_diverge() {
+fn a_divergence_in_the_same_thirty_worlds_is_found() {
     let wrong = unfound(0..30);
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
 #[test]
 #[ignore = "a thousand worlds: cargo xtask test --long"]
-fn the_same_thousand_worlds_with_a_divergence_in_them_are_found_to_diverge() {
+fn a_divergence_in_the_same_thousand_worlds_is_found() {
     let wrong = unfound(30..1_030);
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
 #[test]
-fn the_same_worlds_with_events_told_twice_or_out_of_order_are_found() {
+fn events_delivered_twice_or_out_of_order_in_the_same_worlds_are_found() {
     let resource = "configmaps".to_owned();
     for (fault, code) in [
         (
@@ -574,8 +576,8 @@ fn the_same_worlds_with_events_told_twice_or_out_of_order_are_found() {
     ] {
         for seed in 0..5 {
             let repeated = vec![act(60, vec![Deed::Inject(fault.clone())])];
-            let told = world(seed, &Manner::of(seed), repeated);
-            let is_found = told.run.records().iter().any(
+            let played = world(seed, &Manner::of(seed), repeated);
+            let is_found = played.run.records().iter().any(
                 |record| matches!(&record.event, Event::Finding(finding) if &*finding.code == code),
             );
             assert!(is_found, "seed {seed}: {code}");

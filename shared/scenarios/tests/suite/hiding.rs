@@ -1,4 +1,5 @@
-//! What is hidden of the catalogue's stories: no name is left, and every sentence of ours stays a sentence.
+//! Tests of the catalogue's stories with everything hidden: no name is left, and every sentence of ours stays a
+//! sentence.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use watchscope_scenarios::catalogue;
 
 const HIDDEN: &str = "[hidden]";
 
-/// The records of a story with all hidden that can be.
+/// Returns the records of a story with all parts hidden.
 fn hidden(records: &[Record]) -> Vec<Record> {
     let mut known = Known::default();
     let mut records = records.to_vec();
@@ -26,7 +27,7 @@ fn hidden(records: &[Record]) -> Vec<Record> {
 }
 
 #[test]
-fn sentences_of_ours_stay_sentences_where_all_is_hidden() {
+fn our_sentences_stay_sentences_if_all_is_hidden() {
     let mut wrong: Vec<String> = Vec::new();
     for row in catalogue::rows() {
         let run = row.run(1);
@@ -46,7 +47,7 @@ fn sentences_of_ours_stay_sentences_where_all_is_hidden() {
     }
     wrong.sort();
     wrong.dedup();
-    // Another server is named in it, which nobody knows here.
+    // The text names another server, which is unknown here.
     assert_eq!(
         wrong,
         [
@@ -56,7 +57,7 @@ fn sentences_of_ours_stay_sentences_where_all_is_hidden() {
 }
 
 #[test]
-fn no_name_of_an_object_is_left_where_all_is_hidden() {
+fn no_name_of_an_object_is_left_if_all_is_hidden() {
     for row in catalogue::rows() {
         let run = row.run(1);
         let changes = run
@@ -66,7 +67,7 @@ fn no_name_of_an_object_is_left_where_all_is_hidden() {
                 Event::Change(change) => Some(change.object.name.clone()),
                 _ => None,
             });
-        // Letters alone may be a word of a sentence.
+        // A name of letters alone may be a word of a sentence.
         let names: BTreeSet<Text> = changes.filter(|name| name.contains('-')).collect();
         let mut lines = Vec::new();
         for record in hidden(run.records()) {

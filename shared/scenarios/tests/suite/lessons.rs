@@ -1,5 +1,5 @@
-//! What the lessons draw: at each passage the picture shows what its text claims. Who has heard of which write, where a
-//! message stopped, who holds a ghost since when, and which revisions can be read.
+//! Tests of the lessons' pictures: at each passage the picture shows what the text claims. It shows which write reached
+//! whom, where a message stopped, who holds a ghost since when, and which revisions can be read.
 
 use std::time::Duration;
 
@@ -12,22 +12,23 @@ use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::scene::{Step, TextLine};
 use watchscope_timeline::{Glyph, Lanes, Picture, Primitive, Px, Rows, Scene, Store, Token, View};
 
-/// As wide as the lanes are on a screen of 1600 px.
+/// The width of the lanes on a screen of 1600 px.
 const LANES_WIDTH_PX: f64 = 860.0;
-/// The width of a message's line, and of a cross.
+/// The width of a message's line: 1.25 px.
 const MESSAGE: Px = Px(80);
+/// The width of a cross's line: 2 px.
 const CROSS: Px = Px(128);
-/// So many entries are sealed at once.
+/// The number of entries that are sealed at once.
 const SEGMENT_ENTRIES: usize = 256;
 
-/// A write as it is named in claims: `DELETED report 9`.
+/// A write, and its name in claims: `DELETED report 9`.
 struct Write {
     name: String,
     at: Time,
     ink: Token,
 }
 
-/// What the page draws at one moment of a lesson.
+/// The page's picture at one moment of a lesson.
 struct Shown {
     title: String,
     rows: Rows,
@@ -40,17 +41,17 @@ struct Shown {
     found: Vec<Found>,
 }
 
-/// A message between layers, as it is drawn.
+/// A message between layers, as drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Message {
     write: String,
     /// The row in which its line ends.
     to: String,
-    /// Whether it is dashed: nobody heard it there.
+    /// Whether it is dashed: it stopped there.
     is_stopped: bool,
 }
 
-/// A line as it is drawn.
+/// A line, as drawn.
 struct Line {
     ink: Token,
     is_dashed: bool,
@@ -65,7 +66,7 @@ fn run_of(lesson: &Lesson) -> Run {
     }
 }
 
-/// What a page holds that followed a lesson's log from its beginning.
+/// Returns the store of a page that followed a lesson's log from its beginning.
 fn store_of(entries: &[Entry], began: Time) -> Store {
     let state = State {
         at: began,
@@ -115,12 +116,12 @@ fn writes(entries: &[Entry]) -> Vec<Write> {
 }
 
 impl Shown {
-    /// A passage at a time, with the stretch of time that it shows.
+    /// Shows a passage at a time, with the stretch of time that it shows.
     fn at(lesson: &Lesson, place: usize, at: Duration) -> Self {
         Self::of(lesson, run_of(lesson), place, at)
     }
 
-    /// The same in another run.
+    /// Shows a passage in another run.
     fn of(lesson: &Lesson, run: Run, place: usize, at: Duration) -> Self {
         let passage = &lesson.passages[place];
         let mut stage = Stage::new(lesson.clone(), run);
@@ -157,7 +158,7 @@ impl Shown {
         self.view.x(at)
     }
 
-    /// All lines of a width.
+    /// Returns all lines of a width.
     fn lines(&self, width: Px) -> Vec<Line> {
         let lines = self.scene.primitives.iter().filter_map(|primitive| {
             let Primitive::Path {
@@ -182,7 +183,7 @@ impl Shown {
         lines.collect()
     }
 
-    /// The messages that are drawn, each by the write whose time and colour its line begins with.
+    /// Returns the drawn messages. Each belongs to the write whose time and colour its line begins with.
     fn messages(&self) -> Vec<Message> {
         let etcd = self.rows.rows.iter().find(|row| &*row.name == "etcd");
         let etcd = etcd.unwrap();
@@ -210,7 +211,7 @@ impl Shown {
         messages
     }
 
-    /// The rows in which a write is shown to have come to a client.
+    /// Returns the rows in which a write is shown to reach a client.
     fn heard(&self, write: &str) -> Vec<String> {
         let mut rows: Vec<String> = self
             .messages()
@@ -222,7 +223,7 @@ impl Shown {
         rows
     }
 
-    /// The rows that a write's line to a row goes through, with its ends.
+    /// Returns the rows that a write's line to a row goes through, with its ends.
     fn through(&self, write: &str, to: &str) -> Vec<String> {
         let at = self.writes.iter().find(|known| known.name == write);
         let at = self.view.x(at.unwrap().at);
@@ -234,7 +235,7 @@ impl Shown {
         corners.into_iter().map(|(_, y)| self.row_at(y)).collect()
     }
 
-    /// The rows in which a write is shown to have stopped: a dashed line ends there, in a cross.
+    /// Returns the rows in which a write is shown to stop: a dashed line ends there in a cross.
     fn stopped(&self, write: &str) -> Vec<String> {
         let x = self.writes.iter().find(|known| known.name == write);
         let x = self.view.x(x.unwrap().at);
@@ -264,13 +265,13 @@ impl Shown {
             })
     }
 
-    /// Whether these words stand in a row.
+    /// Returns whether a row has these words.
     fn says(&self, row: &str, words: &str) -> bool {
         self.texts()
             .any(|line| line.text.contains(words) && self.row_at(line.y - Px::whole(4)) == row)
     }
 
-    /// Who is said to hold ghosts, how many, and until when in seconds.
+    /// Returns the holders of ghosts, how many ghosts each has, and until when in seconds.
     fn ghosts(&self) -> Vec<(String, String)> {
         let said = self.texts().filter(|line| line.text.contains(" since "));
         let said = said.filter(|line| line.ink == Token::Divergence);
@@ -281,7 +282,7 @@ impl Shown {
         .collect()
     }
 
-    /// Where the ghosts of a row end, in px.
+    /// Returns where the ghosts of a row end, in px.
     fn ghosts_end(&self, row: &str) -> Option<Px> {
         let boxes = self
             .scene
@@ -299,7 +300,7 @@ impl Shown {
         own.next_back().map(|area| area.right())
     }
 
-    /// The glyphs of a row, with their places in seconds since the lesson began.
+    /// Returns whether a row has a glyph at a time, in seconds since the lesson began.
     fn has_glyph(&self, row: &str, glyph: Glyph, at_s: f64) -> bool {
         let x = self.x(at_s);
         self.scene
@@ -320,7 +321,7 @@ impl Shown {
     }
 }
 
-/// What a passage claims, held against its picture.
+/// The claims of a passage, checked against its picture.
 type Claims = &'static [fn(&Shown)];
 
 const NONE: [&str; 0] = [];
@@ -347,7 +348,7 @@ const WATCH_EVENT: Claims = &[
         assert!(shown.has_glyph("web-1", Glyph::Added, 4.0));
     },
     |shown| {
-        // 83 renewals, and nobody who watches pods hears of one.
+        // None of the 83 renewals reaches a watch of pods.
         assert!(shown.says("etcd", "602"));
         let to_clients = shown.messages();
         assert!(
@@ -410,7 +411,7 @@ const EXPIRED: Claims = &[
         assert_eq!(shown.stopped("DELETED report 11"), CUT_OFF);
     },
     |shown| {
-        // The list told informer, and no event ever did.
+        // The list showed it to informer; no event ever did.
         assert_eq!(shown.heard("DELETED report 11"), NONE);
         assert_eq!(shown.heard("MODIFIED stock 10"), NONE);
         assert_eq!(shown.stopped("DELETED report 11"), CUT_OFF);
@@ -435,7 +436,7 @@ const EXPIRED: Claims = &[
     },
 ];
 
-/// The deletion goes to correct, and stops where naive has no stream, for ever.
+/// Checks that the deletion reaches correct, and stops for ever where naive has no stream.
 fn only_correct_hears(shown: &Shown) {
     assert_eq!(shown.heard("DELETED report 9"), ["client correct"]);
     assert_eq!(shown.stopped("DELETED report 9"), ["stream to naive"]);
@@ -474,7 +475,7 @@ const AWAY: Claims = &[
         assert_eq!(shown.ghosts_end("client naive"), Some(shown.x(18.0)));
     },
     |shown| {
-        // Cured by another event, not by the one it missed.
+        // Another event than the missed one cures it.
         only_correct_hears(shown);
         assert_eq!(shown.heard("ADDED report 11"), BOTH);
         let healed = shown.ghosts_end("client naive").unwrap();
@@ -502,7 +503,7 @@ const GHOST: Claims = &[
     },
     |shown| {
         assert_eq!(shown.heard("DELETED web-1 8"), ["client informer"]);
-        // fixed has ended: nothing is on its way to it, and it holds nothing.
+        // fixed has ended: no message goes to it, and it holds nothing.
         assert_eq!(shown.stopped("DELETED web-1 8"), ["stream to broken"]);
         let ghosts = [("client broken".to_owned(), "1 ghost since 10".to_owned())];
         assert_eq!(shown.ghosts(), ghosts);
@@ -578,7 +579,7 @@ fn each_moment_of_a_passage_has_its_ring_at_its_mark() {
 }
 
 /// A watch without a resourceVersion goes to etcd in some releases
-/// (docs/semantics/lists-and-watches.md#watch-without-version), and is drawn so.
+/// (docs/semantics/lists-and-watches.md#watch-without-version). The picture shows that.
 #[test]
 fn a_watch_that_etcd_serves_is_drawn_past_the_cache() {
     let lesson = lesson("away").unwrap();
@@ -610,12 +611,12 @@ fn a_watch_that_etcd_serves_is_drawn_past_the_cache() {
         assert_eq!(past.is_some(), is_past, "{version}: {rows:?}");
         assert_eq!(fed.is_some(), !is_past, "{version}: {rows:?}");
         assert!(past.is_none_or(|past| past < cache), "{version}: {rows:?}");
-        // A client that says where it was is served from the cache all the same.
+        // A client that names its version is still served from the cache.
         assert!(
             place("stream to correct") > Some(cache),
             "{version}: {rows:?}"
         );
-        // The deletion stops where naive has no stream, and its later writes come past the cache or through it.
+        // The deletion stops where naive has no stream. Later writes reach it past the cache or through it.
         let stop = if is_past {
             "from etcd to naive"
         } else {
@@ -633,7 +634,7 @@ fn a_watch_that_etcd_serves_is_drawn_past_the_cache() {
 }
 
 #[test]
-fn a_ghost_is_dated_from_its_beginning_also_where_that_does_not_show() {
+fn a_ghost_is_dated_from_its_begin_even_if_that_is_not_shown() {
     let mut lesson = lesson("expired").unwrap();
     lesson.passages[5].shows = (Duration::from_secs(30), Duration::from_secs(48));
     let shown = Shown::at(&lesson, 5, Duration::from_secs(44));
@@ -642,9 +643,9 @@ fn a_ghost_is_dated_from_its_beginning_also_where_that_does_not_show() {
 }
 
 #[test]
-fn a_message_on_its_way_is_faint_until_it_comes_or_stops() {
+fn a_message_under_way_is_faint_until_it_arrives_or_stops() {
     let lesson = lesson("away").unwrap();
-    // 300 ms after the deletion nobody can say yet that naive will not hear it.
+    // 300 ms after the deletion, nothing shows yet that naive will miss it.
     let shown = Shown::at(&lesson, 2, Duration::from_millis(8_300));
     assert_eq!(shown.stopped("DELETED report 9"), NONE);
     let faint = shown.scene.primitives.iter().filter(|primitive| {

@@ -1,4 +1,4 @@
-//! What the page says of why an object is here, held against etcd's own history.
+//! Compares the page's sentence about why an object is here with etcd's own history.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use watchscope_timeline::store::Known;
 use watchscope_timeline::words::presence;
 use watchscope_timeline::{LaneId, Store};
 
-/// Whether an object of the name was there at a revision.
+/// Returns whether an object of this name existed at a revision.
 fn was_there(run: &Run, name: &str, revision: u64) -> bool {
     let mut is_there = false;
     for change in run.world.truth().history_of("configmaps") {
@@ -24,10 +24,13 @@ fn was_there(run: &Run, name: &str, revision: u64) -> bool {
     is_there
 }
 
-/// The revision of the read that an object is said to be confirmed by, if one of etcd is named.
+/// Returns the revision of the read that confirms an object, if the page names a read of etcd.
 fn confirmed_at(store: &Store, lane: LaneId) -> Option<u64> {
-    let told = presence(Known::now(store, store.head_at()?), lane)?;
-    let (_, words) = told.grounds.iter().find(|(name, _)| *name == "confirmed")?;
+    let shown = presence(Known::now(store, store.head_at()?), lane)?;
+    let (_, words) = shown
+        .grounds
+        .iter()
+        .find(|(name, _)| *name == "confirmed")?;
     let (_, rest) = words
         .strip_prefix("A read of ")?
         .split_once(", at resourceVersion ")?;
@@ -39,14 +42,14 @@ fn confirmed_at(store: &Store, lane: LaneId) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// From 1.34 on a list at an exact resourceVersion may be the cache's: it agrees over a ghost for as long as that is
-/// held.
+/// From 1.34 on a list at an exact resourceVersion may come from the cache (docs/semantics/versions.md#gate-snapshots).
+/// Such a list agrees with a ghost while the cache holds it.
 #[test]
-fn what_is_said_to_be_confirmed_was_there_at_the_reads_version() {
+fn an_object_that_the_page_calls_confirmed_existed_at_the_reads_version() {
     let (mut blind, mut confirmed) = (0, 0);
     let watch: WatchName = "default/configmaps".into();
     let forms = catalogue::forms::forms().into_iter().map(|(row, _)| row);
-    // What a member of etcd has lost it has lost to each read of it.
+    // What a member of etcd has lost is lost to each read of it.
     let is_lost_to_reads = |row: &Row| row.form.ends_with("in the list of another server");
     let is_seen = |row: &Row| row.code == "F24" && !is_lost_to_reads(row);
     let ghosts: Vec<_> = forms.filter(is_seen).collect();

@@ -1,4 +1,4 @@
-//! Every story one can ask for starts, watched as the demo watches it.
+//! Every public story starts, with the watches of the demo.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use watchscope_model::Event;
 use watchscope_scenarios::{Deed, Run, Story, catalogue, stories};
 use watchscope_simulator::Fault;
 
-/// Till then all has begun that a story begins with; a proxy that buffers (F44) has let go.
+/// By this time everything at a story's beginning has happened, and a buffering proxy (F44) has let go.
 const BEGINS: Duration = Duration::from_secs(45);
 
-/// The client programs a story starts until then.
+/// Returns the client programs that a story starts by then.
 fn programs(story: &Story) -> BTreeSet<String> {
     let acts = story.acts.iter().filter(|act| act.at < BEGINS);
     let deeds = acts.flat_map(|act| &act.deeds);
@@ -21,9 +21,9 @@ fn programs(story: &Story) -> BTreeSet<String> {
     started.collect()
 }
 
-/// Whether a read that waits 3 s for its cache gets it or is refused would be chance where the cache lags just as long.
+/// If a cache lags by exactly 3 s, chance decides whether a read that waits 3 s for it succeeds.
 #[test]
-fn no_cache_lags_exactly_as_long_as_a_read_waits_for_it() {
+fn no_cache_lags_by_exactly_the_3_s_that_a_read_waits() {
     let forms = catalogue::forms::forms().into_iter();
     let forms = forms.map(|(row, _)| row.story);
     for story in stories().into_iter().chain(forms) {
@@ -43,7 +43,7 @@ fn no_cache_lags_exactly_as_long_as_a_read_waits_for_it() {
 }
 
 #[test]
-fn each_story_lists_what_it_shows_starts_its_programs_and_is_told() {
+fn each_story_lists_its_view_starts_its_programs_and_is_narrated() {
     for story in stories() {
         let (name, watches) = (story.name, story.view.resources.len());
         let (says, programs) = (story.acts[0].says.clone(), programs(&story));

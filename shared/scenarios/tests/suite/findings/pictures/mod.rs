@@ -1,5 +1,5 @@
-//! The pictures of docs/findings: each row's own story as the page draws it, the lanes that matter in the seconds around
-//! what was found.
+//! The pictures of docs/findings: each row's own story as the page draws it. A picture has the lanes that matter, in
+//! the seconds around the finding.
 
 mod shot;
 
@@ -14,17 +14,17 @@ use watchscope_timeline::svg::svg;
 use watchscope_timeline::{LaneId, Lanes, Picture, Store, Theme, View};
 
 use self::shot::Shot;
-use super::{Variant, Way, is_current, rows, tell};
+use super::{Setup, Variant, is_current, play, rows};
 
-/// With the tree beside them 720 px: as wide as a text of documentation.
+/// The width of the lanes, in px. With the tree beside them it is 720 px: as wide as a text of documentation.
 const LANES_WIDTH_PX: f64 = 544.0;
-/// A picture that weighs more shows too much.
+/// The most bytes of a picture. A larger one shows too much, and the test fails.
 const MOST_BYTES: usize = 30_000;
-/// So many records are sealed at once.
+/// The number of records that are sealed at once.
 const SEGMENT_RECORDS: u64 = 256;
 const SEED: u64 = 1;
 
-/// What a page holds that followed the story's log from its beginning, without findings about something else.
+/// Returns the store of a page that followed the story's log from its beginning, without findings about other subjects.
 fn store_of(run: &Run, shot: &Shot, began: Time) -> Store {
     let state = State {
         at: began,
@@ -49,12 +49,12 @@ fn store_of(run: &Run, shot: &Shot, began: Time) -> Store {
         if matches!(&record.event, Event::Finding(finding) if !shot.shows(finding)) {
             continue;
         }
-        while let Some((at, told)) = inside.next_if(|(at, _)| *at <= record.at) {
+        while let Some((at, report)) = inside.next_if(|(at, _)| *at <= record.at) {
             last = last.max(*at);
             writer.push_inside(&InsideRecord {
                 seq: next(),
                 at: last,
-                inside: told.clone(),
+                inside: report.clone(),
             });
         }
         last = last.max(record.at);
@@ -71,12 +71,12 @@ fn store_of(run: &Run, shot: &Shot, began: Time) -> Store {
     store
 }
 
-/// With more rows than this not all objects of a watch are drawn.
+/// The most rows with which all objects of a watch are drawn; with more rows only some are.
 const ROWS_MOST: usize = 100;
 
-/// The row's picture as SVG, on light ground.
+/// Draws the row's picture as SVG, on light ground.
 fn picture_of(row: &Row, finds: &Finds) -> String {
-    let (run, began) = tell(row, finds, &Way::of(Variant::WithInside, finds), SEED);
+    let (run, began) = play(row, finds, &Setup::of(Variant::WithInside, finds), SEED);
     let shot = Shot::of(row, finds, &run, began);
     let store = store_of(&run, &shot, began);
     let view = View::between(shot.from, shot.to, LANES_WIDTH_PX);
@@ -84,7 +84,7 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
     lanes.records = Some(RECORDS);
     let mut all = lanes.rows(&store, &view, run.now());
     if all.rows.len() > ROWS_MOST {
-        // As the page has them: those that changed last, and how many others there are.
+        // Like the page, draws the objects that changed last, and counts the others.
         for row in &all.rows {
             if let LaneId::Watch(watch) = row.id {
                 lanes.set_expanded(&store, watch, true);
@@ -104,7 +104,7 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
     text
 }
 
-/// `WATCHSCOPE_TEST_ROW=F14` draws this row alone.
+/// `WATCHSCOPE_TEST_ROW=F14` draws only this row.
 #[test]
 fn the_pictures_of_the_findings_are_current_and_small() {
     let mut large = Vec::new();

@@ -1,9 +1,9 @@
-//! What of a row's story is drawn: which seconds, and which lanes.
+//! The choice of the seconds and lanes in a row's picture.
 //!
-//! One rule for all, from what was found: the seconds are those from the first thing done to the cluster shortly before
-//! the failure until it was found and, where that comes soon, healed; the lanes are those of the watches and the client
-//! it concerns, with the objects that change meanwhile. What only reads show has the layers beneath as well. [`ODD`] has
-//! the rows that need something else.
+//! One rule based on the finding applies to all rows. The seconds begin with the first deed to the cluster shortly
+//! before the failure. They end when the failure is found and, if that comes soon, healed. The lanes are those of the
+//! watches and the client that the finding concerns, with the objects that change in these seconds. If only reads show
+//! the failure, the layers beneath are shown too. [`ODD`] has the rows with exceptions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,29 +17,29 @@ use watchscope_scenarios::catalogue::finds::Finds;
 use watchscope_scenarios::{Deed, Run};
 use watchscope_timeline::{LaneId, Rows, Store};
 
-use super::super::{names, told};
+use super::super::{findings_of, names};
 
-/// What is done to the cluster so long before the failure belongs to it.
+/// A deed to the cluster belongs to the failure if it is at most this long before it, in microseconds.
 const BEFORE_US: i64 = 10 * SECOND_US;
-/// A watch that comes back so soon after the finding is shown coming back.
+/// A watch is shown recovering if it recovers within this time after the finding, in microseconds.
 const HEALS_US: i64 = 20 * SECOND_US;
-/// The clients of a row have started.
+/// The time by which the clients of a row have started.
 const STARTED: Duration = Duration::from_millis(1_500);
-/// At least so much is shown before and behind.
+/// The least time that is shown before and behind, in microseconds.
 const MARGIN_US: i64 = 3 * SECOND_US;
-/// So long it takes until all is listed and watched.
+/// The time until everything is listed and watched, in microseconds.
 const BEGINS_US: i64 = 2 * SECOND_US;
-/// Behind a finding there is room for its name: at least so much of what is before it, in percent.
+/// The least room behind a finding for its name, in percent of the time before it.
 const NAMED_PERCENT: i64 = 55;
 
-/// What the rule does not find for a row.
+/// An exception from the rule for a row.
 struct Odd {
     code: &'static str,
-    /// Between which seconds of the story.
+    /// The seconds of the story.
     between_s: Option<(u32, u32)>,
-    /// A client whose side of it is shown.
+    /// A client whose lanes are shown.
     client: Option<&'static str>,
-    /// What of the inside is shown.
+    /// The layers that are shown.
     inside: Option<Inside>,
 }
 
@@ -48,7 +48,7 @@ struct Odd {
 enum Inside {
     /// etcd.
     Etcd,
-    /// etcd, and the watch caches of what is watched.
+    /// etcd, and the watch caches of the watched types.
     Caches,
 }
 
@@ -94,19 +94,19 @@ const ODD: &[Odd] = &[
     odd("F25").between(2, 81).client("informer"),
     odd("F26").client("informer"),
     odd("F27").client("informer"),
-    // The list that shows it comes 1 s after the 410 that needs it: both have room.
+    // The list that shows it comes 1 s after the 410 that requires it, and both need room.
     odd("F28").between(4, 17),
     odd("F32").client("waiting"),
-    // There is no cache of events.
+    // Events have no watch cache.
     odd("F34").inside(Inside::Etcd),
     odd("F36").between(4, 45).inside(Inside::Caches),
-    // The proxy lets go of what it held.
+    // The proxy releases what it held.
     odd("F44").between(0, 46),
     // Two periods of the resync.
     odd("F46").between(0, 46),
 ];
 
-/// What of a story is drawn.
+/// The part of a story that is drawn.
 #[derive(Debug)]
 pub(super) struct Shot {
     pub(super) from: Time,
@@ -117,18 +117,20 @@ pub(super) struct Shot {
     /// The client program whose lanes are shown.
     client: Option<String>,
     inside: Option<Inside>,
-    /// The resource whose caches are meant.
+    /// The resource whose caches are shown.
     resource: String,
-    /// What the row's finding is about: findings of nothing else are shown.
+    /// The subject of the row's finding: other findings are not shown.
     subject: Option<Text>,
-    /// Its code, if there is one.
+    /// The code of the finding, if there is one.
     pub(super) code: Option<Text>,
 }
 
 impl Shot {
     pub(super) fn of(row: &Row, finds: &Finds, run: &Run, began: Time) -> Self {
         let odd = ODD.iter().find(|odd| odd.code == row.code);
-        let found = told(run, began).into_iter().map(|(_, finding)| finding);
+        let found = findings_of(run, began)
+            .into_iter()
+            .map(|(_, finding)| finding);
         let found = found
             .filter(|finding| finding.state == Standing::Raised)
             .find(|finding| {
@@ -165,13 +167,13 @@ impl Shot {
         }
     }
 
-    /// Whether a finding is about what the row's is about.
+    /// Returns whether a finding has the subject of the row's finding.
     pub(super) fn shows(&self, finding: &Finding) -> bool {
         let subject = finding.subject().unwrap_or_default();
         Some(subject) == self.subject
     }
 
-    /// The rows that are shown, without what is under or between them.
+    /// Returns the rows that are shown, without rows under or between them.
     pub(super) fn chosen(&self, store: &Store, all: Rows) -> Rows {
         let mut chosen = Rows::default();
         let layer = |lane| match lane {
@@ -198,7 +200,7 @@ impl Shot {
             if is_shown {
                 row.y = chosen.height;
                 chosen.height = row.bottom();
-                // It counts what is loaded, not what is shown.
+                // The count is of the loaded objects, not of those shown.
                 row.count = None;
                 chosen.rows.push(row);
             }
@@ -206,7 +208,7 @@ impl Shot {
         chosen
     }
 
-    /// Whether a layer is shown; which server is only of interest where there are several.
+    /// Returns whether a layer is shown. Its server is named only if there are several.
     fn shows_layer(&self, name: &str, servers: usize) -> bool {
         let (what, rest) = name.split_once(' ').unwrap_or((name, ""));
         let has_caches = self.inside == Some(Inside::Caches);
@@ -227,13 +229,13 @@ impl Shot {
     }
 }
 
-/// Whether a layer's name is a server's, not that of one of its caches.
+/// Returns whether a layer is a server, and not one of its caches.
 fn is_server(name: &str) -> bool {
     let server = name.strip_prefix("apiserver ");
     server.is_some_and(|server| !server.contains(' '))
 }
 
-/// The watches a finding is about and those in its evidence; all, if it is about none.
+/// Returns the watches that a finding concerns and those in its evidence; all watches if it concerns none.
 fn watches(found: Option<&Finding>, evidence: &[&Record], run: &Run) -> BTreeSet<WatchName> {
     let all = run
         .records()
@@ -251,7 +253,7 @@ fn watches(found: Option<&Finding>, evidence: &[&Record], run: &Run) -> BTreeSet
     if own.is_empty() { all } else { own }
 }
 
-/// From when to when.
+/// Returns the seconds of the picture.
 fn seconds(
     row: &Row,
     finds: &Finds,
@@ -269,7 +271,7 @@ fn seconds(
         let mut records = run.records().iter();
         records.find(|record| matches!(&record.event, Event::Finding(other) if other == found))
     });
-    // Where nothing is found, it is about how a stream ends, or what it brings.
+    // Without a finding, the picture is about the end of a stream, or about its events.
     let end = || of_watch().find(|record| matches!(record.event, Event::StreamEnded(_)));
     let change = || {
         let is_live = |record: &&Record| matches!(&record.event, Event::Change(change) if change.origin == Origin::Live);
@@ -289,7 +291,7 @@ fn seconds(
     let first_deed = deeds.find(|at| (0..=BEFORE_US).contains(&struck.micros_since(*at)));
     let since = found.and_then(|finding| finding.since).unwrap_or(found_at);
     let first = first_deed.unwrap_or(struck).min(struck).min(since);
-    // When it is over, or the gap closes that is open.
+    // Until the finding is cleared, or until the open gap closes.
     let is_over = |record: &&Record| match &record.event {
         Event::Finding(other) => {
             let key = found.map(Finding::key);
@@ -307,7 +309,7 @@ fn seconds(
     let last = soon.next_back().map_or(found_at, |record| record.at);
     let span_us = last.micros_since(first);
     let from = first.plus_micros(-MARGIN_US.max(span_us / 5));
-    // What all begins with is shown, or left out altogether.
+    // The common beginning of all stories is shown completely or not at all.
     let from = if from.micros_since(began) < BEGINS_US {
         began
     } else {
@@ -318,7 +320,7 @@ fn seconds(
     (from, to)
 }
 
-/// The objects that the watches are told of, or that the story writes, in these seconds.
+/// Returns the objects that the watches receive, or that the story writes, in these seconds.
 fn objects(
     row: &Row,
     run: &Run,
@@ -328,15 +330,15 @@ fn objects(
 ) -> BTreeSet<String> {
     let shown = |at: &Time| (from..=to).contains(at);
     let records = run.records().iter().filter(|record| shown(&record.at));
-    let told = records.filter_map(|record| match &record.event {
+    let received = records.filter_map(|record| match &record.event {
         Event::Change(change) if !matches!(change.origin, Origin::List | Origin::Initial) => {
             Some((&change.watch, &change.object))
         }
         Event::Verdict(verdict) => Some((&verdict.watch, &verdict.object)),
         _ => None,
     });
-    let told = told.filter(|(watch, _)| watches.contains(*watch));
-    let told = told.map(|(_, object)| object.name.to_string());
+    let received = received.filter(|(watch, _)| watches.contains(*watch));
+    let received = received.map(|(_, object)| object.name.to_string());
     let acts = row.story.acts.iter();
     let acts = acts
         .filter(|act| act.at >= STARTED && shown(&began.plus_micros(act.at.as_micros() as i64)));
@@ -346,5 +348,5 @@ fn objects(
             Deed::Call(request) => Some(request.path.rsplit('/').next()?.to_owned()),
             _ => None,
         });
-    told.chain(written).collect()
+    received.chain(written).collect()
 }

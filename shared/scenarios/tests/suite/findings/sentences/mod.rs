@@ -1,391 +1,390 @@
-//! The sentences that diagnosis has for findings: each is told by a story, or only by the scripts of shared/diagnosis, and
-//! why.
+//! The sentences of diagnosis. Each occurs in a story, or only in a script of shared/diagnosis, with the reason.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use watchscope_model::event::Finding;
 
-/// What findings are told by.
+/// A sentence of diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sentence {
     code: &'static str,
-    /// What it is known by, with `…` for what differs.
+    /// The words that it is known by, with `…` for parts that differ.
     says: &'static str,
-    /// Why no story tells it.
-    is_untold: Option<&'static str>,
+    /// Why it occurs in no story; `None` if it does.
+    in_no_story: Option<&'static str>,
 }
 
-const fn told(code: &'static str, says: &'static str) -> Sentence {
+const fn in_story(code: &'static str, says: &'static str) -> Sentence {
     Sentence {
         code,
         says,
-        is_untold: None,
+        in_no_story: None,
     }
 }
 
-const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Sentence {
+const fn in_script(code: &'static str, says: &'static str, why: &'static str) -> Sentence {
     Sentence {
         code,
         says,
-        is_untold: Some(why),
+        in_no_story: Some(why),
     }
 }
 
-/// Why no story tells what a script of shared/diagnosis does.
+/// The reason for sentences about several watches of a type.
 const ONE_OF_A_TYPE: &str = "a story has one watch of its type, over a connection of its own";
 
 const SENTENCES: [Sentence; 121] = [
-    told(
+    in_story(
         "F01",
         "reads a closed channel and takes what it reads there for events",
     ),
-    told("F02", "reads a closed channel and goes on"),
-    told("F03", "returned when its stream ended"),
-    told("F04", "Nothing came to … any more, and nothing said so"),
-    untold(
+    in_story("F02", "reads a closed channel and goes on"),
+    in_story("F03", "returned when its stream ended"),
+    in_story("F04", "Nothing came to … any more, and nothing said so"),
+    in_script(
         "F04",
         "nor did its stream end when it was to",
-        "simulated servers keep to timeouts, and give what has versions of an order, of which a second look shows more",
+        "simulated servers keep to timeouts; if versions have an order, a second read shows more",
     ),
-    told(
+    in_story(
         "F06",
         "went away … or its connections were closed on their way",
     ),
-    told(
+    in_story(
         "F06",
         "went away … it was not reached again at once, or elsewhere",
     ),
-    told("F07", "ended the stream … because it shuts down"),
-    told("F08", "The connection of … was reset"),
-    told("F09", "The server said GOAWAY, and the stream of"),
-    told("F10", "were accepted and ended at once"),
-    told("F11", "no longer has the history that"),
-    told("F12", "etcd has compacted the history … while others wrote"),
-    untold(
+    in_story("F07", "ended the stream … because it shuts down"),
+    in_story("F08", "The connection of … was reset"),
+    in_story("F09", "The server said GOAWAY, and the stream of"),
+    in_story("F10", "were accepted and ended at once"),
+    in_story("F11", "no longer has the history that"),
+    in_story("F12", "etcd has compacted the history … while others wrote"),
+    in_script(
         "F12",
         "etcd has compacted the history",
-        "only what is quiet for five minutes expires in etcd, and nothing else ends a watch of that for as long",
+        "only a type that is quiet for 5 min expires in etcd, and nothing else ends a watch of it meanwhile",
     ),
-    told(
+    in_story(
         "F13",
         "was told that its history is gone by HTTP status 410",
     ),
-    untold(
+    in_script(
         "F14",
         "was told … that its history is gone, and each list came no further",
-        "after a second 410 or a 504 the probe lists the newest state, and simulated servers list that as far as etcd is",
+        "after a second 410 or a 504 the probe lists the newest state, and simulated servers return all of it",
     ),
-    told(
+    in_story(
         "F14",
         "came no further than … and its watch from there never lasted",
     ),
-    told(
+    in_story(
         "F15",
         "refused … in a row of … with 429: it has too much to do",
     ),
-    told(
+    in_story(
         "F15",
         "refused … requests in … with 429: it has too much to do",
     ),
-    told(
+    in_story(
         "F15",
         "with 429 for … its cache of the type does not become ready",
     ),
-    untold(
+    in_script(
         "F16",
         "etcd had no leader, and the server ended",
         "simulated servers watch all types by a cache",
     ),
-    told("F16", "its cache of the resource begins anew"),
-    told("F17", "the storage of its type was built anew"),
-    told(
+    in_story("F16", "its cache of the resource begins anew"),
+    in_story("F17", "the storage of its type was built anew"),
+    in_story(
         "F17",
         "since its definition was edited: the server left it behind",
     ),
-    told("F18", "was served before, and is not found now"),
-    told("F19", "watches again without a resourceVersion"),
-    told("F20", "clients watch without a resourceVersion"),
-    told(
+    in_story("F18", "was served before, and is not found now"),
+    in_story("F19", "watches again without a resourceVersion"),
+    in_story("F20", "clients watch without a resourceVersion"),
+    in_story(
         "F21",
         "asked for what comes after … though it holds an object at",
     ),
-    untold(
+    in_script(
         "F22",
         "had come to … and a list answered at … a state from before",
-        "simulated servers list no state older than the one they are asked for",
+        "simulated servers list no state older than the requested one",
     ),
-    untold(
+    in_script(
         "F22",
         "again by a list … the list is of a state from before",
-        "of versions that are numbers an older list is left aside before its objects are read; simulated servers have no others",
+        "an older list is dropped before its objects are read if versions are numbers, as in simulated servers",
     ),
-    told("F22", "listed … and got the state of … though"),
-    told("F23", "DELETED of … a version from before"),
-    told(
+    in_story("F22", "listed … and got the state of … though"),
+    in_story("F23", "DELETED of … a version from before"),
+    in_story(
         "F24",
         "The server told … that etcd gave it an event without what was there",
     ),
-    told("F24", "Read twice … is held at … and is not in etcd"),
-    told("F24", "Read twice … is in etcd at … and is not held"),
-    told("F24", "Read twice … is held at … and etcd has it at"),
-    told("F24", "Of … a second watch told of"),
-    told(
+    in_story("F24", "Read twice … is held at … and is not in etcd"),
+    in_story("F24", "Read twice … is in etcd at … and is not held"),
+    in_story("F24", "Read twice … is held at … and etcd has it at"),
+    in_story("F24", "Of … a second watch told of"),
+    in_story(
         "F24",
         "again by a list … who answered has not heard of that",
     ),
-    told("F24", "A list at … has … who answered has lost an event"),
-    told("F24", "told of … came to … without it"),
-    told("F24", "and never its ADDED: an event was lost on the way"),
-    told(
+    in_story("F24", "A list at … has … who answered has lost an event"),
+    in_story("F24", "told of … came to … without it"),
+    in_story("F24", "and never its ADDED: an event was lost on the way"),
+    in_story(
         "F24",
         "and never the DELETED of the one before it: an event was lost on the way",
     ),
-    told("F24", "The generation of … rose by"),
-    told(
+    in_story("F24", "The generation of … rose by"),
+    in_story(
         "F28",
         "The list shows that … went while no stream told of it",
     ),
-    told("F29", "a second time"),
-    untold(
+    in_story("F29", "a second time"),
+    in_script(
         "F29",
         "asked for what comes after … and got",
-        "simulated servers begin every watch behind its start, as the watch cache does",
+        "simulated servers begin every watch behind its start version, as the watch cache does",
     ),
-    told("F30", "came to … at … after"),
-    told("F31", "told of … and … has not yet"),
-    told(
+    in_story("F30", "came to … at … after"),
+    in_story("F31", "told of … and … has not yet"),
+    in_story(
         "F31",
         "Reads showed objects of … and has delivered nothing for",
     ),
-    told(
+    in_story(
         "F31",
         "and does not come to it: its server is behind, or nothing passes",
     ),
-    told(
+    in_story(
         "F32",
         "The watch was opened at … its server knows nothing beyond",
     ),
-    told(
+    in_story(
         "F32",
         "The watch was opened at … two lists at … apart, were refused (504)",
     ),
-    told("F33", "from before that still: the server's watch cache"),
-    told("F33", "so say all … etcd holds an older state than it did"),
-    untold(
+    in_story("F33", "from before that still: the server's watch cache"),
+    in_story("F33", "so say all … etcd holds an older state than it did"),
+    in_script(
         "F33",
         "there is no other server: etcd holds an older state than it did",
-        "stories watch by each of two servers, or by none",
+        "stories pin watches to each of two servers, or to none",
     ),
-    told(
+    in_story(
         "F33",
         "A list of the newest state is at … etcd holds an older state than it did",
     ),
-    told("F33", "listed … and got the state of … though"),
-    told("F33", "etcd has it not so … it has another history"),
-    told(
+    in_story("F33", "listed … and got the state of … though"),
+    in_story("F33", "etcd has it not so … it has another history"),
+    in_story(
         "F33",
         "A list at … In one history of etcd … never goes down",
     ),
-    told("F34", "had no bookmark, though … came to"),
-    told("F34", "its own events came for … and it had no bookmark"),
-    untold(
+    in_story("F34", "had no bookmark, though … came to"),
+    in_story("F34", "its own events came for … and it had no bookmark"),
+    in_script(
         "F35",
         "A bookmark said … to … whose stream had come to",
-        "simulated servers send bookmarks behind the events they are about",
+        "simulated servers send a bookmark behind the events that it covers",
     ),
-    told("F35", "A bookmark said that … had all up to"),
-    told("F35", "asked for initial events. None came for"),
-    told("F35", "reads initial events, of which none came for"),
-    told("F36", "and watchscope itself had not read it for"),
-    untold(
+    in_story("F35", "A bookmark said that … had all up to"),
+    in_story("F35", "asked for initial events. None came for"),
+    in_story("F35", "reads initial events, of which none came for"),
+    in_story("F36", "and watchscope itself had not read it for"),
+    in_script(
         "F36",
         "events came at once when it went on",
-        "simulated servers fill the buffer of a watch only where we do not read",
+        "simulated servers fill the buffer of a watch only if we do not read",
     ),
-    told(
+    in_story(
         "F37",
         "before all that was there had come, and not for the first time",
     ),
-    told(
+    in_story(
         "F37",
         "asked for initial events again: at least two streams ended",
     ),
-    told(
+    in_story(
         "F38",
         "cannot be read or converted, and the server gives nothing of its type",
     ),
-    untold(
+    in_script(
         "F38",
         "in a row ended with an ERROR about what cannot be read … though the lists between them succeeded",
-        "simulated servers that cannot convert an object cannot list it either",
+        "a simulated server that cannot convert an object cannot list it either",
     ),
-    untold(
+    in_script(
         "F38",
         "What the server says of Secrets is not kept",
-        "no object of simulated Secrets cannot be read",
+        "every simulated Secret can be read",
     ),
-    untold(
+    in_script(
         "F38",
         "What came to … could not be read; the stream was given up",
-        "what simulated servers write can be read",
+        "everything that simulated servers write can be read",
     ),
-    told("F39", "An object of another kind came to"),
-    told("F40", "does not know its credentials now (401)"),
-    told(
+    in_story("F39", "An object of another kind came to"),
+    in_story("F40", "does not know its credentials now (401)"),
+    in_story(
         "F41",
         "was allowed before, and is forbidden now (403); its stream had gone on",
     ),
-    told("F41", "was allowed before, and is forbidden now (403)."),
-    told("F41", "goes on: it tells what nobody here may know"),
-    told("F42", "it compares what is not the same"),
-    untold(
+    in_story("F41", "was allowed before, and is forbidden now (403)."),
+    in_story("F41", "goes on: it tells what nobody here may know"),
+    in_story("F42", "it compares what is not the same"),
+    in_script(
         "F42",
         "which did not ask for its namespace",
-        "simulated servers tell a watch of its own namespace alone",
+        "simulated servers deliver to a watch only events of its namespace",
     ),
-    untold(
+    in_script(
         "F42",
         "whose selectors do not ask for it",
-        "simulated servers tell a watch what its selectors ask for alone",
+        "simulated servers deliver to a watch only events that its selectors match",
     ),
-    told("F43", "its DELETED was only that it left the selector"),
-    told("F43", "and … has it at … it only left the selector."),
-    told(
+    in_story("F43", "its DELETED was only that it left the selector"),
+    in_story("F43", "and … has it at … it only left the selector."),
+    in_story(
         "F43",
         "a GET of it was answered with 200 and the uid it had",
     ),
-    told("F44", "The headers of the watch … came after"),
-    told("F44", "The watch request of … has no answer"),
-    told(
+    in_story("F44", "The headers of the watch … came after"),
+    in_story("F44", "The watch request of … has no answer"),
+    in_story(
         "F44",
         "All its servers told directly of … something on the way holds it back",
     ),
-    told("F44", "A watch of … has no answer for"),
-    told("F45", "Its event should have begun the stream from"),
-    told("F46", "nothing it holds changed: a resync"),
-    told("F47", "ended inside an event"),
-    told("F48", "returned right after it asked to resume"),
-    told("F49", "changes of one object were merged"),
-    told("F50", "The watch request of … over its connection"),
-    untold(
+    in_story("F44", "A watch of … has no answer for"),
+    in_story("F45", "Its event should have begun the stream from"),
+    in_story("F46", "nothing it holds changed: a resync"),
+    in_story("F47", "ended inside an event"),
+    in_story("F48", "returned right after it asked to resume"),
+    in_story("F49", "changes of one object were merged"),
+    in_story("F50", "The watch request of … over its connection"),
+    in_script(
         "F50",
         "The headers of the watch … came after",
-        "where a story caps the streams of our connection, none of them ends",
+        "no stream ends in a story that caps the streams of our connection",
     ),
-    told("F50", "A watch of … has no answer for"),
-    untold(
+    in_story("F50", "A watch of … has no answer for"),
+    in_script(
         "F04",
         "over a connection to … any more, and nothing said so",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F04",
         "nor did its streams end when they were to",
         ONE_OF_A_TYPE,
     ),
-    told("F07", "ended its streams, because it shuts down"),
-    untold("F08", "A connection to … was reset", ONE_OF_A_TYPE),
-    untold(
+    in_story("F07", "ended its streams, because it shuts down"),
+    in_script("F08", "A connection to … was reset", ONE_OF_A_TYPE),
+    in_script(
         "F09",
         "and the streams of that connection ended with it",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F13",
         "By HTTP status 410 … said that history is gone",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F14",
         "gave no list of … from which its watches can go on",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F16",
         "ended the streams of … its cache of the resource begins anew",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F16",
         "they go to etcd itself, without a cache",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F17",
         "ended the streams of … the storage of the type was built anew",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F18",
         "was served by … before, and is not found now",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F31",
         "is behind: others delivered events at least",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F44",
         "Events come late by the configured address",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F06",
         "went away while … had no stream, and its history went with that",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F31",
         "Reads showed newer objects than … has told its watches of",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F32",
         "Watches were opened beyond what their servers have come to",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F15",
         "refuses requests for several types with 429",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F37",
         "ended streams of … before all that was there had come",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F38",
         "could not be read; the streams were given up",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F38",
         "cannot be read or converted, and … gives nothing of its type.",
         ONE_OF_A_TYPE,
     ),
-    told("F40", "does not know the credentials now (401)"),
-    untold(
+    in_story("F40", "does not know the credentials now (401)"),
+    in_script(
         "F41",
         "was allowed at … before, and is forbidden now",
         ONE_OF_A_TYPE,
     ),
-    told("F44", "Watch requests to … had no answer for"),
-    untold(
+    in_story("F44", "Watch requests to … had no answer for"),
+    in_script(
         "F47",
         "Streams of a connection to … ended inside an event",
         ONE_OF_A_TYPE,
     ),
-    untold(
+    in_script(
         "F50",
         "Watch requests over a connection to … had no answer for",
         ONE_OF_A_TYPE,
     ),
 ];
 
-/// Whether these words come in a sentence, one after the other.
+/// Returns whether a text has these words in this order.
 pub(crate) fn has(text: &str, says: &str) -> bool {
     let mut rest = text;
     says.split(" … ").all(|words| match rest.find(words) {
@@ -397,27 +396,27 @@ pub(crate) fn has(text: &str, says: &str) -> bool {
     })
 }
 
-/// The sentence of a finding: the first that it has the words of.
+/// Returns the sentence of a finding: the first whose words it has.
 pub(crate) fn sentence_of(finding: &Finding) -> Option<Sentence> {
     let is_it = |it: &&Sentence| it.code == &*finding.code && has(&finding.summary, it.says);
     SENTENCES.iter().find(is_it).copied()
 }
 
-/// What is wrong if these sentences, and no others, are told by stories.
-pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
+/// Returns what is wrong if stories have these sentences, and no others.
+pub(crate) fn unexpected_but(in_stories: &BTreeSet<Sentence>) -> String {
     let mut wrong = String::new();
     for sentence in &SENTENCES {
-        let is_told = told.contains(sentence);
-        if sentence.is_untold.is_none() != is_told {
-            let which = if is_told { "a" } else { "no" };
+        let is_in_story = in_stories.contains(sentence);
+        if sentence.in_no_story.is_none() != is_in_story {
+            let which = if is_in_story { "a" } else { "no" };
             let Sentence { code, says, .. } = sentence;
-            writeln!(wrong, "{which} story tells {code} {says:?}").expect("a string");
+            writeln!(wrong, "{which} story has the sentence {code} {says:?}").expect("a string");
         }
     }
     wrong
 }
 
-/// What is added to sentences, or says why a finding is over.
+/// Words that are added to sentences, or that say why a finding was cleared.
 const PARTS: [&str; 55] = [
     "What the watch holds is so again.",
     "A list at … differs from what … holds, whose stream stands at",
@@ -476,7 +475,8 @@ const PARTS: [&str; 55] = [
     "went on where they were",
 ];
 
-/// The texts between quotation marks in a source of diagnosis, up to its own tests, without those that no person reads.
+/// Returns the texts between quotation marks in a source of diagnosis, without its own tests and without texts that no
+/// person reads.
 fn texts(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
     let is_comment = |line: &&str| line.trim_start().starts_with("//");
