@@ -1,5 +1,5 @@
-//! What another apiserver serves through the cluster's: its versions are numbers of its own, and tell of no order. Each
-//! script has a twin of the cluster's own versions, in which the same is a failure.
+//! Tests of types that another apiserver serves through the cluster's: their versions are its own numbers and have no
+//! order. Each script has a twin with the cluster's own versions, in which the same is a failure.
 
 use crate::stage::Stage;
 use watchscope_model::vocabulary::{AuditOutcome, Cause, ChangeType};
@@ -11,7 +11,7 @@ const PROJECTS: &str = "-/projects.project.openshift.io";
 const REPORTS: &str = "*/policyreports.wgpolicyk8s.io";
 const PODS: &str = "*/pods";
 
-/// What is found in a script: of another apiserver, and of the cluster's own.
+/// Returns the findings of a script: with another apiserver's versions, and with the cluster's own.
 fn found(watches: &[&str], script: impl Fn(&mut Stage)) -> [String; 2] {
     [true, false].map(|is_another| {
         let mut stage = Stage::served_by(is_another, 1, watches);
@@ -21,7 +21,7 @@ fn found(watches: &[&str], script: impl Fn(&mut Stage)) -> [String; 2] {
 }
 
 #[test]
-fn an_old_project_that_one_is_let_into_is_nothing_out_of_order() {
+fn an_old_project_that_the_user_may_now_read_is_not_out_of_order() {
     let [another, own] = found(&[PROJECTS], |stage| {
         stage
             .live(PROJECTS, ADDED, "new", "u1", 900, None)
@@ -37,7 +37,7 @@ fn an_old_project_that_one_is_let_into_is_nothing_out_of_order() {
 }
 
 #[test]
-fn a_deleted_with_the_version_that_was_stored_is_no_old_one() {
+fn a_deleted_with_the_stored_version_is_not_old() {
     let [another, own] = found(&[REPORTS], |stage| {
         stage
             .live(REPORTS, ADDED, "a", "u1", 11, None)
@@ -51,7 +51,7 @@ fn a_deleted_with_the_version_that_was_stored_is_no_old_one() {
 }
 
 #[test]
-fn a_list_whose_version_goes_down_is_no_state_from_before_and_no_restore() {
+fn a_list_with_a_lower_version_is_no_old_state_and_no_restore() {
     let [another, own] = found(&[REPORTS], |stage| {
         stage
             .live(REPORTS, ADDED, "a", "u1", 11, None)
@@ -69,7 +69,7 @@ fn a_list_whose_version_goes_down_is_no_state_from_before_and_no_restore() {
 }
 
 #[test]
-fn a_stream_without_bookmarks_is_held_against_nobody_by_versions_of_others() {
+fn versions_of_other_watches_do_not_show_missing_bookmarks() {
     let [another, own] = found(&[REPORTS], |stage| {
         stage.asking_for_bookmarks(REPORTS).by_address(PODS);
         stage.live(PODS, ADDED, "p", "u9", 500_000, None);
@@ -82,7 +82,7 @@ fn a_stream_without_bookmarks_is_held_against_nobody_by_versions_of_others() {
 }
 
 #[test]
-fn where_a_stream_was_to_go_on_from_is_not_told_as_a_number() {
+fn the_version_that_a_stream_resumes_from_is_not_shown_as_a_number() {
     let [another, own] = found(&[REPORTS], |stage| {
         stage.error(REPORTS, 410, "Expired", "too old resource version: 10 (90)");
         stage.ended(REPORTS, Cause::ErrorEvent).after_s(3);
@@ -101,7 +101,7 @@ fn where_a_stream_was_to_go_on_from_is_not_told_as_a_number() {
 }
 
 #[test]
-fn a_revision_of_the_cluster_that_went_back_is_found_beside_it() {
+fn a_restore_of_the_cluster_is_found_beside_it() {
     let mut stage = Stage::served_by(true, 1, &[REPORTS]);
     stage.live(REPORTS, ADDED, "a", "u1", 11, None);
     stage.own().by_address(PODS);
@@ -116,7 +116,7 @@ fn a_revision_of_the_cluster_that_went_back_is_found_beside_it() {
 }
 
 #[test]
-fn a_project_that_is_not_in_one_list_and_in_the_next_again_was_out_of_reach() {
+fn a_project_missing_from_one_list_and_back_in_the_next_was_out_of_reach() {
     let [another, own] = found(&[PROJECTS], |stage| {
         stage.live(PROJECTS, ADDED, "a", "u1", 11, None);
         stage.lists(PROJECTS);

@@ -1,5 +1,4 @@
-//! Why streams end, as scripts of records tell it: each test is the story of one rule of
-//! docs/semantics/streams.md#rules.
+//! Tests of why streams end, as scripts of records: each test is about one rule of docs/semantics/streams.md#rules.
 
 use crate::stage::Stage;
 use watchscope_model::vocabulary::{Cause, PhaseReason};
@@ -8,44 +7,44 @@ use watchscope_model::vocabulary::{Cause, PhaseReason};
 fn a_stream_that_we_end_is_ours() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.after_s(30).ended("*/pods", Cause::Cancelled);
-    insta::assert_snapshot!(stage.told(), @"30.000 */pods ours definite [5]");
+    insta::assert_snapshot!(stage.attributions(), @"30.000 */pods ours definite [5]");
 }
 
 #[test]
-fn an_end_at_the_timeout_asked_for_is_normal_and_told_at_once() {
+fn an_end_at_the_requested_timeout_is_normal_and_reported_at_once() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.after_s(398).ended("*/pods", Cause::End);
-    insta::assert_snapshot!(stage.told(), @"398.000 */pods normal definite [5]");
+    insta::assert_snapshot!(stage.attributions(), @"398.000 */pods normal definite [5]");
 }
 
 #[test]
 fn an_end_far_from_the_timeout_is_not_normal() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.after_s(120).ended("*/pods", Cause::End);
-    insta::assert_snapshot!(stage.told(), @"120.250 */pods unknown unknown [5]");
+    insta::assert_snapshot!(stage.attributions(), @"120.250 */pods unknown unknown [5]");
 }
 
 #[test]
-fn an_end_that_comes_late_after_the_timeout_is_the_timeouts_held_up_on_its_way() {
+fn an_end_that_comes_late_after_the_timeout_is_a_delayed_timeout() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(412);
     for watch in ["*/pods", "*/nodes"] {
         stage.ended(watch, Cause::End);
     }
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     412.000 */pods normal likely [9]
     412.000 */nodes normal likely [11]
     "#);
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.after_s(500).ended("*/pods", Cause::End);
-    insta::assert_snapshot!(stage.told(), @"500.250 */pods unknown unknown [5]");
+    insta::assert_snapshot!(stage.attributions(), @"500.250 */pods unknown unknown [5]");
 }
 
 #[test]
 fn without_a_timeout_the_servers_own_lifetime_is_likely_normal() {
     let mut stage = Stage::without_timeouts(1, &["*/pods"]);
     stage.after_s(2_000).ended("*/pods", Cause::End);
-    insta::assert_snapshot!(stage.told(), @"2000.000 */pods normal likely [5]");
+    insta::assert_snapshot!(stage.attributions(), @"2000.000 */pods normal likely [5]");
 }
 
 #[test]
@@ -55,7 +54,7 @@ fn many_normal_timeouts_at_once_are_no_failure_of_the_server() {
     for watch in ["*/pods", "*/nodes", "*/jobs"] {
         stage.ended(watch, Cause::End);
     }
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     399.000 */pods normal definite [13]
     399.000 */nodes normal definite [15]
     399.000 */jobs normal definite [17]
@@ -63,7 +62,7 @@ fn many_normal_timeouts_at_once_are_no_failure_of_the_server() {
 }
 
 #[test]
-fn an_error_event_says_which_history_was_gone() {
+fn an_error_event_names_the_history_that_was_gone() {
     let words = [
         (410, "Expired", "too old resource version: 10 (90)"),
         (
@@ -75,14 +74,14 @@ fn an_error_event_says_which_history_was_gone() {
         (500, "InternalError", "etcdserver: no leader"),
         (500, "InternalError", "conversion webhook failed"),
     ];
-    let mut told = String::new();
+    let mut attributions = String::new();
     for (code, reason, message) in words {
         let mut stage = Stage::new(1, &["*/pods"]);
         stage.after_s(20).error("*/pods", code, reason, message);
         stage.ended("*/pods", Cause::ErrorEvent);
-        told += &format!("{}\n", stage.told());
+        attributions += &format!("{}\n", stage.attributions());
     }
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(attributions, @r#"
     20.000 */pods F11 definite [5, 6]
     20.000 */pods F12 definite [5, 6]
     20.000 */pods F11 suspected [5, 6]
@@ -92,11 +91,11 @@ fn an_error_event_says_which_history_was_gone() {
 }
 
 #[test]
-fn a_reset_is_told_at_once_and_stays_one_while_the_server_lives() {
+fn a_reset_is_reported_at_once_and_stays_a_reset_while_the_server_lives() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes", "*/jobs"]);
     stage.after_s(20).ended("*/pods", Cause::TcpReset);
     stage.after_ms(300).opened("*/pods", "10.0.0.1:6443");
-    insta::assert_snapshot!(stage.told(), @"20.000 */pods F08 definite [13]");
+    insta::assert_snapshot!(stage.attributions(), @"20.000 */pods F08 definite [13]");
 }
 
 #[test]
@@ -107,7 +106,7 @@ fn resets_of_all_and_a_refused_dial_are_the_servers_end() {
     stage
         .after_ms(400)
         .phase("*/pods", PhaseReason::Unreachable);
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.000 */pods F08 definite [9]
     20.005 */nodes F08 definite [12]
     20.405 */pods F06 likely [9, 12, 15]
@@ -119,11 +118,11 @@ fn resets_of_all_and_a_refused_dial_are_the_servers_end() {
 fn ends_of_all_with_their_connections_are_the_servers_end_until_more_is_known() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes", "*/jobs", "*/leases", "*/events"]);
     stage.after_s(20);
-    // Four of five, within 250 ms.
+    // Four of five streams, within 250 ms.
     for watch in ["*/pods", "*/nodes", "*/jobs", "*/leases"] {
         stage.after_ms(50).ended(watch, Cause::Eof);
     }
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.300 */pods F06 suspected [21, 22, 23, 24, 25, 26, 27, 28]
     20.350 */nodes F06 suspected [21, 23, 24, 25, 26, 27, 28]
     20.400 */jobs F06 suspected [21, 23, 25, 26, 27, 28]
@@ -138,7 +137,7 @@ fn fewer_than_four_fifths_are_not_the_server() {
     for watch in ["*/pods", "*/nodes", "*/jobs"] {
         stage.ended(watch, Cause::Eof);
     }
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.250 */pods unknown unknown [17]
     20.250 */nodes unknown unknown [19]
     20.250 */jobs unknown unknown [21]
@@ -152,16 +151,16 @@ fn a_drain_is_known_by_the_words_of_the_refusal() {
     stage
         .after_ms(30)
         .refused("*/pods", 503, "apiserver is shutting down");
-    insta::assert_snapshot!(stage.told(), @"20.250 */pods F07 likely [9, 10]");
+    insta::assert_snapshot!(stage.attributions(), @"20.250 */pods F07 likely [9, 10]");
 }
 
 #[test]
-fn the_next_address_tells_that_a_server_went_away() {
+fn the_next_address_shows_that_a_server_went_away() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended("*/pods", Cause::Eof);
     stage.ended("*/nodes", Cause::Eof);
     stage.after_ms(500).opened("*/pods", "10.0.0.2:6443");
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.250 */pods F06 suspected [9, 10, 11, 12]
     20.250 */nodes F06 suspected [9, 11, 12]
     20.500 */pods F06 likely [9, 11, 16]
@@ -174,7 +173,7 @@ fn all_streams_ending_on_living_connections_are_the_caches_not_the_server() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended("*/pods", Cause::End);
     stage.ended("*/nodes", Cause::End);
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.250 */pods F16 suspected [9, 10]
     20.250 */nodes F16 suspected [9, 10]
     "#);
@@ -187,7 +186,7 @@ fn streams_that_are_opened_again_at_once_have_not_lived_on() {
     for watch in ["*/pods", "*/nodes", "*/jobs"] {
         stage.ended(watch, Cause::End).reopened(watch);
     }
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.250 */pods F16 suspected [13, 17, 21]
     20.250 */nodes F16 suspected [13, 17, 21]
     20.250 */jobs F16 suspected [13, 17, 21]
@@ -202,7 +201,7 @@ fn all_watches_of_one_resource_ending_while_others_live_are_its_cache() {
     stage
         .after_ms(600)
         .refused("a/pods", 429, "storage is (re)initializing");
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.250 a/pods F16 suspected [17, 18]
     20.250 b/pods F16 suspected [17, 18]
     20.600 a/pods F16 likely [17, 18, 21]
@@ -211,7 +210,7 @@ fn all_watches_of_one_resource_ending_while_others_live_are_its_cache() {
 }
 
 #[test]
-fn a_server_that_is_back_before_anyone_dials_it_has_restarted_and_is_no_cache_that_began_anew() {
+fn a_server_that_is_back_before_the_next_dial_has_restarted_and_its_cache_did_not_begin_anew() {
     for cause in [Cause::Eof, Cause::TcpReset] {
         let watches = ["*/pods", "*/nodes", "*/widgets.example.com"];
         let mut stage = Stage::new(1, &watches);
@@ -225,11 +224,11 @@ fn a_server_that_is_back_before_anyone_dials_it_has_restarted_and_is_no_cache_th
         for watch in watches {
             stage.refused(watch, 429, "storage is (re)initializing");
         }
-        let told = stage.told();
-        let last: Vec<&str> = told.lines().rev().take(3).collect();
+        let attributions = stage.attributions();
+        let last: Vec<&str> = attributions.lines().rev().take(3).collect();
         assert!(
             last.iter().all(|line| line.contains(" F06 likely ")),
-            "{told}"
+            "{attributions}"
         );
     }
 }
@@ -241,7 +240,7 @@ fn an_edit_of_its_definition_ends_the_watch_of_a_custom_resource() {
     stage.held(crds, "widgets.example.com", 1);
     stage.after_s(20).changed(crds, "widgets.example.com", 2);
     stage.after_s(5).ended("*/widgets.example.com", Cause::End);
-    insta::assert_snapshot!(stage.told(), @"25.250 */widgets.example.com F17 likely [14, 15]");
+    insta::assert_snapshot!(stage.attributions(), @"25.250 */widgets.example.com F17 likely [14, 15]");
 }
 
 #[test]
@@ -251,7 +250,7 @@ fn a_status_of_the_definition_is_no_edit() {
     stage.held(crds, "widgets.example.com", 1);
     stage.after_s(20).changed(crds, "widgets.example.com", 1);
     stage.after_s(5).ended("*/widgets.example.com", Cause::End);
-    insta::assert_snapshot!(stage.told(), @"25.250 */widgets.example.com unknown unknown [15]");
+    insta::assert_snapshot!(stage.attributions(), @"25.250 */widgets.example.com unknown unknown [15]");
 }
 
 #[test]
@@ -263,7 +262,7 @@ fn streams_that_end_at_once_and_empty_are_suspected_and_three_of_them_likely() {
         stage.after_ms(700).ended("*/pods", Cause::End);
         stage.after_ms(3_000);
     }
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.950 */pods F10 suspected [12]
     24.650 */pods F10 suspected [17]
     28.350 */pods F10 likely [22]
@@ -278,7 +277,7 @@ fn one_watch_ending_again_and_again_is_not_many() {
         stage.reopened("*/pods");
         stage.after_ms(50).ended("*/pods", Cause::End);
     }
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.300 */pods F10 suspected [8]
     20.350 */pods F10 suspected [12]
     "#);
@@ -293,7 +292,7 @@ fn a_resource_that_is_served_no_longer_ended_its_watch() {
         404,
         "the server could not find the requested resource",
     );
-    insta::assert_snapshot!(stage.told(), @"20.250 */widgets.example.com F18 likely [9, 10]");
+    insta::assert_snapshot!(stage.attributions(), @"20.250 */widgets.example.com F18 likely [9, 10]");
 }
 
 #[test]
@@ -307,16 +306,16 @@ fn the_next_edit_of_a_definition_does_not_hide_the_one_that_ended_a_watch() {
         .after_ms(1_000)
         .changed(crds, "widgets.example.com", 3);
     stage.refused("*/widgets.example.com", 429, "storage is (re)initializing");
-    insta::assert_snapshot!(stage.told(), @"20.250 */widgets.example.com F17 likely [14, 15]");
+    insta::assert_snapshot!(stage.attributions(), @"20.250 */widgets.example.com F17 likely [14, 15]");
 }
 
 #[test]
-fn streams_that_we_left_unread_end_together_for_that() {
+fn streams_that_we_left_unread_end_together_for_that_reason() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20);
     stage.ended_unread("*/pods", Cause::End, 500, Some(2_300));
     stage.ended_unread("*/nodes", Cause::End, 40, Some(2_300));
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.250 */pods F36 likely [9]
     20.250 */nodes F36 likely [10]
     "#);
@@ -330,7 +329,7 @@ fn watch_lists_that_end_before_their_state_has_come_are_found_at_the_second() {
         stage.opens_with_initial_events("*/pods").lists("*/pods");
         stage.after_s(wait_s).ended_after("*/pods", Cause::End, 100);
     }
-    insta::assert_snapshot!(stage.told(), @r"
+    insta::assert_snapshot!(stage.attributions(), @r"
 0.000 */pods ours definite [5]
 1.250 */pods F37 suspected [12]
 6.250 */pods F37 likely [18]
@@ -346,7 +345,7 @@ fn watch_lists_that_end_before_their_state_has_come_are_found_at_the_second() {
 fn a_lone_clean_end_of_a_busy_stream_may_be_our_slowness() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended_after("*/pods", Cause::End, 500);
-    insta::assert_snapshot!(stage.told(), @"20.250 */pods F36 suspected [9]");
+    insta::assert_snapshot!(stage.attributions(), @"20.250 */pods F36 suspected [9]");
 }
 
 #[test]
@@ -356,7 +355,7 @@ fn a_lone_clean_end_of_a_stream_that_we_left_unread_is_most_likely_our_slowness_
         .after_s(20)
         .ended_unread("*/pods", Cause::End, 500, Some(2_300))
         .after_s(5);
-    insta::assert_snapshot!(stage.told(), @"20.250 */pods F36 likely [9]");
+    insta::assert_snapshot!(stage.attributions(), @"20.250 */pods F36 likely [9]");
     insta::assert_snapshot!(stage.found(), @"22.250 F36 raised warning likely x1 */pods: The server ended */pods after 20.0 s and 500 events, and watchscope itself had not read it for 2.3 s: the buffer that the server keeps for a watch was full, most likely.");
 }
 
@@ -364,28 +363,28 @@ fn a_lone_clean_end_of_a_stream_that_we_left_unread_is_most_likely_our_slowness_
 fn a_quiet_stream_cannot_have_filled_a_buffer() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended_after("*/pods", Cause::End, 9);
-    insta::assert_snapshot!(stage.told(), @"20.250 */pods unknown unknown [9]");
+    insta::assert_snapshot!(stage.attributions(), @"20.250 */pods unknown unknown [9]");
 }
 
 #[test]
-fn what_could_not_be_read_says_whether_it_was_of_another_kind() {
+fn an_unreadable_frame_says_whether_it_was_of_another_kind() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20);
     stage.lost("*/pods", "kind Secret where Pod was asked for");
     stage.ended("*/pods", Cause::Decode);
     stage.lost("*/nodes", "not JSON at byte 0");
     stage.ended("*/nodes", Cause::Decode);
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.000 */pods F39 definite [9, 10]
     20.000 */nodes F38 suspected [13, 14]
     "#);
 }
 
 #[test]
-fn a_cut_frame_says_so_itself() {
+fn a_cut_frame_is_its_own_evidence() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended("*/pods", Cause::EofInFrame);
-    insta::assert_snapshot!(stage.told(), @"20.250 */pods F47 definite [9]");
+    insta::assert_snapshot!(stage.attributions(), @"20.250 */pods F47 definite [9]");
 }
 
 #[test]
@@ -396,7 +395,7 @@ fn a_fact_two_seconds_later_changes_nothing() {
     stage
         .after_ms(2_100)
         .phase("*/pods", PhaseReason::Unreachable);
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.250 */pods F06 suspected [9, 10, 11, 12]
     20.250 */nodes F06 suspected [9, 11, 12]
     "#);
@@ -408,7 +407,7 @@ fn a_machine_that_goes_on_from_a_fold_says_the_same() {
     stage.after_s(20).resumed_from_fold();
     stage.ended("*/pods", Cause::TcpReset);
     stage.after_s(378).ended("*/nodes", Cause::End);
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     20.000 */pods F08 definite [9]
     398.000 */nodes normal definite [12]
     "#);
@@ -421,7 +420,7 @@ fn a_custom_resource_whose_cache_begins_anew_was_perhaps_defined_anew() {
     stage
         .after_ms(20)
         .refused("*/widgets.example.com", 429, "storage is (re)initializing");
-    insta::assert_snapshot!(stage.told(), @"20.250 */widgets.example.com F17 suspected [9, 10]");
+    insta::assert_snapshot!(stage.attributions(), @"20.250 */widgets.example.com F17 suspected [9, 10]");
 }
 
 #[test]
@@ -435,7 +434,7 @@ fn a_goaway_explains_the_ends_of_all_streams_of_its_connection_together() {
         stage.ended(watch, Cause::Eof);
     }
     stage.closed(connection, Cause::Eof);
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     0.000 */pods ours definite [14]
     0.000 */nodes ours definite [19]
     0.000 */jobs ours definite [24]
@@ -452,7 +451,7 @@ fn a_goaway_does_not_explain_one_stream_that_ends_while_others_of_its_connection
     let connection = stage.sharing(&watches);
     stage.after_s(20).goaway(connection);
     stage.after_s(100).ended("*/pods", Cause::End);
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     0.000 */pods ours definite [14]
     0.000 */nodes ours definite [19]
     0.000 */jobs ours definite [24]
@@ -460,7 +459,7 @@ fn a_goaway_does_not_explain_one_stream_that_ends_while_others_of_its_connection
     "#);
 }
 
-/// A connection that is leaving, of whose two streams one moved on long before the other, the last, ended in order.
+/// A connection that is closing, with two streams. The first moved on long before the second, the last, ended in order.
 fn the_last_to_leave(watch: &str) -> Stage {
     let watches = [watch, "*/nodes"];
     let mut stage = Stage::new(1, &watches);
@@ -472,24 +471,24 @@ fn the_last_to_leave(watch: &str) -> Stage {
 }
 
 #[test]
-fn the_last_stream_that_leaves_a_connection_in_order_is_perhaps_the_goaways() {
+fn the_last_stream_that_leaves_a_connection_in_order_ended_perhaps_by_goaway() {
     let mut stage = the_last_to_leave("*/pods");
     stage.ended("*/pods", Cause::End);
-    let told = stage.told().lines().last().unwrap().to_owned();
-    insta::assert_snapshot!(told, @"100.250 */pods F09 suspected [20, 23]");
+    let attributions = stage.attributions().lines().last().unwrap().to_owned();
+    insta::assert_snapshot!(attributions, @"100.250 */pods F09 suspected [20, 23]");
 }
 
 #[test]
-fn the_last_stream_that_leaves_a_connection_has_ended_for_what_is_known_of_it_first() {
+fn the_last_stream_that_leaves_a_connection_ended_for_its_own_reason_if_one_is_known() {
     let mut stage = the_last_to_leave("*/pods");
     stage.ended("*/pods", Cause::End);
     stage
         .after_ms(20)
         .refused("*/pods", 429, "storage is (re)initializing");
-    let initializing = stage.told().lines().last().unwrap().to_owned();
+    let initializing = stage.attributions().lines().last().unwrap().to_owned();
     let mut stage = the_last_to_leave("*/pods");
     stage.ended_unread("*/pods", Cause::End, 1_000, Some(400));
-    let unread = stage.told().lines().last().unwrap().to_owned();
+    let unread = stage.attributions().lines().last().unwrap().to_owned();
     let mut stage = the_last_to_leave("*/widgets.example.com");
     stage
         .ended("*/widgets.example.com", Cause::End)
@@ -499,7 +498,7 @@ fn the_last_stream_that_leaves_a_connection_has_ended_for_what_is_known_of_it_fi
         404,
         "the server could not find the requested resource",
     );
-    let not_served = stage.told().lines().last().unwrap().to_owned();
+    let not_served = stage.attributions().lines().last().unwrap().to_owned();
     insta::assert_snapshot!([initializing, unread, not_served].join("\n"), @r"
 100.250 */pods F16 likely [23, 24]
 100.250 */pods F36 likely [23]
@@ -514,7 +513,7 @@ fn an_end_with_its_connection_just_at_the_timeout_is_normal() {
     stage
         .ended("*/pods", Cause::Eof)
         .ended("*/nodes", Cause::Eof);
-    insta::assert_snapshot!(stage.told(), @r"
+    insta::assert_snapshot!(stage.attributions(), @r"
 400.000 */pods normal likely [9]
 400.000 */nodes normal likely [12]
 ");
@@ -525,7 +524,7 @@ fn a_stream_given_up_only_because_its_end_did_not_come_was_perhaps_dead() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(120).ended("*/nodes", Cause::IdleTimeout);
     stage.after_s(311).ended("*/pods", Cause::IdleTimeout);
-    insta::assert_snapshot!(stage.told(), @r"
+    insta::assert_snapshot!(stage.attributions(), @r"
 120.000 */nodes F04 definite [9]
 431.000 */pods F04 suspected [12]
 ");
@@ -543,17 +542,21 @@ fn streams_of_any_state_that_end_are_not_cut_short_of_initial_events() {
         stage.reopened("*/pods").lists("*/pods");
         stage.after_s(5).ended_after("*/pods", Cause::End, 100);
     }
-    assert!(!stage.told().contains("F37"), "{}", stage.told());
+    assert!(
+        !stage.attributions().contains("F37"),
+        "{}",
+        stage.attributions()
+    );
 }
 
 #[test]
-fn a_stream_that_a_goaway_ended_is_the_goaways() {
+fn a_stream_that_a_goaway_ended_is_attributed_to_it() {
     let watches = ["*/pods", "*/nodes"];
     let mut stage = Stage::new(1, &watches);
     let connection = stage.sharing(&watches);
     stage.after_s(20).goaway(connection);
     stage.ended("*/pods", Cause::Goaway);
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     0.000 */pods ours definite [10]
     0.000 */nodes ours definite [15]
     20.000 */pods F09 definite [20, 21]
@@ -561,7 +564,7 @@ fn a_stream_that_a_goaway_ended_is_the_goaways() {
 }
 
 #[test]
-fn streams_that_are_reset_are_not_said_to_end_with_their_server() {
+fn streams_that_are_reset_do_not_end_with_their_server() {
     let watches = ["*/pods", "*/nodes"];
     let mut stage = Stage::new(1, &watches);
     stage.sharing(&watches);
@@ -569,7 +572,7 @@ fn streams_that_are_reset_are_not_said_to_end_with_their_server() {
     for watch in watches {
         stage.ended(watch, Cause::RstStream);
     }
-    insta::assert_snapshot!(stage.told(), @r#"
+    insta::assert_snapshot!(stage.attributions(), @r#"
     0.000 */pods ours definite [10]
     0.000 */nodes ours definite [15]
     20.250 */pods unknown unknown [20]
@@ -578,11 +581,11 @@ fn streams_that_are_reset_are_not_said_to_end_with_their_server() {
 }
 
 #[test]
-fn a_server_that_shuts_down_ends_streams_over_seconds_and_what_it_told_one_explains_the_others() {
+fn a_server_that_shuts_down_ends_streams_over_seconds_and_its_words_to_one_explain_the_others() {
     let watches = ["*/pods", "*/nodes", "*/jobs", "*/leases"];
     let mut stage = Stage::new(1, &watches);
     stage.after_s(30);
-    // The first goes to another server at once, and is never told why.
+    // The first goes to another server at once, and never receives the reason.
     stage.ended_after("*/pods", Cause::End, 3);
     stage.opened("*/pods", "10.0.0.2:6443").after_s(1);
     stage.ended_after("*/nodes", Cause::End, 3);
@@ -596,7 +599,7 @@ fn a_server_that_shuts_down_ends_streams_over_seconds_and_what_it_told_one_expla
     stage.opened("*/jobs", "10.0.0.2:6443").after_s(70);
     stage.ended_after("*/leases", Cause::End, 3);
     stage.opened("*/leases", "10.0.0.2:6443");
-    insta::assert_snapshot!(stage.told(), @r"
+    insta::assert_snapshot!(stage.attributions(), @r"
 30.250 */pods unknown unknown [17]
 31.000 */pods F07 likely [17, 23]
 31.250 */nodes F07 likely [22, 23]

@@ -1,5 +1,5 @@
-//! The audit against a scripted server: what it finds, what it costs, and each trap of docs/semantics/checks.md#traps
-//! by name.
+//! Tests of the audit against a scripted server: what it finds, what it costs, and each trap of
+//! docs/semantics/checks.md#traps by name.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use watchscope_model::{
 
 const WATCH: &str = "shop/pods";
 
-/// Name to uid and version.
+/// Objects by name, with uid and version.
 type Objects = BTreeMap<String, (u8, ResourceVersion)>;
 
 /// Audited watches, and the server that the audit reads from.
@@ -32,48 +32,50 @@ struct Stage {
     now: Time,
     ids: u64,
     minor: u64,
-    /// Of servers that are of another version; absent: they do not say it to the audit, and are as the others.
+    /// The minor versions of servers that differ from the cluster's. `None`: the server does not name its version to
+    /// the audit, and has the cluster's.
     minor_of: BTreeMap<Text, Option<u64>>,
     /// The audit's connection to each server.
     connections: BTreeMap<Text, ConnectionId>,
-    /// etcd's states by revision; the last is now.
+    /// etcd's states by revision; the last is the present one.
     etcd: BTreeMap<u64, Objects>,
-    /// Below this nothing can be read.
+    /// No state below this revision can be read.
     compacted: u64,
-    /// What lists served by a cache return instead, whatever they ask for.
+    /// The state that lists from a cache return, whatever version they ask for.
     cache: Option<(u64, Objects)>,
-    /// The cache stands at its version: lists that ask for more are refused, or are etcd's if they ask for the newest.
+    /// Whether the cache stays at its version. Lists that ask for a later version are refused; lists that ask for the
+    /// newest come from etcd.
     cache_waits: bool,
-    /// The same of the lists of one server.
+    /// The same for the lists of one server.
     cache_of: BTreeMap<Text, (u64, Objects)>,
-    /// Answers given instead of the server's, by the number of the read.
+    /// Answers that replace the server's, by the number of the read.
     answers: BTreeMap<usize, Reply>,
-    /// The version a list says it is of, where it is not the one asked for.
+    /// The version that a list states, if that is not the requested one.
     says: Option<ResourceVersion>,
     page: usize,
     /// The server that never answers.
     hangs: Option<Text>,
-    /// What second watches tell.
-    told_again: Option<Told>,
-    /// Since when objects are to be deleted, and whom they belong to.
+    /// The answer of second watches.
+    second_watch: Option<Told>,
+    /// Objects that are to be deleted, since when, and their owner.
     deleted: BTreeMap<String, &'static str>,
     owned: BTreeMap<String, Uid>,
     /// An object that the watch's selectors do not match.
     unmatched: Option<&'static str>,
-    /// No list is answered.
+    /// Whether lists get no answer.
     lists_fail: bool,
-    /// No list is given at an exact version (422).
+    /// Whether lists at an exact version are refused (422).
     refuses_exact: bool,
-    /// No object may be got (403).
+    /// Whether GETs of objects are refused (403).
     refuses_get: bool,
-    /// Another apiserver serves what is watched, so that the probe takes its versions to be in no order.
+    /// Whether another apiserver serves the watched type, so that the probe takes its versions to have no order.
     is_aggregated: bool,
     reads: Vec<(Time, Read)>,
-    /// What the watch brings while a read is made, by the number of the read.
+    /// Events that the watch receives while a read is under way, by the number of the read.
     meanwhile: BTreeMap<usize, Event>,
-    /// What a person asked for that is not over: of all of [`WATCH`], or of an object of it.
+    /// A person's pending request: for all of [`WATCH`], or for one of its objects.
     asked: Option<Option<Arc<Object>>>,
-    told: String,
+    results: String,
 }
 
 impl Stage {
@@ -99,7 +101,7 @@ impl Stage {
             says: None,
             page: usize::MAX,
             hangs: None,
-            told_again: None,
+            second_watch: None,
             deleted: BTreeMap::new(),
             owned: BTreeMap::new(),
             unmatched: None,
@@ -110,7 +112,7 @@ impl Stage {
             reads: Vec::new(),
             meanwhile: BTreeMap::new(),
             asked: None,
-            told: String::new(),
+            results: String::new(),
         };
         stage.record(ClusterConnected {
             cluster: "test".into(),
@@ -136,7 +138,7 @@ impl Stage {
         self.ids
     }
 
-    /// A version, as the probe has it.
+    /// Returns a version as the probe has it.
     fn version(&self, version: ResourceVersion) -> ResourceVersion {
         if self.is_aggregated {
             version.unordered()
@@ -150,7 +152,7 @@ impl Stage {
         (*revision, objects.clone())
     }
 
-    /// Something is written in etcd; the version it gets.
+    /// Writes an object in etcd; returns its version.
     fn write(&mut self, name: &str, uid: u8) -> u64 {
         let (revision, mut objects) = self.current();
         objects.insert(name.to_owned(), (uid, (revision + 1).into()));
@@ -158,7 +160,7 @@ impl Stage {
         revision + 1
     }
 
-    /// Something is deleted in etcd; the revision of that.
+    /// Deletes an object in etcd; returns the revision.
     fn delete(&mut self, name: &str) -> u64 {
         let (revision, mut objects) = self.current();
         objects.remove(name);
@@ -166,7 +168,7 @@ impl Stage {
         revision + 1
     }
 
-    /// Something else is written.
+    /// Writes another object.
     fn write_elsewhere(&mut self) -> u64 {
         let (revision, objects) = self.current();
         self.etcd.insert(revision + 1, objects);
@@ -207,12 +209,12 @@ impl Stage {
         request
     }
 
-    /// A watch begins, lists what is there, and streams from there.
+    /// Begins a watch, which lists and then streams.
     fn watch(&mut self, watch: &str) {
         self.watch_at(watch, None);
     }
 
-    /// The same, of one server.
+    /// Like `watch`, for one server.
     fn watch_at(&mut self, watch: &str, server: Option<&str>) {
         self.record(WatchStarted {
             watch: watch.into(),
@@ -284,7 +286,7 @@ impl Stage {
         self.record(changed(watch, change, origin, object(name, uid), version));
     }
 
-    /// The watch's stream brings an event.
+    /// Delivers an event on the watch's stream.
     fn event(&mut self, change: ChangeType, name: &str, uid: u8, version: u64) {
         self.tell(WATCH, change, Origin::Live, name, uid, version.into());
     }
@@ -308,7 +310,7 @@ impl Stage {
         }
     }
 
-    /// A server's version; where it is not told to the audit, as it is.
+    /// Returns a server's version, also if the server does not name it to the audit.
     fn minor_at(&self, server: &Text) -> u64 {
         self.minor_of
             .get(server)
@@ -317,7 +319,7 @@ impl Stage {
             .unwrap_or(self.minor)
     }
 
-    /// A read goes out, over the audit's connection to its server.
+    /// Sends a read over the audit's connection to its server.
     fn send(&mut self, read: &Read) {
         let server = read.server.clone().unwrap_or_else(|| "any".into());
         if !self.connections.contains_key(&server) {
@@ -338,7 +340,7 @@ impl Stage {
         self.record(read.sent(request, self.connections[&server]));
     }
 
-    /// A server starts anew, as another version; the audit's connection to it is gone.
+    /// Restarts a server with another version, which closes the audit's connection to it.
     fn upgrade(&mut self, server: &str, minor: u64) {
         self.minor_of.insert(server.into(), Some(minor));
         if let Some(connection) = self.connections.remove(&Text::from(server)) {
@@ -346,11 +348,11 @@ impl Stage {
         }
     }
 
-    /// What the server answers.
+    /// Returns the server's answer.
     fn answer(&self, read: &Read) -> Reply {
         let query = read.query.as_deref().unwrap_or("");
         if read.verb == Verb::Watch {
-            return self.told_again.clone().map_or(Reply::Failed, Reply::Told);
+            return self.second_watch.clone().map_or(Reply::Failed, Reply::Told);
         }
         let parameter = |name: &str| {
             let pair = query
@@ -375,7 +377,7 @@ impl Stage {
         if self.lists_fail {
             return Reply::Failed;
         }
-        // Whether an object ever was is asked of all there are.
+        // Only a list of all objects shows whether an object ever existed.
         let is_of_all = query.contains("resourceVersion=0") || query.contains("&fieldSelector=");
         assert!(query.contains("labelSelector=app%3Dweb") || is_of_all);
         let one = parameter("fieldSelector").map(|field| field.replace("metadata.name%3D", ""));
@@ -426,7 +428,7 @@ impl Stage {
             .filter(|(name, _)| !is_selected || self.unmatched != Some(name.as_str()))
             .map(|(name, (uid, version))| self.seen(name, *uid, version))
             .collect();
-        // A list of one name says that it is of now.
+        // A list of one name states the present version.
         let says_newest = (19..24).contains(&minor) && one.is_some();
         let at = if says_newest { now } else { at };
         let items: Vec<Seen> = all.iter().skip(from).take(self.page).cloned().collect();
@@ -487,7 +489,7 @@ impl Stage {
                     let (at, why) = (at.unwrap_or_default(), why.unwrap_or_default());
                     let compared = audit.compared;
                     writeln!(
-                        self.told,
+                        self.results,
                         "{seconds:.2} {watch} {method}{at} {compared} {outcome}{why}"
                     )
                 }
@@ -499,7 +501,7 @@ impl Stage {
                     let (name, kind, state) = (&verdict.object.name, verdict.kind, verdict.state);
                     let certainty = verdict.certainty;
                     writeln!(
-                        self.told,
+                        self.results,
                         "{seconds:.2} {name} {kind} held {held} listed {listed} {state} {certainty}"
                     )
                 }
@@ -516,25 +518,25 @@ impl Stage {
         if self.asked.as_ref().is_some_and(is_over) {
             self.asked = None;
             let seconds = self.now.0 as f64 / 1e6;
-            writeln!(self.told, "{seconds:.2} over").expect("a string");
+            writeln!(self.results, "{seconds:.2} over").expect("a string");
         }
     }
 
-    /// A person asks, and what is told says when that is over.
+    /// Makes a person's request; its end is one of the results.
     fn ask(&mut self, object: Option<Arc<Object>>) {
         let watch = WATCH.into();
         self.auditor.ask(Some(&watch), object.as_ref(), self.now);
         self.asked = Some(object);
     }
 
-    fn told(&mut self) -> String {
-        std::mem::take(&mut self.told)
+    fn results(&mut self) -> String {
+        std::mem::take(&mut self.results)
     }
 
-    /// Verdicts that were told since it was asked last.
+    /// Returns the verdicts since the last call.
     fn verdicts(&mut self) -> Vec<String> {
-        let told = self.told();
-        let lines = told.lines().filter(|line| line.contains(" held "));
+        let results = self.results();
+        let lines = results.lines().filter(|line| line.contains(" held "));
         lines.map(str::to_owned).collect()
     }
 
@@ -592,7 +594,7 @@ fn refused(status: u16) -> Reply {
     }
 }
 
-/// The server has come to this version, which is below the one asked for.
+/// The answer of a server whose version is below the requested one.
 fn too_large(current: ResourceVersion) -> Reply {
     Reply::Refused {
         status: 504,
@@ -627,7 +629,7 @@ fn watching(minor: u64, level: Level) -> Stage {
     stage
 }
 
-/// The watch believes in `a`, whose end it was never told, and is past it.
+/// A watch that holds `a`. It missed the deletion, and is past it.
 fn with_ghost(minor: u64, level: Level) -> Stage {
     let mut stage = watching(minor, level);
     stage.delete("a");
@@ -640,7 +642,7 @@ fn with_ghost(minor: u64, level: Level) -> Stage {
 fn a_ghost_is_raised_and_confirmed_by_two_lists_at_one_version() {
     let mut stage = with_ghost(30, Level::Light);
     stage.after_s(40);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 14 2 differs
     0.01 a ghost held 11 listed - raised likely
     0.02 shop/pods list exact again at 14 2 differs
@@ -656,12 +658,12 @@ fn a_ghost_is_raised_and_confirmed_by_two_lists_at_one_version() {
 }
 
 #[test]
-fn what_differs_is_read_again_at_the_same_version_though_the_watch_has_gone_on() {
+fn a_difference_is_read_again_at_the_same_version_though_the_watch_has_gone_on() {
     let mut stage = with_ghost(30, Level::Light);
     let further = stage.write_elsewhere();
     stage.meanwhile.insert(0, bookmark(further).into());
     stage.after_s(10);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 14 2 differs
     0.01 a ghost held 11 listed - raised likely
     0.02 shop/pods list exact again at 14 2 differs
@@ -677,7 +679,7 @@ fn a_missing_and_a_stale_object_are_found() {
     let version = stage.write("b", 1);
     stage.event(ChangeType::Modified, "b", 1, version);
     stage.after_s(10);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 15 3 differs
     0.01 a stale held 11 listed 14 raised likely
     0.01 c missing held - listed 13 raised likely
@@ -693,7 +695,7 @@ fn a_ghost_of_the_cache_is_found_by_looking_objects_up_in_etcd() {
     let held = Objects::from([("a".into(), (1, 11.into())), ("b".into(), (1, 14.into()))]);
     stage.cache = Some((14, held));
     stage.after_s(40);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - raised likely
@@ -715,7 +717,7 @@ fn a_ghost_of_the_cache_is_found_by_looking_objects_up_in_etcd() {
 }
 
 #[test]
-fn what_another_servers_cache_has_lost_is_no_ghost() {
+fn an_object_that_another_servers_cache_lost_is_no_ghost() {
     let mut stage = watching(35, Level::Light);
     stage.cache = Some((12, Objects::new()));
     stage.after_s(60);
@@ -729,14 +731,14 @@ fn what_another_servers_cache_has_lost_is_no_ghost() {
 }
 
 #[test]
-fn a_verdict_is_over_once_the_watch_hears_of_the_object() {
+fn a_verdict_is_cleared_once_the_watch_receives_the_object() {
     let mut stage = with_ghost(30, Level::Light);
     stage.after_s(5);
     assert_eq!(stage.verdicts().len(), 2);
     let version = stage.write_elsewhere();
     stage.event(ChangeType::Deleted, "a", 1, version);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     5.00 a ghost held 11 listed - cleared definite
     30.01 shop/pods list exact at 15 1 agrees
     60.01 shop/pods list newest at 15 1 agrees
@@ -744,7 +746,7 @@ fn a_verdict_is_over_once_the_watch_hears_of_the_object() {
 }
 
 #[test]
-fn a_verdict_is_over_once_etcd_has_what_is_held() {
+fn a_verdict_is_cleared_once_etcd_has_the_held_object() {
     let mut stage = watching(30, Level::Light);
     stage.write("c", 1);
     let version = stage.write("b", 1);
@@ -763,7 +765,7 @@ fn a_verdict_is_over_once_etcd_has_what_is_held() {
 }
 
 #[test]
-fn of_more_differences_than_are_followed_none_is_taken_for_healed_because_one_more_event_came() {
+fn one_more_event_heals_no_difference_beyond_those_that_are_followed() {
     let mut stage = Stage::new(30, Level::Light);
     let stale: Vec<String> = (0..120).map(|n| format!("a{n:03}")).collect();
     let ghosts: Vec<String> = (0..5).map(|n| format!("z{n}")).collect();
@@ -784,21 +786,21 @@ fn of_more_differences_than_are_followed_none_is_taken_for_healed_because_one_mo
     let version = stage.write_elsewhere();
     stage.bookmark(version);
     let version = stage.write("a000", 1);
-    let told = changed(
+    let received = changed(
         WATCH,
         ChangeType::Modified,
         Origin::Live,
         object("a000", 1),
         version.into(),
     );
-    stage.meanwhile.insert(stage.reads.len(), told.into());
-    stage.told();
+    stage.meanwhile.insert(stage.reads.len(), received.into());
+    stage.results();
     stage.after_s(30);
     assert!(stage.meanwhile.is_empty());
-    let told = stage.told();
+    let results = stage.results();
     assert!(
-        told.contains("stale") && !told.contains("cleared"),
-        "{told}"
+        results.contains("stale") && !results.contains("cleared"),
+        "{results}"
     );
     assert!(confirmed(&stage).ends_with(&ghosts));
 }
@@ -837,18 +839,18 @@ fn a_list_of_several_pages_is_compared_as_one() {
 fn trap_comparing_before_the_watch_has_come_so_far() {
     let mut stage = watching(30, Level::Light);
     stage.after_s(31);
-    stage.told();
-    // The watch is told 20 s late.
+    stage.results();
+    // The watch receives both 20 s late.
     let (gone, version) = (stage.delete("a"), stage.write("c", 1));
     stage.after_s(50);
     assert_eq!(stage.verdicts(), [""; 0]);
     stage.event(ChangeType::Deleted, "a", 1, gone);
     stage.event(ChangeType::Added, "c", 1, version);
     stage.after_s(60);
-    let told = stage.told();
+    let results = stage.results();
     assert!(
-        !told.contains(" held ") && told.contains("list exact at 14 2 agrees"),
-        "{told}"
+        !results.contains(" held ") && results.contains("list exact at 14 2 agrees"),
+        "{results}"
     );
 }
 
@@ -884,7 +886,7 @@ fn trap_synthetic_phase_begun_between_the_pages_of_a_read() {
         .auditor
         .answer(&read, stage.answer(&read), stage.now, &stage.state);
     stage.append();
-    assert_eq!(stage.told(), "");
+    assert_eq!(stage.results(), "");
 }
 
 #[test]
@@ -925,14 +927,14 @@ fn trap_chunked_list_continued_with_an_inconsistent_token() {
     });
     stage.answers = BTreeMap::from([(0, first), (1, second)]);
     stage.after_s(5);
-    assert_snapshot!(stage.told(), @"0.02 shop/pods list exact at 12 0 cannot-tell: asked for 12, the server listed 99");
+    assert_snapshot!(stage.results(), @"0.02 shop/pods list exact at 12 0 cannot-tell: asked for 12, the server listed 99");
 }
 
 #[test]
 fn trap_a_different_etcd_per_resource() {
     let mut stage = watching(30, Level::Light);
     stage.watch("shop/events");
-    // Another resource is far further on: its versions say nothing of this one's.
+    // Another resource is at a much higher version, which says nothing about this one's.
     stage.tell(
         "shop/events",
         ChangeType::Added,
@@ -954,15 +956,15 @@ fn trap_a_different_etcd_per_resource() {
     };
     assert_eq!(read_at("/pods?"), ["12"]);
     assert_eq!(read_at("/events?")[0], "900000");
-    let told = stage.told();
-    let of_pods = told.lines().filter(|line| line.contains("shop/pods"));
+    let results = stage.results();
+    let of_pods = results.lines().filter(|line| line.contains("shop/pods"));
     assert_snapshot!(of_pods.collect::<Vec<_>>().join("\n"), @r"
     0.02 shop/pods list exact at 12 2 agrees
     30.01 shop/pods list newest at 12 2 agrees
     60.01 shop/pods list newest at 12 2 agrees
     90.01 shop/pods list newest at 12 2 agrees
     ");
-    assert!(!told.contains(" held "), "{told}");
+    assert!(!results.contains(" held "), "{results}");
 }
 
 #[test]
@@ -982,7 +984,7 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
         1,
         ResourceVersion::parse("x7"),
     );
-    // Whatever differs is looked at once more, and is never more than different; what is equal is told.
+    // A difference is read once more, and is never more than a difference; agreement is recorded.
     let page = |version: &str, items: Vec<Seen>| {
         Reply::Page(Page {
             version: ResourceVersion::parse(version),
@@ -998,24 +1000,24 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
     let equal = page("x7", vec![seen("a", "x1"), seen("b", "x7")]);
     stage.answers = BTreeMap::from([(0, at_another), (1, other_versions), (2, equal)]);
     stage.after_s(50);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     4.02 shop/pods list newest at x7 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known
     34.02 shop/pods list newest at x7 2 agrees: its versions are those of another apiserver, and only compared for equality
     ");
-    // Its twin of numbers, which are compared as those of the cluster are.
+    // The twin with numbers, which are compared like those of the cluster.
     let with_number = |is_aggregated: bool| {
         let mut stage = Stage::new(30, Level::Light);
         stage.is_aggregated = is_aggregated;
         stage.write("a", 1);
         let newest = stage.write("b", 1);
         stage.watch(WATCH);
-        // The list's version is the newest of its items', and goes down with that.
+        // The list's version is the newest of its items', and goes down with it.
         stage.event(ChangeType::Deleted, "b", 1, newest);
         stage.delete("b");
         stage.says = Some(ResourceVersion::from(newest - 1));
         stage.refuses_exact = true;
         stage.after_s(70);
-        stage.told()
+        stage.results()
     };
     assert_snapshot!(with_number(true), @r"
     0.01 shop/pods list newest at 11 1 agrees: its versions are those of another apiserver, and only compared for equality
@@ -1025,7 +1027,7 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
     assert_snapshot!(with_number(false), @"4.03 shop/pods list newest twice at 11 0 cannot-tell: the newest list is of 11, though the watch has seen 12");
 }
 
-/// A watch of what such a server keeps that lists, at an exact version, only what has that very version.
+/// A watch on a server that lists, at an exact version, only the objects with that very version.
 fn filtered_by_version(is_aggregated: bool) -> Stage {
     let mut stage = Stage::new(30, Level::Full);
     stage.is_aggregated = is_aggregated;
@@ -1042,9 +1044,9 @@ fn filtered_by_version(is_aggregated: bool) -> Stage {
 fn trap_aggregated_apis_that_list_at_an_exact_version_what_has_that_version() {
     let mut stage = filtered_by_version(true);
     stage.after_s(40);
-    assert_snapshot!(stage.told(), @"4.02 shop/pods list newest at 12 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known");
+    assert_snapshot!(stage.results(), @"4.02 shop/pods list newest at 12 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known");
     assert!(!stage.lines().iter().any(|line| line.contains("Exact")));
-    // Nor is an object looked up that a person asks for, beyond whether it is equal.
+    // An object that a person asks for is compared for equality, too, and not looked up.
     stage
         .auditor
         .ask(Some(&WATCH.into()), Some(&object("a", 1)), stage.now);
@@ -1053,7 +1055,7 @@ fn trap_aggregated_apis_that_list_at_an_exact_version_what_has_that_version() {
         .auditor
         .ask(Some(&WATCH.into()), Some(&object("b", 1)), stage.now);
     stage.after_s(1);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     40.01 shop/pods get 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known
     41.01 shop/pods get at 12 1 agrees
     ");
@@ -1070,13 +1072,13 @@ fn trap_aggregated_apis_that_list_at_an_exact_version_what_has_that_version() {
 fn trap_deleted_and_created_again_between_reads() {
     let mut stage = watching(35, Level::Light);
     let (gone, born) = (stage.delete("a"), stage.write("a", 2));
-    // Looked up in etcd it is another one already; the watch is told a little later.
+    // In etcd it is already another object; the watch receives that a little later.
     stage.after_s(5);
     stage.event(ChangeType::Deleted, "a", 1, gone);
     stage.event(ChangeType::Added, "a", 2, born);
     stage.after_s(60);
     assert_eq!(stage.verdicts(), [""; 0]);
-    // Its twin: the watch is never told, and is past it.
+    // The twin: the watch never receives it, and is past it.
     let mut stage = watching(35, Level::Light);
     stage.delete("a");
     stage.write("a", 2);
@@ -1092,13 +1094,13 @@ fn trap_deleted_and_created_again_between_reads() {
 #[test]
 fn trap_finalizers() {
     let mut stage = watching(35, Level::Light);
-    // The deletion is only wanted: a MODIFIED, told in time.
+    // The deletion is only requested: a MODIFIED, delivered in time.
     stage.deleted.insert("a".into(), "2026-01-01T00:00:00Z");
     let version = stage.write("a", 1);
     stage.event(ChangeType::Modified, "a", 1, version);
     stage.after_s(60);
     assert_eq!(stage.verdicts(), [""; 0]);
-    // It was listed, and looked up in etcd.
+    // It was listed, and read with a GET from etcd.
     let lines = stage.lines();
     assert!(lines.iter().any(|line| line.contains("/pods?limit")));
     assert!(lines.iter().any(|line| line.ends_with("/pods/a")));
@@ -1109,13 +1111,13 @@ fn trap_a_list_from_any_time_is_older_than_the_log() {
     let mut stage = watching(30, Level::Light);
     stage.cache = Some((3, Objects::from([("z".into(), (1, 2.into()))])));
     let version = stage.write("b", 1);
-    // Not before it was asked how far the cache is.
+    // The first list comes before the version of the cache is known.
     stage.after_s(41);
     let lines = stage.lines();
     assert!(lines.iter().any(|line| line.contains("resourceVersion=0")));
     stage.event(ChangeType::Modified, "b", 1, version);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 12 2 agrees
     38.02 shop/pods list any twice at 3 0 cannot-tell: the server knows nothing beyond 3; the stream was opened at 12, and a list at 13 differs from what is held
     40.02 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 13
@@ -1130,16 +1132,16 @@ fn trap_etcd_restored_from_a_backup() {
     let mut stage = with_ghost(30, Level::Light);
     stage.after_s(5);
     assert_eq!(stage.verdicts().len(), 2);
-    // As it was before anything was deleted; what was compared is of another time.
+    // The state before any deletion; earlier comparisons are of another history.
     stage.etcd.retain(|revision, _| *revision <= 12);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     34.03 shop/pods list newest twice at 12 0 cannot-tell: the newest list is of 12, though the watch has seen 14
     34.03 a ghost held 11 listed - cleared definite
     ");
 }
 
-/// The reads of a quiet watch that resumes 10 s after its first round, over another connection if it `moves`.
+/// Returns the reads of a quiet watch that resumes 10 s after its first round, over another connection if it `moves`.
 fn reads_after_a_resume(level: Level, moves: bool) -> Vec<String> {
     let mut stage = watching(36, level);
     stage.after_s(10);
@@ -1165,16 +1167,15 @@ fn a_second_after_a_stream_is_opened_over_another_connection_the_newest_list_is_
 }
 
 #[test]
-fn an_etcd_that_was_put_back_with_its_server_restarted_is_told_of_within_six_seconds_of_the_resume()
-{
+fn a_restored_etcd_with_a_restarted_server_is_reported_within_six_seconds_of_the_resume() {
     let mut stage = watching(36, Level::Light);
     stage.after_s(10);
     stage.record(ended());
     stage.etcd.retain(|revision, _| *revision <= 11);
     stage.open_over(WATCH, ConnectionId(7));
     stage.after_s(10);
-    let told = stage.told();
-    let back = told.lines().filter(|line| line.contains("twice"));
+    let results = stage.results();
+    let back = results.lines().filter(|line| line.contains("twice"));
     assert_snapshot!(back.collect::<Vec<_>>().join("\n"), @"15.02 shop/pods list newest twice at 11 0 cannot-tell: the newest list is of 11, though the watch has seen 12");
 }
 
@@ -1201,7 +1202,7 @@ fn trap_a_server_without_a_leader() {
     let mut stage = watching(30, Level::Light);
     stage.answers = (0..4).map(|read| (read, refused(500))).collect();
     stage.after_s(100);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.02 shop/pods list newest 0 cannot-tell: the server answered 500
     60.01 shop/pods list exact at 12 2 agrees
     90.01 shop/pods list newest at 12 2 agrees
@@ -1211,7 +1212,7 @@ fn trap_a_server_without_a_leader() {
 #[test]
 fn trap_our_own_slow_reader() {
     let mut stage = watching(30, Level::Full);
-    // Everything is in our socket and unread for minutes.
+    // Everything is unread in our socket for minutes.
     let versions: Vec<u64> = (0..50).map(|n| stage.write(&format!("p{n}"), 1)).collect();
     stage.after_s(100);
     assert_eq!(stage.verdicts(), [""; 0]);
@@ -1224,8 +1225,8 @@ fn trap_our_own_slow_reader() {
 
 #[test]
 fn trap_clock_skew() {
-    // A watch that does not come as far as a list was; how long it is waited for, no wall clock says.
-    let told_with = |off_ms: Option<i64>| {
+    // The watch does not reach the version of a list. No wall clock decides how long the audit waits for it.
+    let results_with = |off_ms: Option<i64>| {
         let mut stage = watching(30, Level::Light);
         stage.after_s(31);
         stage.delete("a");
@@ -1238,24 +1239,24 @@ fn trap_clock_skew() {
             });
         }
         stage.after_s(140);
-        (stage.told(), stage.lines())
+        (stage.results(), stage.lines())
     };
-    let as_it_is = told_with(None);
+    let as_it_is = results_with(None);
     assert!(as_it_is.0.contains("in 120 s"), "{}", as_it_is.0);
     for off_ms in [86_400_000, -86_400_000] {
-        assert_eq!(told_with(Some(off_ms)), as_it_is, "{off_ms}");
+        assert_eq!(results_with(Some(off_ms)), as_it_is, "{off_ms}");
     }
 }
 
 #[test]
-fn a_watch_that_never_comes_so_far_is_not_told_of() {
+fn a_watch_that_never_reaches_a_list_is_reported_as_undecided() {
     let mut stage = watching(30, Level::Light);
     stage.after_s(31);
-    stage.told();
+    stage.results();
     stage.delete("a");
     stage.bookmark(12);
     stage.after_s(200);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     188.01 shop/pods list at 13 0 cannot-tell: the watch is at 12 and has not come to 13, at which a list differed, in 120 s
     188.02 shop/pods list exact at 12 2 agrees
     ");
@@ -1265,8 +1266,8 @@ fn a_watch_that_never_comes_so_far_is_not_told_of() {
 fn a_watch_that_is_far_behind_a_list_and_goes_on_is_waited_for() {
     let mut stage = watching(30, Level::Light);
     stage.after_s(31);
-    stage.told();
-    // What has been written since comes by a slow link, an event a second.
+    stage.results();
+    // The writes arrive over a slow link, one event a second.
     let written: Vec<u64> = (0..400).map(|_| stage.write("b", 1)).collect();
     stage.write("a", 1);
     stage.after_s(30);
@@ -1274,44 +1275,45 @@ fn a_watch_that_is_far_behind_a_list_and_goes_on_is_waited_for() {
         stage.event(ChangeType::Modified, "b", 1, version);
         stage.after_s(1);
     }
-    let told = stage.told();
-    assert!(!told.contains("has not come"), "{told}");
-    // It stands still in the end.
+    let results = stage.results();
+    assert!(!results.contains("has not come"), "{results}");
+    // In the end it stands still.
     stage.after_s(200);
-    let told = stage.told();
-    assert!(told.contains("has not come"), "{told}");
+    let results = stage.results();
+    assert!(results.contains("has not come"), "{results}");
 }
 
 #[test]
-fn a_list_that_was_ahead_of_an_event_by_a_moment_differs_no_more_and_nothing_is_said() {
+fn a_list_ahead_of_an_event_by_a_moment_is_not_reported() {
     let mut stage = watching(30, Level::Light);
     stage.after_s(31);
-    stage.told();
+    stage.results();
     let written = stage.write("a", 1);
-    // Others write to etcd, and nothing moves the watch on so far.
+    // Others write to etcd, and no event moves the watch past these writes.
     stage.write_elsewhere();
     stage.after_s(36);
     stage.event(ChangeType::Modified, "a", 1, written);
     stage.after_s(300);
-    let told = stage.told();
-    assert!(!told.contains("cannot-tell"), "{told}");
-    assert!(told.contains("agrees"), "{told}");
+    let results = stage.results();
+    assert!(!results.contains("cannot-tell"), "{results}");
+    assert!(results.contains("agrees"), "{results}");
 }
 
 #[test]
-fn a_watch_from_the_future_is_told_by_the_servers_own_cache() {
+fn a_watch_from_the_future_is_shown_by_the_servers_own_cache() {
     let mut stage = watching(30, Level::Light);
     stage.cache = Some((7, Objects::new()));
     stage.delete("a");
     stage.after_s(70);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 12 2 agrees
     38.02 shop/pods list any twice at 7 0 cannot-tell: the server knows nothing beyond 7; the stream was opened at 12, and a list at 13 differs from what is held
     ");
 }
 
-/// A watch of `objects` objects under a selector, `o10` and up. From 31 s on its stream delivers a DELETED of each within a
-/// second; all are really gone but those in `left`. Returns what is read by path, and what is found to have only left.
+/// A watch of `objects` objects with a selector, named from `o10` on. From 31 s on its stream delivers a DELETED of
+/// each within 1 s. All are really deleted except those in `left`. Returns the stage, the number of GETs, and the
+/// reports of selector exits.
 fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec<String>) {
     let mut stage = Stage::new(36, level);
     let names: Vec<String> = (10..10 + objects).map(|n| format!("o{n}")).collect();
@@ -1320,7 +1322,7 @@ fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec
     }
     stage.watch(WATCH);
     stage.after_s(31);
-    stage.told();
+    stage.results();
     let reads = stage.reads.len();
     for (uid, name) in (10..).zip(&names) {
         let is_left = left.contains(&name.as_str());
@@ -1332,7 +1334,7 @@ fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec
         stage.event(ChangeType::Deleted, name, uid, version);
         stage.now = stage.now.plus_millis(50);
     }
-    // What only left is there for a look by path, and in no list of the watch.
+    // An object that only left the selector can be read by its path, and is in no list of the watch.
     stage.unmatched = left
         .first()
         .and_then(|name| (*name == "o10").then_some("o10"));
@@ -1343,8 +1345,8 @@ fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec
         read.verb == Verb::Get && names.iter().any(|of| of == name)
     });
     let gets = gets.count();
-    let told = stage.told();
-    let found = told
+    let results = stage.results();
+    let found = results
         .lines()
         .filter(|line| line.contains("get of what left"));
     let found = found.map(str::to_owned).collect();
@@ -1352,7 +1354,7 @@ fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec
 }
 
 #[test]
-fn what_only_left_a_selector_is_told_from_what_is_gone_by_one_look_at_each() {
+fn one_get_of_each_object_separates_selector_exits_from_deletions() {
     for level in [Level::Light, Level::Full] {
         let (_, gets, found) = gone_together(level, 2, &["o10"]);
         assert_eq!((gets, found.len()), (2, 1), "{found:?}");
@@ -1362,13 +1364,13 @@ fn what_only_left_a_selector_is_told_from_what_is_gone_by_one_look_at_each() {
 }
 
 #[test]
-fn what_is_gone_is_not_said_to_have_left() {
+fn a_deleted_object_is_not_reported_as_a_selector_exit() {
     let (_, gets, found) = gone_together(Level::Light, 5, &[]);
     assert_eq!((gets, found), (5, Vec::new()));
 }
 
 #[test]
-fn of_a_burst_the_newest_eight_are_looked_up_and_the_others_stay_unjudged() {
+fn in_a_burst_the_newest_eight_are_looked_up_and_the_others_stay_unjudged() {
     let (stage, gets, found) = gone_together(Level::Light, 15, &["o24", "o11"]);
     assert_eq!((gets, found.len()), (8, 1), "{found:?}");
     let minute = stage.reads.iter().filter(|(at, _)| at.0 > 30_000_000);
@@ -1376,7 +1378,7 @@ fn of_a_burst_the_newest_eight_are_looked_up_and_the_others_stay_unjudged() {
 }
 
 #[test]
-fn nothing_that_left_is_looked_up_with_the_audit_off_or_without_the_right_to_get() {
+fn selector_exits_are_not_looked_up_with_the_audit_off_or_without_the_right_to_get() {
     let (_, gets, found) = gone_together(Level::Off, 2, &["o10"]);
     assert_eq!((gets, found), (0, Vec::new()));
     let mut stage = watching(36, Level::Light);
@@ -1392,17 +1394,17 @@ fn nothing_that_left_is_looked_up_with_the_audit_off_or_without_the_right_to_get
 }
 
 #[test]
-fn another_object_of_the_name_of_one_that_is_gone_has_not_left() {
+fn a_new_object_with_the_name_of_a_deleted_one_has_not_left() {
     let mut stage = watching(36, Level::Light);
     stage.after_s(31);
-    stage.told();
+    stage.results();
     let version = stage.delete("a");
     stage.event(ChangeType::Deleted, "a", 1, version);
     stage.write("a", 2);
     stage.unmatched = Some("a");
     stage.after_s(20);
-    let told = stage.told();
-    assert!(!told.contains("get of what left"), "{told}");
+    let results = stage.results();
+    assert!(!results.contains("get of what left"), "{results}");
     assert!(
         stage
             .reads
@@ -1411,43 +1413,43 @@ fn another_object_of_the_name_of_one_that_is_gone_has_not_left() {
     );
 }
 
-/// What is said of reads ahead of a stream that delivers nothing from 31 s on, while `a` is written and what is done after
-/// that is done.
+/// Returns the reports that reads are ahead of the stream. From 31 s on the stream delivers nothing, except in `then`.
 fn ahead(level: Level, mut then: impl FnMut(&mut Stage)) -> Vec<String> {
     let mut stage = watching(36, level);
     stage.after_s(31);
-    stage.told();
+    stage.results();
     then(&mut stage);
     stage.after_s(75);
-    let told = stage.told();
-    let lines = told.lines().filter(|line| line.contains("reads ahead"));
+    let results = stage.results();
+    let lines = results.lines().filter(|line| line.contains("reads ahead"));
     lines.map(str::to_owned).collect()
 }
 
 #[test]
-fn a_stream_that_delivers_nothing_for_ten_seconds_while_reads_show_newer_objects_is_told_of_once() {
+fn a_stream_that_delivers_nothing_for_ten_seconds_while_reads_show_newer_objects_is_reported_once()
+{
     for level in [Level::Light, Level::Full] {
         let written = |stage: &mut Stage| {
             stage.write("a", 1);
         };
-        let told = ahead(level, written);
-        assert_eq!(told.len(), 1, "{told:?}");
+        let results = ahead(level, written);
+        assert_eq!(results.len(), 1, "{results:?}");
     }
-    let told = ahead(Level::Light, |stage| {
+    let results = ahead(Level::Light, |stage| {
         stage.write("a", 1);
         stage.after_s(3);
         stage.write("b", 1);
     });
-    assert_snapshot!(told.join("\n"), @"55.03 shop/pods reads ahead at 14 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 14");
+    assert_snapshot!(results.join("\n"), @"55.03 shop/pods reads ahead at 14 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 14");
 }
 
 #[test]
-fn what_lists_have_at_a_higher_version_alone_is_no_lag() {
+fn a_list_with_nothing_but_a_higher_version_shows_no_lag() {
     let elsewhere = |stage: &mut Stage| {
         stage.write_elsewhere();
     };
     assert_eq!(ahead(Level::Light, elsewhere), [""; 0]);
-    // What is gone may have gone unheard.
+    // A deletion does not show that events are late: it may have been missed.
     let gone = |stage: &mut Stage| {
         stage.delete("a");
     };
@@ -1456,7 +1458,7 @@ fn what_lists_have_at_a_higher_version_alone_is_no_lag() {
 
 #[test]
 fn a_stream_that_delivers_something_meanwhile_does_not_lag() {
-    // The first read that shows it comes within a few seconds.
+    // The first read with the newer object comes within a few seconds.
     let by_event = |stage: &mut Stage| {
         let version = stage.write("a", 1);
         stage.after_s(9);
@@ -1483,7 +1485,7 @@ fn a_stream_that_delivers_something_meanwhile_does_not_lag() {
 }
 
 #[test]
-fn with_the_audit_off_no_lag_is_looked_for_though_a_person_asks() {
+fn with_the_audit_off_a_persons_request_looks_for_no_lag() {
     let asked = |stage: &mut Stage| {
         stage.write("a", 1);
         stage.ask(None);
@@ -1491,7 +1493,7 @@ fn with_the_audit_off_no_lag_is_looked_for_though_a_person_asks() {
     assert_eq!(ahead(Level::Off, asked), [""; 0]);
 }
 
-/// A watch of a type that nobody writes, whose server's cache stands at 11, below where the watch was opened.
+/// A watch of a quiet type. Its server's cache stays at 11, below the version at which the watch was opened.
 fn beyond_its_cache(minor: u64, level: Level) -> Stage {
     let mut stage = watching(minor, level);
     let (_, objects) = stage.current();
@@ -1501,14 +1503,14 @@ fn beyond_its_cache(minor: u64, level: Level) -> Stage {
 }
 
 #[test]
-fn of_a_quiet_type_each_list_that_is_refused_since_the_cache_is_behind_says_where_that_is() {
+fn for_a_quiet_type_each_list_that_a_lagging_cache_refuses_states_its_version() {
     let mut stage = beyond_its_cache(36, Level::Light);
     stage.after_s(45);
-    let lists = |told: &str| {
-        let lines = told.lines().filter(|line| line.contains(" list "));
+    let lists = |results: &str| {
+        let lines = results.lines().filter(|line| line.contains(" list "));
         lines.collect::<Vec<_>>().join("\n")
     };
-    assert_snapshot!(lists(&stage.told()), @r"
+    assert_snapshot!(lists(&stage.results()), @r"
     0.01 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
     0.02 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     20.02 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
@@ -1516,27 +1518,27 @@ fn of_a_quiet_type_each_list_that_is_refused_since_the_cache_is_behind_says_wher
     40.03 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
     40.04 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     ");
-    // Its cache has caught up.
+    // The cache has caught up.
     stage.cache = None;
     stage.after_s(60);
-    assert_snapshot!(lists(&stage.told()), @r"
+    assert_snapshot!(lists(&stage.results()), @r"
     60.04 shop/pods list exact at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     90.04 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     ");
-    // Before 1.34 the list is etcd's.
+    // Before 1.34 the list comes from etcd.
     let mut stage = beyond_its_cache(33, Level::Light);
     stage.after_s(45);
-    assert_snapshot!(lists(&stage.told()), @r"
+    assert_snapshot!(lists(&stage.results()), @r"
     0.01 shop/pods list exact at 12 2 agrees
     30.01 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     ");
 }
 
 #[test]
-fn where_lists_are_refused_since_the_cache_is_behind_what_the_newest_lacks_is_looked_up_in_etcd() {
+fn if_a_lagging_cache_refuses_lists_objects_missing_from_the_newest_are_looked_up_in_etcd() {
     let mut stage = beyond_its_cache(36, Level::Light);
     stage.delete("a");
-    // A bookmark says more than the cache knows.
+    // A bookmark has a later version than the cache.
     let version = stage.write_elsewhere();
     stage.bookmark(version);
     stage.after_s(3);
@@ -1553,18 +1555,18 @@ fn where_lists_are_refused_since_the_cache_is_behind_what_the_newest_lacks_is_lo
 fn the_second_list_of_full_that_is_refused_comes_twenty_seconds_after_the_first_too() {
     let mut stage = beyond_its_cache(36, Level::Full);
     stage.after_s(45);
-    let told = stage.told();
-    let at = told.lines().filter(|line| line.contains("too large"));
+    let results = stage.results();
+    let at = results.lines().filter(|line| line.contains("too large"));
     let at: Vec<&str> = at.filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(at, ["0.01", "15.01", "20.02", "35.02"]);
 }
 
 #[test]
-fn who_asks_once_with_the_audit_off_is_told_of_a_refused_list_once() {
+fn one_request_with_the_audit_off_reports_a_refused_list_once() {
     let mut stage = beyond_its_cache(36, Level::Off);
     stage.ask(None);
     stage.after_s(100);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
     0.02 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.04 shop/pods get each at 12 2 agrees
@@ -1579,7 +1581,7 @@ fn an_event_that_comes_after_a_later_one_makes_no_verdict() {
     stage.event(ChangeType::Modified, "b", 1, second);
     stage.event(ChangeType::Added, "c", 1, first);
     stage.after_s(60);
-    // 1.9.2's DELETED carries the version of its object (F23).
+    // The DELETED of 1.9.2 carries the version of its object (F23).
     stage.delete("a");
     stage.event(ChangeType::Deleted, "a", 1, 11);
     stage.after_s(60);
@@ -1592,14 +1594,14 @@ fn a_compacted_version_is_tried_again_where_the_watch_is_now() {
     stage.compacted = 100;
     stage.write_elsewhere();
     stage.after_s(35);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.02 shop/pods list newest at 13 2 agrees
     30.02 shop/pods list newest at 13 2 agrees
     ");
 }
 
-/// Of 60 watches whose lists have 11 pages each, one that holds so many objects that are gone; etcd is compacted every
-/// five minutes to where it was five minutes before.
+/// A watch that holds `ghosts` deleted objects, among 60 watches whose lists have 11 pages each. Every five minutes
+/// etcd is compacted to its revision five minutes before.
 fn with_ghosts_among_long_lists(ghosts: usize) -> Stage {
     let mut stage = Stage::new(33, Level::Light);
     for n in 0..22 {
@@ -1632,16 +1634,16 @@ fn with_ghosts_among_long_lists(ghosts: usize) -> Stage {
 }
 
 #[test]
-fn what_differs_in_a_long_list_among_many_watches_is_confirmed_before_its_version_is_compacted() {
+fn a_difference_in_a_long_list_among_many_watches_is_confirmed_before_its_version_is_compacted() {
     let stage = with_ghosts_among_long_lists(1);
     assert_eq!(confirmed(&stage), ["p00"]);
-    // More than there are pages.
+    // More ghosts than pages.
     let stage = with_ghosts_among_long_lists(13);
     assert!(confirmed(&stage).len() >= 8, "{:?}", confirmed(&stage));
 }
 
 #[test]
-fn of_a_long_list_few_differences_are_confirmed_one_by_one_and_many_by_a_second_list() {
+fn in_a_long_list_few_differences_are_confirmed_one_by_one_and_many_by_a_second_list() {
     let reads = |ghosts: usize| {
         let mut stage = Stage::new(33, Level::Light);
         for n in 0..8 {
@@ -1658,21 +1660,22 @@ fn of_a_long_list_few_differences_are_confirmed_one_by_one_and_many_by_a_second_
         assert_eq!(confirmed(&stage).len(), ghosts);
         stage.reads.len()
     };
-    // Four pages, and three; one or two again; and for each confirmed one by one, or once, whether it ever was.
+    // A page's share of reads: one list by four or three pages, one or two reads again, and a check whether each object
+    // ever existed.
     assert_eq!([reads(1), reads(6)], [4 + 1 + 1, 1 + 1 + 1]);
 }
 
 #[test]
-fn a_server_that_refuses_exact_lists_says_why_it_tells_nothing_of_a_list_of_several_pages() {
+fn without_exact_lists_a_list_of_several_pages_is_undecided_with_a_reason() {
     let mut stage = watching(30, Level::Light);
     stage.refuses_exact = true;
     stage.page = 1;
     stage.after_s(100);
-    assert_snapshot!(stage.told(), @"0.02 shop/pods list newest at 12 0 cannot-tell: the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared");
+    assert_snapshot!(stage.results(), @"0.02 shop/pods list newest at 12 0 cannot-tell: the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared");
 }
 
 #[test]
-fn of_a_list_of_several_pages_by_another_apiserver_what_was_read_is_not_said_to_differ() {
+fn a_list_of_several_pages_by_another_apiserver_is_not_reported_to_differ() {
     let mut stage = Stage::new(30, Level::Light);
     stage.is_aggregated = true;
     stage.write("a", 1);
@@ -1680,11 +1683,11 @@ fn of_a_list_of_several_pages_by_another_apiserver_what_was_read_is_not_said_to_
     stage.watch(WATCH);
     stage.page = 1;
     stage.after_s(100);
-    assert_snapshot!(stage.told(), @"0.01 shop/pods list newest at 12 0 cannot-tell: its versions are those of another apiserver, and a list of several pages need not be of one state");
+    assert_snapshot!(stage.results(), @"0.01 shop/pods list newest at 12 0 cannot-tell: its versions are those of another apiserver, and a list of several pages need not be of one state");
 }
 
 #[test]
-fn a_person_who_asks_of_a_watch_whose_state_is_not_known_is_told_why() {
+fn a_request_for_a_watch_with_an_unknown_state_gets_a_reason() {
     let mut stage = watching(30, Level::Off);
     stage.event(ChangeType::Modified, "b", 1, 12);
     stage.event(ChangeType::Deleted, "a", 1, 11);
@@ -1693,7 +1696,7 @@ fn a_person_who_asks_of_a_watch_whose_state_is_not_known_is_told_why() {
     stage.ask(Some(object("c", 1)));
     stage.write("c", 1);
     stage.after_s(10);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.02 shop/pods list newest at 12 0 cannot-tell: what the watch held where it stands is not known, since its stream brought something out of order
     0.02 over
     10.02 shop/pods list one exact at 12 0 cannot-tell: what the watch held where it stands is not known, since its stream brought something out of order
@@ -1706,7 +1709,7 @@ fn a_server_that_refuses_exact_lists_is_compared_where_versions_happen_to_be_equ
     let mut stage = with_ghost(30, Level::Light);
     stage.answers = BTreeMap::from([(0, refused(422))]);
     stage.after_s(40);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.02 shop/pods list newest at 14 2 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
     0.02 a ghost held 11 listed - raised likely
     30.01 shop/pods list newest at 14 2 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
@@ -1714,7 +1717,7 @@ fn a_server_that_refuses_exact_lists_is_compared_where_versions_happen_to_be_equ
 }
 
 #[test]
-fn a_server_that_refuses_exact_lists_says_nothing_of_a_watch_that_is_a_moment_behind() {
+fn without_exact_lists_a_watch_that_is_a_moment_behind_is_not_reported() {
     let mut stage = watching(30, Level::Light);
     stage.refuses_exact = true;
     stage.delete("a");
@@ -1724,24 +1727,24 @@ fn a_server_that_refuses_exact_lists_says_nothing_of_a_watch_that_is_a_moment_be
 }
 
 #[test]
-fn a_server_of_which_only_a_cache_can_be_asked_is_told_of_as_such() {
+fn a_server_that_only_answers_from_its_cache_is_reported_as_such() {
     let mut stage = with_ghost(35, Level::Light);
     stage.refuses_exact = true;
     stage.after_s(20);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.02 shop/pods list newest at 14 0 cannot-tell: the list may be the watch cache's, and the server refuses to list at an exact resourceVersion
     0.03 shop/pods get 0 cannot-tell: an object differs, and the server refuses to list it at the resourceVersion that the watch is at
     ");
 }
 
 #[test]
-fn where_objects_may_not_be_got_lists_of_their_names_are_the_next_best() {
+fn without_the_right_to_get_objects_are_listed_by_name() {
     let mut stage = with_ghost(35, Level::Light);
     let held = Objects::from([("a".into(), (1, 11.into())), ("b".into(), (1, 14.into()))]);
     stage.cache = Some((14, held));
     stage.refuses_get = true;
     stage.after_s(40);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - raised likely
@@ -1761,21 +1764,21 @@ fn where_objects_may_not_be_got_lists_of_their_names_are_the_next_best() {
 #[test]
 fn a_server_that_lists_one_name_at_a_version_as_of_the_newest_is_believed_all_the_same() {
     let mut stage = with_ghost(21, Level::Off);
-    // Others write to etcd, and nothing moves the watch on so far; its version is compacted once.
+    // Others write to etcd, no event moves the watch past these writes, and its version is compacted once.
     stage.write_elsewhere();
     stage.answers = BTreeMap::from([(1, refused(500))]);
     stage.meanwhile.insert(1, bookmark(15).into());
     stage.write_elsewhere();
     stage.ask(Some(object("a", 1)));
     stage.after_s(5);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.03 shop/pods list one exact at 15 1 differs
     0.03 a ghost held 11 listed - raised likely
     0.04 shop/pods list one exact at 15 1 differs
     0.04 a ghost held 11 listed - confirmed definite
     0.04 over
     ");
-    // What is of now is not taken for it.
+    // A state of the present is not taken for it.
     let mut stage = with_ghost(21, Level::Off);
     let now = stage.write("b", 1);
     let of_now = Reply::Page(Page {
@@ -1788,14 +1791,14 @@ fn a_server_that_lists_one_name_at_a_version_as_of_the_newest_is_believed_all_th
     stage.answers = BTreeMap::from([(1, of_now)]);
     stage.ask(Some(object("b", 1)));
     stage.after_s(5);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.02 shop/pods list one exact 0 cannot-tell: there was no answer that could be read
     0.02 over
     ");
 }
 
 #[test]
-fn a_server_that_lists_no_metadata_alone_is_read_whole_and_that_is_told() {
+fn a_server_without_metadata_lists_is_read_in_whole_objects_and_reported() {
     let mut stage = watching(30, Level::Light);
     let mut auditor = stage.auditor.clone();
     let read = auditor.next(stage.now, &stage.state).expect("a read");
@@ -1810,7 +1813,7 @@ fn a_server_that_lists_no_metadata_alone_is_read_whole_and_that_is_told() {
         }),
     )]);
     stage.after_s(5);
-    assert_snapshot!(stage.told(), @"0.01 shop/pods list exact at 12 2 agrees: whole objects were read, for the server does not list metadata alone");
+    assert_snapshot!(stage.results(), @"0.01 shop/pods list exact at 12 2 agrees: whole objects were read, for the server does not list metadata alone");
 }
 
 #[test]
@@ -1831,9 +1834,9 @@ fn a_server_that_is_busy_is_left_alone_as_long_as_it_asks() {
 #[test]
 fn a_server_too_busy_for_a_second_watch_is_left_alone_as_well() {
     let mut stage = watching(30, Level::Full);
-    let told = stage.write("b", 1);
+    let received = stage.write("b", 1);
     stage.after_s(30);
-    stage.event(ChangeType::Modified, "b", 1, told);
+    stage.event(ChangeType::Modified, "b", 1, received);
     stage.after_s(29);
     let next = stage.reads.len();
     stage.answers = (next..next + 4)
@@ -1855,7 +1858,7 @@ fn a_server_too_busy_for_a_second_watch_is_left_alone_as_well() {
 }
 
 #[test]
-fn who_may_not_read_asks_ever_more_rarely_and_as_before_once_it_may() {
+fn without_the_right_to_read_the_audit_asks_ever_more_rarely_until_it_has_it() {
     let mut stage = watching(30, Level::Light);
     stage.answers = (0..4).map(|read| (read, refused(403))).collect();
     stage.after_s(1_000);
@@ -1872,7 +1875,7 @@ fn a_server_that_is_not_reached_is_dialled_ever_more_rarely_and_asked_as_before_
     let dialled = [0, 1, 8, 15, 23, 39, 71, 131, 191];
     assert_eq!(at[..9], dialled);
     assert_eq!(at[9..13], [251, 251, 258, 266]);
-    assert!(stage.told().contains("no connection to ask over"));
+    assert!(stage.results().contains("no connection to ask over"));
 }
 
 #[test]
@@ -1910,7 +1913,7 @@ fn requests_stay_within_the_budget_and_are_fairly_shared() {
 }
 
 #[test]
-fn of_more_watches_than_can_be_listed_in_time_each_has_objects_looked_up_all_the_same() {
+fn with_too_many_watches_to_list_in_time_each_still_has_objects_looked_up() {
     let mut stage = Stage::new(35, Level::Light);
     stage.write("a", 1);
     stage.write("b", 1);
@@ -1935,7 +1938,7 @@ fn of_more_watches_than_can_be_listed_in_time_each_has_objects_looked_up_all_the
     }
 }
 
-/// The watch of a server, and the same of another one.
+/// A watch by each of two servers.
 fn at_two_servers(level: Level) -> Stage {
     let mut stage = Stage::new(35, level);
     for n in 0..40 {
@@ -1962,9 +1965,9 @@ fn a_server_that_hangs_holds_up_no_others_audit() {
         let line = |(_, read): &&(Time, Read)| read.target();
         of_second.iter().map(line).collect::<Vec<String>>()
     };
-    let told = reads_of_second(Some("10.0.0.1:6443"));
-    assert!(told.len() > 10, "{told:?}");
-    assert_eq!(told, reads_of_second(None));
+    let results = reads_of_second(Some("10.0.0.1:6443"));
+    assert!(results.len() > 10, "{results:?}");
+    assert_eq!(results, reads_of_second(None));
 }
 
 #[test]
@@ -1980,12 +1983,12 @@ fn each_server_has_a_budget_of_its_own() {
     stage.after_s(59);
     for server in ["10.0.0.1:6443", "10.0.0.2:6443"] {
         let of = |(_, read): &&(Time, Read)| read.server.as_deref() == Some(server);
-        // And one for its version, with which the connection begins.
+        // And one request for its version, with which the connection begins.
         assert_eq!(stage.reads.iter().filter(of).count(), 119, "{server}");
     }
 }
 
-/// Objects that were looked up, by name.
+/// Returns the GETs of objects by name.
 fn looked_up(stage: &Stage) -> BTreeMap<String, Vec<i64>> {
     let mut looked_up: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for (at, read) in stage
@@ -2022,7 +2025,7 @@ fn full_reads_each_of_two_hundred_objects_within_two_minutes() {
 fn full_reads_two_hundred_objects_of_six_watches_within_two_minutes() {
     let mut stage = Stage::new(35, Level::Full);
     stage.lists_fail = true;
-    // Of each watch 33 or 34 objects, of names of their own.
+    // Each watch has 33 or 34 objects with names of their own.
     for n in 0..6 {
         let objects = (0..FULL_WATCH).filter(|object| object % 6 == n);
         let objects = objects.map(|object| (format!("p{object}"), (1, 10.into())));
@@ -2036,7 +2039,7 @@ fn full_reads_two_hundred_objects_of_six_watches_within_two_minutes() {
 }
 
 #[test]
-fn a_look_for_one_watch_tells_all_others_of_the_same_server() {
+fn a_lookup_for_one_watch_serves_all_others_of_the_same_server() {
     let mut stage = Stage::new(35, Level::Full);
     for n in 0..100 {
         stage.write(&format!("p{n}"), 1);
@@ -2051,7 +2054,7 @@ fn a_look_for_one_watch_tells_all_others_of_the_same_server() {
 }
 
 #[test]
-fn light_confirms_what_is_wrong_in_a_small_watch_within_a_minute() {
+fn light_confirms_a_divergence_in_a_small_watch_within_a_minute() {
     let names = || (0..SMALL_WATCH).map(|n| format!("p{n:02}"));
     let mut stage = Stage::new(33, Level::Light);
     for n in 0..PAGE - 1 {
@@ -2071,7 +2074,7 @@ fn light_confirms_what_is_wrong_in_a_small_watch_within_a_minute() {
                 stage.write(&name, 1);
             }
             stage.watch(WATCH);
-            // Lists go on showing what the watch holds.
+            // Lists still show what the watch holds.
             stage.cache = Some(stage.current());
             stage.after_s(100);
             assert_eq!(stage.verdicts(), [""; 0]);
@@ -2094,7 +2097,7 @@ fn light_confirms_what_is_wrong_in_a_small_watch_within_a_minute() {
     }
 }
 
-/// Names of objects with a standing verdict that is confirmed.
+/// Returns the names of objects with a confirmed verdict.
 fn confirmed(stage: &Stage) -> Vec<String> {
     let verdicts = stage.state.watches[&WATCH.into()].verdicts.values();
     let confirmed = verdicts.filter(|open| open.verdict.state == Standing::Confirmed);
@@ -2104,8 +2107,7 @@ fn confirmed(stage: &Stage) -> Vec<String> {
 }
 
 #[test]
-fn where_lists_may_hide_what_is_wrong_all_that_is_missing_is_confirmed_and_no_more_so_once_it_is_gone()
- {
+fn if_lists_may_hide_divergences_all_missing_objects_are_confirmed_until_they_are_deleted() {
     let mut stage = watching(35, Level::Light);
     let missing: Vec<String> = (0..20).map(|n| format!("m{n:02}")).collect();
     for name in &missing {
@@ -2113,7 +2115,7 @@ fn where_lists_may_hide_what_is_wrong_all_that_is_missing_is_confirmed_and_no_mo
     }
     let version = stage.write_elsewhere();
     stage.bookmark(version);
-    // Two reads for each, and no more than 20 in a minute.
+    // Two reads for each object, and at most 20 reads in a minute.
     stage.after_s(200);
     assert_eq!(confirmed(&stage), missing);
     for name in &missing[8..] {
@@ -2126,7 +2128,7 @@ fn where_lists_may_hide_what_is_wrong_all_that_is_missing_is_confirmed_and_no_mo
 }
 
 #[test]
-fn what_was_missing_is_so_no_more_once_the_selectors_do_not_match_it() {
+fn a_missing_object_is_cleared_once_the_selectors_do_not_match_it() {
     let mut stage = watching(35, Level::Light);
     stage.write("m", 1);
     let version = stage.write_elsewhere();
@@ -2142,22 +2144,22 @@ fn what_was_missing_is_so_no_more_once_the_selectors_do_not_match_it() {
 }
 
 #[test]
-fn a_person_who_asks_has_exact_lists_tried_that_were_refused_before() {
+fn a_persons_request_tries_exact_lists_that_were_refused_before() {
     let mut stage = watching(30, Level::Off);
     stage.answers = BTreeMap::from([(0, refused(400))]);
     stage.ask(None);
     stage.after_s(10);
-    stage.told();
+    stage.results();
     stage.ask(None);
     stage.after_s(10);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     10.01 shop/pods list exact at 12 2 agrees
     10.01 over
     ");
 }
 
 #[test]
-fn in_a_large_watch_what_is_said_to_be_wrong_leaves_looks_for_the_others() {
+fn in_a_large_watch_divergent_objects_leave_lookups_for_the_others() {
     let mut stage = Stage::new(35, Level::Light);
     let (revision, mut objects) = stage.current();
     for n in 0..1_200 {
@@ -2178,31 +2180,31 @@ fn in_a_large_watch_what_is_said_to_be_wrong_leaves_looks_for_the_others() {
 }
 
 #[test]
-fn an_event_that_only_a_second_watch_tells_of_was_lost() {
+fn an_event_that_only_a_second_watch_delivers_was_lost() {
     let mut stage = watching(30, Level::Full);
     stage.after_s(30);
-    stage.told();
+    stage.results();
     let lost = stage.write("a", 1);
-    let (lost_too, told) = (stage.write("c", 1), stage.write("b", 1));
-    stage.event(ChangeType::Modified, "b", 1, told);
+    let (lost_too, received) = (stage.write("c", 1), stage.write("b", 1));
+    stage.event(ChangeType::Modified, "b", 1, received);
     let gone = stage.delete("c");
     stage.event(ChangeType::Deleted, "c", 1, gone);
     let later = stage.write("b", 1);
     let events = [
         ("a", lost),
         ("c", lost_too),
-        ("b", told),
+        ("b", received),
         ("c", gone),
         ("b", later),
     ];
-    stage.told_again = Some(Told {
+    stage.second_watch = Some(Told {
         events: events.map(|(name, at)| seen(name, 1, at.into())).to_vec(),
         reached: Some(later.into()),
     });
     stage.after_s(31);
-    let told = stage.told();
-    let told = told.lines().filter(|line| line.contains("second"));
-    assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 16 2 differs: a second watch told of 2 events from 12 to 16 that this one did not");
+    let results = stage.results();
+    let results = results.lines().filter(|line| line.contains("second"));
+    assert_snapshot!(results.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 16 2 differs: a second watch told of 2 events from 12 to 16 that this one did not");
     let asked = stage
         .reads
         .iter()
@@ -2214,54 +2216,54 @@ fn an_event_that_only_a_second_watch_tells_of_was_lost() {
 }
 
 #[test]
-fn a_second_watch_that_tells_the_same_is_told_of_and_one_of_a_quiet_watch_is_not_asked_for() {
+fn a_second_watch_that_agrees_is_reported_and_a_quiet_watch_needs_none() {
     let mut stage = watching(30, Level::Full);
-    let told = stage.write("b", 1);
+    let received = stage.write("b", 1);
     stage.after_s(30);
-    stage.event(ChangeType::Modified, "b", 1, told);
-    // It is further on already than the watch.
+    stage.event(ChangeType::Modified, "b", 1, received);
+    // It is already further than the watch.
     let later = stage.write("a", 1);
-    stage.told_again = Some(Told {
-        events: vec![seen("b", 1, told.into()), seen("a", 1, later.into())],
+    stage.second_watch = Some(Told {
+        events: vec![seen("b", 1, received.into()), seen("a", 1, later.into())],
         reached: Some(later.into()),
     });
     stage.after_s(31);
     stage.event(ChangeType::Modified, "a", 1, later);
-    stage.told_again = Some(Told {
+    stage.second_watch = Some(Told {
         events: vec![seen("a", 1, later.into())],
         reached: Some(later.into()),
     });
     stage.after_s(600);
-    let told = stage.told();
-    let told = told.lines().filter(|line| line.contains("second"));
-    assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r"
+    let results = stage.results();
+    let results = results.lines().filter(|line| line.contains("second"));
+    assert_snapshot!(results.collect::<Vec<_>>().join("\n"), @r"
     60.01 shop/pods second watch at 13 1 agrees: of what came from 12 to 13
     120.01 shop/pods second watch at 14 1 agrees: of what came from 13 to 14
     ");
 }
 
 #[test]
-fn what_a_second_watch_is_told_twice_or_from_before_was_not_lost() {
+fn an_event_that_a_second_watch_has_twice_or_from_before_was_not_lost() {
     let mut stage = watching(30, Level::Full);
     let old = stage.write("a", 1);
     stage.event(ChangeType::Modified, "a", 1, old);
     stage.after_s(30);
-    let told = stage.write("b", 1);
-    stage.event(ChangeType::Modified, "b", 1, told);
-    stage.told_again = Some(Told {
-        events: [("a", old), ("b", told), ("b", told)]
+    let received = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, received);
+    stage.second_watch = Some(Told {
+        events: [("a", old), ("b", received), ("b", received)]
             .map(|(name, at)| seen(name, 1, at.into()))
             .to_vec(),
-        reached: Some(told.into()),
+        reached: Some(received.into()),
     });
     stage.after_s(31);
-    let told = stage.told();
-    let told = told.lines().filter(|line| line.contains("second"));
-    assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 14 1 agrees: of what came from 13 to 14");
+    let results = stage.results();
+    let results = results.lines().filter(|line| line.contains("second"));
+    assert_snapshot!(results.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 14 1 agrees: of what came from 13 to 14");
 }
 
-/// etcd is put back to before `a` was written for the last time and `c` was created, and has come as far again by other
-/// writes before anybody looks.
+/// An etcd that was restored to the state before the last write of `a` and before `c` was created. Before the next
+/// read, other writes have brought it to the same revision again.
 fn put_back_and_further(minor: u64) -> Stage {
     let mut stage = watching(minor, Level::Light);
     let backup = stage.current();
@@ -2282,43 +2284,43 @@ fn put_back_and_further(minor: u64) -> Stage {
 }
 
 #[test]
-fn an_etcd_that_was_put_back_and_has_come_further_since_never_was_as_the_watch_was_told() {
+fn a_restored_etcd_that_has_come_further_since_never_had_the_watchs_state() {
     for minor in [21, 30, 35] {
         let mut stage = put_back_and_further(minor);
         stage.after_s(20);
-        let told = stage.told();
+        let results = stage.results();
         let never = "shop/pods list one as told twice at 14 1 differs";
-        assert!(told.contains(never), "1.{minor}: {told}");
+        assert!(results.contains(never), "1.{minor}: {results}");
     }
 }
 
 #[test]
-fn of_a_time_that_is_compacted_nothing_is_said_and_of_what_was_lost_only_that_it_was() {
+fn a_compacted_version_has_no_report_and_a_lost_event_is_only_reported_as_lost() {
     let mut stage = put_back_and_further(30);
     stage.compacted = stage.current().0;
     stage.after_s(20);
-    let told = stage.told();
+    let results = stage.results();
     assert!(
-        told.contains("c ghost held 14 listed - confirmed"),
-        "{told}"
+        results.contains("c ghost held 14 listed - confirmed"),
+        "{results}"
     );
-    assert!(!told.contains("as told"), "{told}");
-    // Whose event was lost was there.
+    assert!(!results.contains("as told"), "{results}");
+    // The object whose event was lost existed.
     let mut stage = with_ghost(30, Level::Light);
     stage.after_s(20);
     let is_asked = stage
         .lines()
         .iter()
         .any(|line| line.contains("resourceVersion=11"));
-    let told = stage.told();
-    assert!(is_asked && !told.contains("as told"), "{told}");
+    let results = stage.results();
+    assert!(is_asked && !results.contains("as told"), "{results}");
 }
 
-/// A watch by two servers. That of the first and its cache hold `z` or not, the other way round than the second's and
-/// etcd.
+/// A watch by each of two servers. The first watch and its server's cache hold `z` if `first_has_z`; the second watch,
+/// its cache and etcd hold it otherwise.
 fn of_two_minds(first_has_z: bool) -> Stage {
     let mut stage = Stage::new(35, Level::Light);
-    // More than are looked up one by one in this time.
+    // More objects than can be looked up one by one in this time.
     for n in 0..60 {
         stage.write(&format!("p{n:02}"), 1);
     }
@@ -2343,10 +2345,10 @@ fn of_two_minds(first_has_z: bool) -> Stage {
 }
 
 #[test]
-fn what_one_servers_cache_lacks_is_found_by_the_list_of_another() {
+fn an_object_missing_from_one_servers_cache_is_found_by_the_list_of_another() {
     let mut stage = of_two_minds(false);
     stage.after_s(2);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 71 60 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.01 shop/pods#2 list of another server at 71 61 cannot-tell: what differs is looked up in etcd, to tell which server is wrong; made by 10.0.0.1:6443
     0.02 shop/pods#2 list one exact at 71 1 agrees
@@ -2360,7 +2362,7 @@ fn what_one_servers_cache_lacks_is_found_by_the_list_of_another() {
 }
 
 #[test]
-fn of_two_servers_lists_that_differ_etcd_says_which_is_wrong() {
+fn if_the_lists_of_two_servers_differ_etcd_says_which_is_wrong() {
     let mut stage = of_two_minds(true);
     stage.after_s(5);
     assert_snapshot!(stage.verdicts().join("\n"), @r"
@@ -2373,8 +2375,8 @@ fn of_two_servers_lists_that_differ_etcd_says_which_is_wrong() {
 const OLD: &str = "10.0.0.1:6443";
 const NEW: &str = "10.0.0.2:6443";
 
-/// In the middle of an upgrade: a watch by a server of 1.33, which the cluster said it is, and the same by one of 1.34.
-/// Both believe in `a`, whose end they were never told, and so does the cache of the second server.
+/// A cluster in the middle of an upgrade. One watch is by a server of 1.33, the version that the cluster states. The other
+/// is by a server of 1.34. Both watches hold `a`, whose deletion they missed. The second server's cache holds it too.
 fn in_an_upgrade() -> Stage {
     let mut stage = Stage::new(33, Level::Light);
     stage.minor_of.insert(NEW.into(), Some(34));
@@ -2401,7 +2403,7 @@ fn in_an_upgrade() -> Stage {
 fn each_server_of_a_cluster_in_an_upgrade_is_trusted_as_far_as_its_own_version_allows() {
     let mut stage = in_an_upgrade();
     stage.after_s(1);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 14 2 differs
     0.01 a ghost held 11 listed - raised likely
     0.02 shop/pods#2 list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
@@ -2418,7 +2420,7 @@ fn each_server_of_a_cluster_in_an_upgrade_is_trusted_as_far_as_its_own_version_a
 }
 
 #[test]
-fn what_only_the_list_of_the_older_server_shows_is_found_in_a_watch_by_the_newer() {
+fn a_divergence_that_only_the_older_servers_list_shows_is_found_in_the_newer_servers_watch() {
     let mut stage = of_two_minds(false);
     stage.upgrade(NEW, 33);
     stage.after_s(2);
@@ -2440,9 +2442,9 @@ fn a_server_that_was_upgraded_is_trusted_no_further_than_before_it_said_so() {
         .map(|(_, held)| (stage.current().0, held.clone()))
         .expect("a state");
     stage.after_s(1);
-    stage.told.clear();
+    stage.results.clear();
     stage.upgrade(NEW, 34);
-    // What its cache has lost is no ghost.
+    // An object that its cache has lost is no ghost.
     stage.cache_of.insert(NEW.into(), (version, held));
     stage.after_s(60);
     let verdicts = stage.verdicts();
@@ -2450,7 +2452,7 @@ fn a_server_that_was_upgraded_is_trusted_no_further_than_before_it_said_so() {
 }
 
 #[test]
-fn where_any_server_may_answer_the_newest_that_was_seen_decides_what_a_list_may_hide() {
+fn if_any_server_may_answer_the_newest_version_decides_what_a_list_may_hide() {
     for (minor, said, is_trusted) in [(33, None, true), (33, Some("v1.34.0"), false)] {
         let mut stage = with_ghost(minor, Level::Light);
         if let Some(said) = said {
@@ -2462,12 +2464,16 @@ fn where_any_server_may_answer_the_newest_that_was_seen_decides_what_a_list_may_
             });
         }
         stage.after_s(1);
-        let told = stage.told();
-        assert_eq!(told.contains("list exact again"), is_trusted, "{told}");
-        // Looked up one by one it is found all the same.
+        let results = stage.results();
+        assert_eq!(
+            results.contains("list exact again"),
+            is_trusted,
+            "{results}"
+        );
+        // Lookups one by one find it all the same.
         assert!(
-            told.contains("a ghost held 11 listed - confirmed"),
-            "{told}"
+            results.contains("a ghost held 11 listed - confirmed"),
+            "{results}"
         );
     }
 }
@@ -2477,15 +2483,15 @@ fn a_server_that_does_not_say_its_version_to_the_audit_is_taken_for_the_newest()
     let mut stage = with_ghost(33, Level::Light);
     stage.minor_of.insert("any".into(), None);
     stage.after_s(1);
-    let told = stage.told();
+    let results = stage.results();
     assert!(
-        !told.contains("list exact again") && told.contains("list one exact"),
-        "{told}"
+        !results.contains("list exact again") && results.contains("list one exact"),
+        "{results}"
     );
 }
 
 #[test]
-fn in_a_large_watch_what_should_be_gone_is_looked_up_first() {
+fn in_a_large_watch_objects_that_should_be_gone_are_looked_up_first() {
     let mut stage = Stage::new(35, Level::Light);
     stage.write("owner", 7);
     for n in 0..900 {
@@ -2520,7 +2526,7 @@ fn in_a_large_watch_what_should_be_gone_is_looked_up_first() {
 }
 
 #[test]
-fn a_watch_of_very_many_objects_is_not_listed_but_looked_into() {
+fn a_watch_of_very_many_objects_is_not_listed_and_some_objects_are_looked_up() {
     let mut stage = Stage::new(30, Level::Light);
     let (revision, mut objects) = stage.current();
     for n in 0..6_000 {
@@ -2538,17 +2544,17 @@ fn a_watch_of_very_many_objects_is_not_listed_but_looked_into() {
     );
     let gets = lines.iter().filter(|line| line.contains("/pods/p")).count();
     assert!((155..=165).contains(&gets), "{gets}");
-    // Its first objects of those: the rest is not read, and nothing is concluded of it.
-    assert!(!stage.told.contains("cannot-tell"));
+    // The audit does not read beyond the first objects of the list, and concludes nothing from them.
+    assert!(!stage.results.contains("cannot-tell"));
     assert_eq!(stage.verdicts(), [""; 0]);
-    // Who asks for all of it is told so.
+    // A request for the whole watch gets the reason.
     stage.ask(None);
     stage.after_s(5);
-    assert_snapshot!(stage.told(), @"600.01 shop/pods list newest at 10 0 cannot-tell: more than 5,000 objects are not listed as a whole; they are looked up one by one");
+    assert_snapshot!(stage.results(), @"600.01 shop/pods list newest at 10 0 cannot-tell: more than 5,000 objects are not listed as a whole; they are looked up one by one");
 }
 
 #[test]
-fn off_asks_nothing_but_what_a_person_asks() {
+fn with_the_audit_off_only_a_persons_request_reads() {
     let mut stage = with_ghost(30, Level::Off);
     stage.after_s(600);
     assert_eq!(stage.lines(), [""; 0]);
@@ -2560,17 +2566,17 @@ fn off_asks_nothing_but_what_a_person_asks() {
         .auditor
         .ask(Some(&WATCH.into()), Some(&object("b", 1)), stage.now);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @"660.01 shop/pods get at 14 1 agrees");
+    assert_snapshot!(stage.results(), @"660.01 shop/pods get at 14 1 agrees");
 }
 
 #[test]
-fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
+fn a_persons_request_ends_once_all_its_results_are_reported() {
     let mut stage = with_ghost(35, Level::Off);
     let held = Objects::from([("a".into(), (1, 11.into())), ("b".into(), (1, 14.into()))]);
     stage.cache = Some((14, held));
     stage.ask(None);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - raised likely
@@ -2579,11 +2585,11 @@ fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
     0.06 shop/pods get each at 14 2 differs
     0.06 over
     ");
-    // Of one object it is not over with the first sign of a difference, and does not wait for other reads.
+    // A request for one object does not end with the first sign of a difference, and does not wait for other reads.
     let mut stage = with_ghost(35, Level::Light);
     stage.ask(Some(object("a", 1)));
     stage.after_s(1);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.02 shop/pods list one exact at 14 1 differs
     0.02 a ghost held 11 listed - raised likely
     0.03 shop/pods list one exact at 14 1 differs
@@ -2591,23 +2597,23 @@ fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
     0.03 over
     0.05 shop/pods list exact at 14 2 differs: the list may be the watch cache's; it differs from what is held where that is known to be wrong
     ");
-    // A watch that is behind a list has its time to come so far.
+    // A watch that is behind a list has time to reach it.
     let mut stage = watching(30, Level::Off);
     stage.refuses_exact = true;
     stage.write("c", 1);
     stage.ask(None);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @"");
+    assert_snapshot!(stage.results(), @"");
     stage.bookmark(13);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     60.01 shop/pods list newest at 13 3 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
     60.01 c missing held - listed 13 raised likely
     60.01 over
     ");
 }
 
-/// Somebody waits until each of so many objects was looked up, of a server whose lists may be its cache's.
+/// A pending request for a sweep of `objects` objects, on a server whose lists may come from its cache.
 fn waited_for(objects: u64) -> Stage {
     let mut stage = Stage::with(35, Auditor::new(Level::Off).looking_at(MOST_LISTED));
     for n in 0..objects {
@@ -2633,37 +2639,37 @@ fn ended() -> Event {
 }
 
 #[test]
-fn each_object_is_looked_up_for_who_waits_for_it() {
+fn a_sweep_looks_up_each_object() {
     let mut stage = waited_for(40);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.41 shop/pods get each at 50 40 agrees
     0.41 over
     ");
     assert_eq!(stage.reads.len(), 41);
-    // Of an empty one there is nothing to look up.
+    // An empty watch has nothing to look up.
     let mut stage = waited_for(0);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 10 0 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.01 shop/pods get each at 10 0 agrees
     0.01 over
     ");
-    // Where lists are etcd's they show all.
+    // Lists from etcd show everything.
     let mut stage = Stage::with(30, Auditor::new(Level::Off).looking_at(MOST_LISTED));
     stage.write("a", 1);
     stage.watch(WATCH);
     stage.ask(None);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 11 1 agrees
     0.01 over
     ");
 }
 
 #[test]
-fn a_ghost_among_many_is_found_by_who_waits_for_each_to_be_looked_up() {
+fn a_sweep_finds_a_ghost_among_many_objects() {
     let mut stage = waited_for(40);
     let (_, held) = stage.current();
     stage.delete("p030");
@@ -2671,7 +2677,7 @@ fn a_ghost_among_many_is_found_by_who_waits_for_each_to_be_looked_up() {
     stage.bookmark(version);
     stage.cache = Some((version, held));
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 52 40 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.33 shop/pods list one exact at 52 1 differs
     0.33 p030 ghost held 41 listed - raised likely
@@ -2683,8 +2689,7 @@ fn a_ghost_among_many_is_found_by_who_waits_for_each_to_be_looked_up() {
 }
 
 #[test]
-fn the_servers_budget_holds_however_many_are_to_be_looked_up_and_a_watch_that_stops_says_how_far_it_came()
- {
+fn the_servers_budget_holds_for_any_sweep_and_a_watch_that_stops_reports_its_progress() {
     let mut stage = waited_for(300);
     stage.after_s(59);
     assert_eq!(stage.reads.len(), 119);
@@ -2696,65 +2701,64 @@ fn the_servers_budget_holds_however_many_are_to_be_looked_up_and_a_watch_that_st
     });
     stage.after_s(60);
     assert_eq!(stage.reads.len(), 239);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 310 300 agrees: the list may be the watch cache's, and so show what only the cache believes
     118.00 shop/pods get each at 310 238 cannot-tell: the watch was stopped when 238 of 300 objects had been looked up in etcd and found to be so
     118.00 over
     ");
     let mut stage = waited_for(300);
     stage.after_s(180);
-    assert!(stage.told().contains("get each at 310 300 agrees"));
+    assert!(stage.results().contains("get each at 310 300 agrees"));
 }
 
 #[test]
-fn what_changes_while_each_is_looked_up_is_the_streams_to_tell_and_there_is_an_end_to_it() {
+fn a_sweep_leaves_later_changes_to_the_stream_and_ends() {
     let mut stage = waited_for(20);
     let gone = stage.delete("p005");
     let written = stage.write("p006", 1);
     let added = stage.write("p020", 1);
     let late = stage.write("p007", 1);
-    let told = |change, name: &str, version: u64| -> Event {
+    let received = |change, name: &str, version: u64| -> Event {
         changed(WATCH, change, Origin::Live, object(name, 1), version.into()).into()
     };
     stage.meanwhile = BTreeMap::from([
-        (1, told(ChangeType::Deleted, "p005", gone)),
-        (2, told(ChangeType::Modified, "p006", written)),
-        (3, told(ChangeType::Added, "p020", added)),
-        // It is read where the watch stands, which is told of it meanwhile.
-        (8, told(ChangeType::Modified, "p007", late)),
+        (1, received(ChangeType::Deleted, "p005", gone)),
+        (2, received(ChangeType::Modified, "p006", written)),
+        (3, received(ChangeType::Added, "p020", added)),
+        // It is read at the watch's version, and the watch receives its change meanwhile.
+        (8, received(ChangeType::Modified, "p007", late)),
     ]);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.21 shop/pods get each at 30 18 agrees: 2 changed meanwhile: the stream tells of them
     0.21 over
     ");
-    // Each is written again whenever anything is read.
+    // Each object is written again with every read.
     let mut stage = waited_for(20);
     for n in 0..200 {
         let name = format!("p{:03}", n * 7 % 20);
         let version = stage.write(&name, 1);
-        let event = told(ChangeType::Modified, &name, version);
+        let event = received(ChangeType::Modified, &name, version);
         stage.meanwhile.insert(n, event);
     }
     stage.after_s(60);
-    let told = stage.told();
+    let results = stage.results();
     assert!(
-        told.contains("get each at 30 ") && told.contains("over"),
-        "{told}"
+        results.contains("get each at 30 ") && results.contains("over"),
+        "{results}"
     );
-    assert!(stage.reads.len() <= 60, "{told}");
+    assert!(stage.reads.len() <= 60, "{results}");
 }
 
 #[test]
-fn a_stream_that_is_replaced_while_each_is_looked_up_makes_no_difference_and_one_that_is_not_ends_it()
- {
+fn a_stream_that_is_replaced_does_not_disturb_a_sweep_and_a_lost_one_ends_it() {
     let mut stage = waited_for(20);
     stage.meanwhile.insert(5, ended());
     stage.after_s(2);
     stage.open(WATCH);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
     4.21 shop/pods get each at 30 20 agrees
     4.21 over
@@ -2762,19 +2766,19 @@ fn a_stream_that_is_replaced_while_each_is_looked_up_makes_no_difference_and_one
     let mut stage = waited_for(20);
     stage.meanwhile.insert(5, ended());
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
     4.06 shop/pods get each at 30 5 cannot-tell: the watch ceased to stream when 5 of 20 objects had been looked up in etcd and found to be so
     4.06 over
     ");
-    // What it holds after another list need not be etcd's.
+    // The state after another list need not be etcd's.
     let mut stage = waited_for(20);
     stage.meanwhile.insert(5, ended());
     stage.after_s(1);
     stage.list(WATCH);
     stage.open(WATCH);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
     4.06 shop/pods get each at 30 5 cannot-tell: the watch was listed anew when 5 of 20 objects had been looked up in etcd and found to be so
     4.06 over
@@ -2782,11 +2786,11 @@ fn a_stream_that_is_replaced_while_each_is_looked_up_makes_no_difference_and_one
 }
 
 #[test]
-fn looks_that_come_to_nothing_are_told_of_and_soon_given_up() {
+fn failing_lookups_are_reported_and_soon_given_up() {
     let mut stage = waited_for(20);
     stage.answers.insert(3, refused(500));
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.04 shop/pods get 0 cannot-tell: the server answered 500
     0.21 shop/pods get each at 30 19 cannot-tell: 1 of 20 objects could not be looked up in etcd
@@ -2795,28 +2799,28 @@ fn looks_that_come_to_nothing_are_told_of_and_soon_given_up() {
     let mut stage = waited_for(40);
     stage.answers = (1..40).map(|n| (n, refused(500))).collect();
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.02 shop/pods get 0 cannot-tell: the server answered 500
     0.09 shop/pods get each at 50 0 cannot-tell: 40 of 40 objects could not be looked up in etcd
     0.09 over
     ");
     assert!(stage.reads.len() < 10);
-    // By their names they may be listed.
+    // Objects may be listed by name.
     let mut stage = waited_for(20);
     stage.refuses_get = true;
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.22 shop/pods get each at 30 20 agrees: looking objects up by their paths is not allowed; they were listed by their names
     0.22 over
     ");
-    // Nothing may be read any more.
+    // No read is allowed any more.
     let mut stage = waited_for(20);
     stage.refuses_get = true;
     stage.answers.insert(2, refused(403));
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.03 shop/pods list one exact 0 cannot-tell: the server answered 403
     0.03 shop/pods get each at 30 0 cannot-tell: 20 of 20 objects could not be looked up in etcd
@@ -2825,7 +2829,7 @@ fn looks_that_come_to_nothing_are_told_of_and_soon_given_up() {
 }
 
 #[test]
-fn who_looks_at_the_page_is_told_soon_of_a_few() {
+fn a_request_of_the_page_looks_up_a_few_objects_and_ends_soon() {
     let mut stage = Stage::new(35, Level::Off);
     for n in 0..40 {
         stage.write(&format!("p{n:03}"), 1);
@@ -2833,7 +2837,7 @@ fn who_looks_at_the_page_is_told_soon_of_a_few() {
     stage.watch(WATCH);
     stage.ask(None);
     stage.after_s(60);
-    assert_snapshot!(stage.told(), @r"
+    assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
     0.17 shop/pods get at 50 16 agrees
     0.17 over
@@ -2863,7 +2867,7 @@ fn a_watch_that_does_not_stream_is_left_alone() {
 }
 
 #[test]
-fn a_person_who_asks_of_a_watch_that_does_not_stream_is_told_so_each_time() {
+fn a_request_for_a_watch_without_a_stream_gets_a_reason_each_time() {
     let mut stage = watching(30, Level::Off);
     stage.record(StreamEnded {
         watch: WATCH.into(),
@@ -2878,10 +2882,10 @@ fn a_person_who_asks_of_a_watch_that_does_not_stream_is_told_so_each_time() {
     for object in [None, Some(&object("b", 1)), None] {
         assert!(stage.auditor.ask(Some(&WATCH.into()), object, stage.now));
         stage.after_s(60);
-        let told = stage.told();
+        let results = stage.results();
         assert!(
-            told.contains("cannot-tell: the watch is not streaming"),
-            "{told}"
+            results.contains("cannot-tell: the watch is not streaming"),
+            "{results}"
         );
     }
     assert_eq!(stage.lines(), [""; 0]);
@@ -2893,13 +2897,13 @@ fn a_person_who_asks_of_a_watch_that_does_not_stream_is_told_so_each_time() {
 }
 
 #[test]
-fn a_person_who_asks_of_a_ghost_that_is_known_is_told_that_it_is_still_one() {
+fn a_request_for_a_known_ghost_reports_that_it_is_still_one() {
     let mut stage = with_ghost(30, Level::Light);
     stage.after_s(20);
-    stage.told();
+    stage.results();
     stage
         .auditor
         .ask(Some(&WATCH.into()), Some(&object("a", 1)), stage.now);
     stage.after_s(1);
-    assert_snapshot!(stage.told(), @"20.01 shop/pods get at 14 1 differs");
+    assert_snapshot!(stage.results(), @"20.01 shop/pods get at 14 1 differs");
 }

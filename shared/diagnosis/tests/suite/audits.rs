@@ -1,4 +1,4 @@
-//! What reads of the audit are taken for: objects that are wrong (F24, F45), a revision that went back (F33), a watch
+//! Tests of findings from the audit's reads: divergent objects (F24, F45), a revision that went back (F33), a watch
 //! from the future (F32).
 
 use crate::stage::Stage;
@@ -8,17 +8,17 @@ use watchscope_model::vocabulary::{
 
 const ADDED: ChangeType = ChangeType::Added;
 const MODIFIED: ChangeType = ChangeType::Modified;
-/// How the audit calls it that a list is refused since the server has not come so far.
+/// The audit's words for a list that is refused because the server is behind the requested version.
 const TOO_LARGE: &str = "list exact too large";
-/// How the audit calls it that reads are ahead of a stream that delivers nothing.
+/// The audit's words for reads that are ahead of a silent stream.
 const AHEAD: &str = "reads ahead";
 const A: &str = "*/pods";
 const B: &str = "*/pods#2";
 const C: &str = "*/pods#3";
 
-/// Two servers that told of 40, of which the first lists 33 as the newest 5 s later; 5 s after that.
+/// Two servers delivered version 40. 5 s later the first lists 33 as the newest version; another 5 s pass.
 fn one_of_two_back() -> Stage {
-    let mut stage = Stage::new(0, &[A, B]).telling_alike();
+    let mut stage = Stage::new(0, &[A, B]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
     stage
@@ -28,7 +28,7 @@ fn one_of_two_back() -> Stage {
 }
 
 #[test]
-fn objects_stay_wrong_until_the_last_is_right_again() {
+fn a_finding_stays_until_the_last_object_is_right_again() {
     let mut stage = Stage::new(1, &[A]);
     stage
         .verdict(A, "b1", Divergence::Stale, 15, Standing::Confirmed)
@@ -43,17 +43,17 @@ fn objects_stay_wrong_until_the_last_is_right_again() {
     stage
         .verdict(A, "b1", Divergence::Stale, 15, Standing::Cleared)
         .after_s(60);
-    let told = stage.found().to_owned();
+    let found = stage.found().to_owned();
     assert!(
-        told.ends_with(" 1 object of this watch is wrong.") && !told.contains("cleared"),
-        "{told}"
+        found.ends_with(" 1 object of this watch is wrong.") && !found.contains("cleared"),
+        "{found}"
     );
     stage.verdict(A, "b2", Divergence::Stale, 16, Standing::Cleared);
     assert!(stage.found().contains("F24 cleared"));
 }
 
 #[test]
-fn an_object_that_is_wrong_rests_on_its_last_event_the_bookmark_and_the_two_reads() {
+fn the_evidence_of_a_divergent_object_is_its_last_event_the_bookmark_and_two_reads() {
     let mut stage = Stage::new(1, &[A]);
     let ghost = (Divergence::Ghost, 0);
     let mut seqs = Vec::new();
@@ -88,8 +88,8 @@ fn an_object_that_is_wrong_rests_on_its_last_event_the_bookmark_and_the_two_read
 }
 
 #[test]
-fn what_is_missing_from_before_a_streams_first_event_is_a_race_at_its_start_first_of_all() {
-    let mut stage = Stage::new(1, &[A]).telling_alike();
+fn an_object_missing_from_before_a_streams_first_event_is_first_of_all_a_race_at_its_start() {
+    let mut stage = Stage::new(1, &[A]).with_candidates();
     stage
         .live(A, ADDED, "a", "u1", 20, None)
         .live(A, ADDED, "b", "u2", 30, None)
@@ -117,8 +117,8 @@ fn a_server_whose_newest_list_is_below_what_it_sent_shows_that_etcd_went_back_an
 }
 
 #[test]
-fn what_a_server_lists_first_after_etcd_went_back_says_whether_it_went_back_there_too() {
-    // The other server is restarted later, and lists below what it had sent.
+fn the_first_list_after_etcd_went_back_shows_whether_that_server_went_back_too() {
+    // The other server restarts later, and lists below what it had sent.
     let mut stage = one_of_two_back();
     stage.begins_anew(B).list_complete(B, 35, 0);
     assert!(
@@ -126,7 +126,7 @@ fn what_a_server_lists_first_after_etcd_went_back_says_whether_it_went_back_ther
         "{}",
         stage.found()
     );
-    // The other server's list comes from a cache that was not begun anew.
+    // The other server's list comes from a cache that did not begin anew.
     let mut stage = one_of_two_back();
     stage.begins_anew(B).list_complete(B, 41, 0);
     assert!(!stage.found().contains("definite"), "{}", stage.found());
@@ -135,7 +135,7 @@ fn what_a_server_lists_first_after_etcd_went_back_says_whether_it_went_back_ther
 #[test]
 fn a_read_of_another_resource_says_nothing_of_a_server_that_is_back() {
     let (events, more) = ("*/events", "*/events#2");
-    let mut stage = Stage::new(0, &[A, B, events, more]).telling_alike();
+    let mut stage = Stage::new(0, &[A, B, events, more]).with_candidates();
     for (watch, version) in [(A, 40), (B, 40), (events, 900), (more, 900)] {
         stage.live(watch, ADDED, "a", "u1", version, None);
     }
@@ -157,7 +157,7 @@ fn a_read_of_another_resource_says_nothing_of_a_server_that_is_back() {
 
 #[test]
 fn of_three_servers_of_which_two_have_answered_it_is_likely() {
-    let mut stage = Stage::new(0, &[A, B, C]).telling_alike();
+    let mut stage = Stage::new(0, &[A, B, C]).with_candidates();
     for watch in [A, B, C] {
         stage.live(watch, ADDED, "a", "u1", 40, None);
     }
@@ -177,15 +177,15 @@ fn of_three_servers_of_which_two_have_answered_it_is_likely() {
 
 #[test]
 fn a_revision_that_went_back_by_the_only_server_there_is_is_etcds_or_that_servers() {
-    let mut stage = Stage::new(1, &[A]).telling_alike();
+    let mut stage = Stage::new(1, &[A]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33);
     insta::assert_snapshot!(stage.found(), @"0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
 }
 
 #[test]
-fn a_list_of_the_most_recent_that_the_watch_itself_makes_shows_it_without_the_audit() {
-    let mut stage = Stage::new(1, &[A]).telling_alike();
+fn the_watchs_own_list_of_the_newest_state_shows_it_without_the_audit() {
+    let mut stage = Stage::new(1, &[A]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.page(A, 33).phase(A, PhaseReason::Restored);
     insta::assert_snapshot!(stage.found(), @"0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
@@ -193,7 +193,7 @@ fn a_list_of_the_most_recent_that_the_watch_itself_makes_shows_it_without_the_au
 
 #[test]
 fn a_living_object_at_a_lower_version_in_a_later_state_shows_that_etcd_went_back() {
-    let mut stage = Stage::new(1, &[A]).telling_alike();
+    let mut stage = Stage::new(1, &[A]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage
         .page_with(A, 5_000, ("a", "u1", 15))
@@ -202,15 +202,15 @@ fn a_living_object_at_a_lower_version_in_a_later_state_shows_that_etcd_went_back
 }
 
 #[test]
-fn etcd_that_goes_back_once_more_is_told_anew_by_who_had_listed_since() {
+fn etcd_that_goes_back_once_more_is_reported_anew_by_a_watch_that_had_listed_since() {
     let back = "list newest twice";
-    let mut stage = Stage::new(1, &[A, "-/nodes"]).telling_alike();
+    let mut stage = Stage::new(1, &[A, "-/nodes"]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.live("-/nodes", ADDED, "n", "u2", 41, None);
     stage
         .audited(A, back, AuditOutcome::CannotTell.word(), 33)
         .after_s(1);
-    // On its way while all begin anew.
+    // This read was under way while all watches began anew.
     stage.audited("-/nodes", back, AuditOutcome::CannotTell.word(), 33);
     stage
         .list_complete(A, 34, 0)
@@ -226,7 +226,7 @@ fn etcd_that_goes_back_once_more_is_told_anew_by_who_had_listed_since() {
 }
 
 #[test]
-fn what_a_server_keeps_from_before_etcd_went_back_and_lists_again_is_no_other_going_back() {
+fn an_old_state_that_a_server_keeps_and_lists_again_is_no_second_restore() {
     let mut stage = Stage::new(1, &[A]);
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.was_not(A, "a", 40).after_s(1);
@@ -241,13 +241,13 @@ fn what_a_server_keeps_from_before_etcd_went_back_and_lists_again_is_no_other_go
 }
 
 #[test]
-fn what_a_server_tells_again_of_before_etcd_went_back_is_no_other_going_back() {
+fn an_old_event_that_a_server_delivers_again_is_no_second_restore() {
     let mut stage = Stage::new(1, &[A]);
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage
         .audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33)
         .after_s(1);
-    // Its list is etcd's, its stream the cache's.
+    // Its list comes from etcd, its stream from the cache.
     stage
         .list_complete(A, 33, 0)
         .live(A, ADDED, "a", "u1", 40, None);
@@ -261,7 +261,7 @@ fn what_a_server_tells_again_of_before_etcd_went_back_is_no_other_going_back() {
 }
 
 #[test]
-fn what_was_told_since_etcd_went_back_and_is_not_there_is_of_another_time() {
+fn an_event_since_the_restore_that_is_not_in_etcd_shows_another_restore() {
     let mut stage = Stage::new(1, &[A]);
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.was_not(A, "a", 40).after_s(1);
@@ -280,7 +280,7 @@ fn what_was_told_since_etcd_went_back_and_is_not_there_is_of_another_time() {
 #[test]
 fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
     let nodes = "-/nodes";
-    let mut stage = Stage::new(1, &[A, nodes]).telling_alike();
+    let mut stage = Stage::new(1, &[A, nodes]).with_candidates();
     for watch in [A, nodes] {
         stage.live(watch, ADDED, "a", "u1", 40, None);
         stage.audited(watch, "list any twice", AuditOutcome::CannotTell.word(), 37);
@@ -300,7 +300,7 @@ fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
 fn a_watch_from_the_future_that_is_behind_a_list_as_well_is_found_to_be_both_until_it_goes_on() {
     let ways = [("list any twice", 37), ("list", 45)];
     for turned in [false, true] {
-        let mut stage = Stage::new(1, &[A]).telling_alike();
+        let mut stage = Stage::new(1, &[A]).with_candidates();
         stage.live(A, ADDED, "a", "u1", 40, None);
         let [first, second] = if turned { [1, 0] } else { [0, 1] };
         for (method, version) in [ways[first], ways[second]] {
@@ -309,9 +309,9 @@ fn a_watch_from_the_future_that_is_behind_a_list_as_well_is_found_to_be_both_unt
                 .after_s(1);
         }
         stage.live(A, MODIFIED, "a", "u1", 46, None);
-        let told = stage.found();
+        let found = stage.found();
         let of = |state: &str| {
-            let lines = told.lines().filter(|line| line.contains(state));
+            let lines = found.lines().filter(|line| line.contains(state));
             lines
                 .filter_map(|line| line.split(' ').nth(1))
                 .collect::<Vec<_>>()
@@ -322,13 +322,13 @@ fn a_watch_from_the_future_that_is_behind_a_list_as_well_is_found_to_be_both_unt
             ["F32", "F31"]
         };
         let is_all = of(" raised ") == raised && of(" cleared ") == ["F31", "F32"];
-        assert!(is_all, "{told}");
+        assert!(is_all, "{found}");
     }
 }
 
-/// A watch at 40 that reads are ahead of.
+/// A watch at 40 that is behind reads.
 fn behind_reads() -> Stage {
-    let mut stage = Stage::new(1, &[A]).telling_alike();
+    let mut stage = Stage::new(1, &[A]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None).after_s(30);
     stage.audited(A, AHEAD, AuditOutcome::CannotTell.word(), 45);
     stage
@@ -337,7 +337,7 @@ fn behind_reads() -> Stage {
 #[test]
 fn two_streams_that_lag_behind_reads_of_one_server_are_one_finding_of_it() {
     let nodes = "-/nodes";
-    let mut stage = Stage::new(1, &[A, nodes]).telling_alike();
+    let mut stage = Stage::new(1, &[A, nodes]).with_candidates();
     stage.sharing(&[A, nodes]);
     for watch in [A, nodes] {
         stage.live(watch, ADDED, "a", "u1", 40, None);
@@ -384,7 +384,7 @@ fn a_stream_that_lags_behind_reads_is_noted_and_a_warning_once_it_has_lagged_for
 #[test]
 fn a_stream_that_may_have_been_opened_beyond_its_server_is_perhaps_from_the_future_and_where_it_is_lags_not()
  {
-    let mut stage = Stage::new(1, &[A]).telling_alike();
+    let mut stage = Stage::new(1, &[A]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.resumed_from(A, 40).after_s(30);
     stage.audited(A, AHEAD, AuditOutcome::CannotTell.word(), 45);
@@ -401,10 +401,10 @@ fn a_stream_that_may_have_been_opened_beyond_its_server_is_perhaps_from_the_futu
     assert_eq!(found, [""; 0]);
 }
 
-/// A watch that was opened at 40, and lists of it at that version that were refused, since the server had come to these
-/// versions: each with the seconds since the one before.
+/// A watch that was opened at 40. Lists at 40 were refused because the server was at an earlier version: each with the
+/// seconds since the list before, and that version.
 fn refused_at(refused: &[(u64, u64)]) -> Stage {
-    let mut stage = Stage::new(1, &[A]).telling_alike();
+    let mut stage = Stage::new(1, &[A]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.resumed_from(A, 40);
     for (after_s, current) in refused {
@@ -445,7 +445,7 @@ fn a_watch_of_a_quiet_type_is_from_the_future_where_two_lists_twenty_seconds_apa
 fn lists_that_are_refused_for_less_than_twenty_seconds_or_of_two_streams_show_no_watch_from_the_future()
  {
     insta::assert_snapshot!(refused_at(&[(1, 37), (19, 38)]).found(), @"");
-    // Its server has come as far as it was opened at.
+    // Its server has reached the version at which it was opened.
     insta::assert_snapshot!(refused_at(&[(1, 40), (25, 40)]).found(), @"");
     let mut of_two = refused_at(&[(1, 37)]);
     of_two.resumed_from(A, 40).after_s(25);
@@ -456,7 +456,7 @@ fn lists_that_are_refused_for_less_than_twenty_seconds_or_of_two_streams_show_no
         .filter(|line| line.contains(" F32 "))
         .collect();
     assert_eq!(found, [""; 0]);
-    // What came between shows that it is not.
+    // The bookmark in between shows that it is not from the future.
     let mut goes_on = refused_at(&[(1, 37)]);
     goes_on.after_s(5).bookmark(A, 41).after_s(20);
     goes_on
@@ -467,7 +467,7 @@ fn lists_that_are_refused_for_less_than_twenty_seconds_or_of_two_streams_show_no
 }
 
 #[test]
-fn where_the_newest_list_is_below_what_was_seen_it_is_etcd_and_no_watch_from_the_future() {
+fn a_newest_list_below_a_seen_version_shows_a_restore_and_no_watch_from_the_future() {
     let mut stage = refused_at(&[(1, 37), (25, 37)]);
     stage
         .after_s(5)
@@ -505,14 +505,14 @@ fn a_race_at_the_start_of_a_stream_of_initial_events_is_behind_the_bookmark_that
 ");
 }
 
-/// A watch of widgets that brought one at 20, and one of definitions; their definition is edited if `edits`, and the
-/// audit lists something at 30 that the watch does not come to.
+/// A watch of widgets that received one at 20, and a watch of definitions. If `edits`, the definition of widgets is
+/// edited. The audit lists version 30, which the watch does not reach.
 fn left_behind(edits: bool) -> Stage {
     let (widgets, definitions) = (
         "*/widgets.example.com",
         "-/customresourcedefinitions.apiextensions.k8s.io",
     );
-    let mut stage = Stage::new(1, &[widgets, definitions]).telling_alike();
+    let mut stage = Stage::new(1, &[widgets, definitions]).with_candidates();
     stage.held(definitions, "widgets.example.com", 1);
     stage.live(widgets, ADDED, "a", "u1", 20, None).after_s(5);
     if edits {
@@ -526,7 +526,7 @@ fn left_behind(edits: bool) -> Stage {
 }
 
 #[test]
-fn a_watch_that_says_nothing_since_an_edit_though_lists_do_is_left_behind_by_it() {
+fn a_watch_that_is_silent_since_an_edit_while_lists_go_on_is_left_behind_by_it() {
     let mut stage = left_behind(true);
     stage.ended("*/widgets.example.com", Cause::End);
     insta::assert_snapshot!(stage.found(), @r"
@@ -536,7 +536,7 @@ fn a_watch_that_says_nothing_since_an_edit_though_lists_do_is_left_behind_by_it(
 }
 
 #[test]
-fn one_that_does_not_come_to_what_is_listed_without_an_edit_is_behind_somehow() {
+fn a_watch_that_does_not_reach_a_list_without_an_edit_is_behind() {
     let mut stage = left_behind(false);
     stage.live("*/widgets.example.com", ADDED, "b", "u2", 30, None);
     insta::assert_snapshot!(stage.found(), @r"
@@ -547,7 +547,7 @@ fn one_that_does_not_come_to_what_is_listed_without_an_edit_is_behind_somehow() 
 
 #[test]
 fn a_server_that_is_not_there_has_not_answered() {
-    let mut stage = Stage::new(0, &[A, B, C]).telling_alike();
+    let mut stage = Stage::new(0, &[A, B, C]).with_candidates();
     for watch in [A, B, C] {
         stage.live(watch, ADDED, "a", "u1", 40, None);
     }
@@ -565,8 +565,8 @@ fn a_server_that_is_not_there_has_not_answered() {
     insta::assert_snapshot!(stage.found(), @"10.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
 }
 
-/// A ghost that is confirmed after a list of which an item could not be read if `item`, else after a line that did not
-/// end; where that list was followed by another if `again`.
+/// A ghost that is confirmed after a list. An item of the list, or a line, could not be read: `lost` has the reason. If
+/// `again`, another list followed.
 fn ghost_after(lost: &str, again: bool) -> String {
     let mut stage = Stage::new(1, &[A]);
     stage.live(A, ADDED, "a", "u1", 11, None);
@@ -581,7 +581,7 @@ fn ghost_after(lost: &str, again: bool) -> String {
 }
 
 #[test]
-fn only_an_item_of_the_last_list_that_could_not_be_read_may_be_why_something_is_wrong() {
+fn only_an_unreadable_item_of_the_last_list_may_explain_a_divergence() {
     let item = "an item of a list: no metadata.name";
     insta::assert_snapshot!(ghost_after("the last line did not end", false), @"0.000 F24 raised divergence likely x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong.");
     insta::assert_snapshot!(ghost_after(item, false), @"0.000 F24 raised divergence suspected x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong. An item of its last list could not be read, which may be why.");

@@ -1,9 +1,10 @@
-//! One cause, one finding: what ends, or is refused to, several watches at once is told once, of what they share.
+//! Tests of one finding for one cause: if several watches end or are refused at once, one finding names what they
+//! share.
 
 use crate::stage::Stage;
 use watchscope_model::vocabulary::{Cause, PhaseReason};
 
-/// Names of so many watches, of both groups.
+/// Returns `number` names of watches, in both groups.
 fn many(number: usize) -> Vec<String> {
     let name = |place: usize| match place % 2 {
         0 => format!("ns-{place:02}/pods"),
@@ -12,7 +13,7 @@ fn many(number: usize) -> Vec<String> {
     (0..number).map(name).collect()
 }
 
-/// The server has lost the history that a watch asks for.
+/// Reports to a watch that the server has lost its history.
 fn expires(stage: &mut Stage, watch: &str) {
     let message = "too old resource version: 10 (90)";
     stage.error(watch, 410, "Expired", message);
@@ -36,7 +37,7 @@ fn one_restart_of_one_server_is_one_finding_and_its_410s_are_of_it() {
     let connection = stage.dials("10.0.0.1:6443");
     for (place, watch) in watches.iter().enumerate() {
         match place {
-            // One is never back.
+            // One watch never comes back.
             7 => {}
             0..=3 => {
                 stage.opened(watch, "10.0.0.1:6443");
@@ -110,7 +111,7 @@ fn a_reset_of_a_connection_and_the_restart_of_another_server_at_once_are_two_fin
 fn a_reset_of_a_connection_with_many_streams_is_the_connections() {
     let names = many(20);
     let watches: Vec<&str> = names.iter().map(String::as_str).collect();
-    // Others at the same server live on.
+    // Other streams at the same server live on.
     let mut stage = Stage::new(
         1,
         &[
@@ -172,7 +173,7 @@ fn one_watch_alone_on_its_connection_stays_the_watchs() {
 }
 
 #[test]
-fn a_410_after_a_lone_end_of_no_such_cause_is_a_finding_of_its_own() {
+fn a_410_after_a_lone_end_without_such_a_cause_is_a_finding_of_its_own() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(30).ended("*/pods", Cause::TcpReset);
     stage.after_ms(900).reopened("*/pods");
@@ -265,7 +266,7 @@ fn a_server_that_drains_ends_its_streams_one_after_the_other_for_one_reason() {
 }
 
 #[test]
-fn a_410_right_after_the_server_of_one_watch_went_away_is_of_that() {
+fn a_410_right_after_the_server_of_one_watch_went_away_belongs_to_that_finding() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.after_s(30).ended("*/pods", Cause::Eof);
     stage.phase("*/pods", PhaseReason::Unreachable);
@@ -281,7 +282,7 @@ fn a_410_right_after_the_server_of_one_watch_went_away_is_of_that() {
 }
 
 #[test]
-fn a_410_of_a_watch_that_had_no_stream_when_its_server_restarted_is_of_that() {
+fn a_410_of_a_watch_without_a_stream_when_its_server_restarted_belongs_to_that_finding() {
     let watches = ["*/pods", "*/nodes", "*/jobs"];
     let mut stage = Stage::new(1, &watches);
     stage.sharing(&watches);
@@ -316,7 +317,7 @@ const WIDGETS: [&str; 3] = [
     "c/widgets.example.com",
 ];
 
-/// The three, streaming over one connection, beside pods.
+/// The three watches, streaming over one connection, beside pods.
 fn widgets() -> (Stage, watchscope_model::ConnectionId) {
     let mut stage = Stage::new(1, &[&WIDGETS[..], &["*/pods"]].concat());
     for watch in WIDGETS {
@@ -360,7 +361,7 @@ fn a_type_that_is_served_no_longer_is_found_once_and_over_when_all_its_watches_a
 }
 
 #[test]
-fn a_right_that_two_watches_of_a_type_lose_one_after_the_other_is_told_of_the_type() {
+fn a_right_that_two_watches_of_a_type_lose_is_one_finding_about_the_type() {
     let (mut stage, connection) = widgets();
     for watch in &WIDGETS[..2] {
         stage.ended(watch, Cause::End);
@@ -381,7 +382,7 @@ fn a_right_that_two_watches_of_a_type_lose_one_after_the_other_is_told_of_the_ty
 }
 
 #[test]
-fn credentials_that_are_not_known_any_more_are_the_clusters() {
+fn credentials_that_became_invalid_are_one_finding_about_the_cluster() {
     let (mut stage, connection) = widgets();
     for watch in WIDGETS {
         stage.ended(watch, Cause::End);
@@ -429,7 +430,7 @@ fn one_that_is_answered_beside_one_that_is_not_is_no_part_of_it() {
 
 #[test]
 fn a_goaway_and_an_end_inside_an_event_are_of_their_connection() {
-    let told = |cause: Cause, goes_away: bool| {
+    let found = |cause: Cause, goes_away: bool| {
         let (mut stage, connection) = widgets();
         if goes_away {
             stage.goaway(connection);
@@ -441,8 +442,8 @@ fn a_goaway_and_an_end_inside_an_event_are_of_their_connection() {
         stage.after_s(5);
         stage.found().to_owned()
     };
-    insta::assert_snapshot!(told(Cause::Goaway, true), @"30.000 F09 raised note definite x1 connection 14 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 said GOAWAY, and the streams of that connection ended with it. Of 3 watches: 3 not back yet.");
-    insta::assert_snapshot!(told(Cause::EofInFrame, false), @"30.250 F47 raised note definite x1 connection 14 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: Streams of a connection to the server 10.0.0.1:6443 ended inside an event. Of 3 watches: 3 not back yet.");
+    insta::assert_snapshot!(found(Cause::Goaway, true), @"30.000 F09 raised note definite x1 connection 14 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 said GOAWAY, and the streams of that connection ended with it. Of 3 watches: 3 not back yet.");
+    insta::assert_snapshot!(found(Cause::EofInFrame, false), @"30.250 F47 raised note definite x1 connection 14 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: Streams of a connection to the server 10.0.0.1:6443 ended inside an event. Of 3 watches: 3 not back yet.");
 }
 
 #[test]
@@ -478,7 +479,7 @@ fn an_object_that_cannot_be_converted_is_found_once_for_all_watches_of_its_type(
 }
 
 #[test]
-fn history_that_is_said_to_be_gone_by_http_status_is_said_by_the_server() {
+fn history_that_is_gone_by_http_status_is_one_finding_about_the_server() {
     let (mut stage, connection) = widgets();
     for watch in WIDGETS {
         stage.ended(watch, Cause::End);
@@ -502,7 +503,7 @@ fn etcd_without_a_leader_ends_the_watches_that_go_to_it_for_one_reason() {
     insta::assert_snapshot!(stage.found(), @"32.250 F16 raised warning likely x1 events at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/events,b/events,c/events: etcd had no leader, and the server 10.0.0.1:6443 ended the streams of events: they go to etcd itself, without a cache. Of 3 watches: 3 not back yet.");
 }
 
-/// The server cuts the watch-lists of three watches of one type short, three times each and `apart_ms` after each other.
+/// The server cuts the watch-lists of three watches of one type short, three times each, `apart_ms` after each other.
 /// Returns the findings.
 fn cut_short(apart_ms: u64) -> String {
     let (mut stage, _) = widgets();
@@ -538,7 +539,7 @@ fn watch_lists_of_a_type_that_end_before_their_state_has_come_are_found_once() {
 }
 
 #[test]
-fn a_type_whose_lists_come_no_further_than_the_history_that_is_gone_is_found_once() {
+fn a_type_whose_lists_are_no_newer_than_the_lost_history_is_found_once() {
     let (mut stage, _) = widgets();
     for _ in 0..3 {
         for watch in WIDGETS {

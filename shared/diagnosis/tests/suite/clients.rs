@@ -1,4 +1,4 @@
-//! What client programs' own records show, as scripts tell them.
+//! Tests of findings from client programs' own records.
 
 use crate::stage::Stage;
 use watchscope_model::vocabulary::ChangeType;
@@ -12,7 +12,7 @@ fn nobody() -> Stage {
     Stage::new(1, &["*/pods"])
 }
 
-/// A client that watches a scope, lists another every two seconds, and takes up something after each list.
+/// A client that watches a scope, lists another every two seconds, and handles something after each list.
 fn comparing(watched: &str, listed: &str) -> Stage {
     let mut stage = nobody();
     stage
@@ -31,7 +31,7 @@ fn comparing(watched: &str, listed: &str) -> Stage {
 }
 
 #[test]
-fn a_client_that_takes_up_what_a_list_of_another_scope_has_compares_what_is_not_the_same() {
+fn a_client_that_handles_a_list_of_another_scope_compares_different_sets() {
     let watch = format!("{IN_SHOP}?watch=true&resourceVersion=11&labelSelector=tier%3Dweb");
     let same = format!("{IN_SHOP}?limit=500&labelSelector=tier%3Dweb");
     for listed in [&same, "/api/v1/pods"] {
@@ -51,7 +51,7 @@ fn a_client_that_takes_up_what_a_list_of_another_scope_has_compares_what_is_not_
 }
 
 #[test]
-fn a_client_that_lists_another_scope_and_takes_up_nothing_is_no_finding() {
+fn a_client_that_lists_another_scope_and_handles_nothing_is_no_finding() {
     let mut stage = nobody();
     stage
         .starts("c", "informer")
@@ -79,8 +79,8 @@ fn a_crowd_of_watches_without_a_version_is_over_when_most_have_gone() {
     for name in &names[..12] {
         stage.reports(name, "returned", (0, 0), None);
     }
-    let told = stage.found().to_owned();
-    insta::assert_snapshot!(told, @r"
+    let found = stage.found().to_owned();
+    insta::assert_snapshot!(found, @r"
 0.000 F20 raised warning suspected x1 : 20 clients watch without a resourceVersion: a server of 1.27 to 1.29 opens a watch of etcd for each.
 5.000 F20 cleared warning suspected x1 : 9 clients are left that watch without a resourceVersion.
 ");
@@ -89,7 +89,7 @@ fn a_crowd_of_watches_without_a_version_is_over_when_most_have_gone() {
 /// 1.27.0 to 1.27.12, 1.28.0 to 1.28.8 and 1.29.0 to 1.29.3 ask etcd for each such watch
 /// (docs/semantics/lists-and-watches.md#watch-without-version).
 #[test]
-fn a_crowd_of_watches_without_a_version_is_told_of_only_where_each_is_a_watch_of_etcd() {
+fn a_crowd_of_watches_without_a_version_is_reported_only_if_each_is_a_watch_of_etcd() {
     let is_found = |version: &str| {
         let mut stage = nobody();
         stage.of_version(version);
@@ -120,7 +120,7 @@ fn a_crowd_of_watches_without_a_version_is_told_of_only_where_each_is_a_watch_of
 }
 
 #[test]
-fn a_client_that_asks_again_after_it_had_returned_hears_again() {
+fn a_client_that_asks_again_after_it_had_returned_receives_events_again() {
     for (returns_after_s, code) in [(0, "F48"), (60, "F03")] {
         let mut stage = nobody();
         stage
@@ -132,8 +132,8 @@ fn a_client_that_asks_again_after_it_had_returned_hears_again() {
         let raised = stage.found().to_owned();
         assert!(raised.contains(&format!("{code} raised")), "{raised}");
         stage.asks("c", MAPS);
-        let told = stage.found();
-        assert!(told.contains(&format!("{code} cleared")), "{told}");
+        let found = stage.found();
+        assert!(found.contains(&format!("{code} cleared")), "{found}");
     }
 }
 
@@ -155,7 +155,7 @@ fn a_loop_that_stops_turning_spins_no_longer() {
 
 #[test]
 fn a_list_in_pages_is_of_when_its_first_was_asked_for() {
-    let told = |more: &str| {
+    let found = |more: &str| {
         let maps = "*/configmaps";
         let mut stage = Stage::new(1, &[maps]);
         stage.starts("c", "informer").after_s(10);
@@ -170,6 +170,6 @@ fn a_list_in_pages_is_of_when_its_first_was_asked_for() {
             .after_s(1);
         stage.found().to_owned()
     };
-    insta::assert_snapshot!(told("&continue=abc"), @"");
-    insta::assert_snapshot!(told(""), @"17.000 F33 raised error suspected x1 c: c listed configmaps and got the state of 11, though */configmaps had brought 12 before it asked.");
+    insta::assert_snapshot!(found("&continue=abc"), @"");
+    insta::assert_snapshot!(found(""), @"17.000 F33 raised error suspected x1 c: c listed configmaps and got the state of 11, though */configmaps had brought 12 before it asked.");
 }

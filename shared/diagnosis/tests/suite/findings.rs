@@ -1,4 +1,4 @@
-//! The checks of a stream (docs/semantics/checks.md#stream-checks), as scripts of records tell them: each thing that
+//! Tests of the checks of a stream (docs/semantics/checks.md#stream-checks), as scripts of records: each event that
 //! must not come, and its twin.
 
 use crate::stage::Stage;
@@ -52,14 +52,14 @@ fn a_bookmark_that_undercuts_an_event_is_wrong() {
 }
 
 #[test]
-fn what_changes_without_having_come_was_lost_on_the_way() {
+fn an_object_that_changes_without_an_added_had_a_lost_event() {
     let mut stage = pods();
     stage.live("*/pods", MODIFIED, "a", "u1", 11, None);
     insta::assert_snapshot!(stage.found(), @"0.000 F24 raised error likely x1 */pods: MODIFIED of a came to */pods at 11, and never its ADDED: an event was lost on the way.");
 }
 
 #[test]
-fn what_comes_though_it_is_there_had_a_deletion_that_was_lost() {
+fn an_added_of_a_held_object_shows_a_lost_deletion() {
     let mut stage = pods();
     stage
         .live("*/pods", ADDED, "a", "u1", 11, None)
@@ -86,7 +86,7 @@ fn a_generation_that_jumps_is_suspected_where_types_count_each_write() {
 }
 
 #[test]
-fn what_recurs_is_counted_told_ever_more_rarely_and_cleared_when_it_is_quiet() {
+fn a_recurring_finding_is_counted_reported_ever_more_rarely_and_cleared_when_it_is_quiet() {
     let mut stage = pods();
     stage.live("*/pods", ADDED, "a", "u1", 11, None);
     for _ in 0..100 {
@@ -95,12 +95,12 @@ fn what_recurs_is_counted_told_ever_more_rarely_and_cleared_when_it_is_quiet() {
             .live("*/pods", ADDED, "a", "u1", 11, None);
     }
     stage.after_s(700);
-    let told: Vec<&str> = stage
+    let found: Vec<&str> = stage
         .found()
         .lines()
         .map(|line| line[..34].trim_end())
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(found.join("\n"), @r#"
     0.100 F29 raised warning definite
     1.100 F29 raised warning definite
     3.100 F29 raised warning definite
@@ -111,7 +111,7 @@ fn what_recurs_is_counted_told_ever_more_rarely_and_cleared_when_it_is_quiet() {
 }
 
 #[test]
-fn a_reset_that_heals_is_a_note_and_says_so() {
+fn a_reset_that_heals_is_a_note_with_that_reason() {
     let mut stage = pods();
     stage.after_s(30).ended("*/pods", Cause::TcpReset);
     stage.after_s(5);
@@ -161,10 +161,10 @@ fn a_right_that_comes_back_clears_the_leak() {
     ");
 }
 
-/// `--etcd-servers-overrides`: versions of two resources may be of two etcds
+/// With `--etcd-servers-overrides` versions of two resources may come from two etcds
 /// (docs/semantics/checks.md#trap-other-etcd).
 #[test]
-fn that_a_stream_lacks_bookmarks_is_sure_only_by_a_watch_of_the_same_resource() {
+fn missing_bookmarks_are_sure_only_by_a_watch_of_the_same_resource() {
     let found = |others: &[(&str, u64)]| {
         let mut stage = Stage::new(1, &["*/pods", "shop/events", "*/events"]);
         stage.asking_for_bookmarks("shop/events");
@@ -194,7 +194,7 @@ fn initial_events_that_stop_without_the_bookmark_that_ends_them_lack_it_until_it
 fn initial_events_that_we_gave_up_on_for_it_lacked_it() {
     let mut stage = pods();
     stage.opened_with_initial_events("*/pods").after_s(8);
-    // The probe's own patience ends at the same moment.
+    // The probe's own timeout ends at the same moment.
     stage.initial("*/pods", "a", 3).after_s(10);
     stage.ended("*/pods", Cause::Cancelled).reopened("*/pods");
     stage.after_s(700);
@@ -206,7 +206,7 @@ fn initial_events_that_we_gave_up_on_for_it_lacked_it() {
 }
 
 #[test]
-fn what_initial_events_show_to_be_gone_was_not_lost_on_the_way() {
+fn a_deletion_that_initial_events_show_was_not_lost() {
     let mut stage = pods();
     stage.live("*/pods", ADDED, "a", "u1", 11, None);
     stage.opened_with_initial_events("*/pods").lists("*/pods");
@@ -217,7 +217,7 @@ fn what_initial_events_show_to_be_gone_was_not_lost_on_the_way() {
 }
 
 #[test]
-fn nor_do_initial_events_lack_it_whose_stream_ends() {
+fn initial_events_whose_stream_ends_do_not_lack_their_bookmark() {
     let mut stage = pods();
     stage.opened_with_initial_events("*/pods").after_s(9);
     stage.initial("*/pods", "a", 3).after_s(9);
@@ -226,7 +226,7 @@ fn nor_do_initial_events_lack_it_whose_stream_ends() {
 }
 
 #[test]
-fn what_a_selector_lost_and_another_watch_has_only_left_the_selector_whoever_is_told_first() {
+fn an_object_that_another_watch_still_has_only_left_the_selector_in_either_order() {
     for selecting_is_first in [true, false] {
         let mut stage = pods();
         stage.selecting("*/pods?tier").after_s(1);
@@ -247,7 +247,7 @@ fn what_a_selector_lost_and_another_watch_has_only_left_the_selector_whoever_is_
 }
 
 #[test]
-fn what_a_selector_lost_and_another_watch_was_told_is_deleted_is_gone_whoever_is_told_first() {
+fn an_object_that_another_watch_saw_deleted_is_gone_in_either_order() {
     for first in [["*/pods", "*/pods?tier"], ["*/pods?tier", "*/pods"]] {
         let mut stage = pods();
         stage.selecting("*/pods?tier").after_s(1);
@@ -265,14 +265,14 @@ fn what_a_selector_lost_and_another_watch_was_told_is_deleted_is_gone_whoever_is
 }
 
 #[test]
-fn what_a_selector_lost_and_a_get_finds_with_its_uid_only_left_the_selector() {
+fn an_object_that_a_get_finds_with_its_uid_only_left_the_selector() {
     let mut stage = pods();
     stage.selecting("*/pods?tier").after_s(1);
     for name in ["a", "b"] {
         stage.live("*/pods?tier", ADDED, name, name, 11, None);
         stage.live("*/pods?tier", DELETED, name, name, 12, None);
     }
-    // That somebody has the name says nothing: it may have been created anew.
+    // A 200 alone proves nothing: the object may have been created anew.
     stage
         .got("*/pods?tier", "a", 200)
         .got("*/pods?tier", "b", 200);
@@ -282,7 +282,7 @@ fn what_a_selector_lost_and_a_get_finds_with_its_uid_only_left_the_selector() {
 }
 
 #[test]
-fn what_is_back_in_a_selector_is_not_found_to_have_left_it_by_a_get() {
+fn an_object_that_is_back_in_a_selector_is_not_found_to_have_left_it_by_a_get() {
     let mut stage = pods();
     stage.selecting("*/pods?tier").after_s(1);
     stage.live("*/pods?tier", ADDED, "a", "u1", 11, None);
@@ -293,8 +293,8 @@ fn what_is_back_in_a_selector_is_not_found_to_have_left_it_by_a_get() {
 }
 
 #[test]
-fn what_was_deleted_and_comes_back_by_a_list_with_its_uid_is_from_before() {
-    let mut stage = pods().telling_alike();
+fn a_deleted_object_that_a_list_brings_back_with_its_uid_is_an_old_state() {
+    let mut stage = pods().with_candidates();
     stage
         .live("*/pods", ADDED, "a", "u1", 11, None)
         .live("*/pods", DELETED, "a", "u1", 12, None)
@@ -307,8 +307,8 @@ fn what_was_deleted_and_comes_back_by_a_list_with_its_uid_is_from_before() {
 }
 
 #[test]
-fn what_was_deleted_and_is_in_a_list_of_after_that_is_a_ghost_of_who_answered() {
-    let mut stage = pods().telling_alike();
+fn a_deleted_object_in_a_later_list_is_a_ghost_of_the_server_that_answered() {
+    let mut stage = pods().with_candidates();
     stage
         .live("*/pods", ADDED, "a", "u1", 11, None)
         .live("*/pods", DELETED, "a", "u1", 12, None);
@@ -327,11 +327,11 @@ fn lists_that_no_server_has_come_far_enough_for_are_no_livelock() {
     assert_eq!(stage.found(), "");
 }
 
-/// A watch's request, over a connection that so many other streams share, that has no answer.
+/// Returns the findings about a watch request without an answer, over a connection with `streams` other streams.
 fn unanswered_beside(streams: usize) -> String {
     let names: Vec<String> = (0..streams).map(|n| format!("n{n}/pods")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).chain(["*/pods"]).collect();
-    let mut stage = Stage::new(1, &names).telling_alike();
+    let mut stage = Stage::new(1, &names).with_candidates();
     stage.of_version("v1.31.0");
     let connection = stage.sharing(&names);
     stage.after_s(20).ended("*/pods", Cause::End);
@@ -341,8 +341,8 @@ fn unanswered_beside(streams: usize) -> String {
 
 #[test]
 fn a_request_without_an_answer_beside_a_hundred_streams_of_its_connection_has_met_their_cap() {
-    let told = [0, 1, 120].map(unanswered_beside);
-    insta::assert_snapshot!(told.join("\n"), @"
+    let found = [0, 1, 120].map(unanswered_beside);
+    insta::assert_snapshot!(found.join("\n"), @"
     30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
     30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
     30.000 F50 or F44 raised warning likely x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 120 streams over its connection are open.
@@ -400,8 +400,11 @@ fn two_caches_of_a_server_that_do_not_become_ready_are_one_finding_of_it() {
     for watch in watches {
         stage.reopened(watch).answered_last(watch);
     }
-    let told = stage.found();
-    let unready: Vec<&str> = told.lines().filter(|line| line.contains(" F15 ")).collect();
+    let found = stage.found();
+    let unready: Vec<&str> = found
+        .lines()
+        .filter(|line| line.contains(" F15 "))
+        .collect();
     insta::assert_snapshot!(unready.join("\n"), @r"
 20.000 F15 raised warning definite x1 */pods: api.example.com:6443 refused 11 requests of */pods in a row with 429 for 20.0 s: its cache of the type does not become ready.
 20.000 F15 cleared warning definite x1 */pods: Other watches have it of the same cause: see what they share.
@@ -416,7 +419,7 @@ fn two_caches_of_a_server_that_do_not_become_ready_are_one_finding_of_it() {
 fn a_cache_that_does_not_become_ready_is_found_after_a_while_and_until_it_is() {
     let mut stage = pods();
     stage.ended("*/pods", Cause::End);
-    let told = |stage: &mut Stage, times, wait_s| {
+    let found = |stage: &mut Stage, times, wait_s| {
         let connection = stage.sharing(&[]);
         for _ in 0..times {
             stage.asks_for_a_stream("*/pods", connection);
@@ -424,9 +427,9 @@ fn a_cache_that_does_not_become_ready_is_found_after_a_while_and_until_it_is() {
             stage.after_s(wait_s);
         }
     };
-    told(&mut stage, 8, 2);
+    found(&mut stage, 8, 2);
     assert!(!stage.found().contains("F15"));
-    told(&mut stage, 4, 3);
+    found(&mut stage, 4, 3);
     stage.reopened("*/pods").answered_last("*/pods");
     insta::assert_snapshot!(stage.found(), @r"
 2.250 F16 raised warning likely x1 */pods: The server ended */pods after 0.0 s and 0 events: its cache of the resource begins anew.
@@ -467,7 +470,7 @@ fn a_type_that_never_said_anything_is_quiet_since_it_was_listed() {
 }
 
 #[test]
-fn what_initial_events_show_to_be_gone_went_before_the_stream() {
+fn a_deletion_that_initial_events_show_was_before_the_stream() {
     let mut stage = pods();
     stage.live("*/pods", ADDED, "a", "a", 11, None);
     stage.live("*/pods", ADDED, "b", "b", 12, None);
@@ -483,7 +486,7 @@ fn what_initial_events_show_to_be_gone_went_before_the_stream() {
 }
 
 #[test]
-fn who_may_list_and_not_get_has_lost_no_right() {
+fn a_watch_that_may_list_and_not_get_has_lost_no_right() {
     let mut stage = pods();
     stage.answered("*/pods", 200).after_s(10);
     stage.got("*/pods", "a", 403).after_s(10);
@@ -525,8 +528,8 @@ fn a_server_before_1_31_may_let_a_request_wait_for_its_cache() {
     assert_eq!(told_after_s("v1.30.9", 31), 10.0);
 }
 
-/// A watch whose streams end, and that is refused with 429 in these words each time before the next opens; what is found
-/// first.
+/// Returns the first finding of a watch whose streams end. Each time, the server refuses it with 429 and these words
+/// before it opens the next stream.
 fn throttled(watch: &str, words: &str) -> String {
     let mut stage = Stage::new(1, &[watch]);
     for _ in 0..8 {
@@ -555,7 +558,7 @@ fn refusals_with_a_bare_reason_are_counted_unless_the_words_may_be_a_secrets() {
 }
 
 #[test]
-fn what_the_selectors_do_not_ask_for_is_not_taken_for_a_loss() {
+fn an_object_outside_the_selectors_is_not_taken_for_a_loss() {
     let mut stage = Stage::new(1, &[]);
     stage.selecting("*/pods?tier=web");
     stage.stray("*/pods?tier=web", "a", 11).after_s(1);
@@ -566,7 +569,7 @@ fn what_the_selectors_do_not_ask_for_is_not_taken_for_a_loss() {
 fn a_watch_without_bookmarks_may_be_dead_until_something_comes() {
     let quiet = "*/nodes";
     let silent = || {
-        let mut stage = Stage::new(1, &[quiet]).telling_alike();
+        let mut stage = Stage::new(1, &[quiet]).with_candidates();
         stage.asking_for_bookmarks(quiet).by_address("*/pods");
         stage.live("*/pods", ChangeType::Added, "p", "u9", 500, None);
         stage.after_s(160);
@@ -592,7 +595,7 @@ fn a_watch_without_bookmarks_may_be_dead_until_something_comes() {
 #[test]
 fn streams_that_only_close_at_once_again_and_again_may_be_barren_too() {
     for cause in [Cause::Eof, Cause::RstStream, Cause::TcpReset] {
-        let mut stage = Stage::new(1, &["*/pods"]).telling_alike();
+        let mut stage = Stage::new(1, &["*/pods"]).with_candidates();
         for _ in 0..3 {
             stage.reopened("*/pods").after_ms(100);
             stage.ended("*/pods", cause).after_s(3);
@@ -617,7 +620,8 @@ fn etcd_without_a_leader_ends_a_watch_that_goes_to_it_not_a_cache() {
     insta::assert_snapshot!(stage.found(), @"2.250 F16 raised warning likely x1 */events: etcd had no leader, and the server ended */events after 0.0 s and 0 events: it goes to etcd itself, without a cache.");
 }
 
-/// A watch that may list, and is refused its streams from now on; before, it had one if `streamed`.
+/// Returns the findings of a watch that may list, and whose streams are refused from now on. If `streamed`, it had a
+/// stream before.
 fn refused_streams(streamed: bool) -> String {
     let mut stage = Stage::new(1, &[]);
     let connection = stage.sharing(&[]);
@@ -635,7 +639,7 @@ fn refused_streams(streamed: bool) -> String {
             .refused_last("*/pods", 403, "pods is forbidden")
             .after_s(1);
     }
-    // That it may list does not say that it may watch.
+    // The right to list does not show the right to watch.
     stage
         .asks_for_a_list("*/pods", connection)
         .answered_last("*/pods")
@@ -644,13 +648,13 @@ fn refused_streams(streamed: bool) -> String {
 }
 
 #[test]
-fn who_may_list_and_never_might_watch_has_lost_no_right() {
+fn a_client_that_may_list_and_never_might_watch_has_lost_no_right() {
     insta::assert_snapshot!(refused_streams(false), @"");
     insta::assert_snapshot!(refused_streams(true), @"6.000 F41 raised error definite x1 */pods: */pods was allowed before, and is forbidden now (403).");
 }
 
 #[test]
-fn who_may_watch_and_never_might_list_leaks_nothing() {
+fn a_client_that_may_watch_and_never_might_list_leaks_nothing() {
     let mut stage = pods();
     stage.after_s(10);
     stage.audit_answered("*/pods", 403).after_s(30);
@@ -668,8 +672,8 @@ fn a_server_that_has_just_started_may_refuse_the_audit_once() {
     insta::assert_snapshot!(stage.found(), @"");
 }
 
-/// A watch of pods that was answered before, is refused so often, and is answered again; after the first refusal
-/// discovery may say that it does not know its resource.
+/// Returns the findings of a watch of pods that was answered before, is refused `times` times, and is answered again.
+/// Unless `is_discovered`, discovery says after a refusal that it does not know the resource.
 fn refused_with(status: u16, times: usize, is_discovered: bool) -> String {
     let mut stage = pods();
     stage.answered("*/pods", 200).after_s(10);
@@ -703,11 +707,11 @@ fn a_server_that_has_just_started_may_not_know_a_resource_yet_or_credentials() {
 ");
 }
 
-/// A watch's request, over a connection that it shares with two streams, that is answered after 15 s; right after one of
-/// those has ended, if `ends`.
+/// Returns the findings about a watch request that is answered after 15 s, over a connection with two streams. If
+/// `ends`, one of these ends right before.
 fn answered_late(aggregated: bool, ends: bool) -> String {
     let names = ["a/pods", "b/pods", "*/pods"];
-    let mut stage = Stage::served_by(aggregated, 1, &names).telling_alike();
+    let mut stage = Stage::served_by(aggregated, 1, &names).with_candidates();
     stage.of_version("v1.31.0");
     let connection = stage.sharing(&names);
     stage.after_s(20).ended("*/pods", Cause::Cancelled);
@@ -720,7 +724,7 @@ fn answered_late(aggregated: bool, ends: bool) -> String {
 }
 
 #[test]
-fn a_late_answer_is_a_buffers_but_where_a_stream_of_its_connection_had_to_end_first() {
+fn a_late_answer_was_buffered_unless_a_stream_of_its_connection_had_to_end_first() {
     insta::assert_snapshot!(answered_late(false, false), @"
     30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 2 streams over its connection are open.
     35.050 F44 or F50 F15 updated note likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
@@ -741,7 +745,7 @@ fn an_end_that_was_held_back_with_the_answer_lets_nobody_in() {
         let connection = stage.sharing(&names);
         (stage, connection)
     };
-    // The stream was to end after 400 s, and its end comes 10 s later.
+    // The stream should end after 400 s, and its end comes 10 s later.
     let (mut stage, connection) = sharing();
     stage.after_s(395).ended("*/pods", Cause::Cancelled);
     stage.asks_for_a_stream("*/pods", connection).after_s(15);
@@ -750,7 +754,7 @@ fn an_end_that_was_held_back_with_the_answer_lets_nobody_in() {
     405.000 F44 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
     410.000 F44 updated note likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
     ");
-    // The stream was not there yet when the other was asked for.
+    // The stream did not exist yet when the other was requested.
     let (mut stage, connection) = sharing();
     stage.after_s(20).ended("a/pods", Cause::Cancelled);
     stage.ended("*/pods", Cause::Cancelled);
@@ -794,7 +798,7 @@ fn lists_of_secrets_that_fail_again_and_again_may_have_one_that_cannot_be_read()
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_how_often_it_was() {
+fn an_unreadable_object_is_reported_with_its_count() {
     let mut stage = pods();
     for _ in 0..9 {
         stage
@@ -821,12 +825,12 @@ fn a_storm_is_over_though_another_server_has_a_cache_that_is_not_ready() {
     stage.refused_last("-/nodes", 429, "storage is (re)initializing");
     stage.after_s(12).asks_for_a_stream("*/pods", here);
     stage.answered_last("*/pods");
-    let told = stage.found();
-    assert!(told.contains("F15 cleared"), "{told}");
+    let found = stage.found();
+    assert!(found.contains("F15 cleared"), "{found}");
 }
 
 #[test]
-fn refusals_are_told_with_how_many_there_were_and_since_the_first() {
+fn refusals_are_reported_with_their_number_and_the_time_of_the_first() {
     let mut stage = pods();
     stage.ended("*/pods", Cause::End);
     let connection = stage.sharing(&[]);
@@ -834,14 +838,14 @@ fn refusals_are_told_with_how_many_there_were_and_since_the_first() {
         stage.asks_for_a_stream("*/pods", connection);
         stage.refused_last("*/pods", 429, "too many").after_s(12);
     }
-    let mut told = stage.found().lines().filter(|line| line.contains("F15"));
-    insta::assert_snapshot!(told.next_back().unwrap_or_default(), @"88.000 F15 raised warning definite x6 : api.example.com:6443 refused 8 requests in a row of */pods with 429: it has too much to do.");
+    let mut found = stage.found().lines().filter(|line| line.contains("F15"));
+    insta::assert_snapshot!(found.next_back().unwrap_or_default(), @"88.000 F15 raised warning definite x6 : api.example.com:6443 refused 8 requests in a row of */pods with 429: it has too much to do.");
     assert_eq!(stage.since("F15"), Some(0));
 }
 
 #[test]
-fn what_a_list_has_older_than_was_told_by_then_was_lost_by_who_answered() {
-    let mut stage = pods().telling_alike();
+fn an_older_state_in_a_list_was_lost_by_the_server_that_answered() {
+    let mut stage = pods().with_candidates();
     stage
         .live("*/pods", ADDED, "a", "a", 11, None)
         .live("*/pods", MODIFIED, "a", "a", 15, None);

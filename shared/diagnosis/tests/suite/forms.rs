@@ -1,4 +1,4 @@
-//! Forms of failures that show themselves in a quiet way, as scripts of records tell them, each with its twin.
+//! Tests of failures that show themselves in a quiet form, as scripts of records. Each has its twin.
 
 use crate::stage::Stage;
 use watchscope_model::vocabulary::{Cause, ChangeType};
@@ -6,7 +6,7 @@ use watchscope_model::vocabulary::{Cause, ChangeType};
 const ADDED: ChangeType = ChangeType::Added;
 const MODIFIED: ChangeType = ChangeType::Modified;
 
-/// An object of the watch is written every 2 s until `until_s` seconds have passed.
+/// Writes an object of the watch every 2 s until `until_s` seconds have passed.
 fn written(stage: &mut Stage, watch: &str, from: u64, until_s: u64) {
     for n in 0..until_s / 2 {
         stage.live(watch, MODIFIED, "a", "u1", from + n, None);
@@ -14,7 +14,7 @@ fn written(stage: &mut Stage, watch: &str, from: u64, until_s: u64) {
     }
 }
 
-/// What is found of one watch that asked for bookmarks, had none, and is written for 220 s.
+/// Returns the findings of a watch that asked for bookmarks, received none, and is written for 220 s.
 fn without_bookmarks(watch: &str, version: &str) -> String {
     let mut stage = Stage::new(1, &[]);
     stage.of_version(version).by_address_of(watch);
@@ -42,7 +42,7 @@ fn servers_before_1_21_may_leave_out_bookmarks_though_events_move() {
 }
 
 #[test]
-fn what_another_apiserver_serves_lacks_no_bookmarks_though_its_events_move() {
+fn a_type_of_another_apiserver_lacks_no_bookmarks_though_its_events_move() {
     let mut stage = Stage::served_by(true, 1, &["*/pods"]);
     stage.asking_for_bookmarks("*/pods");
     stage.live("*/pods", ADDED, "a", "u1", 11, None);
@@ -90,7 +90,7 @@ fn a_stream_after_one_that_had_bookmarks_is_judged_by_its_own_time() {
     assert!(stage.found().contains(" F34 "));
 }
 
-/// Opens in a row that are answered, and end with an ERROR 500 of these words; each list between them succeeds.
+/// Opens streams in a row that end with an ERROR 500 with these words; each list in between succeeds.
 fn opened_and_broken(stage: &mut Stage, words: &[&str]) {
     for (version, words) in (20..).step_by(10).zip(words) {
         stage.reopened("*/pods").after_ms(10);
@@ -137,7 +137,7 @@ fn two_streams_and_one_after_a_stream_that_lived_are_not_three_in_a_row() {
     opened_and_broken(&mut stage, &[words; 2]);
     assert!(!stage.found().contains(" F38 "), "{}", stage.found());
 }
-/// After 300 events within 1.5 s the stream ends in order, and the next one delivers this many at once.
+/// Ends the stream in order after 300 events within 1.5 s; the next stream delivers `replayed` events at once.
 fn cut_off(stage: &mut Stage, first: u64, replayed: u64) {
     stage.after_s(30);
     stage.ended_after("*/pods", Cause::End, 300).after_ms(300);
@@ -169,7 +169,7 @@ fn a_second_end_of_a_slow_reader_in_a_row_is_as_likely_and_has_both_as_evidence(
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     cut_off(&mut stage, 1_000, 60);
     cut_off(&mut stage, 2_000, 60);
-    insta::assert_snapshot!(stage.told(), @r"
+    insta::assert_snapshot!(stage.attributions(), @r"
 30.250 */pods F36 suspected [9]
 30.300 */pods F36 likely [9, 23]
 60.550 */pods F36 suspected [75]
@@ -188,7 +188,7 @@ fn only_our_own_slow_reading_makes_a_slow_reader_definite() {
     for n in 0..10 {
         stage.live("*/pods", ADDED, "a", &format!("u{n}"), 1_000 + n, None);
     }
-    insta::assert_snapshot!(stage.told(), @r"
+    insta::assert_snapshot!(stage.attributions(), @r"
 30.250 */pods F36 likely [9]
 30.300 */pods F36 definite [9, 23]
 ");
@@ -206,8 +206,8 @@ fn events_that_come_one_by_one_after_an_end_are_no_replay() {
     assert!(!stage.found().contains(" F36 "), "{}", stage.found());
 }
 
-/// The severities of F19 in order. A client watches again without a resourceVersion after a pod was deleted, whose DELETED
-/// our watch was sent, and then reports what it believes.
+/// Returns the severities of F19 in order. A pod was deleted, and our watch received its DELETED. Then a client watches
+/// again without a resourceVersion, and reports its belief.
 fn watched_again(is_deleted: bool, belief: &str) -> String {
     let mut stage = Stage::new(1, &["*/pods"]);
     let target = "/api/v1/pods?watch=true";
@@ -231,19 +231,19 @@ fn watched_again(is_deleted: bool, belief: &str) -> String {
 }
 
 #[test]
-fn a_client_that_watches_again_and_holds_what_is_proven_gone_has_a_ghost() {
+fn a_client_that_watches_again_and_holds_a_deleted_object_has_a_ghost() {
     let with_a =
         r#"[{"resource":"pods","objects":2,"held":{"default/a":"u-a@5","default/b":"u-b@7"}}]"#;
     assert_eq!(watched_again(true, with_a), "warning divergence");
-    // It holds what lives.
+    // It holds an object that lives.
     assert_eq!(watched_again(false, with_a), "warning");
-    // It has let go of it, or holds another of that name.
+    // It has dropped the object, or holds another of that name.
     let without = r#"[{"resource":"pods","objects":1,"held":{"default/b":"u-b@7"}}]"#;
     assert_eq!(watched_again(true, without), "warning");
     let another =
         r#"[{"resource":"pods","objects":2,"held":{"default/a":"u-new@11","default/b":"u-b@7"}}]"#;
     assert_eq!(watched_again(true, another), "warning");
-    // What it does not name cannot be a ghost.
+    // An object that it does not name cannot be a ghost.
     let unnamed = r#"[{"resource":"pods","objects":2}]"#;
     assert_eq!(watched_again(true, unnamed), "warning");
 }

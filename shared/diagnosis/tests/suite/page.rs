@@ -1,4 +1,4 @@
-//! What the page fetches of the texts (assets/findings.json) is what they say.
+//! The page's copy of the texts (assets/findings.json) equals the texts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use watchscope_diagnosis::explain::EXPLANATIONS;
 
 #[test]
-fn the_page_says_of_each_row_what_explain_says() {
+fn the_page_has_the_same_text_about_each_row_as_explain() {
     let rows: BTreeMap<&str, _> = EXPLANATIONS
         .iter()
-        // The picture under its plain name: the page's build puts the one with its hash there.
+        // The picture under its plain name: the page's build replaces it with the name that has its hash.
         .map(|row| {
             (
                 row.row.code(),

@@ -1,4 +1,5 @@
-//! Pauses in which watchscope did not run (a suspended laptop, a stopped process): what they do is not blamed on others.
+//! Tests of pauses in which watchscope did not run (a suspended laptop, a stopped process): others are not blamed for
+//! their effects.
 
 use crate::stage::Stage;
 use watchscope_model::vocabulary::ChangeType::{Added, Modified};
@@ -24,8 +25,9 @@ fn a_stream_that_does_not_outlive_a_night_asleep_is_our_own_doing_however_it_end
         stage.after_s(20).paused_s(NIGHT_S).after_s(100);
         stage.ended("*/pods", cause).ended("*/nodes", cause);
         stage.after_s(30);
-        let told = "28920.000 */pods ours likely [9, 10]\n28920.000 */nodes ours likely [9, 13]";
-        assert_eq!(stage.told(), told, "{cause}");
+        let attributions =
+            "28920.000 */pods ours likely [9, 10]\n28920.000 */nodes ours likely [9, 13]";
+        assert_eq!(stage.attributions(), attributions, "{cause}");
         assert_eq!(stage.found(), "", "{cause}");
     }
 }
@@ -37,7 +39,7 @@ fn a_timeout_that_passed_while_we_slept_is_normal() {
         .after_s(20)
         .paused_s(NIGHT_S)
         .ended("*/pods", Cause::End);
-    insta::assert_snapshot!(stage.told(), @"28820.000 */pods normal likely [5, 6]");
+    insta::assert_snapshot!(stage.attributions(), @"28820.000 */pods normal likely [5, 6]");
 }
 
 #[test]
@@ -46,20 +48,20 @@ fn an_end_before_its_timeout_right_after_a_pause_is_our_own_doing() {
     stage.after_s(20).paused_s(60);
     stage.live("*/pods", Added, "a", "u1", 20, None);
     stage.after_s(5).ended_after("*/pods", Cause::End, 1);
-    insta::assert_snapshot!(stage.told(), @"85.000 */pods ours likely [5, 7]");
+    insta::assert_snapshot!(stage.attributions(), @"85.000 */pods ours likely [5, 7]");
 }
 
 #[test]
-fn what_ends_once_the_stream_has_gone_on_after_a_pause_is_judged_as_ever() {
+fn an_end_after_the_stream_has_gone_on_after_a_pause_is_judged_as_usual() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.after_s(20).paused_s(60);
     stage.live("*/pods", Added, "a", "u1", 20, None);
     stage.after_s(11).ended_after("*/pods", Cause::TcpReset, 1);
-    insta::assert_snapshot!(stage.told(), @"91.000 */pods F08 definite [7]");
+    insta::assert_snapshot!(stage.attributions(), @"91.000 */pods F08 definite [7]");
 }
 
 #[test]
-fn what_a_server_says_of_an_end_is_told_as_it_was_said_and_blamed_on_nobody_else() {
+fn a_servers_reason_for_an_end_is_reported_and_nobody_else_is_blamed() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.after_s(20).paused_s(NIGHT_S).after_s(1);
     stage.error(
@@ -69,12 +71,12 @@ fn what_a_server_says_of_an_end_is_told_as_it_was_said_and_blamed_on_nobody_else
         "too old resource version: 10 (90)",
     );
     stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
-    insta::assert_snapshot!(stage.told(), @"28821.000 */pods F11 definite [6, 7]");
+    insta::assert_snapshot!(stage.attributions(), @"28821.000 */pods F11 definite [6, 7]");
     insta::assert_snapshot!(stage.found(), @"28821.000 F11 raised note definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later. watchscope itself had not run before that.");
 }
 
 #[test]
-fn history_that_passed_before_we_were_back_on_the_net_is_our_own_doing_however_long_that_took() {
+fn history_that_expired_before_we_were_back_on_the_net_is_our_own_doing() {
     let expired = |moves: bool| {
         let mut stage = Stage::new(1, &["*/pods"]);
         stage.live("*/pods", Added, "a", "u1", 20, None);
@@ -109,7 +111,7 @@ fn a_bookmark_after_a_pause_shows_that_the_stream_lives_even_if_it_says_nothing_
         .after_s(40)
         .bookmark("*/pods", 20);
     stage.after_s(20).ended("*/pods", Cause::TcpReset);
-    insta::assert_snapshot!(stage.told(), @"140.000 */pods F08 definite [8]");
+    insta::assert_snapshot!(stage.attributions(), @"140.000 */pods F08 definite [8]");
 }
 
 #[test]
@@ -121,9 +123,13 @@ fn a_short_pause_closes_no_connection() {
             .paused_s(2)
             .after_s(4)
             .ended("*/pods", cause);
-        let told = stage.told();
+        let attributions = stage.attributions();
         let is_ours = matches!(cause, Cause::RstStream | Cause::IdleTimeout);
-        assert_eq!(told.contains("ours"), is_ours, "{cause}: {told}");
+        assert_eq!(
+            attributions.contains("ours"),
+            is_ours,
+            "{cause}: {attributions}"
+        );
     }
     let mut stage = Stage::new(1, &["*/pods"]);
     stage
@@ -131,11 +137,11 @@ fn a_short_pause_closes_no_connection() {
         .paused_s(2)
         .after_s(4)
         .ended("*/pods", Cause::End);
-    insta::assert_snapshot!(stage.told(), @"26.250 */pods ours likely [5, 6]");
+    insta::assert_snapshot!(stage.attributions(), @"26.250 */pods ours likely [5, 6]");
 }
 
 #[test]
-fn a_server_that_goes_away_after_a_short_pause_is_seen_to() {
+fn a_server_that_goes_away_after_a_short_pause_is_found() {
     let watches = ["*/pods", "*/nodes"];
     let gone = |cause| {
         let mut stage = Stage::new(1, &watches);
@@ -146,9 +152,9 @@ fn a_server_that_goes_away_after_a_short_pause_is_seen_to() {
             .ended("*/pods", cause)
             .ended("*/nodes", cause);
         stage.after_ms(50).phase("*/pods", PhaseReason::Unreachable);
-        let told = stage.told().lines();
-        let told = told.map(|line| line.split(" [").next().unwrap().to_owned());
-        told.collect::<Vec<_>>().join("\n")
+        let attributions = stage.attributions().lines();
+        let attributions = attributions.map(|line| line.split(" [").next().unwrap().to_owned());
+        attributions.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(gone(Cause::Eof), @r"
 26.250 */pods F06 likely
@@ -169,11 +175,11 @@ fn short_pauses_in_a_row_are_a_long_one() {
         stage.after_s(1).paused_s(5);
     }
     stage.after_s(4).ended("*/pods", Cause::Eof);
-    insta::assert_snapshot!(stage.told(), @"48.000 */pods ours likely [8, 9]");
+    insta::assert_snapshot!(stage.attributions(), @"48.000 */pods ours likely [8, 9]");
 }
 
 #[test]
-fn history_that_passed_in_a_gap_long_after_a_pause_is_not_of_that() {
+fn history_that_expired_in_a_gap_long_after_a_pause_is_not_due_to_it() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.live("*/pods", Added, "a", "u1", 20, None);
     stage.after_s(60).paused_s(2).after_s(240);
@@ -193,7 +199,7 @@ fn history_that_passed_in_a_gap_long_after_a_pause_is_not_of_that() {
 }
 
 #[test]
-fn what_stood_wrong_since_before_a_pause_is_told_since_then() {
+fn a_finding_from_before_a_pause_keeps_its_begin() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.live("*/pods", Added, "b", "u1", 20, None);
     stage.after_s(20).paused_s(NIGHT_S).after_s(5);

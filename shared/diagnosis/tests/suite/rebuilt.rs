@@ -1,12 +1,12 @@
-//! Caches that are built anew, found from a 410 and the list that follows it, as scripts of records tell it.
+//! Tests of caches that are built anew: a 410 and the list behind it show them, as scripts of records.
 
 use crate::stage::Stage;
 use watchscope_model::vocabulary::Cause;
 
 const WIDGETS: &str = "*/widgets.example.com";
 
-/// The stream of a watch ends in good order 12 s after it was opened, and the resume at 10 is told that the oldest left
-/// is 15. After that it waits for 1.2 s to list.
+/// Ends the stream of a watch in order 12 s after it was opened. Its resume from 10 gets a 410: the oldest version left
+/// is 15. Then the watch waits 1.2 s before it lists.
 fn expired(stage: &mut Stage, watch: &str) {
     stage.after_s(12).ended_after(watch, Cause::End, 3);
     gone(stage, watch, "too old resource version: 10 (15)");
@@ -19,7 +19,7 @@ fn gone(stage: &mut Stage, watch: &str, words: &str) {
     stage.after_ms(1_200);
 }
 
-/// The watch lists, at this version, over a connection to this address, and goes on from there.
+/// Lets the watch list at this version over a connection to this address, and go on from there.
 fn lists(stage: &mut Stage, watch: &str, version: u64, remote: &str) {
     let connection = stage.connected(remote);
     stage
@@ -32,12 +32,12 @@ fn lists(stage: &mut Stage, watch: &str, version: u64, remote: &str) {
 
 const HERE: &str = "10.0.0.1:6443";
 
-/// What is said of the two ends, and what is found, where the list that follows stands at this version.
+/// Returns the reasons of the two ends and the findings, if the list behind them is at this version.
 fn judged(watch: &str, version: u64) -> String {
     let mut stage = Stage::new(1, &[watch]);
     expired(&mut stage, watch);
     lists(&mut stage, watch, version, HERE);
-    format!("{}\n{}", stage.told().to_owned(), stage.found())
+    format!("{}\n{}", stage.attributions().to_owned(), stage.found())
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn an_edit_that_was_seen_is_the_evidence() {
     stage.after_s(1).ended_after(WIDGETS, Cause::End, 3);
     gone(&mut stage, WIDGETS, "too old resource version: 10 (15)");
     lists(&mut stage, WIDGETS, 20, HERE);
-    insta::assert_snapshot!(format!("{}\n{}", stage.told().to_owned(), stage.found()), @r"
+    insta::assert_snapshot!(format!("{}\n{}", stage.attributions().to_owned(), stage.found()), @r"
 12.250 */widgets.example.com F17 likely [10, 11]
 12.302 */widgets.example.com F11 definite [16, 17]
 14.250 F17 raised note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was built anew. It listed again: what happened in between is not known.
@@ -90,10 +90,10 @@ fn an_edit_that_was_seen_is_the_evidence() {
 ");
 }
 
-/// The rows that are said in the end of the streams of pods, in order.
+/// Returns the rows in the reasons of the ends of pods' streams, in order.
 fn rows(stage: &mut Stage) -> Vec<String> {
     let mut said = std::collections::BTreeMap::new();
-    for line in stage.told().lines() {
+    for line in stage.attributions().lines() {
         let mut words = line
             .split([' ', '[', ',', ']'])
             .filter(|word| !word.is_empty());
@@ -108,7 +108,7 @@ fn rows(stage: &mut Stage) -> Vec<String> {
 fn the_list_of_another_server_proves_nothing() {
     let mut stage = Stage::new(1, &["*/pods"]);
     expired(&mut stage, "*/pods");
-    // So late that its address says nothing of the end.
+    // The list is too late for its address to say anything about the end.
     stage.after_s(1);
     lists(&mut stage, "*/pods", 20, "10.0.0.2:6443");
     assert_eq!(rows(&mut stage), ["unknown", "F11"]);
@@ -151,7 +151,7 @@ fn a_reset_is_no_end_by_the_cache() {
 }
 
 #[test]
-fn what_etcd_has_compacted_says_nothing_of_a_cache() {
+fn a_compaction_of_etcd_says_nothing_about_a_cache() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.after_s(12).ended_after("*/pods", Cause::End, 3);
     let words = "The resourceVersion for the provided watch is too old.";

@@ -1,4 +1,4 @@
-//! Several servers that are watched for the same, against each other: F31, and events that one keeps to itself
+//! Tests of several servers whose watches are compared: F31, and events that one server withholds
 //! (docs/semantics/checks.md#witness).
 
 use watchscope_model::vocabulary::Cause;
@@ -15,7 +15,7 @@ fn two() -> Stage {
 }
 
 #[test]
-fn servers_that_tell_the_same_soon_after_each_other_are_well() {
+fn servers_that_deliver_the_same_soon_after_each_other_are_healthy() {
     let mut stage = two();
     stage.live(A, Added, "a", "u1", 20, None).after_ms(900);
     stage.live(B, Added, "a", "u1", 20, None);
@@ -30,7 +30,7 @@ fn servers_that_tell_the_same_soon_after_each_other_are_well() {
 }
 
 #[test]
-fn a_server_that_tells_three_seconds_later_is_behind_until_a_minute_after_it_has_caught_up() {
+fn a_server_that_delivers_three_seconds_later_is_behind_until_a_minute_after_it_has_caught_up() {
     let mut stage = two();
     stage.live(A, Added, "a", "u1", 20, None).after_ms(500);
     stage.live(A, Added, "b", "u2", 21, None).after_s(10);
@@ -54,12 +54,12 @@ fn an_event_that_one_server_goes_beyond_was_lost_there() {
 }
 
 #[test]
-fn a_bookmark_beyond_it_shows_that_too_and_so_does_the_one_who_tells_it_later() {
+fn a_bookmark_beyond_an_event_shows_its_loss_too_and_so_does_a_later_delivery_elsewhere() {
     let mut stage = Stage::new(0, &[A, B, C]);
     stage.live(A, Added, "a", "u1", 20, None);
     stage.bookmark(B, 20);
     stage.after_ms(100);
-    // C went beyond 40 before anybody told of 30.
+    // C went beyond 40 before any server delivered 30.
     stage.live(C, Added, "a", "u1", 20, None);
     stage.live(C, Modified, "a", "u1", 40, None);
     stage.live(A, Added, "b", "u2", 30, None).after_ms(100);
@@ -70,7 +70,7 @@ fn a_bookmark_beyond_it_shows_that_too_and_so_does_the_one_who_tells_it_later() 
 }
 
 #[test]
-fn objects_that_one_lease_of_etcd_lets_go_have_one_version_and_are_each_told() {
+fn objects_that_expire_with_one_lease_have_one_version_and_are_each_delivered() {
     let mut stage = two();
     for name in ["e1", "e2", "e3"] {
         stage.live(A, Deleted, name, name, 20, None);
@@ -85,13 +85,13 @@ fn objects_that_one_lease_of_etcd_lets_go_have_one_version_and_are_each_told() {
 }
 
 #[test]
-fn nothing_is_asked_of_a_stream_that_was_opened_later_or_of_none() {
+fn a_stream_that_was_opened_later_or_a_missing_one_owes_no_event() {
     let mut stage = two();
     stage.ended(B, Cause::End);
     stage.live(A, Added, "a", "u1", 5, None);
     stage.live(A, Added, "b", "u2", 11, None);
     stage.after_s(10);
-    // It goes on from 10, so 5 is not for it, and 11 is.
+    // It goes on from 10, so it does not need version 5, and needs 11.
     stage.reopened(B);
     stage.live(B, Added, "b", "u2", 11, None).after_s(10);
     insta::assert_snapshot!(stage.found(), @"0.000 F29 raised warning definite x1 */pods: */pods asked for what comes after 10, and got ADDED of a at 5.");
@@ -103,7 +103,7 @@ fn a_stream_that_has_come_back_has_its_time_to_catch_up() {
     stage.ended(B, Cause::End);
     stage.live(A, Added, "a", "u1", 20, None).after_s(10);
     stage.live(A, Added, "b", "u2", 30, None).after_s(2);
-    // What was told before has been late for long when the next is.
+    // The events before are long late when the next one comes.
     stage.reopened(B);
     stage.after_s(2);
     stage.live(B, Added, "a", "u1", 20, None);
@@ -112,7 +112,7 @@ fn a_stream_that_has_come_back_has_its_time_to_catch_up() {
 }
 
 #[test]
-fn one_that_comes_back_and_does_not_catch_up_is_behind() {
+fn a_stream_that_comes_back_and_does_not_catch_up_is_behind() {
     let mut stage = two();
     stage.ended(B, Cause::End);
     stage.live(A, Added, "a", "u1", 20, None).after_s(10);
@@ -132,7 +132,7 @@ fn an_item_of_our_last_list_that_could_not_be_read_may_be_why() {
 }
 
 #[test]
-fn however_many_events_one_server_does_not_tell_of_they_are_bounded_and_it_is_behind_once() {
+fn events_that_one_server_withholds_are_bounded_and_it_is_behind_once() {
     let mut stage = two();
     for version in 0..5_000 {
         stage.live(A, Added, &format!("p{version}"), "u", 100 + version, None);
@@ -170,7 +170,7 @@ fn one_event_in_a_hundred_that_comes_late_is_no_server_behind() {
 }
 
 #[test]
-fn a_server_that_tells_each_event_late_is_behind_until_it_does_no_longer() {
+fn a_server_that_delivers_each_event_late_is_behind_until_it_is_on_time() {
     let mut stage = two();
     for version in 20..80 {
         let name = format!("p{version}");
@@ -187,7 +187,7 @@ fn a_server_that_tells_each_event_late_is_behind_until_it_does_no_longer() {
 }
 
 #[test]
-fn what_comes_late_by_the_configured_address_alone_is_held_up_on_its_way() {
+fn events_that_are_late_by_the_configured_address_alone_are_held_up_on_the_path() {
     let mut stage = with_path();
     for burst in 0..4 {
         let versions = 20 + burst * 10..23 + burst * 10;
@@ -211,7 +211,7 @@ fn what_comes_late_by_the_configured_address_alone_is_held_up_on_its_way() {
 }
 
 #[test]
-fn what_comes_late_of_two_types_by_the_configured_address_is_held_up_once() {
+fn late_events_of_two_types_by_the_configured_address_are_one_finding() {
     let mut stage = Stage::new(0, &[A, B, "-/nodes", "-/nodes#2"]);
     stage.by_address("*/pods#3").by_address_of("-/nodes#3");
     for burst in 0..4 {
@@ -243,7 +243,7 @@ fn what_comes_late_of_two_types_by_the_configured_address_is_held_up_once() {
 }
 
 #[test]
-fn what_comes_late_by_the_configured_address_as_by_a_server_is_that_servers() {
+fn events_that_are_late_by_the_configured_address_and_by_a_server_are_that_servers() {
     let mut stage = with_path();
     for version in 20..30 {
         let name = format!("p{version}");
@@ -259,7 +259,7 @@ fn what_comes_late_by_the_configured_address_as_by_a_server_is_that_servers() {
 }
 
 #[test]
-fn what_never_comes_by_the_configured_address_was_lost_on_the_way() {
+fn an_event_that_never_comes_by_the_configured_address_was_lost_on_the_path() {
     let mut stage = with_path();
     for watch in [A, B, C] {
         stage.live(watch, Added, "a", "u1", 20, None);

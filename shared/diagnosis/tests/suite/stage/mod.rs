@@ -1,4 +1,4 @@
-//! A stage for scripts: watches that stream, a clock that is turned by hand, and what is told when.
+//! A stage for scripts: watches that stream, a clock that a test turns, and the judgements with their times.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use watchscope_model::{
     Uid, WatchName,
 };
 
-/// What each watch asks for as its timeout, in seconds.
+/// The timeout that each watch asks for, in seconds.
 const TIMEOUT_S: u64 = 400;
 
 pub(crate) struct Stage {
@@ -32,18 +32,18 @@ pub(crate) struct Stage {
     ids: u64,
     last_request: RequestId,
     timeout_s: Option<u64>,
-    told: String,
+    attributions: String,
     found: String,
-    /// Since when each finding was, in seconds, as it was told last.
+    /// Since when each finding is raised, in seconds, according to its last record.
     since: BTreeMap<String, i64>,
     evidence: BTreeMap<String, Vec<u64>>,
-    /// Whether findings are told with those that look alike.
-    tells_alike: bool,
-    /// Whether another apiserver serves what is watched.
+    /// Whether findings are listed with their candidates.
+    lists_candidates: bool,
+    /// Whether another apiserver serves the watched types.
     is_aggregated: bool,
 }
 
-/// What a finding about several watches is about, with its numbers and the first of its names.
+/// Returns the subject of a finding about several watches, its numbers, and its first names.
 fn numbers(found: &Finding) -> String {
     let subject = found.subject().unwrap_or_else(|| "the cluster".into());
     let figures = [
@@ -66,23 +66,23 @@ fn numbers(found: &Finding) -> String {
 }
 
 impl Stage {
-    /// Watches that have just begun to stream, each over a connection of its own; to one server, but where there is a
-    /// second watch of something each is pinned to a server of its own.
+    /// Watches that have just begun to stream, each over its own connection to one server. A resource that is watched
+    /// twice has a server for each watch.
     pub(crate) fn new(first_id: u64, watches: &[&str]) -> Self {
         Self::begin(first_id, watches, Some(TIMEOUT_S), false)
     }
 
-    /// The same, of what another apiserver serves, or the cluster's own.
+    /// Like `new`; `is_another` says that another apiserver serves the watched types.
     pub(crate) fn served_by(is_another: bool, first_id: u64, watches: &[&str]) -> Self {
         Self::begin(first_id, watches, Some(TIMEOUT_S), is_another)
     }
 
-    /// The same, but they ask for no timeout.
+    /// Like `new`, without timeouts.
     pub(crate) fn without_timeouts(first_id: u64, watches: &[&str]) -> Self {
         Self::begin(first_id, watches, None, false)
     }
 
-    /// The same, but they ask for this timeout, in seconds.
+    /// Like `new`, with this timeout in seconds.
     pub(crate) fn with_timeouts_of(timeout_s: u64, first_id: u64, watches: &[&str]) -> Self {
         Self::begin(first_id, watches, Some(timeout_s), false)
     }
@@ -95,11 +95,11 @@ impl Stage {
             ids: first_id,
             last_request: RequestId(0),
             timeout_s,
-            told: String::new(),
+            attributions: String::new(),
             found: String::new(),
             since: BTreeMap::new(),
             evidence: BTreeMap::new(),
-            tells_alike: false,
+            lists_candidates: false,
             is_aggregated,
         };
         for name in watches {
@@ -125,19 +125,19 @@ impl Stage {
         stage
     }
 
-    /// A watch of the same as others by the configured address begins to stream.
+    /// Begins a watch of the same type by the configured address.
     pub(crate) fn by_address(&mut self, watch: &str) -> &mut Self {
         self.started(watch, "pods", None)
     }
 
-    /// A watch of all namespaces, by its name, begins to stream by the configured address.
+    /// Begins a watch of all namespaces by the configured address.
     pub(crate) fn by_address_of(&mut self, watch: &str) -> &mut Self {
         let (_, what) = watch.split_once('/').unwrap();
         let resource = what.split_once('.').map_or(what, |(resource, _)| resource);
         self.started(watch, resource, None)
     }
 
-    /// A watch of pods with a selector begins to stream.
+    /// Begins a watch of pods with a selector.
     pub(crate) fn selecting(&mut self, watch: &str) -> &mut Self {
         self.started(watch, "pods", Some("tier=web"))
     }
@@ -162,25 +162,25 @@ impl Stage {
         self
     }
 
-    /// A watch begins, and has asked for nothing yet.
+    /// Begins a watch that has sent no request yet.
     pub(crate) fn begins(&mut self, watch: &str) -> &mut Self {
         self.begins_to_watch(watch, "pods", None)
     }
 
-    /// What is watched from now on is the cluster's own.
+    /// From now on the cluster's own apiserver serves the watched types.
     pub(crate) fn own(&mut self) -> &mut Self {
         self.is_aggregated = false;
         self
     }
 
-    /// The watch's stream ends, and it opens another, which asks for bookmarks.
+    /// Ends the watch's stream, and opens another that asks for bookmarks.
     pub(crate) fn asking_for_bookmarks(&mut self, watch: &str) -> &mut Self {
         self.ended(watch, Cause::Cancelled);
         let connection = self.connected("10.0.0.1:6443");
         self.opened_asking(watch, connection, "&allowWatchBookmarks=true", Some(10))
     }
 
-    /// A version, as the probe has it.
+    /// Returns a version as the probe has it.
     fn version(&self, number: u64) -> ResourceVersion {
         let version = ResourceVersion::from(number);
         if self.is_aggregated {
@@ -205,15 +205,15 @@ impl Stage {
         self.state.apply(&record);
     }
 
-    /// Appends what diagnosis has to say by now, as the log's writer does.
+    /// Appends the judgements that are due by now, as the log's writer does.
     fn conclude(&mut self) {
         for event in self.diagnosis.conclude(self.now) {
-            if let Event::Attribution(told) = &event {
+            if let Event::Attribution(given) = &event {
                 let seconds = self.now.0 as f64 / 1e6;
-                let evidence: Vec<u64> = told.evidence.iter().map(|seq| seq.0).collect();
-                let (watch, code, certainty) = (&told.watch, &told.code, told.certainty);
+                let evidence: Vec<u64> = given.evidence.iter().map(|seq| seq.0).collect();
+                let (watch, code, certainty) = (&given.watch, &given.code, given.certainty);
                 writeln!(
-                    self.told,
+                    self.attributions,
                     "{seconds:.3} {watch} {code} {certainty} {evidence:?}"
                 )
                 .unwrap();
@@ -230,7 +230,7 @@ impl Stage {
                 };
                 let count = found.count.unwrap_or(0);
                 let alike: Vec<&str> = found.candidates.iter().map(|code| &**code).collect();
-                let alike = match (self.tells_alike, alike.as_slice()) {
+                let alike = match (self.lists_candidates, alike.as_slice()) {
                     (true, [_, ..]) => format!(" or {}", alike.join(" ")),
                     _ => String::new(),
                 };
@@ -245,14 +245,14 @@ impl Stage {
                 let since = found.since.map(|since| since.0 / 1_000_000);
                 self.since
                     .extend(since.map(|at| (found.code.to_string(), at)));
-                // Evidence of what is tested here names seqs; findings are left out of them.
+                // The evidence of this test names seqs; findings are left out of it.
                 continue;
             }
             self.record(event);
         }
     }
 
-    /// Lets time pass, waking diagnosis when it wants.
+    /// Lets time pass, and wakes diagnosis when it asks for that.
     pub(crate) fn after_ms(&mut self, wait_ms: u64) -> &mut Self {
         let until = self.now.plus_millis(wait_ms);
         loop {
@@ -270,7 +270,7 @@ impl Stage {
         self.after_ms(wait_s * 1_000)
     }
 
-    /// watchscope does not run for so long, and says so when it does again.
+    /// Lets watchscope pause for `lasted_s`, and reports the pause.
     pub(crate) fn paused_s(&mut self, lasted_s: u64) -> &mut Self {
         self.now = self.now.plus_millis(lasted_s * 1_000);
         self.record(Clock {
@@ -281,13 +281,13 @@ impl Stage {
         self
     }
 
-    /// The watch opens a stream over a new connection to an address.
+    /// Opens a stream of the watch over a new connection to an address.
     pub(crate) fn opened(&mut self, watch: &str, remote: &str) -> &mut Self {
         let connection = self.connected(remote);
         self.opened_on(watch, connection)
     }
 
-    /// The watches move to one connection that they share.
+    /// Moves the watches to one connection that they share.
     pub(crate) fn sharing(&mut self, watches: &[&str]) -> ConnectionId {
         let connection = self.connected("10.0.0.1:6443");
         for watch in watches {
@@ -297,7 +297,7 @@ impl Stage {
         connection
     }
 
-    /// The server takes no new streams on a connection.
+    /// Lets the server take no new streams on a connection.
     pub(crate) fn goaway(&mut self, connection: ConnectionId) {
         self.record(ConnectionGoaway {
             connection,
@@ -306,7 +306,7 @@ impl Stage {
         });
     }
 
-    /// A connection that is shared goes, after the ends of its streams.
+    /// Closes a shared connection, after the ends of its streams.
     pub(crate) fn closed(&mut self, connection: ConnectionId, cause: Cause) {
         self.record(ConnectionClosed::unasked(connection, cause));
         self.conclude();
@@ -316,7 +316,7 @@ impl Stage {
         self.connected_as("api.example.com:6443", remote)
     }
 
-    /// A connection to a server of this name.
+    /// Opens a connection to a server of this name.
     pub(crate) fn connected_as(&mut self, server: &str, remote: &str) -> ConnectionId {
         let connection = ConnectionId(self.id());
         self.record(ConnectionOpened {
@@ -330,12 +330,12 @@ impl Stage {
         connection
     }
 
-    /// The watch asks for a stream over a connection, and has no answer.
+    /// Sends a watch request over a connection; it has no answer.
     pub(crate) fn asks_for_a_stream(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
         self.asks_to("watch", watch, connection, None)
     }
 
-    /// The watch asks for a list over a connection, and has no answer.
+    /// Sends a list request over a connection; it has no answer.
     pub(crate) fn asks_for_a_list(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
         self.asks_to("list", watch, connection, Some("limit=500"))
     }
@@ -360,7 +360,7 @@ impl Stage {
         self
     }
 
-    /// The watch asks for a stream over a connection, is answered, and opens it, as probes tell of it.
+    /// Sends a watch request over a connection, answers it, and opens the stream, as probes record it.
     pub(crate) fn asks_and_opens(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
         self.asks_for_a_stream(watch, connection)
             .answered_last(watch);
@@ -375,26 +375,26 @@ impl Stage {
         self
     }
 
-    /// The watch's stream ends, and it opens another, with initial events.
+    /// Ends the watch's stream, and opens another with initial events.
     pub(crate) fn opened_with_initial_events(&mut self, watch: &str) -> &mut Self {
         self.ended(watch, Cause::Cancelled);
         self.opens_with_initial_events(watch)
     }
 
-    /// The watch, which has no stream, opens one with initial events.
+    /// Opens a stream with initial events for a watch without a stream.
     pub(crate) fn opens_with_initial_events(&mut self, watch: &str) -> &mut Self {
         let connection = self.connected("10.0.0.1:6443");
         self.opened_asking(watch, connection, "&sendInitialEvents=true", None)
     }
 
-    /// The same, and asks for bookmarks.
+    /// Like `opens_with_initial_events`, with bookmarks.
     pub(crate) fn opens_with_initial_events_and_bookmarks(&mut self, watch: &str) -> &mut Self {
         let connection = self.connected("10.0.0.1:6443");
         let asks = "&sendInitialEvents=true&allowWatchBookmarks=true";
         self.opened_asking(watch, connection, asks, None)
     }
 
-    /// The watch's stream ends in order, and it opens another from a version.
+    /// Ends the watch's stream in order, and opens another from a version.
     pub(crate) fn resumed_from(&mut self, watch: &str, from: u64) -> &mut Self {
         self.ended(watch, Cause::Cancelled);
         let connection = self.connected("10.0.0.1:6443");
@@ -440,7 +440,7 @@ impl Stage {
         self.opened(watch, "10.0.0.1:6443")
     }
 
-    /// Nobody wants the watch any more.
+    /// Stops the watch.
     pub(crate) fn stopped(&mut self, watch: &str) -> &mut Self {
         self.record(WatchStopped {
             watch: watch.into(),
@@ -450,17 +450,17 @@ impl Stage {
         self
     }
 
-    /// The watch's stream ends without having brought anything.
+    /// Ends the watch's stream without an event.
     pub(crate) fn ended(&mut self, watch: &str, cause: Cause) -> &mut Self {
         self.ended_after(watch, cause, 0)
     }
 
-    /// The watch's stream ends after so many events; with it its connection, where the cause says so.
+    /// Ends the watch's stream after `events` events; if the cause implies it, ends its connection too.
     pub(crate) fn ended_after(&mut self, watch: &str, cause: Cause, events: u64) -> &mut Self {
         self.ended_unread(watch, cause, events, None)
     }
 
-    /// The same; watchscope had left it unread for so long.
+    /// Like `ended_after`; watchscope had left the stream unread for this time.
     pub(crate) fn ended_unread(
         &mut self,
         watch: &str,
@@ -520,7 +520,7 @@ impl Stage {
         });
     }
 
-    /// The gap of a watch closes: it goes on where it was over a connection, or after a list that shows so many changes.
+    /// Closes the gap of a watch: it resumes over a connection, or lists, with these changes.
     pub(crate) fn back_on(
         &mut self,
         watch: &str,
@@ -542,17 +542,17 @@ impl Stage {
         self
     }
 
-    /// The watch opens a stream over a connection that others may share.
+    /// Opens a stream of the watch over a connection that others may share.
     pub(crate) fn opened_over(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
         self.opened_on(watch, connection)
     }
 
-    /// A connection to an address, ready for requests.
+    /// Opens a connection to an address, ready for requests.
     pub(crate) fn dials(&mut self, remote: &str) -> ConnectionId {
         self.connected(remote)
     }
 
-    /// Discovery, asked anew, does not know the watch's resource.
+    /// Records that a new discovery does not know the watch's resource.
     pub(crate) fn not_discovered(&mut self, watch: &str) -> &mut Self {
         self.enters(
             watch,
@@ -569,7 +569,7 @@ impl Stage {
         self.conclude();
     }
 
-    /// The watch's stream brings the initial events.
+    /// Begins the initial events of the watch's stream.
     pub(crate) fn lists(&mut self, watch: &str) {
         self.enters(watch, Phase::Listing, PhaseReason::Opened, None);
     }
@@ -589,12 +589,12 @@ impl Stage {
         self.answer(watch.into(), status, Some(error))
     }
 
-    /// The audit reads an object, and this is the status it gets.
+    /// Records the audit's GET of an object with this status.
     pub(crate) fn got(&mut self, watch: &str, name: &str, status: u16) -> &mut Self {
         self.audits(watch, "get", &format!("/api/v1/pods/{name}"), status)
     }
 
-    /// The audit reads the watch's objects, and this is the status it gets.
+    /// Records the audit's list of the watch's objects with this status.
     pub(crate) fn audit_answered(&mut self, watch: &str, status: u16) -> &mut Self {
         self.audits(watch, "list", "/api/v1/pods", status)
     }
@@ -614,7 +614,7 @@ impl Stage {
         self.answer_to(request, watch, status, None)
     }
 
-    /// A request of the watch itself gets this status.
+    /// Answers a request of the watch itself with this status.
     pub(crate) fn answered(&mut self, watch: &str, status: u16) -> &mut Self {
         self.answer(watch.into(), status, None)
     }
@@ -624,13 +624,13 @@ impl Stage {
         self.answer_to(request, watch, status, error)
     }
 
-    /// The last request of the watch is refused.
+    /// Refuses the last request of the watch.
     pub(crate) fn refused_last(&mut self, watch: &str, status: u16, error: &str) -> &mut Self {
         let request = self.last_request;
         self.answer_to(request, watch.into(), status, Some(error))
     }
 
-    /// The last request of the watch is answered with 200.
+    /// Answers the last request of the watch with 200.
     pub(crate) fn answered_last(&mut self, watch: &str) -> &mut Self {
         let watch = WatchName::from(watch);
         let request = self.state.watches[&watch].request.as_ref().unwrap().request;
@@ -680,7 +680,7 @@ impl Stage {
         });
     }
 
-    /// The stream of a watch brings an event.
+    /// Delivers an event on the watch's stream.
     pub(crate) fn live(
         &mut self,
         watch: &str,
@@ -700,31 +700,31 @@ impl Stage {
         )
     }
 
-    /// The stream of a watch brings an initial event.
+    /// Delivers an initial event on the watch's stream.
     pub(crate) fn initial(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
         let added = ChangeType::Added;
         self.brings(Origin::Initial, watch, added, (name, name), version, None)
     }
 
-    /// A list shows an object that was not held.
+    /// Lists an object that was not held.
     pub(crate) fn listed(&mut self, watch: &str, name: &str, uid: &str, version: u64) -> &mut Self {
         let added = ChangeType::Added;
         self.brings(Origin::List, watch, added, (name, uid), version, None)
     }
 
-    /// A list has an older version of an object than is held.
+    /// Lists an older version of an object than the held one.
     pub(crate) fn listed_older(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
         let (modified, origin) = (ChangeType::Modified, Origin::List);
         self.brings(origin, watch, modified, (name, name), version, None)
     }
 
-    /// A state that comes by the watch's stream shows that an object it held is gone.
+    /// Infers from the initial events of the watch's stream that a held object is gone.
     pub(crate) fn inferred_gone(&mut self, watch: &str, name: &str, uid: &str) -> &mut Self {
         let (gone, origin) = (ChangeType::Deleted, Origin::Inferred);
         self.brings(origin, watch, gone, (name, uid), 11, None)
     }
 
-    /// A page of a list of the watch comes.
+    /// Completes a page of a list of the watch.
     pub(crate) fn page(&mut self, watch: &str, version: u64) -> &mut Self {
         self.record(ListPage {
             watch: watch.into(),
@@ -738,7 +738,7 @@ impl Stage {
         self
     }
 
-    /// The same, which has an object at a lower version than the watch holds it: name, uid and that version.
+    /// Like `page`, with an object at a lower version than the held one: name, uid and version.
     pub(crate) fn page_with(
         &mut self,
         watch: &str,
@@ -762,7 +762,7 @@ impl Stage {
         self
     }
 
-    /// The watch stops and starts, as after a restore of etcd.
+    /// Stops and starts the watch, as after a restore of etcd.
     pub(crate) fn begins_anew(&mut self, watch: &str) -> &mut Self {
         let known = self.state.watches[&WatchName::from(watch)].clone();
         self.stopped(watch);
@@ -797,7 +797,7 @@ impl Stage {
         self
     }
 
-    /// What a list or the open stream of a watch brings.
+    /// Records a change by a list or by the open stream of the watch.
     fn brought(
         &self,
         origin: Origin,
@@ -829,7 +829,7 @@ impl Stage {
         }
     }
 
-    /// The stream of a watch brings an object that its selectors do not ask for.
+    /// Delivers an object outside the watch's selectors on its stream.
     pub(crate) fn stray(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
         let modified = ChangeType::Modified;
         let brought = self.brought(Origin::Live, watch, modified, (name, name), version);
@@ -840,7 +840,7 @@ impl Stage {
         self
     }
 
-    /// A state is read, in which so many are gone.
+    /// Completes a state in which `removed` objects are gone.
     pub(crate) fn list_complete(&mut self, watch: &str, version: u64, removed: u64) -> &mut Self {
         self.record(ListComplete {
             watch: watch.into(),
@@ -853,7 +853,7 @@ impl Stage {
         self
     }
 
-    /// The gap that the watch is in closes: it went on from where it was, or listed.
+    /// Closes the gap of the watch, by a resume or by a list.
     pub(crate) fn gap_closed(&mut self, watch: &str, resumed: bool) -> &mut Self {
         self.record(Gap {
             watch: watch.into(),
@@ -868,7 +868,7 @@ impl Stage {
         self
     }
 
-    /// The server says its version.
+    /// Records the server's version.
     pub(crate) fn of_version(&mut self, version: &str) -> &mut Self {
         self.record(ClusterConnected {
             cluster: "test".into(),
@@ -879,12 +879,12 @@ impl Stage {
         self
     }
 
-    /// The stream of a watch brings a bookmark.
+    /// Delivers a bookmark on the watch's stream.
     pub(crate) fn bookmark(&mut self, watch: &str, version: u64) -> &mut Self {
         self.bookmarked(watch, version, None)
     }
 
-    /// The stream of a watch brings the bookmark that ends its initial events.
+    /// Delivers the bookmark that ends the initial events of the watch's stream.
     pub(crate) fn end_bookmark(&mut self, watch: &str, version: u64) -> &mut Self {
         self.bookmarked(watch, version, Some(true))
     }
@@ -901,7 +901,7 @@ impl Stage {
         self
     }
 
-    /// The audit read the watch in some way, at a version.
+    /// Records an audit of the watch at a version.
     pub(crate) fn audited(
         &mut self,
         watch: &str,
@@ -925,7 +925,7 @@ impl Stage {
         self
     }
 
-    /// The audit read twice that etcd does not have at a version what a watch was told of an object at that.
+    /// Records that two reads of etcd at a version contradict an event of the watch.
     pub(crate) fn was_not(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
         let object = Object {
             namespace: None,
@@ -948,7 +948,7 @@ impl Stage {
         self
     }
 
-    /// The audit looked up an object of which a DELETED came, and etcd has it at a version, with this uid.
+    /// Records the audit's GET of an object behind a DELETED: etcd has it at a version, with this uid.
     pub(crate) fn found_left(
         &mut self,
         watch: &str,
@@ -977,7 +977,7 @@ impl Stage {
         self
     }
 
-    /// The audit is sure that an object is held wrongly, or that it is not any more.
+    /// Records a verdict on an object of the watch.
     pub(crate) fn verdict(
         &mut self,
         watch: &str,
@@ -1004,7 +1004,7 @@ impl Stage {
         self
     }
 
-    /// A client program starts.
+    /// Starts a client program.
     pub(crate) fn starts(&mut self, client: &str, program: &str) -> &mut Self {
         self.record(ClientStarted {
             client: client.into(),
@@ -1014,7 +1014,7 @@ impl Stage {
         self
     }
 
-    /// A client asks for something.
+    /// Records a client's request.
     pub(crate) fn asks(&mut self, client: &str, target: &str) -> &mut Self {
         self.record(ClientRequest {
             client: client.into(),
@@ -1023,7 +1023,7 @@ impl Stage {
         self
     }
 
-    /// A client tells what it does, how often it turned, how many events it handled, and what it holds if that is new.
+    /// Records a client's report: its phase, iterations and handled events, and its belief if that is new.
     pub(crate) fn reports(
         &mut self,
         client: &str,
@@ -1041,13 +1041,13 @@ impl Stage {
         self
     }
 
-    /// Findings are told with those that look alike.
-    pub(crate) fn telling_alike(mut self) -> Self {
-        self.tells_alike = true;
+    /// Lists findings with their candidates.
+    pub(crate) fn with_candidates(mut self) -> Self {
+        self.lists_candidates = true;
         self
     }
 
-    /// What was found by now.
+    /// Returns the findings by now.
     pub(crate) fn found(&mut self) -> &str {
         self.conclude();
         self.found.trim_end()
@@ -1061,34 +1061,34 @@ impl Stage {
         self.change(watch, name, ChangeType::Modified, generation);
     }
 
-    /// A new machine takes over from the fold.
+    /// Replaces the machine by one that starts from the fold.
     pub(crate) fn resumed_from_fold(&mut self) {
         self.diagnosis = Diagnosis::since(&self.state);
     }
 
-    /// Since when a finding was, in seconds, as it was told last.
+    /// Returns since when a finding is raised, in seconds, according to its last record.
     pub(crate) fn since(&self, code: &str) -> Option<i64> {
         self.since.get(code).copied()
     }
 
-    /// The records that a finding rests on, as it was told last.
+    /// Returns the evidence of a finding, according to its last record.
     pub(crate) fn evidence(&self, code: &str) -> &[u64] {
         self.evidence.get(code).map_or(&[], Vec::as_slice)
     }
 
-    /// The newest record.
+    /// Returns the seq of the newest record.
     pub(crate) fn head(&self) -> u64 {
         self.state.seq.0
     }
 
-    /// What was told, when, with what evidence; time runs on until all is said.
-    pub(crate) fn told(&mut self) -> &str {
+    /// Lets 10 s pass, and returns the attributions with their times and evidence.
+    pub(crate) fn attributions(&mut self) -> &str {
         self.after_s(10);
-        self.told.trim_end()
+        self.attributions.trim_end()
     }
 }
 
-/// What kind of frame the probe says is lost, where it says so in these words.
+/// Returns the kind of frame that the probe reports as lost in these words.
 fn frame_loss(reason: &str) -> FrameLoss {
     if reason.starts_with("an item of a list") {
         FrameLoss::Item
@@ -1099,7 +1099,7 @@ fn frame_loss(reason: &str) -> FrameLoss {
     }
 }
 
-/// Whose words the probe says a refusal's are, where they are these.
+/// Returns the origin of a refusal's words, as the probe reports it.
 fn error_text(error: &str) -> ErrorText {
     if error.starts_with("the server answered") {
         ErrorText::StatusOnly
