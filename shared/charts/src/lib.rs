@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The crate knows times and numbers, and no log. All arithmetic is in integers. It does not use plotters' fonts,
-//! ticks, log axes and number formats: on wasm32 they need the document and call functions that differ from the
+//! ticks, log axes and number formats. On wasm32 these need the document, and call functions that differ from the
 //! host's. So host and wasm32 produce the same bytes.
 
 #![forbid(unsafe_code)]

@@ -30,9 +30,13 @@ const LEFT: i32 = 68;
 const ROW_LEFT: i32 = 226;
 /// Room right of a plot, in px: for half a label, and for the words behind a row.
 const RIGHT: i32 = 36;
+/// Room above a plot, in px.
 const TOP: i32 = 8;
+/// Room below a plot for the labels of its axis, in px.
 const BOTTOM: i32 = 24;
+/// Height of a plot over time, in px.
 const HEIGHT: i32 = 150;
+/// Height of a row of bars, in px; a chart has room for at least three rows.
 const ROW: i32 = 21;
 /// Width that rows leave for their words, in px.
 const ROW_WORDS: i32 = 190;

@@ -20,9 +20,11 @@ pub const CHART_WIDTH: Px = Px::whole(640);
 /// The name of the series that stands for those without room in the legend.
 pub(crate) const OTHERS: &str = "others";
 
+/// Room left and right of texts and of the legend, in px.
 const EDGE: i32 = 16;
 /// Height of a row of the legend, in px.
 const LEGEND_ROW: i32 = 18;
+/// The most rows of a legend; series that would need another row become "others".
 const LEGEND_ROWS: usize = 2;
 /// Width of a legend's sign with the space behind it, in px.
 const SIGN: i32 = 30;

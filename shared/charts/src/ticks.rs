@@ -4,7 +4,9 @@ use watchscope_model::Time;
 use watchscope_model::time::{MILLISECOND_US, SECOND_US};
 use watchscope_timeline::format::{duration, number, tick};
 
+/// A minute, in microseconds.
 const MINUTE_US: i64 = 60 * SECOND_US;
+/// An hour, in microseconds.
 const HOUR_US: i64 = 60 * MINUTE_US;
 /// A day, in microseconds.
 const DAY_US: i64 = 24 * HOUR_US;
@@ -142,8 +144,8 @@ pub fn number_label(thousandths: i64) -> String {
     text
 }
 
-/// Returns the ticks of a log axis for durations from `least` to `most` microseconds: at least three, and every other
-/// one if there would be more than seven.
+/// Returns the ticks of a log axis for durations from `least` to `most` microseconds: at least three. If there would be
+/// more than seven, it returns every other one.
 #[must_use]
 pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     let last = LOG_TICKS.len() - 1;

@@ -9,10 +9,11 @@ use watchscope_timeline::Theme;
 use crate::digits::digits;
 use crate::letters;
 
-/// The template's placeholders: for the document's title, for title and view as the script reads them, and for the
-/// recording. Each occurs once, in this order.
+/// The template's placeholder for the document's title. Each placeholder occurs once, in the order of these constants.
 const TITLE: &str = "{{watchscope:title}}";
+/// The placeholder for title and view, as the script reads them.
 const OPENED: &str = "{{watchscope:opened}}";
+/// The placeholder for the recording.
 const RECORDING: &str = "{{watchscope:recording}}";
 
 /// Why no file can be made.

@@ -2,7 +2,9 @@
 
 use crate::error::DamageKind;
 
+/// The damage of a payload that ends inside a field.
 const ENDS_EARLY: DamageKind = DamageKind::Payload("its contents end early");
+/// The damage of a number over the range of its type.
 const TOO_LARGE: DamageKind = DamageKind::Payload("a number in it is too large");
 
 pub(crate) fn push_varint(mut value: u64, out: &mut Vec<u8>) {

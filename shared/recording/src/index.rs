@@ -73,6 +73,8 @@ pub(crate) fn offset_of(trailer: &[u8]) -> Option<u64> {
 
 /// Reads the payload of an index at `offset`. The listed blocks must lie before it without a hole.
 pub(crate) fn decode(payload: &[u8], offset: u64) -> Result<Vec<Found>, DamageKind> {
+    /// The damage of every field that contradicts the file or is over its bound. The scan then finds the blocks without
+    /// the index.
     const WRONG: DamageKind = DamageKind::Payload("the index does not fit the file");
     let end = payload.len().saturating_sub(TRAILER_BYTES);
     let mut cursor = Cursor::new(&payload[..end]);

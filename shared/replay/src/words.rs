@@ -77,7 +77,9 @@ pub(crate) fn missing(
 
 /// Joins the first 4 names, each cut to 60 characters, and counts the others.
 pub(crate) fn few(names: &[String]) -> String {
+    /// The most names; the others are counted.
     const NAMED: usize = 4;
+    /// The most characters of a name; `…` stands for the rest.
     const CHARS: usize = 60;
     let shown: Vec<String> = names
         .iter()

@@ -11,9 +11,11 @@ use watchscope_simulator::{
 use crate::script::{Act, Deed, Line};
 use crate::story::{Story, View};
 
+/// The path of the shop's configmaps.
 const CONFIGMAPS: &str = "/api/v1/namespaces/shop/configmaps";
 /// The configmaps that are deleted while their watch is away.
 const REPORTS: [&str; 2] = ["report-draft", "report-final"];
+/// The custom resource that the story watches.
 const PROMOTIONS: &str = "promotions.shop.example.com";
 
 /// Returns the story.

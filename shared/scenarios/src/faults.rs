@@ -338,8 +338,10 @@ macro_rules! table {
 
 use Parameter::{None as Nothing, Number, Object, OneResource, Resource, Word};
 
+/// The parameters of `too-many-requests`: which part of the server answers 429.
 const EMITTERS: &[&str] = &["fairness", "in-flight", "cache", "stale-cache", "shutdown"];
 
+/// The parameters of `etcd-defect`: numbers of etcd's issues.
 const DEFECTS: &[&str] = &[
     "15220", "15271", "15274", "17529", "17566", "18089", "19179", "20221", "17780",
 ];

@@ -10,6 +10,7 @@ use crate::demo;
 use crate::script::{Act, Deed, Line};
 use crate::story::{Story, touch};
 
+/// The path of the service beside a story.
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 /// The time between two changes of the service beside a story.
 const CHANGES_EVERY: Duration = Duration::from_secs(20);

@@ -22,6 +22,7 @@ pub(crate) struct Audits {
 }
 
 impl Audits {
+    /// The kinds of requests: name and fill, from the bottom of a column to its top.
     const KINDS: [(&'static str, Fill); 3] = [
         ("LIST limit=1", Fill::Plain),
         ("GET", Fill::Mid),

@@ -13,8 +13,10 @@ use watchscope_simulator::{
 use super::{Asked, Row, Wire, correct, informer, informer_of, merge, naive, reflector};
 use crate::script::Deed;
 
+/// The path of the definition of promotions.
 const DEFINITION: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/promotions.shop.example.com";
+/// The path of the shop's promotions.
 const PROMOTIONS: &str = "/apis/shop.example.com/v1/namespaces/shop/promotions";
 
 pub(super) fn rows() -> Vec<Row> {

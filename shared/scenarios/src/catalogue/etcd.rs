@@ -87,7 +87,7 @@ fn f20() -> Row {
             Wire::Changes(ChangeType::Modified, Origin::Live, 100..=100),
             Wire::Ended(Cause::End, 0..=0),
         ])
-        .spares("who watches without a resourceVersion gets all it asked for; the others wait for it")
+        .spares("a watch without a resourceVersion receives all it asked for; the others wait")
         .lasts(30);
     for n in 1..=100 {
         row = row.at_ms(5000 + n * 20, [write("b", n)]);

@@ -69,13 +69,13 @@ pub(super) const CUT_OFF: [Varies; 2] = [
 /// A 410 behind the loss of a server is part of the finding about that loss.
 pub(super) const GONE_WITH_SERVER: Varies = varies(
     F11,
-    "the 410 after a server went away is told with that, which several watches show",
+    "several watches show that a server went away, and the 410 is part of that finding",
 );
 
 /// Missing bookmarks show only if other watches have come further.
 pub(super) const MISSING: Varies = varies(
     F34,
-    "that bookmarks are missing shows beside watches that get some",
+    "missing bookmarks show beside watches that receive some",
 );
 
 impl Finds {
@@ -200,7 +200,7 @@ pub const FINDS: [Finds; Row::COUNT] = [
     row(F09, &[F09], 10, 2, &[F03]),
     row(F10, &[F10], 8, 4, &[F06, F08, F11, F14, F28]).but(&CUT_OFF),
     row(F11, &[F11], 5, 3, &[F06, F08, F14, F21, F28])
-        .but(&[varies(F21, "before 1.32 initial events come in no order")]),
+        .but(&[varies(F21, "before 1.32 initial events have no order")]),
     row(F12, &[F12], 1_203, 3, &[F06, F08, F34])
         .with_error(410)
         .but(&[CUT_OFF[0], CUT_OFF[1], MISSING]),
@@ -212,7 +212,7 @@ pub const FINDS: [Finds; Row::COUNT] = [
     // Like F16. The first end may come without a reason; the end by the edit after next has one.
     row(F17, &[F17], 5, 4, &[F11])
         .with("1.31.0")
-        .but(&[varies(F17, "who watches definitions has seen the edit")]),
+        .but(&[varies(F17, "a watch of definitions has seen the edit")]),
     row(F18, &[F18], 5, 2, &[]),
     row(F19, &[F19], 10, 0, &[]),
     row(F20, &[F20], 1, 0, &[F49]).with("1.28.0"),
@@ -237,7 +237,7 @@ pub const FINDS: [Finds; Row::COUNT] = [
         .with("1.29.4")
         .audited()
         .lasting(170)
-        .alone("only who goes on from the revision of the compaction misses what comes behind it"),
+        .alone("only a watch that resumes from the revision of the compaction misses the events behind it"),
     row(F28, &[F28], 8, 10, &[F06, F08, F11]).but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER]),
     row(F29, &[F21, F29], 5, 0, &[]),
     row(F30, &[F30], 5, 0, &[]),
@@ -252,11 +252,11 @@ pub const FINDS: [Finds; Row::COUNT] = [
         .but(&[
             varies(
                 F24,
-                "revisions that are given out anew make an old object look lost",
+                "revisions that are used again make an old object look lost",
             ),
             varies(
                 F33,
-                "where others write, revisions are soon past where they were",
+                "if others write, revisions soon pass their former value",
             ),
         ]),
     row(F34, &[F34], 0, 150, &[F48]).among_others(),
@@ -276,7 +276,7 @@ pub const FINDS: [Finds; Row::COUNT] = [
     row(F45, &[F24], 7, 20, &[])
         .audited()
         .lasting(60)
-        .alone("only the event right behind the revision that is asked for is missed"),
+        .alone("only the event right behind the requested revision is missed"),
     row(F46, &[F46], 21, 0, &[]),
     row(F47, &[F47], 5, 2, &[F03]),
     row(F48, &[F48], 6, 30, &[F06, F08, F11, F28]),

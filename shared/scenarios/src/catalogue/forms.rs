@@ -379,12 +379,15 @@ fn begin_anew() -> Deed {
 const BEYOND: u64 = 200;
 
 /// A finding that depends on whether the cache is ready again at the time of the request.
-const ANEW: Varies = varies(F16, "by chance the cache is not ready yet when it is asked");
+const ANEW: Varies = varies(
+    F16,
+    "chance decides whether the cache is ready at the request",
+);
 
 /// A finding that the 410 is part of, if the cache is known to begin anew.
 const GONE_WITH_CACHE: Varies = varies(
     F11,
-    "the 410 of a cache that is known to begin anew is told with that",
+    "the 410 of a cache that is known to begin anew is part of that finding",
 );
 
 /// etcd goes back to the time before a was deleted, and its server's cache begins anew. At that time an expired watch
@@ -641,7 +644,8 @@ fn race(code: row::Row, missed: Deed) -> Row {
         .lasts(30)
 }
 
-const FIRST_ALONE: &str = "only the event right behind the revision that is asked for is missed";
+/// Why chance draws no writes beside forms in which a watch misses its first event.
+const FIRST_ALONE: &str = "only the event right behind the requested revision is missed";
 
 fn birth_missed() -> (Row, Finds) {
     let story = race(F45, create("c"))

@@ -450,11 +450,14 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
+/// The first server.
 const FIRST: ServerId = ServerId(0);
+/// The second server, in stories with two.
 const SECOND: ServerId = ServerId(1);
 
 /// The resource of the rows' objects, as faults name it.
 const MAPS_TYPE: &str = "configmaps";
+/// The path of the rows' configmaps.
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn create(name: &str) -> Deed {

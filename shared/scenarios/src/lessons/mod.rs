@@ -179,7 +179,9 @@ fn act(at_s: f64, deeds: impl Into<Vec<Deed>>) -> Act {
     }
 }
 
+/// The path of the lessons' configmaps.
 const CONFIGMAPS: &str = "/api/v1/namespaces/default/configmaps";
+/// The path of the lessons' pods.
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 fn configmaps() -> Scope {
