@@ -26,7 +26,7 @@ pub struct Frame {
     pub context: Span,
     /// The reported time, drawn as a grey band; `None` if it is the whole axis.
     pub reported: Option<Span>,
-    /// Stretches without an observer, in order of time. No line crosses one.
+    /// Seams in order of time: stretches in which nobody watched. No line crosses one.
     pub seams: Vec<Span>,
 }
 

@@ -111,7 +111,7 @@ pub fn time_label(at: Time, step_us: i64) -> String {
     tick(at, if begins_day { DAY_US } else { step_us })
 }
 
-/// Returns ticks from 0 to `most` thousandths or the next tick above it, at most six. They are 1, 2 or 5 times a power
+/// Returns ticks from 0 to `most` thousandths or the next tick above it, at most five. They are 1, 2 or 5 times a power
 /// of ten apart. If `is_whole`, they are whole numbers.
 #[must_use]
 pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
@@ -119,7 +119,7 @@ pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
     let mut step = if is_whole { 1_000 } else { 1 };
     let mut factors = [2, 5, 10].iter().cycle();
     let mut base = step;
-    // At most four steps of the chosen length are below the largest number.
+    // At most four steps, so five ticks.
     while step * 4 < most {
         let factor = *factors.next().unwrap_or(&10);
         step = base * factor;
@@ -168,7 +168,7 @@ pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     ticks
 }
 
-/// Returns the ticks of a linear axis of durations from 0, in microseconds: at most five.
+/// Returns the ticks of a linear axis of durations from 0, in microseconds: at most six.
 #[must_use]
 pub fn duration_ticks(most: i64) -> Vec<i64> {
     let step = time_step(most.max(1), 4);

@@ -45,7 +45,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Returns the names of all stories that [`digest`] knows: the public ones.
+/// Returns the names of all stories that [`digest`] knows: those that [`stories`](crate::stories()) returns.
 #[must_use]
 pub fn digested() -> Vec<String> {
     stories()

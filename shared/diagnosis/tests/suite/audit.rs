@@ -1660,8 +1660,8 @@ fn in_a_long_list_few_differences_are_confirmed_one_by_one_and_many_by_a_second_
         assert_eq!(confirmed(&stage).len(), ghosts);
         stage.reads.len()
     };
-    // A page's share of reads: one list by four or three pages, one or two reads again, and a check whether each object
-    // ever existed.
+    // One ghost: four pages, a second read of the object, and a check whether it ever existed. Six ghosts: one page, a
+    // second list, and one check for all.
     assert_eq!([reads(1), reads(6)], [4 + 1 + 1, 1 + 1 + 1]);
 }
 
@@ -1778,7 +1778,7 @@ fn a_server_that_lists_one_name_at_a_version_as_of_the_newest_is_believed_all_th
     0.04 a ghost held 11 listed - confirmed definite
     0.04 over
     ");
-    // A state of the present is not taken for it.
+    // The audit does not take the present state for the state at that version.
     let mut stage = with_ghost(21, Level::Off);
     let now = stage.write("b", 1);
     let of_now = Reply::Page(Page {

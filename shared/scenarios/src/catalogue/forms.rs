@@ -384,7 +384,7 @@ const ANEW: Varies = varies(
     "chance decides whether the cache is ready at the request",
 );
 
-/// A finding that the 410 is part of, if the cache is known to begin anew.
+/// If the cache is known to begin anew, the 410 behind it is part of that finding.
 const GONE_WITH_CACHE: Varies = varies(
     F11,
     "the 410 of a cache that is known to begin anew is part of that finding",

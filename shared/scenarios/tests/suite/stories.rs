@@ -1,4 +1,4 @@
-//! Every public story starts, with the watches of the demo.
+//! Every story starts, with the watches of the demo.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
