@@ -17,7 +17,7 @@ use crate::taken::Taken;
 
 /// The most rows of a table; the table's last line counts the others.
 pub(crate) const MOST_ROWS: usize = 1_000;
-/// The most pieces of evidence whose words are held; a report has only the seqs of the others.
+/// The most pieces of evidence whose words are held; a report has only the seqs of the others, and says so.
 const MOST_EVIDENCE: usize = 10_000;
 
 /// A finding in the range.
@@ -80,6 +80,8 @@ pub(crate) struct Account {
     pub(crate) checks: ByHand,
     /// The words of records in the range that are evidence of findings, by run and seq.
     pub(crate) evidence: BTreeMap<(usize, Seq), String>,
+    /// Whether more than [`MOST_EVIDENCE`] records in the range are evidence: `evidence` lacks the later ones.
+    is_evidence_cut: bool,
     pub(crate) missed: Missed,
     /// The first and the last record's time of each run.
     pub(crate) runs: Vec<(Time, Time)>,
@@ -94,8 +96,12 @@ pub(crate) struct Missed {
     pub(crate) unknown: u64,
     /// Events that the other gaps lost.
     pub(crate) events: u64,
-    /// Losses of watchscope itself: records, bodies, and documents of streams that could not be read.
-    pub(crate) ours: u64,
+    /// Records that watchscope itself lost.
+    pub(crate) records: u64,
+    /// Bodies that its ring of bodies dropped.
+    pub(crate) bodies: u64,
+    /// Documents of streams that could not be read.
+    pub(crate) documents: u64,
 }
 
 impl Missed {
@@ -108,8 +114,15 @@ impl Missed {
                     None => self.unknown += 1,
                 }
             }
-            Event::Loss(loss) if loss.place != LossPlace::Withheld => {
-                self.ours = self.ours.saturating_add(loss.count);
+            Event::Loss(loss) => {
+                let into = match loss.place {
+                    // An extract left them out on purpose.
+                    LossPlace::Withheld => return,
+                    LossPlace::Body => &mut self.bodies,
+                    LossPlace::Frame => &mut self.documents,
+                    _ => &mut self.records,
+                };
+                *into = into.saturating_add(loss.count);
             }
             _ => {}
         }
@@ -161,6 +174,7 @@ impl Account {
         }
         let (mut timeline, mut checks) = (Lines::default(), ByHand::default());
         let (mut missed, mut evidence) = (Missed::default(), BTreeMap::new());
+        let mut is_evidence_cut = false;
         for (place, run) in taken.runs.iter().enumerate() {
             run.read(|entry, state| {
                 if let Entry::Record(record) = entry {
@@ -169,6 +183,8 @@ impl Account {
                     let rested_on = rests_on.contains(&(place, record.seq));
                     if rested_on && evidence.len() < MOST_EVIDENCE {
                         evidence.insert((place, record.seq), event_words(&record.event));
+                    } else if rested_on {
+                        is_evidence_cut = true;
                     }
                     if has_own_line(&record.event, state) || rested_on {
                         timeline.push(record, place);
@@ -182,9 +198,19 @@ impl Account {
             timeline,
             checks,
             evidence,
+            is_evidence_cut,
             missed,
             runs,
         })
+    }
+
+    /// Returns the words of a record that is evidence, or says where it lies if it is not described.
+    pub(crate) fn evidence_words(&self, run: usize, seq: Seq) -> &str {
+        match self.evidence.get(&(run, seq)) {
+            Some(words) => words,
+            None if self.is_evidence_cut => "not described here: too many records are evidence",
+            None => "before this range",
+        }
     }
 
     /// Says until when a finding was open.

@@ -12,7 +12,7 @@ use watchscope_model::codec::DecodeError;
 use watchscope_model::vocabulary::Severity;
 use watchscope_timeline::format::{clock, clock_ms, count, date, duration, number};
 
-use crate::account::{Account, Found, MOST_ROWS};
+use crate::account::{Account, Found, MOST_ROWS, Missed};
 use crate::charts::DrawnChart;
 use crate::letters;
 use crate::taken::{Says, Taken};
@@ -148,10 +148,7 @@ fn facts(out: &mut String, taken: &Taken, account: &Account, parts: &ReportParts
         ));
     }
     facts.push(("Affected", affected(&account.found)));
-    facts.push((
-        "Our loss",
-        format!("{} in this range", count(missed.ours, "record")),
-    ));
+    facts.push(("Our loss", format!("{} in this range", loss_words(missed))));
     put!(out, "<dl>");
     for (name, value) in facts {
         put!(
@@ -272,8 +269,7 @@ fn findings(out: &mut String, account: &Account) {
             if place > 0 {
                 put!(out, "<tr>");
             }
-            let words = account.evidence.get(&(found.key.0, *seq));
-            let words = words.map_or("before this range", |words| words);
+            let words = account.evidence_words(found.key.0, *seq);
             put!(
                 out,
                 "<td class=\"evidence\">{}</td><td class=\"seq\">{}</td></tr>",
@@ -291,6 +287,28 @@ fn findings(out: &mut String, account: &Account) {
     }
     put!(out, "</table>");
     over(out, account.found.len());
+}
+
+/// Returns what watchscope itself lost, in words.
+fn loss_words(missed: &Missed) -> String {
+    let bodies = match missed.bodies {
+        1 => "1 body".to_owned(),
+        bodies => format!("{} bodies", number(bodies)),
+    };
+    let parts = [
+        (missed.bodies, bodies),
+        (
+            missed.documents,
+            format!(
+                "{} that could not be read",
+                count(missed.documents, "document")
+            ),
+        ),
+    ];
+    let others = parts.into_iter().filter(|(lost, _)| *lost > 0);
+    let mut words = vec![count(missed.records, "record")];
+    words.extend(others.map(|(_, words)| words));
+    words.join(", ")
 }
 
 fn timeline(out: &mut String, account: &Account) {
@@ -402,4 +420,20 @@ fn style_hash() -> String {
 /// others.
 fn escaped(text: &str) -> String {
     letters::escaped(text, letters::put_in_markup)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_of_watchscope_are_named_by_what_was_lost() {
+        let mut missed = Missed::default();
+        assert_eq!(loss_words(&missed), "0 records");
+        (missed.records, missed.bodies, missed.documents) = (12, 1, 2);
+        assert_eq!(
+            loss_words(&missed),
+            "12 records, 1 body, 2 documents that could not be read"
+        );
+    }
 }

@@ -11,13 +11,16 @@ use common::{Log, at, object};
 use insta::assert_snapshot;
 use taken::taken;
 use watchscope_export::{DrawnChart, Says, Taken, charts};
+use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::{
     Audit, Bookmark, Change, Gap, ListComplete, Loss, RequestSent, StreamEnded, StreamOpened,
 };
+use watchscope_model::inside::{InsideRecord, InsideWatcherEnded};
 use watchscope_model::vocabulary::{
     AuditMethod, AuditOutcome, Cause, ChangeType, LossPlace, Origin,
 };
 use watchscope_model::{ConnectionId, RequestId, Seq, StreamId, Time, fnv};
+use watchscope_recording::{Excerpt, Lanes, Stretch};
 use watchscope_timeline::Theme;
 
 const SAYS: Says<'static> = Says {
@@ -451,6 +454,36 @@ fn a_chart_states_its_unit_its_source_and_what_is_missing() {
     From 15,784 records of 2 runs, 2026-11-19 09:31:00 – 19:31:00 UTC (the viewer is at +01:00).
     Missing: 38 s in 1 restart; 24 records lost by watchscope; 624 gaps that were shorter or resumed.
     "#);
+}
+
+#[test]
+fn a_gap_that_is_open_at_the_end_is_drawn_even_if_the_last_entry_is_of_the_inside() {
+    let mut log = Log::new("a");
+    log.opened(1.0, "shop/pods", 1, &["cart-0"], 200);
+    log.end(8.0, "shop/pods", 1, Cause::Eof);
+    let (mut writer, mut chapter) =
+        ChapterWriter::open("log".into(), "a".into(), &log.state_after(0));
+    for record in &log.records {
+        writer.push(record);
+    }
+    writer.push_inside(&InsideRecord {
+        seq: Seq(log.records.len() as u64 + 1),
+        at: at(9.0),
+        inside: InsideWatcherEnded { watcher: 1 }.into(),
+    });
+    chapter.extend(writer.seal().unwrap());
+    let stretch = Stretch::Times {
+        from: at(0.0),
+        to: at(20.0),
+    };
+    let excerpt = Excerpt::new(stretch, Lanes::All, "0.1.0", 2);
+    let runs = excerpt.runs([chapter].into_iter()).unwrap();
+    let taken = Taken::new(at(0.0), at(20.0), runs).unwrap();
+    let texts = texts(svg_of(&light(&taken), "gaps"));
+    assert!(
+        texts.contains(&"1 s, not closed: missed is unknown".to_owned()),
+        "{texts:?}"
+    );
 }
 
 #[test]

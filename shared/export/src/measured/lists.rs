@@ -24,7 +24,10 @@ pub(crate) struct Lists {
     times: Durations,
     slowest: Option<(Time, i64, WatchName)>,
     failed: u64,
+    /// Lists that ended and whose begin is not known.
     unmeasured: u64,
+    /// Whether a list began while [`MOST_WATCHES`] others were not complete: its begin is forgotten.
+    was_full: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -57,6 +60,7 @@ impl Lists {
             slowest: None,
             failed: 0,
             unmeasured: 0,
+            was_full: false,
         }
     }
 
@@ -110,7 +114,13 @@ impl Lists {
         }
         if self.unmeasured > 0 {
             let lists = count(self.unmeasured, "list");
-            missing.push(format!("{lists} whose request is not in this range"));
+            let or_later = match self.was_full {
+                true => format!(", or was sent while {MOST_WATCHES} others were under way"),
+                false => String::new(),
+            };
+            missing.push(format!(
+                "{lists} whose request is not in this range{or_later}"
+            ));
         }
         let series = [
             ("from any state (watch cache)", Shape::Disc, &self.cached),
@@ -155,7 +165,8 @@ impl Measure for Lists {
                 let is_full = self.reading.len() >= MOST_WATCHES;
                 match self.reading.get_mut(&sent.watch) {
                     Some(reading) if is_next_page => reading.request = sent.request,
-                    None if is_next_page || is_full => {}
+                    None if is_next_page => {}
+                    None if is_full => self.was_full = true,
                     _ => {
                         let reading = Reading {
                             since: record.at,

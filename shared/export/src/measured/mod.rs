@@ -142,18 +142,19 @@ impl Scope {
             let mut end: Option<(Time, State)> = None;
             let seqs = run.seqs();
             run.read(|entry, state| {
+                let is_last = seqs.is_some_and(|(_, last)| entry.seq() == last);
+                let mut behind = is_last.then(|| state.clone());
                 if let Entry::Record(record) = entry {
                     if holds(self.frame.context, record.at) {
                         for part in parts.iter_mut() {
                             part.take(record, state, place);
                         }
                     }
-                    if seqs.is_some_and(|(_, last)| record.seq == last) {
-                        let mut state = state.clone();
-                        state.apply(record);
-                        end = Some((record.at, state));
+                    if let Some(behind) = &mut behind {
+                        behind.apply(record);
                     }
                 }
+                end = behind.map(|behind| (entry.at(), behind));
             })?;
             if let Some((at, state)) = end {
                 for part in parts.iter_mut() {
