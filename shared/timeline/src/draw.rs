@@ -25,14 +25,10 @@ mod watch;
 
 use watchscope_model::Time;
 
-pub(crate) use self::findings::severity_ink;
 pub(crate) use self::flags::{FLAG, spread};
 pub use self::flags::{FLAGS_ROW, FlagMark, Flagged, flag_at};
 use self::labels::Label;
-pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
-pub(crate) use self::version::step_words;
-pub(crate) use self::watch::{cause_words, protocol};
 use crate::evidence::Evidence;
 use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};

@@ -6,6 +6,7 @@ use watchscope_model::{Event, ResourceVersion, Seq, Text, Time};
 use crate::findings::lane_of;
 use crate::format::{clock_ms, version};
 use crate::id::{LaneId, RecordId};
+use crate::phrases::name_in;
 use crate::store::{Occurrence, Span, Store};
 use crate::words;
 
@@ -115,7 +116,7 @@ fn answer(store: &Store, record: RecordId) -> Option<String> {
             _ => None,
         })
         .find(|verdict| verdict.state != Standing::Cleared)?;
-    let name = words::name_in(&verdict.watch, &verdict.object);
+    let name = name_in(&verdict.watch, &verdict.object);
     let at = |of: &Option<ResourceVersion>| {
         let of = of.as_ref();
         of.map_or_else(String::new, |of| format!(" at {}", version(of)))

@@ -9,12 +9,11 @@ use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Phase, Severity};
 use watchscope_model::{Row, Time, WatchName};
 
-use crate::draw::severity_ink;
 use crate::findings::{Muted, concerns, one_line};
 use crate::format::{count, duration, number};
+use crate::phrases::{gap_words, severity_ink};
 use crate::store::Known;
 use crate::tokens::Token;
-use crate::words::gap_words;
 
 /// The columns: name, and what it says. All is of the whole run of watchscope, since the watch was started last.
 pub const COLUMNS: [(&str, &str); 12] = [

@@ -18,12 +18,13 @@ pub use self::arrange::Arrangement;
 pub(crate) use self::arrange::OBJECTS_MOST;
 use self::arrange::{Choice, Choices, Kept, Room, arrange};
 use self::filter::Filter;
-pub(crate) use self::layers::{crowd_words, level_at};
+pub(crate) use self::layers::level_at;
 use crate::draw::{RECORDS, Records};
 use crate::findings::{Muted, is_of_cause};
 use crate::format::{count, number};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId, ObjectId, ServerId, WatchId};
+use crate::phrases::ASIDES;
 use crate::scene::Px;
 use crate::store::{AsideStep, Known, ObjectTrace, Span, Store, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
@@ -31,9 +32,6 @@ use crate::view::View;
 
 /// The most watches for which a page keeps what a person chose: the first of them by name.
 const CHOICES_MOST: usize = 1_000;
-
-/// The name of the lane of what watchscope asks beside its watches: the observer's own load.
-pub(crate) const ASIDES: &str = "Own requests";
 
 /// How high rows are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

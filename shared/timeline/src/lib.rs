@@ -17,6 +17,7 @@ pub mod health;
 pub mod id;
 pub mod lanes;
 pub mod overview;
+pub(crate) mod phrases;
 pub mod picture;
 pub mod scene;
 pub mod sides;

@@ -10,10 +10,11 @@ use watchscope_model::tree;
 use watchscope_model::vocabulary::{LossPlace, Severity};
 use watchscope_model::{Seq, Time};
 
-use crate::draw::{Flagged, Picture, RULER_HEIGHT, lanes, ruler_of, severity_ink};
+use crate::draw::{Flagged, Picture, RULER_HEIGHT, lanes, ruler_of};
 use crate::format::{clock, count, date, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::lanes::{Row, RowKind};
+use crate::phrases::severity_ink;
 use crate::scene::{Align, Area, Hatch, Primitive, Px, Scene};
 use crate::store::Coverage;
 use crate::tokens::Token;

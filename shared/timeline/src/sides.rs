@@ -14,9 +14,8 @@ use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
 
 use crate::format::{clock_ms, count, number};
 use crate::id::{LaneId, LayerId, RecordId};
-use crate::lanes::crowd_words;
+use crate::phrases::{crowd_words, object_words};
 use crate::store::{Layer, Store, namespace_of, number_of, selects};
-use crate::words::object_words;
 
 /// Rows that are shown; those beyond are counted, differences first.
 const ROWS_MOST: usize = 40;

@@ -13,20 +13,18 @@ use watchscope_model::{Entry, Record, Seq, Time};
 
 pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
-pub(crate) use self::event::{name_in, why_ended};
 pub use self::in_view::{RangeWords, problems_in, range_words, snapped};
 pub use self::inside::inside_words;
-pub(crate) use self::inside::object_words;
 pub use self::presence::{Footing, Presence, footing, presence};
-pub(crate) use self::state::gap_words;
 pub use self::state::{
     Empty, Problem, Spot, emptiness, gaps, gaps_in_view, problems, records, unknown,
 };
-use crate::draw::{cause_words, protocol, severity_ink, step_words, verdict_words};
 use crate::findings::{Muted, tally};
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
-use crate::lanes::ASIDES;
+use crate::phrases::{
+    ASIDES, cause_words, protocol, severity_ink, step_words, verdict_words, why_ended,
+};
 use crate::scene::{Hit, StretchKind, Target};
 use crate::store::{GapOutcome, Known, Span, Store, StreamSpan, WatchTrace};
 use crate::tokens::Token;

@@ -3,11 +3,12 @@
 use watchscope_model::vocabulary::Cause;
 
 use super::labels::{Label, Rank};
-use super::watch::{REACH, cause_words};
+use super::watch::REACH;
 use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
 use crate::format::count;
 use crate::id::LaneId;
 use crate::lanes::Row;
+use crate::phrases::cause_words;
 use crate::scene::{Align, Px, StretchKind, Target};
 use crate::store::{ConnectionSpan, Span};
 use crate::tokens::Token;

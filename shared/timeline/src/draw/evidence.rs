@@ -1,10 +1,11 @@
 //! The selected finding: its evidence as numbered tags on the lanes, and a thread from its chip to the last of them.
 
 use super::findings::{CHIP_HEIGHT, CHIP_TOP};
-use super::{Drawer, HAIR, Layer, TextLook, severity_ink};
+use super::{Drawer, HAIR, Layer, TextLook};
 use crate::format::{self, text_width};
 use crate::id::LaneId;
 use crate::lanes::{Row, RowKind};
+use crate::phrases::severity_ink;
 use crate::scene::{Align, Area, Primitive, Px, Stroke, Target};
 use crate::tokens::Token;
 

@@ -6,6 +6,7 @@ use watchscope_model::vocabulary::Severity;
 use super::{Drawer, EpochView, HAIR, LEAST, Layer, TextLook, record};
 use crate::format::text_width;
 use crate::lanes::Row;
+use crate::phrases::severity_ink;
 use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
 use crate::store::{Occurrence, Span};
 use crate::tokens::Token;
@@ -14,16 +15,6 @@ use crate::tokens::Token;
 pub(super) const CHIP_HEIGHT: Px = Px::whole(14);
 /// So far under its row's top edge it begins.
 pub(super) const CHIP_TOP: Px = Px::whole(5);
-
-/// The colour of a severity.
-pub(crate) fn severity_ink(severity: Severity) -> Token {
-    match severity {
-        Severity::Divergence => Token::Divergence,
-        Severity::Error => Token::Error,
-        Severity::Warning => Token::Warning,
-        Severity::Note | Severity::Unknown => Token::Note,
-    }
-}
 
 /// A chip to be placed, worst first.
 struct Chip<'a> {

@@ -7,10 +7,11 @@ use watchscope_model::vocabulary::Divergence;
 use super::labels::{Label, Rank};
 use super::watch::REACH;
 use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record};
-use crate::format::{duration, version};
+use crate::format::duration;
 use crate::glyph::Glyph;
 use crate::id::{LaneId, ObjectId};
 use crate::lanes::{Row, divergence_glyph};
+use crate::phrases::verdict_words;
 use crate::scene::{Area, Hatch, Primitive, Px, Step, StretchKind, Stroke, Target};
 use crate::store::{Differs, Epoch, MarkKind, ObjectTrace, Span, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
@@ -369,29 +370,4 @@ fn last_mark_before(trace: &WatchTrace, object: &ObjectTrace, at: Time) -> Optio
 fn verdict_short(verdict: &VerdictSpan, lasting_us: i64) -> String {
     let doubt = if verdict.is_confirmed { "" } else { "?" };
     format!("{}{doubt} · {}", verdict.kind, duration(lasting_us))
-}
-
-/// How long or how far, in a few words.
-pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
-    let held_for = duration(lasting_us);
-    let mut words = match (verdict.kind, &verdict.listed, &verdict.held) {
-        (Divergence::Ghost, ..) => format!("ghost · held {held_for} after a read without it"),
-        (Divergence::Missing, Some(listed), _) => {
-            format!("missing · in LIST at {}", version(listed))
-        }
-        (Divergence::Missing, None, _) => format!("missing · for {held_for}"),
-        (Divergence::Stale, Some(listed), Some(held)) => {
-            format!(
-                "stale · {held_for} · holds {}, LIST {}",
-                version(held),
-                version(listed)
-            )
-        }
-        (Divergence::Stale | Divergence::Unknown, ..) => format!("stale · {held_for}"),
-        (Divergence::ListOlder, ..) => format!("list older · {held_for}"),
-    };
-    if !verdict.is_confirmed {
-        words += " · not confirmed";
-    }
-    words
 }

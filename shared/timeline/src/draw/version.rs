@@ -8,6 +8,7 @@ use crate::format::{duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::LaneId;
 use crate::lanes::Row;
+use crate::phrases::step_words;
 use crate::scene::{Align, Primitive, Px, Step, Stroke, Target};
 use crate::store::{StepMark, WatchTrace};
 use crate::tokens::Token;
@@ -353,12 +354,6 @@ impl Drawer<'_> {
             self.labels.extend(label);
         }
     }
-}
-
-/// `+41,873`, `−12`.
-pub(crate) fn step_words(step: &StepMark) -> String {
-    let sign = if step.back { '−' } else { '+' };
-    format!("{sign}{}", number(step.by))
 }
 
 /// Words keep so far from a step beside them.

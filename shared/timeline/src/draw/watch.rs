@@ -13,10 +13,10 @@ use crate::format::{count, duration, number, text_width, version};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, WatchId};
 use crate::lanes::{Row, RowKind};
+use crate::phrases::why_ended;
 use crate::scene::{Align, Drawn, Hatch, Px, Sign, Step, StretchKind, Stroke, Target};
 use crate::store::{Epoch, Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
-use crate::words::why_ended;
 
 /// A lost gap wider than this is hatched more quietly.
 const WIDE: Px = Px::whole(200);
@@ -663,34 +663,6 @@ pub(crate) fn list_words(list: &ListMark) -> String {
             let parts: String = parts.map(part).collect();
             format!("LIST {items} items, over the seam{parts}")
         }
-    }
-}
-
-/// A protocol by its own name.
-pub(crate) fn protocol(alpn: &str) -> &str {
-    match alpn {
-        "h2" => "HTTP/2",
-        "http/1.1" => "HTTP/1.1",
-        other => other,
-    }
-}
-
-/// What an end is called beside a torn connection.
-pub(crate) fn cause_words(cause: Cause) -> &'static str {
-    match cause {
-        Cause::End => "ended",
-        Cause::Eof => "closed without the body's end",
-        Cause::EofInFrame => "closed inside a frame",
-        Cause::RstStream => "stream reset (RST_STREAM)",
-        Cause::Goaway => "told to go away (GOAWAY)",
-        Cause::TcpReset => "reset by peer",
-        Cause::Tls => "TLS failed",
-        Cause::IdleTimeout => "idle, given up",
-        Cause::Cancelled => "closed by us",
-        Cause::Decode => "could not be decoded",
-        Cause::ErrorEvent => "ended by ERROR",
-        Cause::Refused => "refused",
-        Cause::Unknown => "ended, cause unknown",
     }
 }
 

@@ -6,6 +6,7 @@ use watchscope_model::{Text, Time};
 use super::{Density, Lanes, RowBuilder, RowKind};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
+use crate::phrases::crowd_words;
 use crate::store::{Layer, Level, Store, Tone};
 use crate::tokens::Token;
 
@@ -256,16 +257,6 @@ impl RowBuilder {
         row.indent_px = indent_px;
         row.mark = level.and_then(mark_of);
     }
-}
-
-/// The clients of a crowd, in the order of their numbers, as one: `crowd-0 … 59`.
-pub(crate) fn crowd_words<'a>(mut names: impl Iterator<Item = &'a Text>) -> Option<String> {
-    let first = names.next()?;
-    let Some(last) = names.last() else {
-        return Some(first.to_string());
-    };
-    let (_, number) = last.rsplit_once('-').unwrap_or(("", last));
-    Some(format!("{first} … {number}"))
 }
 
 /// What stands beside a layer's name.

@@ -1,18 +1,17 @@
 //! Each kind of event as a sentence and as named particulars; the page and the terminal have no other words for them.
 
+use watchscope_model::Time;
 use watchscope_model::event::{Attribution, Change, Event, Note};
-use watchscope_model::id::Extent;
 use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{
     AuditMethod, AuditOutcome, Author, Cause, Certainty, ChangeType, ClientPhase, LossPlace,
     Origin, Standing,
 };
-use watchscope_model::{Object, Row, Time, WatchName};
 
 use super::phase_sentence;
-use crate::draw::{cause_words, protocol};
 use crate::findings::watches_of;
 use crate::format::{clock_ms, count, date, duration, number, version};
+use crate::phrases::{cause_words, how_sure, name_in, protocol};
 
 /// An event in words.
 #[must_use]
@@ -307,16 +306,6 @@ fn ended(cause: Cause) -> String {
     }
 }
 
-/// An object's name; with its namespace in a watch of all of them.
-pub(crate) fn name_in(watch: &WatchName, object: &Object) -> String {
-    match &object.namespace {
-        Some(namespace) if watch.extent() == Extent::All => {
-            format!("{namespace}/{}", object.name)
-        }
-        _ => object.name.to_string(),
-    }
-}
-
 fn change(change: &Change) -> String {
     let name = name_in(&change.watch, &change.object);
     let at = version(&change.resource_version);
@@ -493,26 +482,6 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
 
 fn millis(millis: u64) -> String {
     duration(i64::try_from(millis.saturating_mul(1_000)).unwrap_or(i64::MAX))
-}
-
-/// What is not proven is never said as if it were.
-fn how_sure(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Definite => "",
-        Certainty::Likely => "most likely ",
-        Certainty::Suspected | Certainty::Unknown => "perhaps ",
-    }
-}
-
-/// Why a stream ended, in a few words: `normal`, `perhaps F36 a slow reader cut off`.
-pub(crate) fn why_ended(code: &str, certainty: Certainty) -> String {
-    let why = Attributed::of(code);
-    let how_sure = match why {
-        Some(Attributed::Unknown) => "",
-        _ => how_sure(certainty),
-    };
-    let name = why.and_then(Attributed::row).map_or("", Row::name);
-    format!("{how_sure}{code} {name}").trim_end().to_owned()
 }
 
 /// Why a stream ended.

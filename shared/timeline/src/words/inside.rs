@@ -4,10 +4,11 @@ use watchscope_model::inside::{Inside, InsideRecord};
 use watchscope_model::time::MILLISECOND_US;
 use watchscope_model::tree;
 use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
-use watchscope_model::{Object, Text, Time};
+use watchscope_model::{Text, Time};
 
 use crate::format::{count, duration, number};
 use crate::id::{LayerId, RecordId};
+use crate::phrases::object_words;
 use crate::store::{Layer, Store, Tone, WriteMark};
 use crate::ways::{End, Follower};
 
@@ -308,13 +309,5 @@ pub(super) fn fields(
             ("open responses", number(told.streams)),
         ],
         _ => Vec::new(),
-    }
-}
-
-/// `shop/web-0`, or the name alone.
-pub(crate) fn object_words(object: &Object) -> String {
-    match &object.namespace {
-        Some(namespace) => format!("{namespace}/{}", object.name),
-        None => object.name.to_string(),
     }
 }

@@ -8,9 +8,9 @@ use watchscope_model::fold::{Held, Moment, Watch};
 use watchscope_model::vocabulary::{AuditOutcome, ChangeType, Origin};
 use watchscope_model::{ResourceVersion, Seq, Time};
 
-use crate::draw::verdict_words;
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, ObjectId, RecordId};
+use crate::phrases::verdict_words;
 use crate::store::{
     AuditMark, Epoch, GapSpan, Known, LifeSpan, ListMark, ObjectTrace, Span, Store, VerdictSpan,
     WatchTrace, reaches,

@@ -10,6 +10,7 @@ use crate::findings::{Muted, Places};
 use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
 use crate::lanes::{Lanes, RowKind, Rows};
+use crate::phrases::gap_words;
 use crate::scene::StretchKind;
 use crate::store::{Coverage, Store};
 use crate::tokens::Token;
@@ -216,22 +217,6 @@ pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
         0 => String::new(),
         _ => format!("in view: {}", gaps.words()),
     }
-}
-
-/// `11 resumed, 1 lost (15 s), 1 open`; of `lost`, how many and for how many microseconds.
-pub(crate) fn gap_words(resumed: u64, lost: (u64, u64), open: u64) -> String {
-    let mut words = Vec::new();
-    if resumed > 0 {
-        words.push(format!("{} resumed", number(resumed)));
-    }
-    if lost.0 > 0 {
-        let lasted = duration(i64::try_from(lost.1).unwrap_or(i64::MAX));
-        words.push(format!("{} lost ({lasted})", number(lost.0)));
-    }
-    if open > 0 {
-        words.push(format!("{} open", number(open)));
-    }
-    words.join(", ")
 }
 
 /// The records of this run of watchscope, and how many of all that is kept here are loaded: `169 records`, or

@@ -217,15 +217,27 @@ const TIMELINE: Crate = Crate {
         ),
         room("levels", &["store/layers", "ways"], &["ground"]).owing(&["store"]),
         room("store", &["store"], &["ground", "levels"]),
+        room("phrases", &["phrases"], &["ground", "levels", "store"]),
         room("findings", &["findings"], &["ground", "levels", "store"]),
-        room("evidence", &["evidence"], &["findings", "ground", "store"]).owing(&["words"]),
-        room("lanes", &["lanes"], &["findings", "ground", "store"]).owing(&["draw"]),
+        room(
+            "evidence",
+            &["evidence"],
+            &["findings", "ground", "phrases", "store"],
+        )
+        .owing(&["words"]),
+        room(
+            "lanes",
+            &["lanes"],
+            &["findings", "ground", "phrases", "store"],
+        )
+        .owing(&["draw"]),
         room(
             "draw",
             &["draw"],
-            &["evidence", "findings", "ground", "lanes", "levels", "store"],
-        )
-        .owing(&["words"]),
+            &[
+                "evidence", "findings", "ground", "lanes", "levels", "phrases", "store",
+            ],
+        ),
         room(
             "inside",
             &[
@@ -235,21 +247,24 @@ const TIMELINE: Crate = Crate {
                 "sides",
                 "words/inside",
             ],
-            &["draw", "ground", "lanes", "levels", "store"],
+            &["draw", "ground", "lanes", "levels", "phrases", "store"],
         ),
         room(
             "words",
             &["words"],
             &[
-                "evidence", "findings", "ground", "inside", "lanes", "levels", "store",
+                "evidence", "findings", "ground", "inside", "lanes", "levels", "phrases", "store",
             ],
-        )
-        .owing(&["draw"]),
-        room("health", &["health"], &["findings", "ground", "store"]).owing(&["draw", "words"]),
+        ),
+        room(
+            "health",
+            &["health"],
+            &["findings", "ground", "phrases", "store"],
+        ),
         room(
             "picture",
             &["picture"],
-            &["draw", "ground", "lanes", "store"],
+            &["draw", "ground", "lanes", "phrases", "store"],
         ),
         room("overview", &["overview"], &["ground", "store"]),
         room("root", &["lib"], &[]),
