@@ -12,8 +12,9 @@ use crate::tokens::Token;
 /// The name of the lane of what watchscope asks beside its watches: the observer's own load.
 pub(crate) const ASIDES: &str = "Own requests";
 
-/// The colour of a severity.
-pub(crate) fn severity_ink(severity: Severity) -> Token {
+/// The colour of a severity, in the picture and beside it.
+#[must_use]
+pub fn severity_ink(severity: Severity) -> Token {
     match severity {
         Severity::Divergence => Token::Divergence,
         Severity::Error => Token::Error,

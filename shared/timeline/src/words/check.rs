@@ -4,7 +4,7 @@ use watchscope_model::event::Verdict;
 use watchscope_model::vocabulary::{AuditOutcome, Standing};
 use watchscope_model::{Event, Object, Seq, WatchName};
 
-use super::event_words;
+use super::event::event_words;
 use crate::format::count;
 use crate::id::{LaneId, RecordId};
 use crate::store::Store;

@@ -8,7 +8,7 @@ use watchscope_model::vocabulary::{
     Origin, Standing,
 };
 
-use super::phase_sentence;
+use super::phase::phase_sentence;
 use crate::findings::watches_of;
 use crate::format::{clock_ms, count, date, duration, number, version};
 use crate::phrases::{cause_words, how_sure, name_in, protocol};

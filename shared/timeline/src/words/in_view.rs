@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// What went wrong between `from` and `to` and is loaded, worst first, as [`super::problems`] names what is wrong now.
+/// What went wrong between `from` and `to` and is loaded, worst first, as [`super::state::problems`] names what is wrong now.
 /// A watch that waits or is refused counts only at the moment `at`: one that waited and went on is no problem.
 #[must_use]
 pub fn problems_in(

@@ -219,12 +219,7 @@ const TIMELINE: Crate = Crate {
         room("store", &["store"], &["ground", "levels"]),
         room("phrases", &["phrases"], &["ground", "levels", "store"]),
         room("findings", &["findings"], &["ground", "levels", "store"]),
-        room(
-            "evidence",
-            &["evidence"],
-            &["findings", "ground", "phrases", "store"],
-        )
-        .owing(&["words"]),
+        room("evidence", &["evidence"], &["findings", "ground", "store"]),
         room(
             "lanes",
             &["lanes"],
@@ -270,10 +265,7 @@ const TIMELINE: Crate = Crate {
         room("root", &["lib"], &[]),
     ],
     machines: &[&["draw.rs", "draw/labels.rs"]],
-    circles: &[
-        &["lanes.rs", "lanes/arrange.rs"],
-        &["words.rs", "words/check.rs", "words/event.rs"],
-    ],
+    circles: &[&["lanes.rs", "lanes/arrange.rs"]],
 };
 
 const JOURNAL: Crate = Crate {

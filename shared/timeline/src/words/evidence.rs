@@ -1,0 +1,78 @@
+//! The evidence of a finding in words: each record as the table lists it.
+
+use watchscope_model::vocabulary::{AuditOutcome, Divergence, Standing};
+use watchscope_model::{Event, ResourceVersion, Seq};
+
+use super::record::describe_record;
+use crate::evidence::{Evidence, Item};
+use crate::format::{clock_ms, version};
+use crate::id::RecordId;
+use crate::phrases::name_in;
+use crate::store::Store;
+
+/// Most records behind a read that are looked through for its verdict: those that end others stand before it.
+const VERDICTS_BEHIND: u64 = 8;
+
+impl Evidence {
+    /// The evidence of the occurrence that a record raised; nothing if it raised none that is known here.
+    #[must_use]
+    pub fn of(store: &Store, finding: RecordId) -> Option<Self> {
+        let mut evidence = Self::without_words(store, finding)?;
+        for item in &mut evidence.items {
+            item.words = item_words(store, item);
+        }
+        Some(evidence)
+    }
+}
+
+/// The time of a record, its lane and what it is.
+fn item_words(store: &Store, item: &Item) -> [String; 3] {
+    let Some((lane, at)) = item.place else {
+        let what = "This record is not loaded, or no longer held.".to_owned();
+        return [String::new(), String::new(), what];
+    };
+    let told = describe_record(store, lane, item.record);
+    let what = match answer(store, item.record) {
+        Some(answer) => format!("{} {answer}", told.what),
+        None => told.what,
+    };
+    [clock_ms(at), told.lane, what]
+}
+
+/// What a read of the audit found, if it differed: by the first verdict that it led to, which is logged right behind it.
+fn answer(store: &Store, record: RecordId) -> Option<String> {
+    let Event::Audit(read) = store.record(record)?.event else {
+        return None;
+    };
+    if read.outcome() != AuditOutcome::Differs {
+        return None;
+    }
+    let read_at = version(read.resource_version.as_ref()?);
+    let behind = (1..=VERDICTS_BEHIND).map(|by| RecordId {
+        seq: Seq(record.seq.0.saturating_add(by)),
+        ..record
+    });
+    let verdict = behind
+        .map_while(|id| match store.record(id)?.event {
+            Event::Verdict(verdict) if verdict.watch == read.watch => Some(verdict),
+            _ => None,
+        })
+        .find(|verdict| verdict.state != Standing::Cleared)?;
+    let name = name_in(&verdict.watch, &verdict.object);
+    let at = |of: &Option<ResourceVersion>| {
+        let of = of.as_ref();
+        of.map_or_else(String::new, |of| format!(" at {}", version(of)))
+    };
+    let (held, listed) = (at(&verdict.held), at(&verdict.listed));
+    Some(match verdict.kind {
+        Divergence::Ghost => {
+            format!("At resourceVersion {read_at} {name} is not there; the watch holds it{held}.")
+        }
+        Divergence::Missing => format!(
+            "At resourceVersion {read_at} {name} is there{listed}; the watch does not hold it."
+        ),
+        _ => format!(
+            "At resourceVersion {read_at} {name} is there{listed}; the watch holds it{held}."
+        ),
+    })
+}

@@ -1,0 +1,203 @@
+//! A record in words: when it was, what it says, its particulars, and the request that brought it.
+
+use watchscope_model::event::{Event, RequestSent};
+use watchscope_model::{Entry, Record};
+
+use super::event::{event_words, fields as event_fields};
+use super::inside::{fields as inside_fields, inside_words};
+use super::lane::lane_words;
+use crate::format::{clock_ms, count, duration, number};
+use crate::id::{LaneId, RecordId};
+use crate::phrases::{step_words, why_ended};
+use crate::store::{Span, Store, StreamSpan, WatchTrace};
+
+/// Something of the picture in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The lane: a watch, or an object and its watch.
+    pub lane: String,
+    /// When: a time, or from when to when and how long.
+    pub time: String,
+    /// What it is, in a sentence.
+    pub what: String,
+    /// Its particulars by name. Values may be of the cluster: show as text.
+    pub fields: Vec<(&'static str, String)>,
+    /// The record it is about.
+    pub record: Option<RecordId>,
+    /// The record whose body is the object as it came, if one came.
+    pub body: Option<RecordId>,
+    /// The version of the object before.
+    pub previous_body: Option<RecordId>,
+    /// The request that brought it: verb, path and parameters.
+    pub request: Vec<(&'static str, String)>,
+}
+
+impl Description {
+    /// The lines of a tooltip: lane and time, what, then the key that opens it.
+    #[must_use]
+    pub fn tooltip(&self) -> Vec<String> {
+        let mut lines = vec![self.lane.clone(), self.time.clone(), self.what.clone()];
+        if self.record.is_some() {
+            lines.push("Enter opens it".to_string());
+        }
+        lines.retain(|line| !line.is_empty());
+        lines
+    }
+
+    /// All in one line, for a screen reader.
+    #[must_use]
+    pub fn spoken(&self) -> String {
+        format!("{}, {}: {}", self.lane, self.time, self.what)
+    }
+}
+
+/// Says what a record of a lane is; for the keyboard, which moves from record to record.
+#[must_use]
+pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
+    let entry = store.entry(id);
+    if let Some(Entry::Inside(told)) = &entry {
+        let mut fields = inside_fields(store, id, told);
+        fields.push(("seq", number(id.seq.0)));
+        return Description {
+            lane: lane_words(store, lane),
+            time: clock_ms(told.at),
+            what: inside_words(&told.inside),
+            fields,
+            record: Some(id),
+            ..Description::default()
+        };
+    }
+    let Some(record) = entry.and_then(Entry::into_record) else {
+        return Description {
+            what: "This record is no longer held.".into(),
+            record: Some(id),
+            ..Description::default()
+        };
+    };
+    let mut fields = event_fields(&record.event);
+    if let Event::StreamEnded(_) = record.event
+        && let Some(watch) = watch_of(store, &record, id)
+    {
+        let ended = |stream: &&Span<StreamSpan>| stream.end.is_some_and(|end| end.seq == id.seq);
+        let stream = watch.streams.all().iter().rfind(ended);
+        fields.extend(stream.and_then(|stream| attribution_field(watch, stream)));
+    }
+    fields.push(("seq", number(id.seq.0)));
+    let body = match &record.event {
+        Event::Change(change) if change.bytes.is_some() => Some(id),
+        _ => None,
+    };
+    let mut what = event_words(&record.event);
+    if let Some(step) = step_sentence(store, &record, id) {
+        what.push(' ');
+        what.push_str(&step);
+    }
+    let object_lane = match (&record.event, lane) {
+        (Event::Change(change), _) => store.find_lane(&change.watch, Some(&change.object)),
+        _ => None,
+    };
+    Description {
+        lane: lane_words(store, lane),
+        time: clock_ms(record.at),
+        what,
+        fields,
+        record: Some(id),
+        body,
+        previous_body: object_lane.and_then(|lane| store.previous_of_object(lane, id)),
+        request: request_of(store, &record, id),
+    }
+}
+
+/// By how much a record moved its watch's resourceVersion, in how long and against what, if it is a jump or reversal.
+fn step_sentence(store: &Store, record: &Record, id: RecordId) -> Option<String> {
+    let watch = watch_of(store, record, id)?;
+    let step = watch.steps.iter().find(|step| step.moment.seq == id.seq)?;
+    let place = watch.marks.place_of(id.seq);
+    let (at, from) = watch.marks.moved_before(place)?;
+    let to = watch.marks.moved_to(place)?;
+    let lasted = duration(record.at.micros_since(at));
+    let (by, from, to) = (step_words(step), number(from), number(to));
+    let moved = format!("The resourceVersion went {by} in {lasted}, from {from} to {to}");
+    if step.back {
+        return Some(format!("{moved}."));
+    }
+    let (steps, largest) = watch.marks.steps_before(place);
+    Some(format!(
+        "{moved}; the largest of the {} before it was {}.",
+        count(steps, "step"),
+        number(largest)
+    ))
+}
+
+/// The watch a record is about.
+fn watch_of<'a>(store: &'a Store, record: &Record, id: RecordId) -> Option<&'a WatchTrace> {
+    let lane = store.find_lane(record.event.watch()?, None)?;
+    let epoch = store.epoch(id.epoch)?;
+    epoch.trace.watch(lane.watch()?)
+}
+
+/// The request behind a record: its own, or that of its stream.
+pub(super) fn request_of(
+    store: &Store,
+    record: &Record,
+    id: RecordId,
+) -> Vec<(&'static str, String)> {
+    if let Event::RequestSent(sent) = &record.event {
+        return request_fields(sent);
+    }
+    let Some(watch) = watch_of(store, record, id) else {
+        return Vec::new();
+    };
+    // What a list told came by the watch's last request before it.
+    let last = || {
+        let sent = watch.requests.iter().rev().find(|sent| sent.1 < id.seq);
+        sent.map(|sent| sent.0)
+    };
+    let request = match &record.event {
+        Event::ListComplete(_) => last(),
+        Event::Change(event) if event.stream.is_none() => last(),
+        Event::RequestAnswered(event) => Some(event.request),
+        Event::ListPage(event) => Some(event.request),
+        Event::StreamOpened(event) => Some(event.request),
+        _ => {
+            let spans = watch.streams.in_sequence(record.at, record.at);
+            let open = spans.iter().rev().find(|span| {
+                span.start.seq <= id.seq && span.end.is_none_or(|end| end.seq >= id.seq)
+            });
+            open.map(|span| span.what.request)
+        }
+    };
+    let sent = request
+        .and_then(|request| watch.request(request))
+        .and_then(|seq| store.record(RecordId { seq, ..id }));
+    match sent.map(|record| record.event) {
+        Some(Event::RequestSent(sent)) => request_fields(&sent),
+        _ => Vec::new(),
+    }
+}
+
+fn request_fields(sent: &RequestSent) -> Vec<(&'static str, String)> {
+    let mut fields = vec![
+        ("verb", sent.verb.to_string()),
+        ("path", sent.path.to_string()),
+    ];
+    if let Some(query) = &sent.query {
+        fields.extend(
+            query
+                .split('&')
+                .filter(|pair| !pair.is_empty())
+                .map(|pair| ("parameter", pair.to_string())),
+        );
+    }
+    fields.push(("connection", sent.connection.to_string()));
+    fields
+}
+
+/// Why a stream ended, if that was said.
+pub(super) fn attribution_field(
+    watch: &WatchTrace,
+    stream: &Span<StreamSpan>,
+) -> Option<(&'static str, String)> {
+    let said = watch.attribution(stream)?;
+    Some(("attribution", why_ended(&said.code, said.certainty)))
+}
