@@ -11,6 +11,7 @@ mod findings;
 mod flags;
 mod labels;
 mod layers;
+mod level_of_detail;
 mod marked;
 mod marks;
 mod more;

@@ -1,35 +1,14 @@
 //! An object's marks: a glyph each, or a plate with their count where they are too near to be told apart.
-//!
-//! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So what is merged
-//! depends on neither the edge of the view nor on what is not loaded, and does not shimmer when the view moves. Marks
-//! that follow nearly at once on a cell's last are that cell's too: nothing that is too near is told apart by a border.
 
-use watchscope_model::Time;
-
+use super::level_of_detail::{Cells, Placed, Run};
 use super::object::ListOverSeam;
 use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, record};
-use crate::format::text_width;
 use crate::lanes::Row;
 use crate::scene::{Area, Hit, Primitive, Px, Target};
-use crate::store::{MarkKind, WatchTrace};
+use crate::store::WatchTrace;
 
-/// Marks nearer than this, centre to centre, are merged.
-const APART: Px = Px::whole(6);
-/// A cell is at least this wide, in px: a plate of three digits has room in it beside the glyphs of its neighbours.
-const CELL_PX: f64 = 32.0;
-/// Half of a glyph, about.
-const GLYPH_HALF: Px = Px::whole(4);
 /// Height of a plate.
 const PLATE_HEIGHT: Px = Px::whole(13);
-
-/// A mark on its way to the scene.
-#[derive(Clone, Copy)]
-struct Placed {
-    place: usize,
-    kind: MarkKind,
-    at: Time,
-    x: Px,
-}
 
 impl Drawer<'_> {
     /// Draws the marks of one object; `places` are theirs in the watch's marks. `seam` says which of them differ from the
@@ -48,18 +27,9 @@ impl Drawer<'_> {
         };
         let marks = &trace.marks;
         let view = *self.picture.view;
-        let cell_us = view.aligned_us(CELL_PX);
-        let apart_us = (APART.to_f64() * view.us_per_px) as i64;
-        let cell_of = |at: Time| at.0.div_euclid(cell_us);
-        let begin_of = |cell: i64| Time(cell.saturating_mul(cell_us));
-        let cell_xs = |cell: i64| {
-            (
-                view.x(begin_of(cell)),
-                view.x(begin_of(cell.saturating_add(1))),
-            )
-        };
+        let cells = Cells::of(&view);
         // From the cell before on, as the first marks of a cell may be of the one before.
-        let from = begin_of(cell_of(self.left).saturating_sub(1));
+        let from = cells.begin(cells.at(self.left).saturating_sub(1));
         let mut group: Vec<Placed> = Vec::new();
         let mut cell = i64::MIN;
         let start = places.partition_point(|&place| marks.at(place as usize) < from);
@@ -71,15 +41,9 @@ impl Drawer<'_> {
             let Some(kind) = kind_of(place as usize) else {
                 continue;
             };
-            let own = cell_of(at);
-            let follows = || {
-                let near = |before: Time| at.micros_since(before) < apart_us;
-                own == cell.saturating_add(1)
-                    && near(begin_of(own))
-                    && group.last().is_some_and(|last| near(last.at))
-            };
-            if own != cell && !follows() {
-                self.cell(row, epoch, trace, &group, (cell_xs(cell), apart_us));
+            let own = cells.at(at);
+            if own != cell && !cells.follows(at, cell, group.last()) {
+                self.cell(row, epoch, trace, &group, (cells, cells.xs(&view, cell)));
                 group.clear();
                 cell = own;
             }
@@ -90,33 +54,19 @@ impl Drawer<'_> {
                 x: self.x(at),
             });
         }
-        self.cell(row, epoch, trace, &group, (cell_xs(cell), apart_us));
+        self.cell(row, epoch, trace, &group, (cells, cells.xs(&view, cell)));
     }
 
-    /// Draws the marks of one cell: those too near to be told apart as one, and what a plate would cover with it.
+    /// Draws the marks of one cell.
     fn cell(
         &mut self,
         row: &Row,
         epoch: EpochView<'_>,
         trace: &WatchTrace,
         group: &[Placed],
-        (cell, apart_us): ((Px, Px), i64),
+        (cells, xs): (Cells, (Px, Px)),
     ) {
-        let mut runs: Vec<Run> = Vec::new();
-        let mut start = 0;
-        while start < group.len() {
-            let mut end = start + 1;
-            while end < group.len() && group[end].at.micros_since(group[end - 1].at) < apart_us {
-                end += 1;
-            }
-            let mut run = Run::new(group, start, end, cell);
-            while let Some(before) = runs.pop_if(|before| run.left < before.right) {
-                run = Run::new(group, before.start, end, cell);
-            }
-            runs.push(run);
-            start = end;
-        }
-        for run in runs {
+        for run in cells.runs(group, xs) {
             self.run(row, epoch, trace, &group[run.start..run.end], run);
         }
     }
@@ -184,51 +134,6 @@ impl Drawer<'_> {
             drawn: None,
         });
     }
-}
-
-/// Marks `start..end` of a cell and what they take when drawn.
-#[derive(Clone, Copy)]
-struct Run {
-    start: usize,
-    end: usize,
-    left: Px,
-    right: Px,
-}
-
-impl Run {
-    fn new(group: &[Placed], start: usize, end: usize, cell: (Px, Px)) -> Self {
-        let (first, last) = (group[start].x, group[end - 1].x);
-        if end - start == 1 {
-            return Self {
-                start,
-                end,
-                left: first - GLYPH_HALF,
-                right: first + GLYPH_HALF,
-            };
-        }
-        let width = plate_width(end - start);
-        // Inside its cell, so that it covers no glyph of the next, be it at the very border.
-        let (least, most) = (cell.0 + GLYPH_HALF, cell.1 - GLYPH_HALF - width);
-        let left = if least <= most {
-            let middle = first + (last - first).half() - width.half();
-            middle.min(most).max(least)
-        } else {
-            cell.0 + (cell.1 - cell.0 - width).half()
-        };
-        let left = left.floor();
-        Self {
-            start,
-            end,
-            left,
-            right: left + width,
-        }
-    }
-}
-
-fn plate_width(count: usize) -> Px {
-    // Digits are all as wide.
-    let digits = count.checked_ilog10().unwrap_or(0) as usize + 1;
-    (Px::whole(8) + text_width(&"00000000000000000000"[..digits], 10, 600)).floor()
 }
 
 /// The plate's foot in proportion by kind; what is there at all has at least a px.

@@ -1,4 +1,6 @@
-//! The density strip of a collapsed watch: columns aligned to powers of two of microseconds.
+//! Level of detail of a collapsed lane: its changes as columns, aligned to powers of two of microseconds.
+//!
+//! `level_of_detail.rs` has that of marks.
 
 use watchscope_model::Time;
 
