@@ -34,10 +34,11 @@ use crate::evidence::Evidence;
 use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};
 use crate::lanes::{Lanes, Row, RowBuilder, RowKind, Rows};
+use crate::levels::LayerTrace;
 use crate::scene::{
     Align, Area, Drawn, Hatch, Hit, Primitive, Px, Scene, Sign, Step, Stroke, Target,
 };
-use crate::store::{Coverage, LayerTrace, Store, Stretch, Trace, WatchTrace};
+use crate::store::{Coverage, Store, Stretch, Trace, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
 
@@ -689,11 +690,4 @@ fn record(epoch: EpochView<'_>, seq: watchscope_model::Seq) -> RecordId {
         epoch: epoch.number,
         seq,
     }
-}
-
-/// The items of a sorted list whose time lies between `left` and `right`.
-fn within<T>(items: &[T], at: impl Fn(&T) -> Time, left: Time, right: Time) -> &[T] {
-    let from = items.partition_point(|item| at(item) < left);
-    let to = items.partition_point(|item| at(item) <= right);
-    &items[from..to.max(from)]
 }

@@ -16,16 +16,17 @@ pub mod glyph;
 pub mod health;
 pub mod id;
 pub mod lanes;
+pub(crate) mod levels;
 pub mod overview;
 pub(crate) mod phrases;
 pub mod picture;
 pub mod scene;
 pub mod sides;
+pub(crate) mod sorted;
 pub mod store;
 pub mod svg;
 pub mod tokens;
 pub mod view;
-pub(crate) mod ways;
 pub mod words;
 
 pub use draw::Picture;

@@ -14,8 +14,9 @@ use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
 
 use crate::format::{clock_ms, count, number};
 use crate::id::{LaneId, LayerId, RecordId};
+use crate::levels::{Layer, namespace_of, number_of, selects};
 use crate::phrases::{crowd_words, object_words};
-use crate::store::{Layer, Store, namespace_of, number_of, selects};
+use crate::store::Store;
 
 /// Rows that are shown; those beyond are counted, differences first.
 const ROWS_MOST: usize = 40;

@@ -14,7 +14,6 @@ mod catalogue;
 mod coverage;
 mod frames;
 mod gaps;
-mod layers;
 mod marks;
 mod merge;
 mod names;
@@ -36,10 +35,6 @@ use watchscope_model::{
 pub use self::as_of::{AsOf, Known, Unknown};
 pub use self::coverage::{Coverage, MOST_AT_ONCE, Stretch};
 pub use self::gaps::GapTotals;
-pub(crate) use self::layers::{
-    Layer, LayerNames, LayerTrace, Level, LevelPoint, Tone, WriteMark, namespace_of, number_of,
-    selects,
-};
 pub(crate) use self::marks::MarkKind;
 use self::marks::make_space;
 pub(crate) use self::names::Names;
@@ -51,6 +46,7 @@ pub(crate) use self::parts::{
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
+use crate::levels::{LayerNames, LayerTrace};
 
 /// Bytes the page may hold of logs, unless told otherwise.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;

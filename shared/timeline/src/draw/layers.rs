@@ -20,8 +20,9 @@ use crate::format::{clock, count, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
 use crate::lanes::{Row, RowKind};
+use crate::levels::{Layer, LayerTrace, Level, LevelPoint, Tone, WriteMark};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke, Target};
-use crate::store::{Layer, LayerTrace, Level, LevelPoint, Tone, WriteMark};
+use crate::sorted::within;
 use crate::tokens::Token;
 
 /// A trace keeps so far from the row's edges.
@@ -207,7 +208,7 @@ impl Drawer<'_> {
     fn taken_in(&mut self, epoch: EpochView<'_>, id: LayerId, bottom: Px) {
         if self.picture.ways == Ways::Stopped {
             let held = epoch.layers.held(id);
-            let held = super::within(held, |mark| mark.moment.at, self.left, self.right);
+            let held = within(held, |mark| mark.moment.at, self.left, self.right);
             self.density(held.iter().map(|mark| mark.moment.at), bottom);
         }
     }
@@ -258,7 +259,7 @@ impl Drawer<'_> {
     }
 
     fn shown_writes<'b>(&self, layers: &'b LayerTrace) -> &'b [WriteMark] {
-        super::within(
+        within(
             &layers.writes,
             |write| write.moment.at,
             self.left,

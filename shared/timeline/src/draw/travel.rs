@@ -12,10 +12,9 @@ use super::{Drawer, EpochView, Layer as Paint, SPILL, TextLook, Ways, record};
 use crate::format::{duration, text_width};
 use crate::id::{LaneId, LayerId};
 use crate::lanes::Row;
+use crate::levels::{End, Follower, Layer, Way, WriteMark};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
-use crate::store::{Layer, WriteMark};
 use crate::tokens::Token;
-use crate::ways::{End, Follower, Way};
 
 /// A way is drawn if it begins so far from the last that was drawn to its client: more would be a surface, not lines.
 const APART: Px = Px::whole(6);

@@ -3,13 +3,14 @@
 use watchscope_model::Time;
 
 use super::labels::{Label, Rank};
-use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record, within};
+use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record};
 use crate::format::{duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::LaneId;
 use crate::lanes::Row;
 use crate::phrases::step_words;
 use crate::scene::{Align, Primitive, Px, Step, Stroke, Target};
+use crate::sorted::within;
 use crate::store::{StepMark, WatchTrace};
 use crate::tokens::Token;
 

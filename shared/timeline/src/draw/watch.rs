@@ -7,7 +7,6 @@ use watchscope_model::vocabulary::{AuditOutcome, Cause, Certainty, LossPlace};
 use super::labels::{Label, Rank};
 use super::{
     Drawer, EpochView, GlyphMark, Group, HAIR, LABEL_INSET, LEAST, Layer, SPILL, TextLook, record,
-    within,
 };
 use crate::format::{count, duration, number, text_width, version};
 use crate::glyph::Glyph;
@@ -15,6 +14,7 @@ use crate::id::{LaneId, WatchId};
 use crate::lanes::{Row, RowKind};
 use crate::phrases::why_ended;
 use crate::scene::{Align, Drawn, Hatch, Px, Sign, Step, StretchKind, Stroke, Target};
+use crate::sorted::within;
 use crate::store::{Epoch, Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 

@@ -6,8 +6,9 @@ use watchscope_model::{Text, Time};
 use super::{Density, Lanes, RowBuilder, RowKind};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
+use crate::levels::{Layer, Level, Tone};
 use crate::phrases::crowd_words;
-use crate::store::{Layer, Level, Store, Tone};
+use crate::store::Store;
 use crate::tokens::Token;
 
 /// What stands over the layers.

@@ -4,7 +4,8 @@ use watchscope_model::tree;
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-use super::{Chapter, Epoch, LayerTrace, Store, Trace};
+use super::{Chapter, Epoch, Store, Trace};
+use crate::levels::LayerTrace;
 
 /// The order of the run that is being written.
 const LIVE: u64 = u64::MAX;

@@ -5,6 +5,7 @@ use watchscope_model::{RequestId, Seq, Time};
 use super::parts::{AsideMark, ListMark, OpeningPoint};
 use super::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
+use crate::sorted::merge_sorted;
 
 impl Trace {
     /// Adds what another chapter of the epoch tells; no record is in both.
@@ -171,18 +172,5 @@ impl WatchTrace {
             + self.requests.capacity() * size_of::<(RequestId, Seq)>()
             + self.openings.capacity() * size_of::<OpeningPoint>()
             + objects.sum::<usize>()
-    }
-}
-
-pub(super) fn merge_sorted<T>(all: &mut Vec<T>, mut other: Vec<T>, seq: impl Fn(&T) -> Seq) {
-    while let Some(first) = other.first().map(&seq) {
-        // A chapter opens at the seq of the record before it: its points follow those of that record. One that was
-        // opened and brought no record has left its points in the midst of what comes now.
-        let place = all.partition_point(|item| seq(item) <= first);
-        let next = all.get(place).map(&seq);
-        let count = other.partition_point(|item| next.is_none_or(|next| seq(item) <= next));
-        let rest = other.split_off(count);
-        all.splice(place..place, other);
-        other = rest;
     }
 }

@@ -8,9 +8,9 @@ use watchscope_model::{Text, Time};
 
 use crate::format::{count, duration, number};
 use crate::id::{LayerId, RecordId};
+use crate::levels::{End, Follower, Layer, Tone, WriteMark};
 use crate::phrases::object_words;
-use crate::store::{Layer, Store, Tone, WriteMark};
-use crate::ways::{End, Follower};
+use crate::store::Store;
 
 /// Streams of a watch cache that are named; those beyond are counted.
 const STREAMS_MOST: usize = 8;
@@ -239,7 +239,7 @@ fn ways_words(store: &Store, id: RecordId) -> Vec<String> {
     told
 }
 
-fn way_words(store: &Store, client: &Text, write: &WriteMark, way: crate::ways::Way) -> String {
+fn way_words(store: &Store, client: &Text, write: &WriteMark, way: crate::levels::Way) -> String {
     // What takes less than a millisecond is at once.
     let after = |at: Time| match at.micros_since(write.moment.at) {
         ..MILLISECOND_US => "at once".to_owned(),

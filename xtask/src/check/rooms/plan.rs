@@ -212,10 +212,12 @@ const TIMELINE: Crate = Crate {
     rooms: &[
         room(
             "ground",
-            &["tokens", "id", "glyph", "scene", "format", "view", "svg"],
+            &[
+                "tokens", "id", "glyph", "scene", "format", "view", "svg", "sorted",
+            ],
             &[],
         ),
-        room("levels", &["store/layers", "ways"], &["ground"]).owing(&["store"]),
+        room("levels", &["levels"], &["ground"]),
         room("store", &["store"], &["ground", "levels"]),
         room("phrases", &["phrases"], &["ground", "levels", "store"]),
         room("findings", &["findings"], &["ground", "levels", "store"]),

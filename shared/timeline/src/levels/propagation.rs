@@ -11,9 +11,11 @@
 use watchscope_model::vocabulary::{ChangeType, ClientPhase};
 use watchscope_model::{Text, Time};
 
+use super::layer::{Layer, LayerNames};
+use super::level::{Level, LevelPoint, Tone};
+use super::trace::{LayerTrace, WriteMark};
 use crate::format::number;
 use crate::id::LayerId;
-use crate::store::{Layer, LayerNames, LayerTrace, Level, LevelPoint, Tone, WriteMark};
 
 /// What has not come after this long is no longer on its way, in microseconds.
 const UNDER_WAY_US: i64 = 2_000_000;

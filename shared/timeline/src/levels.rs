@@ -1,0 +1,12 @@
+//! What the layers of a simulated cluster were over time: which there are, what each was like, and how a write went through
+//! them.
+
+mod layer;
+mod level;
+mod propagation;
+mod trace;
+
+pub(crate) use self::layer::{Layer, LayerNames, number_of};
+pub(crate) use self::level::{Level, LevelPoint, Tone, namespace_of, selects};
+pub(crate) use self::propagation::{End, Follower, Way};
+pub(crate) use self::trace::{LayerTrace, WriteMark};

@@ -1,0 +1,195 @@
+//! Which layers a simulated cluster has: what each is, its name, and its number.
+
+use watchscope_model::Text;
+use watchscope_model::tree;
+
+use crate::id::LayerId;
+
+/// A layer, by what it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Layer {
+    /// All of them.
+    All,
+    /// etcd.
+    Etcd,
+    /// An apiserver: all its caches together.
+    Server(u64),
+    /// The watch cache of a resource in an apiserver, and the watches it feeds.
+    Cache(u64, Text),
+    /// What such a cache feeds a client: the buffers of its watches, and the connections they go over.
+    Stream(u64, Text, Text),
+    /// What etcd feeds a client through an apiserver, past the watch cache of the resource.
+    Direct(u64, Text, Text),
+    /// Client programs whose names differ in a number only, by what stands before it.
+    Crowd(Text),
+    /// A client program.
+    Client(Text),
+    /// The connections of a client, which need not be a program of the world's.
+    Connections(Text),
+}
+
+impl Layer {
+    /// Its name, the same for as long as it lives: tests and links find its lane by it.
+    pub(crate) fn name(&self) -> Text {
+        match self {
+            Self::All => "inside".into(),
+            Self::Etcd => "etcd".into(),
+            Self::Server(server) => format!("apiserver {server}").into(),
+            Self::Cache(server, resource) => format!("apiserver {server} {resource}").into(),
+            Self::Stream(server, resource, client) => {
+                format!("stream apiserver {server} {resource} {client}").into()
+            }
+            Self::Direct(server, resource, client) => {
+                format!("stream etcd {server} {resource} {client}").into()
+            }
+            Self::Crowd(name) => format!("clients {name}").into(),
+            Self::Client(client) => format!("client {client}").into(),
+            Self::Connections(client) => format!("connections {client}").into(),
+        }
+    }
+}
+
+/// All layers met, with their names; a layer's number is the same in all epochs.
+#[derive(Debug, Default)]
+pub(crate) struct LayerNames {
+    all: Vec<(Layer, Text)>,
+    /// The crowds among them.
+    crowds: Vec<(Text, LayerId)>,
+}
+
+impl LayerNames {
+    /// A layer's name.
+    pub(crate) fn name(&self, id: LayerId) -> Option<&Text> {
+        self.all.get(id.0 as usize).map(|(_, name)| name)
+    }
+
+    /// A layer, by its number.
+    pub(crate) fn layer(&self, id: LayerId) -> Option<&Layer> {
+        self.all.get(id.0 as usize).map(|(layer, _)| layer)
+    }
+
+    /// A layer's number, if it was met.
+    pub(crate) fn find(&self, layer: &Layer) -> Option<LayerId> {
+        let place = self.all.iter().position(|(known, _)| known == layer)?;
+        Some(LayerId(place as u32))
+    }
+
+    /// The connections of a client program, if any were met.
+    pub(crate) fn connections_of(&self, client: &Text) -> Option<LayerId> {
+        self.find(&Layer::Connections(client.clone()))
+    }
+
+    /// How many client programs were met that are in no crowd.
+    pub(crate) fn clients(&self) -> usize {
+        let alone = |layer: &Layer| match layer {
+            Layer::Client(name) => self.crowd(name).is_none(),
+            _ => false,
+        };
+        self.all.iter().filter(|(layer, _)| alone(layer)).count()
+    }
+
+    /// The crowd a client program is in.
+    pub(crate) fn crowd(&self, client: &str) -> Option<LayerId> {
+        let (crowd, _) = crowd_of(client)?;
+        let found = self.crowds.iter().find(|(known, _)| **known == *crowd)?;
+        Some(found.1)
+    }
+
+    fn numbered(&self) -> impl Iterator<Item = (&Layer, LayerId)> {
+        let layers = self.all.iter().map(|(layer, _)| layer);
+        layers.zip((0..).map(LayerId))
+    }
+
+    /// The streams that a watch cache feeds, with their clients.
+    pub(crate) fn streams_from(&self, server: u64, resource: &Text) -> Vec<(&Text, LayerId)> {
+        let streams = self.numbered().filter_map(|(layer, id)| match layer {
+            Layer::Stream(from, of, client) if *from == server && of == resource => {
+                Some((client, id))
+            }
+            _ => None,
+        });
+        streams.collect()
+    }
+
+    /// The streams that etcd feeds through a server past its watch caches, each with its resource and client.
+    pub(crate) fn streams_past(&self, server: u64) -> Vec<(&Text, &Text, LayerId)> {
+        let streams = self.numbered().filter_map(|(layer, id)| match layer {
+            Layer::Direct(from, of, client) if *from == server => Some((of, client, id)),
+            _ => None,
+        });
+        streams.collect()
+    }
+
+    /// The streams of a resource to a client, with the servers they come from.
+    pub(crate) fn streams_of(&self, resource: &Text, client: &Text) -> Vec<(u64, LayerId)> {
+        let streams = self.numbered().filter_map(|(layer, id)| match layer {
+            Layer::Stream(server, of, to) | Layer::Direct(server, of, to)
+                if of == resource && to == client =>
+            {
+                Some((*server, id))
+            }
+            _ => None,
+        });
+        streams.collect()
+    }
+
+    /// Whether a stream comes from etcd, past the watch cache.
+    pub(crate) fn is_past_cache(&self, stream: LayerId) -> bool {
+        matches!(self.layer(stream), Some(Layer::Direct(..)))
+    }
+
+    /// The client programs of a crowd in the order of their numbers.
+    pub(crate) fn members(&self, crowd: &str) -> Vec<(&Text, LayerId)> {
+        let members = self.numbered().filter_map(|(layer, id)| match layer {
+            Layer::Client(name) => match crowd_of(name) {
+                Some((of, number)) if of == crowd => Some((number, (name, id))),
+                _ => None,
+            },
+            _ => None,
+        });
+        let mut members: Vec<_> = members.collect();
+        tree::sort_by_key(&mut members, |&(number, _)| number);
+        members.into_iter().map(|(_, member)| member).collect()
+    }
+
+    /// All layers with their numbers, from the top of the picture to its bottom.
+    pub(crate) fn sorted(&self) -> Vec<(&Layer, LayerId)> {
+        let mut all: Vec<_> = self.numbered().collect();
+        tree::sort(&mut all);
+        all
+    }
+
+    /// A layer's number, a new one if it was not met before.
+    pub(super) fn number(&mut self, layer: &Layer) -> LayerId {
+        if let Some(known) = self.find(layer) {
+            return known;
+        }
+        self.all.push((layer.clone(), layer.name()));
+        let number = LayerId(self.all.len() as u32 - 1);
+        if let Layer::Client(name) = layer
+            && let Some((crowd, _)) = crowd_of(name)
+            && self.members(crowd).len() >= CROWD_LEAST
+        {
+            let crowd = Text::from(crowd);
+            let id = self.number(&Layer::Crowd(crowd.clone()));
+            if self.crowds.iter().all(|(known, _)| *known != crowd) {
+                self.crowds.push((crowd, id));
+            }
+        }
+        number
+    }
+}
+
+/// So many client programs whose names differ in a number only are a crowd.
+const CROWD_LEAST: usize = 8;
+
+/// The number at the end of a client's name, if it is of a crowd.
+pub(crate) fn number_of(client: &str) -> Option<u32> {
+    Some(crowd_of(client)?.1)
+}
+
+/// Of `crowd-12` what stands before the number, and the number.
+fn crowd_of(client: &str) -> Option<(&str, u32)> {
+    let (crowd, number) = client.rsplit_once('-')?;
+    Some((crowd, number.parse().ok()?))
+}
