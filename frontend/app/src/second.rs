@@ -10,7 +10,7 @@ use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_timeline::Store;
-use watchscope_timeline::draw::RECORDS;
+use watchscope_timeline::records::RECORDS;
 
 use crate::core::model::{Model, Second};
 use crate::core::msg::Msg;

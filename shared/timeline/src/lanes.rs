@@ -19,7 +19,6 @@ pub(crate) use self::arrange::OBJECTS_MOST;
 use self::arrange::{Choice, Choices, Kept, Room, arrange};
 use self::filter::Filter;
 pub(crate) use self::layers::level_at;
-use crate::draw::{RECORDS, Records};
 use crate::findings::{Muted, is_of_cause};
 use crate::format::{count, number};
 use crate::glyph::Glyph;
@@ -195,8 +194,9 @@ pub struct Lanes {
     pub is_held: bool,
     /// The selected lane: it stays, whatever the view.
     pub selected: Option<LaneId>,
-    /// What makes all rows but strips and findings: [`RECORDS`], or `None` before it is loaded.
-    pub records: Option<&'static Records>,
+    /// What makes all rows but strips and findings: that of [`RECORDS`](crate::records::RECORDS), or `None` before it is
+    /// loaded.
+    pub records: Option<&'static RowTable>,
     /// Findings the person does not want to see.
     pub muted: Muted,
     filter: Filter,
@@ -207,6 +207,13 @@ pub struct Lanes {
     quiet_is_open: bool,
     arrangement: Arrangement,
     pinned: BTreeSet<LaneId>,
+}
+
+/// What makes the rows that a page shows once it has taken in records.
+#[derive(Clone, Copy, Debug)]
+pub struct RowTable {
+    /// All rows but that of the findings.
+    pub(crate) rows: fn(&mut Lanes, &Store, &mut RowBuilder, &View, Time),
 }
 
 /// An object whose row shows.
@@ -226,12 +233,11 @@ struct Found {
 }
 
 impl Lanes {
-    /// Lanes that show all rows of all watches.
-    #[must_use]
-    pub fn showing_all() -> Self {
+    /// Lanes that show all rows of all watches, as a table makes them.
+    pub(crate) fn showing_all_by(table: &'static RowTable) -> Self {
         Self {
             shows_all: true,
-            records: Some(RECORDS),
+            records: Some(table),
             ..Self::default()
         }
     }

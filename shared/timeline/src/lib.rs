@@ -20,6 +20,7 @@ pub(crate) mod levels;
 pub mod overview;
 pub(crate) mod phrases;
 pub mod picture;
+pub mod records;
 pub mod scene;
 pub mod sides;
 pub(crate) mod sorted;

@@ -82,7 +82,7 @@ impl Model {
         self.lanes.height = Some(Px::from_f64(self.rows_px()));
         self.lanes.is_held = self.panels.playing.is_some();
         self.lanes.selected = self.pick.selected;
-        self.lanes.records = self.second.map(|second| second.records);
+        self.lanes.records = self.second.map(|second| &second.records.rows);
         self.rows = self.lanes.rows(&self.store, &self.view, now);
         if std::mem::take(&mut self.pick.stays_in_sight)
             && let Some(lane) = self.lanes.selected
@@ -120,7 +120,7 @@ impl Model {
             } else {
                 Ways::Stopped
             },
-            records: self.second.map(|second| second.records),
+            records: self.second.map(|second| &second.records.draw),
         }
     }
 }

@@ -3,9 +3,10 @@
 use watchscope_model::Time;
 use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::{Catalogue, Heartbeat, History, Welcome};
-use watchscope_timeline::draw::{Marked, Records};
+use watchscope_timeline::draw::Marked;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::lanes::{Lanes, Rows};
+use watchscope_timeline::records::Records;
 use watchscope_timeline::store::StoreError;
 use watchscope_timeline::{LaneId, RecordId, Scene, Store, View};
 

@@ -20,7 +20,7 @@ use watchscope_model::wire::{
 };
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::Store;
-use watchscope_timeline::draw::RECORDS;
+use watchscope_timeline::records::RECORDS;
 
 use crate::common::{Log, START, at};
 

@@ -7,8 +7,9 @@ use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside, State, Time};
 use watchscope_scenarios::lessons::{Found, Lesson, Run, Sought, Stage, lesson, lessons};
-use watchscope_timeline::draw::{self, RECORDS};
+use watchscope_timeline::draw;
 use watchscope_timeline::lanes::RowKind;
+use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::{Step, TextLine};
 use watchscope_timeline::{Glyph, Lanes, Picture, Primitive, Px, Rows, Scene, Store, Token, View};
 
@@ -131,7 +132,7 @@ impl Shown {
         let (from, to) = passage.shows;
         let view = View::between(stage.time(from), stage.time(to), LANES_WIDTH_PX);
         let mut lanes = Lanes::showing_all();
-        lanes.records = Some(RECORDS);
+        lanes.records = Some(&RECORDS.rows);
         let now = stage.now();
         let rows = lanes.rows(&store, &view, now);
         let scene = draw::lanes(&Picture::new(&store, &rows, &view, now));

@@ -2,7 +2,8 @@
 
 use watchscope_model::Time;
 
-use super::{Drawer, HAIR, LEAST, Layer, TextLook};
+use super::drawer::Drawer;
+use super::look::{HAIR, LEAST, Layer, TextLook};
 use crate::format::{clock, text_width};
 use crate::scene::{Align, Hatch, Px, Step, Stroke};
 use crate::store::Coverage;

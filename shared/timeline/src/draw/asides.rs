@@ -3,7 +3,8 @@
 use watchscope_model::Time;
 use watchscope_model::tree::BTreeMap;
 
-use super::{Drawer, EpochView, LEAST, Layer, TextLook, record};
+use super::drawer::{Drawer, EpochView, record};
+use super::look::{LEAST, Layer, TextLook};
 use crate::format::{number, text_width};
 use crate::lanes::Row;
 use crate::scene::{Px, Target};

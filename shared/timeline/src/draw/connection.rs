@@ -2,9 +2,10 @@
 
 use watchscope_model::vocabulary::Cause;
 
-use super::labels::{Label, Rank};
-use super::watch::REACH;
-use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
+use super::drawer::{Drawer, EpochView, record};
+use super::label::{Label, Rank};
+use super::look::{HAIR, LABEL_INSET, Layer, SPILL, TextLook};
+use super::over_lanes::REACH;
 use crate::format::count;
 use crate::id::LaneId;
 use crate::lanes::Row;

@@ -1,7 +1,8 @@
 //! The selected finding: its evidence as numbered tags on the lanes, and a thread from its chip to the last of them.
 
+use super::drawer::Drawer;
 use super::findings::{CHIP_HEIGHT, CHIP_TOP};
-use super::{Drawer, HAIR, Layer, TextLook};
+use super::look::{HAIR, Layer, TextLook};
 use crate::format::{self, text_width};
 use crate::id::LaneId;
 use crate::lanes::{Row, RowKind};
@@ -20,7 +21,7 @@ const APART: Px = Px::whole(2);
 
 impl<'a> Drawer<'a> {
     /// Tags and thread; nothing if no finding is selected.
-    pub(super) fn evidence(&mut self) {
+    pub(crate) fn evidence(&mut self) {
         let Some(evidence) = self.picture.evidence else {
             return;
         };

@@ -3,7 +3,8 @@
 
 use watchscope_model::vocabulary::Severity;
 
-use super::{Drawer, EpochView, HAIR, LEAST, Layer, TextLook, record};
+use super::drawer::{Drawer, EpochView, record};
+use super::look::{HAIR, LEAST, Layer, TextLook};
 use crate::format::text_width;
 use crate::lanes::Row;
 use crate::phrases::severity_ink;

@@ -163,7 +163,7 @@ fn width_of(words: &str) -> Px {
 }
 
 /// Draws the row of flags, if there are notes, over a marked range and the pen.
-pub(super) fn draw(
+pub(crate) fn draw(
     scene: &mut Scene,
     view: &View,
     Flagged { marks, top }: Flagged<'_>,

@@ -4,7 +4,9 @@
 //! important is placed first, each in the first room of its own that is free. What finds none is not written: it can
 //! be asked for by pointing.
 
-use super::{Drawer, LABEL_INSET, LABEL_SPARE, Layer, TextLook};
+use super::drawer::Drawer;
+use super::label::{Label, Rank};
+use super::look::{LABEL_INSET, LABEL_SPARE, Layer, TextLook};
 use crate::format::text_width;
 use crate::scene::{Align, Area, Primitive, Px, TextLine};
 
@@ -16,67 +18,6 @@ const MISRECKONED: Px = Px::whole(2);
 const ASCENT: Px = Px::whole(8);
 /// …and under it.
 const DESCENT: Px = Px::whole(2);
-
-/// What is written, the most important first: what is given up for want of room is the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    /// Events that may be lost, and objects that the watch and the truth see differently.
-    Lost,
-    /// Codes of errors, causes of broken connections, reversals.
-    Error,
-    /// What a relist found, jumps.
-    List,
-    /// Why a watch waits, and until when.
-    Wait,
-    /// Which stream or connection it is, and values of a trace.
-    Name,
-}
-
-/// Words on their way to the scene.
-pub(super) struct Label {
-    pub(super) rank: Rank,
-    pub(super) layer: Layer,
-    /// Longest first: the first that fits is written.
-    pub(super) forms: Vec<String>,
-    pub(super) look: TextLook,
-    /// Baseline.
-    pub(super) y: Px,
-    /// Where it may stand. By its look it is at the beginning of that, or at its end.
-    pub(super) xs: (Px, Px),
-    /// How far from there it may move to keep clear of what stands there.
-    pub(super) reach: Px,
-    /// Whether "· " parts it from words it had to move behind.
-    pub(super) joins: bool,
-    /// Written if this finds no room.
-    pub(super) or: Option<Box<Label>>,
-}
-
-impl Label {
-    pub(super) fn new(
-        rank: Rank,
-        layer: Layer,
-        forms: impl Into<Vec<String>>,
-        look: TextLook,
-        y: Px,
-        xs: (Px, Px),
-    ) -> Self {
-        Self {
-            rank,
-            layer,
-            forms: forms.into(),
-            look,
-            y,
-            xs,
-            reach: Px::ZERO,
-            joins: false,
-            or: None,
-        }
-    }
-
-    pub(super) fn reaching(self, reach: Px) -> Self {
-        Self { reach, ..self }
-    }
-}
 
 impl Drawer<'_> {
     /// A mark stands here: words keep clear of it.

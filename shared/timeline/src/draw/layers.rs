@@ -10,12 +10,12 @@ use watchscope_model::tree;
 use watchscope_model::vocabulary::{ChangeType, ClientPhase};
 use watchscope_model::{Text, Time};
 
-use super::labels::{Label, Rank};
-use super::version::{Line, Scale};
-use super::{
-    Drawer, EpochView, GlyphMark, HAIR, LABEL_INSET, LABEL_SPARE, LEAST, Layer as Paint, SPILL,
-    TextLook, Ways, record,
+use super::drawer::{Drawer, EpochView, Ways, record};
+use super::label::{Label, Rank};
+use super::look::{
+    GlyphMark, HAIR, LABEL_INSET, LABEL_SPARE, LEAST, Layer as Paint, SPILL, TextLook,
 };
+use super::version::{Line, Scale};
 use crate::format::{clock, count, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};

@@ -1,13 +1,14 @@
 //! Draws what persons have marked: the moment that panels answer for, a range, and the times of notes.
 
+use super::drawer::{Drawer, Marked};
+use super::look::{HAIR, Layer};
 use super::ruler::RANGE_GROUND;
-use super::{Drawer, HAIR, Layer, Marked};
 use crate::scene::{Px, Step, Stroke};
 use crate::tokens::Token;
 
 impl Drawer<'_> {
     /// Marks them over all lanes.
-    pub(super) fn marked(&mut self) {
+    pub(crate) fn marked(&mut self) {
         let Marked { as_of, range } = self.picture.marked;
         let height = (Px::ZERO, self.picture.height);
         if let Some((from, to)) = range {
@@ -28,7 +29,7 @@ impl Drawer<'_> {
     }
 
     /// A dotted line at each note's time, from its flag down over all lanes; of the selected note at both ends.
-    pub(super) fn flag_lines(&mut self) {
+    pub(crate) fn flag_lines(&mut self) {
         let height = self.picture.height;
         for mark in self.picture.flagged.marks {
             let ends = [Some(mark.from), Some(mark.to).filter(|_| mark.is_selected)];

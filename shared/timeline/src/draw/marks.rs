@@ -1,8 +1,9 @@
 //! An object's marks: a glyph each, or a plate with their count where they are too near to be told apart.
 
+use super::drawer::{Drawer, EpochView, record};
 use super::level_of_detail::{Cells, Placed, Run};
+use super::look::{GlyphMark, Layer, SPILL};
 use super::object::ListOverSeam;
-use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, record};
 use crate::lanes::Row;
 use crate::scene::{Area, Hit, Primitive, Px, Target};
 use crate::store::WatchTrace;

@@ -1,7 +1,8 @@
 //! The row of the objects that have no rows of their own: a bar, how long nothing changed, and the density of changes.
 
-use super::labels::{Label, Rank};
-use super::{Drawer, Layer, TextLook};
+use super::drawer::Drawer;
+use super::label::{Label, Rank};
+use super::look::{Layer, TextLook};
 use crate::format::clock;
 use crate::id::LaneId;
 use crate::lanes::Row;

@@ -4,9 +4,10 @@ use watchscope_model::Time;
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::Divergence;
 
-use super::labels::{Label, Rank};
-use super::watch::REACH;
-use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record};
+use super::drawer::{Drawer, EpochView, record};
+use super::label::{Label, Rank};
+use super::look::{GlyphMark, LEAST, Layer, SPILL, TextLook};
+use super::over_lanes::REACH;
 use crate::format::duration;
 use crate::glyph::Glyph;
 use crate::id::{LaneId, ObjectId};
@@ -192,7 +193,7 @@ impl Drawer<'_> {
         };
         let half = Px::whole(half);
         let x0 = self.x(span.start.at);
-        let x1 = self.x(end).max(x0 + super::LEAST);
+        let x1 = self.x(end).max(x0 + LEAST);
         let ys = (mid - half, mid + half);
         let kind = span.what.kind;
         // Left of the view the body goes on; its corner does not show.

@@ -3,9 +3,10 @@
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Phase, PhaseReason};
 
-use super::labels::{Label, Rank};
+use super::drawer::{Drawer, EpochView, record};
+use super::label::{Label, Rank};
+use super::look::{HAIR, LABEL_INSET, Layer, SPILL, TextLook};
 use super::watch::next_try;
-use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
 use crate::glyph::Glyph;
 use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Px, Step, StretchKind, Stroke, Target};

@@ -132,7 +132,7 @@ pub fn ruler(view: &View, now: Time) -> Scene {
 }
 
 /// Marks a range on the ruler of a view.
-pub(super) fn mark_range(scene: &mut Scene, view: &View, (from, to): (Time, Time)) {
+pub(crate) fn mark_range(scene: &mut Scene, view: &View, (from, to): (Time, Time)) {
     let within = |x: Px| x.max(-HANDLE.0).min(scene.width + HANDLE.0);
     let (from, to) = (within(view.x(from).floor()), within(view.x(to).floor()));
     let mut rect = |area: Area, opacity: u8| {

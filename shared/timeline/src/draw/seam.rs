@@ -2,7 +2,8 @@
 
 use watchscope_model::Time;
 
-use super::{Drawer, EpochView, Layer, TextLook};
+use super::drawer::{Drawer, EpochView};
+use super::look::{HAIR, Layer, SPILL, TextLook};
 use crate::format::{clock, duration, text_width};
 use crate::scene::{Area, Primitive, Px, Step, Stroke};
 use crate::store::Span;
@@ -23,7 +24,7 @@ const DOTS: [(i32, u8); 3] = [(3, 90), (8, 60), (13, 30)];
 
 impl Drawer<'_> {
     /// Draws a seam over all lanes: nothing is drawn in it, not even the grid.
-    pub(super) fn seam(&mut self, from: Time, to: Time) {
+    pub(crate) fn seam(&mut self, from: Time, to: Time) {
         let height = (Px::ZERO, self.picture.height);
         let start = self.x(from).floor();
         let end = self.x(to).floor().max(start + LEAST);
@@ -99,7 +100,7 @@ impl Drawer<'_> {
             Primitive::Rect {
                 area: Area::between(plate.0, plate.1, ys.0, ys.1),
                 fill: Some(Token::Ground1),
-                stroke: Some(Stroke::solid(Token::Line2, super::HAIR)),
+                stroke: Some(Stroke::solid(Token::Line2, HAIR)),
                 radius: 2,
                 opacity: 100,
             },
@@ -137,8 +138,8 @@ impl Drawer<'_> {
     }
 
     /// Draws these dots behind x.
-    pub(super) fn trail(&mut self, x: Px, y: Px, ink: Token) {
-        if x < -super::SPILL || x > self.width {
+    pub(crate) fn trail(&mut self, x: Px, y: Px, ink: Token) {
+        if x < -SPILL || x > self.width {
             return;
         }
         for (dx, percent) in DOTS {

@@ -4,7 +4,8 @@
 
 use watchscope_model::Time;
 
-use super::{Drawer, Layer};
+use super::drawer::Drawer;
+use super::look::Layer;
 use crate::scene::{Column, Primitive, Px, STRIP_COLUMN_PX};
 use crate::store::WatchTrace;
 use crate::tokens::Token;

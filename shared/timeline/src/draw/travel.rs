@@ -7,8 +7,9 @@
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
+use super::drawer::{Drawer, EpochView, Ways, record};
 use super::layers::drawn_as;
-use super::{Drawer, EpochView, Layer as Paint, SPILL, TextLook, Ways, record};
+use super::look::{Layer as Paint, SPILL, TextLook};
 use crate::format::{duration, text_width};
 use crate::id::{LaneId, LayerId};
 use crate::lanes::Row;
@@ -60,7 +61,7 @@ struct Drawn {
 
 impl Drawer<'_> {
     /// The ways of the writes in view to the clients on screen.
-    pub(super) fn travels(&mut self, rows: &[Row]) {
+    pub(crate) fn travels(&mut self, rows: &[Row]) {
         let names = self.picture.store.layer_names();
         let shown = rows.iter().filter_map(|row| match row.id {
             LaneId::Layer(id) => {

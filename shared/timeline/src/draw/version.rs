@@ -2,8 +2,9 @@
 
 use watchscope_model::Time;
 
-use super::labels::{Label, Rank};
-use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record};
+use super::drawer::{Drawer, EpochView, record};
+use super::label::{Label, Rank};
+use super::look::{GlyphMark, Layer, SPILL, TextLook};
 use crate::format::{duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::LaneId;

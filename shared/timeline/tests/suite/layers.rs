@@ -7,9 +7,10 @@ use watchscope_model::event::*;
 use watchscope_model::inside::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
-use watchscope_timeline::draw::{self, RECORDS, Ways};
+use watchscope_timeline::draw::{self, Ways};
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::lanes::RowKind;
+use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::{Align, Step, Stroke, TextLine};
 use watchscope_timeline::sides::{Difference, sides};
 use watchscope_timeline::store::Known;
@@ -344,7 +345,7 @@ fn connected() -> Told {
 
 fn lanes() -> Lanes {
     let mut lanes = Lanes::showing_all();
-    lanes.records = Some(RECORDS);
+    lanes.records = Some(&RECORDS.rows);
     lanes
 }
 

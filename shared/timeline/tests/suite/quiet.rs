@@ -4,8 +4,8 @@ use crate::cases::cases;
 use crate::common::random::{Chance, comparable, first_difference, late_reader, random_log, views};
 use crate::common::{Log, at, picture};
 use watchscope_model::vocabulary::*;
-use watchscope_timeline::draw::RECORDS;
 use watchscope_timeline::lanes::{Row, RowKind};
+use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::Primitive;
 use watchscope_timeline::{LaneId, Lanes, Px, Rows, Scene, Store, View};
 
@@ -15,7 +15,7 @@ const MAPS: &str = "shop/configmaps";
 fn lanes(height_px: i32) -> Lanes {
     let mut lanes = Lanes::default();
     lanes.height = Some(Px::whole(height_px));
-    lanes.records = Some(RECORDS);
+    lanes.records = Some(&RECORDS.rows);
     lanes
 }
 

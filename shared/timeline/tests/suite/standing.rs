@@ -7,9 +7,9 @@ use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::{Attribution, Audit, Change, Finding, Note, Verdict, WatchStopped};
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
-use watchscope_timeline::draw::RECORDS;
 use watchscope_timeline::findings::{self, Board, Muted};
 use watchscope_timeline::health::{self, Order};
+use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::StretchKind;
 use watchscope_timeline::store::Known;
 use watchscope_timeline::words::{
@@ -217,7 +217,7 @@ fn one_cause_that_many_have_is_one_error_in_the_header() {
 /// The watches' badges.
 fn badge(store: &Store, muted: &Muted) -> Vec<String> {
     let mut lanes = Lanes::showing_all();
-    lanes.records = Some(RECORDS);
+    lanes.records = Some(&RECORDS.rows);
     lanes.muted = muted.clone();
     let rows = lanes.rows(store, &View::between(at(0.0), at(30.0), 800.0), at(30.0));
     let badges = rows.rows.iter().filter_map(|row| {

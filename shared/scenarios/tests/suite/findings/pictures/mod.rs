@@ -8,8 +8,9 @@ use watchscope_model::{Event, InsideRecord, Record, State, Time};
 use watchscope_scenarios::Run;
 use watchscope_scenarios::catalogue::Row;
 use watchscope_scenarios::catalogue::finds::Finds;
-use watchscope_timeline::draw::{RECORDS, Ways};
+use watchscope_timeline::draw::Ways;
 use watchscope_timeline::picture::small;
+use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::svg::svg;
 use watchscope_timeline::{LaneId, Lanes, Picture, Store, Theme, View};
 
@@ -81,7 +82,7 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
     let store = store_of(&run, &shot, began);
     let view = View::between(shot.from, shot.to, LANES_WIDTH_PX);
     let mut lanes = Lanes::showing_all();
-    lanes.records = Some(RECORDS);
+    lanes.records = Some(&RECORDS.rows);
     let mut all = lanes.rows(&store, &view, run.now());
     if all.rows.len() > ROWS_MOST {
         // Like the page, draws the objects that changed last, and counts the others.

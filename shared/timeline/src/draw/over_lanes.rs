@@ -1,0 +1,235 @@
+//! What covers all lanes of a watch: gaps, losses, relists, errors.
+
+use super::drawer::{Drawer, EpochView, Group, record};
+use super::label::{Label, Rank};
+use super::look::{HAIR, LABEL_INSET, LEAST, Layer, SPILL, TextLook};
+use crate::format::{number, text_width};
+use crate::glyph::Glyph;
+use crate::id::{LaneId, WatchId};
+use crate::lanes::{Row, RowKind};
+use crate::scene::{Drawn, Hatch, Px, Sign, StretchKind, Target};
+use crate::sorted::within;
+use crate::store::{Epoch, GapOutcome, WatchTrace};
+use crate::tokens::Token;
+
+/// A lost gap wider than this is hatched more quietly.
+const WIDE: Px = Px::whole(200);
+/// A hatch of lines 6 px apart has one through the point so far right of its corner and below it: half of 6√2.
+const FIRST_LINE: Px = Px(271);
+/// So far from where a stretch begins its words may stand, if something stands there.
+pub(super) const REACH: Px = Px::whole(260);
+
+impl Drawer<'_> {
+    /// What covers all lanes of a watch: gaps, errors, relists, losses. `watch` has at least one row on screen.
+    pub(super) fn watch_group(&mut self, watch: WatchId) {
+        let rows = &self.picture.rows.rows;
+        let of_watch = |row: &&Row| row.id.watch() == Some(watch) && !row.pinned;
+        let (Some(first), Some(last)) =
+            (rows.iter().find(of_watch), rows.iter().rev().find(of_watch))
+        else {
+            return;
+        };
+        let ys = (
+            self.y(first).max(-SPILL),
+            (self.y(last) + last.height).min(self.picture.height + SPILL),
+        );
+        let collapsed = first.kind == RowKind::Strip;
+        // The resourceVersion's row says what was missed; where there is none, the first.
+        let has_version_row = rows.iter().any(|row| row.id == LaneId::Version(watch));
+        let words_y = self.y(first) + first.height.half() + Px::whole(4);
+        let words_y = Some(words_y).filter(|_| !has_version_row);
+        for (epoch, trace) in self.watch_traces(watch) {
+            self.gaps(watch, epoch, trace, ys, collapsed);
+            if let Some(records) = self.picture.records {
+                (records.group)(self, watch, epoch, trace, Group { ys, words_y });
+            }
+        }
+    }
+
+    /// Losses, relists, errors, over all lanes of a watch; and at a height what was missed, if nothing else says so.
+    pub(crate) fn records_of_group(
+        &mut self,
+        watch: WatchId,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        Group { ys, words_y }: Group,
+    ) {
+        if words_y.is_some() {
+            self.missed(epoch, trace, |_, _| words_y);
+        }
+        self.losses(watch, epoch, trace, ys);
+        self.lists(watch, epoch, trace, ys);
+        self.error_lines(trace, ys);
+    }
+
+    fn gaps(
+        &mut self,
+        watch: WatchId,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        ys: (Px, Px),
+        collapsed: bool,
+    ) {
+        for span in trace.gaps.in_sequence(self.left, self.right) {
+            let (x0, mut x1) = (self.x(span.start.at), self.x(span.end_at(epoch.end)));
+            if x1 < -SPILL {
+                continue;
+            }
+            x1 = x1.max(x0 + LEAST);
+            let xs = (x0, x1);
+            // Its edge, or the first line of its hatch, if it has room for one.
+            let drawn = match span.what.outcome {
+                Some(GapOutcome { resumed: false, .. }) => {
+                    self.fill(Layer::Gap, xs, ys, Token::LostGround);
+                    let hatch = match x1 - x0 {
+                        _ if collapsed => Hatch::LostStrip,
+                        width if width > WIDE => Hatch::LostWide,
+                        _ => Hatch::Lost,
+                    };
+                    self.hatch(Layer::Gap, xs, ys, hatch);
+                    for x in [x0, x1] {
+                        let x = x.floor() - HAIR;
+                        let edge = (x, x + Px::whole(2));
+                        self.fill(Layer::Gap, edge, ys, Token::Lost);
+                        self.occupy(edge, ys);
+                    }
+                    Some((
+                        Hatch::Lost,
+                        Token::Lost,
+                        x0.floor() - HAIR.half(),
+                        HAIR.half(),
+                    ))
+                }
+                None => {
+                    self.fill(Layer::Gap, xs, ys, Token::Ground0);
+                    self.hatch(Layer::Gap, xs, ys, Hatch::Open);
+                    None
+                }
+                Some(GapOutcome { resumed: true, .. }) => {
+                    self.fill(Layer::Gap, xs, ys, Token::Ground0);
+                    self.hatch(Layer::Gap, xs, ys, Hatch::Resumed);
+                    let on = FIRST_LINE;
+                    (x1 - x0 >= on + on).then_some((Hatch::Resumed, Token::Resumed, x0 + on, on))
+                }
+            };
+            let target = Target::Stretch(StretchKind::Gap, record(epoch, span.start.seq));
+            let drawn = drawn.map(|(hatch, ink, x, y)| Drawn {
+                sign: Sign::Hatch(hatch),
+                ink,
+                x,
+                y: ys.0 + y,
+            });
+            self.hit_drawn(xs, ys, LaneId::Watch(watch), target, drawn);
+        }
+    }
+
+    /// How much each lost gap may have cost, at the height that `beside` finds for words between two x.
+    pub(super) fn missed(
+        &mut self,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        beside: impl Fn(&Self, (Px, Px)) -> Option<Px>,
+    ) {
+        for span in trace.gaps.in_sequence(self.left, self.right) {
+            let Some(GapOutcome {
+                resumed: false,
+                lost,
+            }) = span.what.outcome
+            else {
+                continue;
+            };
+            let words = match lost {
+                Some(lost) => format!("missed: {}", number(lost)),
+                None => "missed: unknown".to_string(),
+            };
+            let xs = (self.x(span.start.at), self.x(span.end_at(epoch.end)));
+            let look = TextLook::strong(Token::Text1).over(Token::LostGround);
+            let x = self.shows_from(xs.0) + LABEL_INSET;
+            let words_xs = (x, x + text_width(&words, look.size, look.weight));
+            if let Some(y) = beside(self, words_xs) {
+                let label = Label::new(Rank::Lost, Layer::Error, [words], look, y, xs);
+                self.label_inside(label.reaching(REACH));
+            }
+        }
+    }
+
+    /// What watchscope lost of this watch, or of none, over all lanes of the watch.
+    fn losses(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
+        for losses in [&epoch.trace.losses, &trace.losses] {
+            let mut drawn = -SPILL;
+            for loss in within(losses, |loss| loss.moment.at, self.left, self.right) {
+                let x = self.x(loss.moment.at).floor();
+                if !loss.is_own() || x < drawn {
+                    continue;
+                }
+                let xs = (x, x + Px::whole(6));
+                self.hatch(Layer::Error, xs, ys, Hatch::Own);
+                self.occupy(xs, ys);
+                let target = Target::Record(record(epoch, loss.moment.seq));
+                self.hit(xs, ys, LaneId::Watch(watch), target);
+                drawn = x + LEAST;
+            }
+        }
+    }
+
+    /// Double rules of relists, over all lanes the watch feeds.
+    fn lists(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
+        self.waits_for_before(epoch, trace, ys);
+        let mut drawn = -SPILL;
+        for list in within(&trace.lists, |list| list.moment.at, self.left, self.right) {
+            let x = self.x(list.moment.at).floor();
+            if !list.is_shown() || x < drawn {
+                continue;
+            }
+            for offset in [0, 4] {
+                let x = x + Px::whole(offset);
+                self.fill(Layer::Rule, (x, x + Px::whole(2)), ys, Token::List);
+            }
+            self.explains(Glyph::Relist, (x, x + Px::whole(6)));
+            let xs = (x, x + Px::whole(6));
+            self.occupy(xs, ys);
+            self.hit(
+                xs,
+                ys,
+                LaneId::Watch(watch),
+                Target::Record(record(epoch, list.moment.seq)),
+            );
+            drawn = x + LEAST;
+        }
+    }
+
+    /// As long as the end of the run before is to be loaded, it is not known what the first list changed.
+    fn waits_for_before(&mut self, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
+        let first = trace.lists.first().filter(|list| list.is_to_compare());
+        let Some(list) = first.filter(|_| self.picture.store.is_to_load_before(epoch.number))
+        else {
+            return;
+        };
+        let run = self.picture.store.epoch(epoch.number);
+        let Some(begins) = run.and_then(Epoch::begins) else {
+            return;
+        };
+        let xs = (self.x(begins), self.x(list.moment.at));
+        if xs.1 > -SPILL && xs.0 < self.width {
+            self.hatch(Layer::Gap, xs, ys, Hatch::NotLoaded);
+        }
+    }
+
+    /// The full-height lines of ERROR events.
+    fn error_lines(&mut self, trace: &WatchTrace, ys: (Px, Px)) {
+        let mut drawn = -SPILL - LEAST;
+        for error in within(
+            &trace.errors,
+            |error| error.moment.at,
+            self.left,
+            self.right,
+        ) {
+            let x = self.x(error.moment.at).floor();
+            if x >= drawn + LEAST {
+                self.fill(Layer::Error, (x, x + HAIR), ys, Token::Error);
+                self.occupy((x, x + HAIR), ys);
+                drawn = x;
+            }
+        }
+    }
+}

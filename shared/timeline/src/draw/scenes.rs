@@ -1,0 +1,125 @@
+//! A picture as its scenes: the lanes that show, and the ruler over them.
+
+use super::drawer::{Drawer, Picture};
+use super::look::{HAIR, Layer};
+use super::ruler::ruler;
+use crate::lanes::{Row, RowKind};
+use crate::scene::{Area, Primitive, Px, Scene, Stroke, Target};
+use crate::tokens::Token;
+
+/// Draws the rows that show.
+#[must_use]
+pub fn lanes(picture: &Picture<'_>) -> Scene {
+    let mut drawer = Drawer::new(picture);
+    drawer.grid();
+    drawer.covers();
+    let window = picture
+        .rows
+        .window(picture.top, picture.top + picture.height);
+    let rows = &picture.rows.rows[window];
+    for row in rows {
+        drawer.row_ground(row);
+    }
+    // Before the rows: their words keep clear of what is said of ways, and of the numbers of evidence.
+    if let Some(records) = picture.records {
+        (records.travels)(&mut drawer, rows);
+        (records.evidence)(&mut drawer);
+    }
+    let mut last_watch = None;
+    for row in rows {
+        if let Some(watch) = row.id.watch().filter(|_| !row.pinned)
+            && last_watch != Some(watch)
+        {
+            last_watch = Some(watch);
+            drawer.watch_group(watch);
+        }
+        let y = drawer.y(row);
+        drawer.marked.retain(|area| area.bottom() > y);
+        drawer.written.retain(|area| area.bottom() > y);
+        match row.kind {
+            RowKind::Findings => drawer.findings_row(row),
+            RowKind::Watch | RowKind::Strip => drawer.watch_row(row),
+            _ => {
+                if let Some(records) = picture.records {
+                    (records.row)(&mut drawer, row);
+                }
+            }
+        }
+        drawer.place_labels();
+    }
+    drawer.pen();
+    if let Some(records) = picture.records {
+        (records.marked)(&mut drawer);
+    }
+    drawer.finish()
+}
+
+/// Draws the ruler of a picture: on its badge stands the moment that panels answer for, else now; a marked range is marked.
+/// The row of flags belongs to it.
+#[must_use]
+pub fn ruler_of(picture: &Picture<'_>) -> Scene {
+    let Picture { view, marked, .. } = *picture;
+    let mut scene = ruler(view, marked.as_of.unwrap_or(picture.now));
+    if let Some(records) = picture.records {
+        (records.on_ruler)(&mut scene, picture);
+    }
+    scene
+}
+
+impl Drawer<'_> {
+    /// A row that is no watch's own.
+    pub(crate) fn other_row(&mut self, row: &Row) {
+        match row.kind {
+            RowKind::Connection => self.connection_row(row),
+            RowKind::Version => self.version_row(row),
+            RowKind::Object => self.object_row(row),
+            RowKind::More => self.more_row(row),
+            RowKind::Asides => self.asides_row(row),
+            RowKind::Layer
+            | RowKind::LayerTrace
+            | RowKind::LayerConnection
+            | RowKind::LayerStream => self.layer_row(row),
+            RowKind::Findings | RowKind::Watch | RowKind::Strip | RowKind::Quiet => {}
+        }
+    }
+
+    fn row_ground(&mut self, row: &Row) {
+        // The name that stands on a lane belongs to it.
+        let (y, bottom) = (self.y(row) - row.label, self.y(row) + row.height);
+        let across = (Px::ZERO, self.width);
+        let ground = self.ground(row);
+        if ground != Token::Ground0 {
+            self.fill(Layer::Ground, across, (y, bottom), ground);
+        }
+        let line = if matches!(
+            row.kind,
+            RowKind::Watch | RowKind::Findings | RowKind::Layer | RowKind::Asides
+        ) {
+            Token::Line2
+        } else {
+            Token::Line1
+        };
+        self.fill(Layer::Grid, across, (y, y + HAIR), line);
+        if self.picture.selected == Some(row.id) {
+            let half = HAIR.half();
+            let area = Area {
+                x: half,
+                y: y + half,
+                w: self.width - HAIR,
+                h: bottom - y - HAIR,
+            };
+            let stroke = Some(Stroke::solid(Token::Select, HAIR));
+            self.push(
+                Layer::Frame,
+                Primitive::Rect {
+                    area,
+                    fill: None,
+                    stroke,
+                    radius: 0,
+                    opacity: 100,
+                },
+            );
+        }
+        self.hit(across, (y, bottom), row.id, Target::Lane);
+    }
+}

@@ -1,0 +1,85 @@
+//! The table by which the second part of the page adds what it draws of records, that of simulated clusters included.
+//!
+//! The first part of the page draws a strip for each watch, and its findings. It reaches all the rest by [`RECORDS`], which
+//! the second part hands to it. What a room below should do for one above, that one above adds here.
+
+use watchscope_model::Time;
+
+use crate::draw::{DrawTable, Flagged, Marked, Picture, Ways, draw_flags, mark_range};
+use crate::lanes::{Lanes, RowTable, Rows};
+use crate::scene::Px;
+use crate::store::Store;
+use crate::view::View;
+
+/// What rows are made and how things are drawn, once there are records.
+#[derive(Clone, Copy, Debug)]
+pub struct Records {
+    /// Makes the rows.
+    pub rows: RowTable,
+    /// Draws them.
+    pub draw: DrawTable,
+}
+
+/// All of it.
+pub const RECORDS: &Records = &Records {
+    rows: RowTable {
+        rows: |lanes, store, builder, view, now| lanes.all_rows(store, builder, view, now),
+    },
+    draw: DrawTable {
+        group: |drawer, watch, epoch, trace, group| {
+            drawer.records_of_group(watch, epoch, trace, group)
+        },
+        body: |drawer, row, epoch, trace| drawer.records_in_body(row, epoch, trace),
+        row: |drawer, row| drawer.other_row(row),
+        travels: |drawer, rows| drawer.travels(rows),
+        evidence: |drawer| drawer.evidence(),
+        seam: |drawer, from, to| drawer.seam(from, to),
+        marked: |drawer| {
+            drawer.flag_lines();
+            drawer.marked();
+        },
+        on_ruler: |scene, picture| {
+            let Marked { as_of, range } = picture.marked;
+            if let Some(range) = range {
+                mark_range(scene, picture.view, range);
+            }
+            let Picture {
+                view, flagged, now, ..
+            } = *picture;
+            draw_flags(scene, view, flagged, now, (as_of, range));
+        },
+        trail: |drawer, x, y, ink| drawer.trail(x, y, ink),
+    },
+};
+
+impl<'a> Picture<'a> {
+    /// All of some rows, in which nothing is selected or marked, with all ways.
+    #[must_use]
+    pub fn new(store: &'a Store, rows: &'a Rows, view: &'a View, now: Time) -> Self {
+        Self {
+            store,
+            rows,
+            view,
+            now,
+            connected: true,
+            top: Px::ZERO,
+            height: rows.height,
+            selected: None,
+            record: None,
+            evidence: None,
+            lit: None,
+            marked: Marked::default(),
+            flagged: Flagged::default(),
+            ways: Ways::All,
+            records: Some(&RECORDS.draw),
+        }
+    }
+}
+
+impl Lanes {
+    /// Lanes that show all rows of all watches.
+    #[must_use]
+    pub fn showing_all() -> Self {
+        Self::showing_all_by(&RECORDS.rows)
+    }
+}
