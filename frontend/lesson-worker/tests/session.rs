@@ -7,7 +7,7 @@ use watchscope_lesson_worker::{Session, SessionError};
 use watchscope_model::wire::{
     Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
 };
-use watchscope_timeline::sides::sides;
+use watchscope_timeline::inside::beliefs::sides;
 use watchscope_timeline::{LaneId, Store};
 
 /// A page: takes the session's messages, as the page's source does.

@@ -12,7 +12,6 @@ mod findings;
 mod flags;
 mod label;
 mod labels;
-mod layers;
 mod level_of_detail;
 mod look;
 mod marked;
@@ -25,13 +24,18 @@ mod ruler;
 mod scenes;
 mod seam;
 mod strip;
-mod travel;
 mod version;
 mod watch;
 
 pub use self::drawer::{DrawTable, Marked, Picture, Ways};
+pub(crate) use self::drawer::{Drawer, EpochView, record};
 pub(crate) use self::flags::{FLAG, draw as draw_flags, spread};
 pub use self::flags::{FLAGS_ROW, FlagMark, Flagged, flag_at};
+pub(crate) use self::label::{Label, Rank};
+pub(crate) use self::look::{
+    GlyphMark, HAIR, LABEL_INSET, LABEL_SPARE, LEAST, Layer, SPILL, TextLook,
+};
 pub(crate) use self::ruler::mark_range;
 pub use self::ruler::{RULER_HEIGHT, ruler};
 pub use self::scenes::{lanes, ruler_of};
+pub(crate) use self::version::{Line, Scale};

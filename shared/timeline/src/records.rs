@@ -6,7 +6,7 @@
 use watchscope_model::Time;
 
 use crate::draw::{DrawTable, Flagged, Marked, Picture, Ways, draw_flags, mark_range};
-use crate::lanes::{Lanes, RowTable, Rows};
+use crate::lanes::{Lanes, RowKind, RowTable, Rows};
 use crate::scene::Px;
 use crate::store::Store;
 use crate::view::View;
@@ -23,14 +23,23 @@ pub struct Records {
 /// All of it.
 pub const RECORDS: &Records = &Records {
     rows: RowTable {
-        rows: |lanes, store, builder, view, now| lanes.all_rows(store, builder, view, now),
+        rows: |lanes, store, builder, view, now| {
+            lanes.layer_rows(store, builder, view, now);
+            lanes.watch_and_other_rows(store, builder, view, now);
+        },
     },
     draw: DrawTable {
         group: |drawer, watch, epoch, trace, group| {
             drawer.records_of_group(watch, epoch, trace, group)
         },
         body: |drawer, row, epoch, trace| drawer.records_in_body(row, epoch, trace),
-        row: |drawer, row| drawer.other_row(row),
+        row: |drawer, row| match row.kind {
+            RowKind::Layer
+            | RowKind::LayerTrace
+            | RowKind::LayerConnection
+            | RowKind::LayerStream => drawer.layer_row(row),
+            _ => drawer.other_row(row),
+        },
         travels: |drawer, rows| drawer.travels(rows),
         evidence: |drawer| drawer.evidence(),
         seam: |drawer, from, to| drawer.seam(from, to),

@@ -5,7 +5,6 @@ mod event;
 mod evidence;
 mod hit;
 mod in_view;
-mod inside;
 mod lane;
 mod phase;
 mod presence;
@@ -17,7 +16,6 @@ pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
 pub use self::hit::describe;
 pub use self::in_view::{RangeWords, problems_in, range_words, snapped};
-pub use self::inside::inside_words;
 pub use self::lane::{accessible, lane_words};
 pub use self::phase::phase_sentence;
 pub use self::presence::{Footing, Presence, footing, presence};
@@ -25,4 +23,5 @@ pub use self::record::{Description, describe_record};
 pub use self::state::{
     Empty, Problem, Spot, emptiness, gaps, gaps_in_view, problems, records, unknown,
 };
+pub use crate::inside::inside_words;
 pub use crate::phrases::severity_ink as severity_token;

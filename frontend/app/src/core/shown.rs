@@ -7,7 +7,7 @@ use watchscope_timeline::LaneId;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings::{Board, Restored, Tally};
 use watchscope_timeline::health::HealthRow;
-use watchscope_timeline::sides::Sides;
+use watchscope_timeline::inside::beliefs::Sides;
 use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem, RangeWords};
 
 use super::notes::NotesShown;

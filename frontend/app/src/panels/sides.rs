@@ -1,7 +1,7 @@
 //! What each side believes at the cursor: a sentence for each, and a table of the objects with the differences marked.
 
 use leptos::prelude::*;
-use watchscope_timeline::sides::{SideRow, Sides};
+use watchscope_timeline::inside::beliefs::{SideRow, Sides};
 
 /// The tab of the detail.
 #[component]

@@ -30,7 +30,7 @@ impl Drawer<'_> {
     }
 
     /// A connection while it lives.
-    pub(super) fn connection_bar(&mut self, xs: (Px, Px), (y, bottom): (Px, Px)) {
+    pub(crate) fn connection_bar(&mut self, xs: (Px, Px), (y, bottom): (Px, Px)) {
         self.fill(Layer::Stream, xs, (y, bottom), Token::StreamFill);
         self.fill(Layer::Stream, xs, (y, y + HAIR), Token::Stream);
         self.fill(Layer::Stream, xs, (bottom - HAIR, bottom), Token::Stream);

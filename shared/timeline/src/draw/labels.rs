@@ -21,12 +21,12 @@ const DESCENT: Px = Px::whole(2);
 
 impl Drawer<'_> {
     /// A mark stands here: words keep clear of it.
-    pub(super) fn occupy(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px)) {
+    pub(crate) fn occupy(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px)) {
         self.marked.push(Area::between(x0, x1, y0, y1));
     }
 
     /// Whether words with this baseline would stand apart from all marks and words so far.
-    pub(super) fn is_clear(&self, (x0, x1): (Px, Px), y: Px) -> bool {
+    pub(crate) fn is_clear(&self, (x0, x1): (Px, Px), y: Px) -> bool {
         let meets = |area: &Area| {
             let is_beside = area.x < x1 + APART && x0 < area.right() + APART;
             is_beside && area.y < y + DESCENT && y - ASCENT < area.bottom()
@@ -35,12 +35,12 @@ impl Drawer<'_> {
     }
 
     /// Words to be written at the end of the row.
-    pub(super) fn label(&mut self, label: Label) {
+    pub(crate) fn label(&mut self, label: Label) {
         self.labels.push(label);
     }
 
     /// A label inside a stretch, at its visible beginning, if it fits with some room to spare.
-    pub(super) fn label_inside(&mut self, label: Label) {
+    pub(crate) fn label_inside(&mut self, label: Label) {
         let (x0, x1) = label.xs;
         let xs = (
             self.shows_from(x0) + LABEL_INSET,
@@ -122,7 +122,7 @@ impl Drawer<'_> {
     }
 
     /// Writes a line of text, of which labels that are placed later keep clear.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         layer: Layer,
         x: Px,
@@ -175,7 +175,7 @@ impl Drawer<'_> {
     }
 
     /// Where a stretch that begins at x begins to show: not left of the view, and not under what is not loaded.
-    pub(super) fn shows_from(&self, x: Px) -> Px {
+    pub(crate) fn shows_from(&self, x: Px) -> Px {
         self.covered.iter().fold(x.max(Px::ZERO), |x, area| {
             if area.x <= x && x < area.right() {
                 area.right()

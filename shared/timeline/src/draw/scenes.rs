@@ -67,7 +67,7 @@ pub fn ruler_of(picture: &Picture<'_>) -> Scene {
 }
 
 impl Drawer<'_> {
-    /// A row that is no watch's own.
+    /// A row that is no watch's own, and no layer's.
     pub(crate) fn other_row(&mut self, row: &Row) {
         match row.kind {
             RowKind::Connection => self.connection_row(row),
@@ -75,11 +75,14 @@ impl Drawer<'_> {
             RowKind::Object => self.object_row(row),
             RowKind::More => self.more_row(row),
             RowKind::Asides => self.asides_row(row),
-            RowKind::Layer
+            RowKind::Findings
+            | RowKind::Watch
+            | RowKind::Strip
+            | RowKind::Quiet
+            | RowKind::Layer
             | RowKind::LayerTrace
             | RowKind::LayerConnection
-            | RowKind::LayerStream => self.layer_row(row),
-            RowKind::Findings | RowKind::Watch | RowKind::Strip | RowKind::Quiet => {}
+            | RowKind::LayerStream => {}
         }
     }
 

@@ -22,9 +22,9 @@ const STEPS_APART: Px = Px::whole(6);
 const OPAQUE: &str = "another apiserver's: only whether two are equal can be told";
 
 /// What shows of one epoch's trace: where it begins, then what it did in each px column.
-pub(super) struct Line {
+pub(crate) struct Line {
     /// The value at the left edge, or the first one.
-    pub(super) first: (Time, u64),
+    pub(crate) first: (Time, u64),
     columns: Vec<Column>,
     end: Time,
 }
@@ -39,14 +39,14 @@ struct Column {
 
 impl Line {
     /// The least and the greatest value.
-    pub(super) fn range(&self) -> (u64, u64) {
+    pub(crate) fn range(&self) -> (u64, u64) {
         let first = (self.first.1, self.first.1);
         self.columns.iter().fold(first, |(low, high), column| {
             (low.min(column.least), high.max(column.most))
         })
     }
 
-    pub(super) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.columns
             .last()
             .map_or(self.first.1, |column| column.last)
@@ -55,15 +55,15 @@ impl Line {
 
 /// What the values are scaled to.
 #[derive(Clone, Copy)]
-pub(super) struct Scale {
-    pub(super) low: u64,
-    pub(super) high: u64,
-    pub(super) top: Px,
-    pub(super) bottom: Px,
+pub(crate) struct Scale {
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+    pub(crate) top: Px,
+    pub(crate) bottom: Px,
 }
 
 impl Scale {
-    pub(super) fn y(self, value: u64) -> Px {
+    pub(crate) fn y(self, value: u64) -> Px {
         let span = self.high - self.low;
         if span == 0 {
             return self.top + (self.bottom - self.top).half();
@@ -74,7 +74,7 @@ impl Scale {
 }
 
 impl Drawer<'_> {
-    pub(super) fn version_row(&mut self, row: &Row) {
+    pub(crate) fn version_row(&mut self, row: &Row) {
         let LaneId::Version(watch) = row.id else {
             return;
         };
@@ -136,7 +136,7 @@ impl Drawer<'_> {
     }
 
     /// The baseline of a text between two x that meets no line: `wanted`, else under all lines there, else over them.
-    pub(super) fn beside(
+    pub(crate) fn beside(
         &self,
         lines: &[Line],
         scale: Scale,
@@ -194,7 +194,7 @@ impl Drawer<'_> {
     }
 
     /// What shows of values that move.
-    pub(super) fn line_of(
+    pub(crate) fn line_of(
         &self,
         first: (Time, u64),
         moves: impl Iterator<Item = (Time, u64)>,
@@ -230,7 +230,7 @@ impl Drawer<'_> {
     }
 
     /// The trace, and what lies under it down to a floor, if there is one.
-    pub(super) fn version_line(&mut self, line: &Line, scale: Scale, floor: Option<Px>) {
+    pub(crate) fn version_line(&mut self, line: &Line, scale: Scale, floor: Option<Px>) {
         let (start, value) = line.first;
         let x0 = self.x(start).max(-SPILL);
         let mut at = scale.y(value);

@@ -256,7 +256,7 @@ impl Drawer<'_> {
     }
 
     /// A torn end at x, over the height of what is torn.
-    pub(super) fn tear(&mut self, x: Px, (y, bottom): (Px, Px), ground: Token) -> Option<Drawn> {
+    pub(crate) fn tear(&mut self, x: Px, (y, bottom): (Px, Px), ground: Token) -> Option<Drawn> {
         if x > self.width + SPILL {
             return None;
         }

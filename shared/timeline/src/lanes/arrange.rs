@@ -17,7 +17,8 @@ use watchscope_model::row;
 use watchscope_model::vocabulary::{Cause, Origin, Phase};
 use watchscope_model::{ConnectionId, Seq, State, Time, WatchName};
 
-use super::{Density, RowKind, has_mark, is_wanted};
+use super::in_view::{has_mark, is_wanted};
+use super::row::{Density, RowKind};
 use crate::id::{ObjectId, ServerId, WatchId};
 use crate::scene::Px;
 use crate::store::{MarkKind, Store};

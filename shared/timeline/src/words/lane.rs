@@ -1,10 +1,10 @@
 //! A lane in words: its name, and what it holds.
 
-use super::inside::layer_words;
 use super::phase::phase_sentence;
 use crate::findings::{Muted, tally};
 use crate::format::{clock_ms, count, duration, version};
 use crate::id::LaneId;
+use crate::inside::layer_words;
 use crate::phrases::ASIDES;
 use crate::store::{Known, Store};
 

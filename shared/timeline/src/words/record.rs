@@ -4,10 +4,10 @@ use watchscope_model::event::{Event, RequestSent};
 use watchscope_model::{Entry, Record};
 
 use super::event::{event_words, fields as event_fields};
-use super::inside::{fields as inside_fields, inside_words};
 use super::lane::lane_words;
 use crate::format::{clock_ms, count, duration, number};
 use crate::id::{LaneId, RecordId};
+use crate::inside::{inside_fields, inside_words};
 use crate::phrases::{step_words, why_ended};
 use crate::store::{Span, Store, StreamSpan, WatchTrace};
 

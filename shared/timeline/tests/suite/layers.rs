@@ -9,10 +9,10 @@ use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::draw::{self, Ways};
 use watchscope_timeline::format::text_width;
+use watchscope_timeline::inside::beliefs::{Difference, sides};
 use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::{Align, Step, Stroke, TextLine};
-use watchscope_timeline::sides::{Difference, sides};
 use watchscope_timeline::store::Known;
 use watchscope_timeline::{
     Glyph, LaneId, Lanes, Picture, Primitive, Px, RecordId, Rows, Scene, Store, Token, View, words,

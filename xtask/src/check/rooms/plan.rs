@@ -230,13 +230,7 @@ const TIMELINE: Crate = Crate {
         ),
         room(
             "inside",
-            &[
-                "draw/layers",
-                "draw/travel",
-                "lanes/layers",
-                "sides",
-                "words/inside",
-            ],
+            &["inside"],
             &["draw", "ground", "lanes", "levels", "phrases", "store"],
         ),
         room(
@@ -265,7 +259,7 @@ const TIMELINE: Crate = Crate {
         room("root", &["lib"], &[]),
     ],
     machines: &[],
-    circles: &[&["lanes.rs", "lanes/arrange.rs"]],
+    circles: &[],
 };
 
 const JOURNAL: Crate = Crate {

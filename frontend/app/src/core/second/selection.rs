@@ -3,8 +3,8 @@
 use watchscope_model::Time;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings;
+use watchscope_timeline::inside::beliefs;
 use watchscope_timeline::scene::{Area, Hit, Px, StretchKind, Target};
-use watchscope_timeline::sides;
 use watchscope_timeline::words::{self, Description};
 use watchscope_timeline::{LaneId, RecordId, View};
 
@@ -337,7 +337,7 @@ impl Model {
         let told = self.tell(&selection);
         self.say(told.spoken());
         let object = self.object_pane(&told);
-        let sides = sides::sides(&self.store, selection.lane, selection.record());
+        let sides = beliefs::sides(&self.store, selection.lane, selection.record());
         let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.panels.tab {
             Tab::Sides if sides.is_some() => Tab::Sides,

@@ -10,12 +10,10 @@ use watchscope_model::tree;
 use watchscope_model::vocabulary::{ChangeType, ClientPhase};
 use watchscope_model::{Text, Time};
 
-use super::drawer::{Drawer, EpochView, Ways, record};
-use super::label::{Label, Rank};
-use super::look::{
-    GlyphMark, HAIR, LABEL_INSET, LABEL_SPARE, LEAST, Layer as Paint, SPILL, TextLook,
+use crate::draw::{
+    Drawer, EpochView, GlyphMark, HAIR, LABEL_INSET, LABEL_SPARE, LEAST, Label, Layer as Paint,
+    Line, Rank, SPILL, Scale, TextLook, Ways, record,
 };
-use super::version::{Line, Scale};
 use crate::format::{clock, count, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
@@ -41,7 +39,7 @@ const UNDER_WAY_US: i64 = 1_000_000;
 const HEADING_WORDS: &str = "a write goes from etcd through a watch cache to its clients; none of this is seen from outside";
 
 impl Drawer<'_> {
-    pub(super) fn layer_row(&mut self, row: &Row) {
+    pub(crate) fn layer_row(&mut self, row: &Row) {
         let LaneId::Layer(id) = row.id else {
             return;
         };

@@ -6,6 +6,7 @@ use watchscope_model::tree;
 use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
 use watchscope_model::{Text, Time};
 
+use super::rows::level_at;
 use crate::format::{count, duration, number};
 use crate::id::{LayerId, RecordId};
 use crate::levels::{End, Follower, Layer, Tone, WriteMark};
@@ -111,10 +112,9 @@ pub fn inside_words(inside: &Inside) -> String {
 }
 
 /// What a layer is like now, for a screen reader.
-pub(super) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
+pub(crate) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
     let names = store.layer_names();
-    let (Some(layer), Some(level)) = (names.layer(id), crate::lanes::level_at(store, id, now))
-    else {
+    let (Some(layer), Some(level)) = (names.layer(id), level_at(store, id, now)) else {
         return "Nothing is known of it here.".to_owned();
     };
     let ghosts = match level.ghosts {
@@ -186,7 +186,7 @@ pub(super) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
 fn streams_words(store: &Store, (server, resource): (u64, &Text), at: Time) -> Vec<String> {
     let streams = store.layer_names().streams_from(server, resource);
     let streams = streams.into_iter().filter_map(|(client, id)| {
-        let level = crate::lanes::level_at(store, id, at)?;
+        let level = level_at(store, id, at)?;
         (level.tone != Tone::Resting).then_some((level.waiting, client))
     });
     let mut streams: Vec<_> = streams.collect();
@@ -268,7 +268,7 @@ fn way_words(store: &Store, client: &Text, write: &WriteMark, way: crate::levels
 }
 
 /// The particulars of a record of the inside.
-pub(super) fn fields(
+pub(crate) fn fields(
     store: &Store,
     id: RecordId,
     record: &InsideRecord,

@@ -3,13 +3,14 @@
 use watchscope_model::tree;
 use watchscope_model::{Text, Time};
 
-use super::{Density, Lanes, RowBuilder, RowKind};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
+use crate::lanes::{Density, Lanes, RowBuilder, RowKind};
 use crate::levels::{Layer, Level, Tone};
 use crate::phrases::crowd_words;
 use crate::store::Store;
 use crate::tokens::Token;
+use crate::view::View;
 
 /// What stands over the layers.
 const HEADING: &str = "Inside the cluster";
@@ -60,14 +61,25 @@ impl Lanes {
         usually != self.toggled_layers.contains(&layer)
     }
 
-    /// The rows of the layers as they are at a time; none for a cluster that tells nothing of its inside.
-    pub(crate) fn layer_rows(&self, store: &Store, builder: &mut RowBuilder, at: Time) {
+    /// The rows of the layers as they are now, or at the end of a view; none for a cluster that tells nothing of its inside.
+    pub(crate) fn layer_rows(
+        &self,
+        store: &Store,
+        builder: &mut RowBuilder,
+        view: &View,
+        now: Time,
+    ) {
+        let at = if self.shows_all {
+            view.right().min(now)
+        } else {
+            now
+        };
         let names = store.layer_names();
         let all = names.sorted();
         let Some(heading) = names.find(&Layer::All) else {
             return;
         };
-        if !self.filter.terms.is_empty() {
+        if self.is_filtered() {
             builder.rows.hidden += 1;
             return;
         }
@@ -266,7 +278,7 @@ fn mark_of(level: &Level) -> Option<(Glyph, Token)> {
 }
 
 /// What a layer is like at a time, in whichever epoch.
-pub(crate) fn level_at(store: &Store, layer: LayerId, at: Time) -> Option<&Level> {
+pub(super) fn level_at(store: &Store, layer: LayerId, at: Time) -> Option<&Level> {
     let epochs = store.epochs().iter().rev();
     epochs
         .filter_map(|epoch| epoch.layer_trace.level_at(layer, at))

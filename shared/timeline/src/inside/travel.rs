@@ -7,9 +7,8 @@
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
-use super::drawer::{Drawer, EpochView, Ways, record};
 use super::layers::drawn_as;
-use super::look::{Layer as Paint, SPILL, TextLook};
+use crate::draw::{Drawer, EpochView, Layer as Paint, SPILL, TextLook, Ways, record};
 use crate::format::{duration, text_width};
 use crate::id::{LaneId, LayerId};
 use crate::lanes::Row;

@@ -1,0 +1,13 @@
+//! What only simulated clusters have: rows for the layers that describe themselves, how those rows are drawn, the ways of
+//! writes through them, their words, and what each side believes.
+//!
+//! No room below knows of it: [`RECORDS`](crate::records::RECORDS) adds its rows and its drawing to those of watches.
+
+pub mod beliefs;
+mod layers;
+mod rows;
+mod travel;
+mod words;
+
+pub use self::words::inside_words;
+pub(crate) use self::words::{fields as inside_fields, layer_words};

@@ -1,0 +1,238 @@
+//! Rows under construction, from top to bottom.
+
+use watchscope_model::id::Extent;
+use watchscope_model::vocabulary::Severity;
+use watchscope_model::{Text, Time};
+
+use super::arrange::{Kept, OBJECTS_MOST};
+use super::in_view::worst_mark;
+use super::objects::FoundObject;
+use super::row::{Density, Row, RowKind, Rows};
+use crate::format::{count, number};
+use crate::glyph::Glyph;
+use crate::id::{LaneId, ServerId, WatchId};
+use crate::phrases::ASIDES;
+use crate::store::{AsideStep, ObjectTrace, Store, WatchTrace};
+use crate::tokens::Token;
+
+/// Rows under construction.
+pub(crate) struct RowBuilder {
+    pub(super) density: Density,
+    pub(crate) rows: Rows,
+}
+
+impl RowBuilder {
+    pub(crate) fn push(
+        &mut self,
+        id: LaneId,
+        kind: RowKind,
+        diverged: bool,
+        prefix: &str,
+        name: Text,
+        count: Option<u64>,
+    ) -> &mut Row {
+        let is_compact = self.density != Density::Comfortable;
+        let (label, height) = self.density.heights(kind, diverged);
+        let glyph_size = match (kind, diverged) {
+            (RowKind::Object, false) | (RowKind::LayerStream, _) if is_compact => 10,
+            (RowKind::LayerStream, _) => 10,
+            (RowKind::Object, true) if !is_compact => 14,
+            _ => 12,
+        };
+        let indent_px = match kind {
+            RowKind::Findings
+            | RowKind::Watch
+            | RowKind::Strip
+            | RowKind::Connection
+            | RowKind::Quiet
+            | RowKind::Asides => 12,
+            RowKind::More => 28,
+            _ => 44,
+        };
+        let y = self.rows.height + label;
+        self.rows.height = y + height;
+        self.rows.rows.push(Row {
+            id,
+            kind,
+            y,
+            label,
+            height,
+            glyph_size,
+            indent_px,
+            prefix: prefix.into(),
+            name,
+            count,
+            expanded: None,
+            mark: None,
+            finding: None,
+            diverged,
+            pinned: false,
+        });
+        self.rows.rows.last_mut().expect("a row was just pushed")
+    }
+
+    pub(super) fn findings(&mut self, store: &Store, (left, right): (Time, Time), is_needed: bool) {
+        let spans = store
+            .epochs()
+            .iter()
+            .flat_map(|epoch| epoch.trace.findings.all());
+        // As the panel counts them: those of one row of the catalogue are one.
+        let (mut codes, mut worst): (Vec<&Text>, _) = (Vec::new(), Severity::Unknown);
+        for span in spans.filter(|span| span.start.at <= right && span.end_at(right) >= left) {
+            if !codes.contains(&&span.what.code) {
+                codes.push(&span.what.code);
+            }
+            worst = worst.worse(span.what.severity);
+        }
+        if codes.is_empty() && (!is_needed || store.names().watches_by_name().is_empty()) {
+            return;
+        }
+        let row = self.push(
+            LaneId::Findings,
+            RowKind::Findings,
+            false,
+            "",
+            "Findings".into(),
+            Some(codes.len() as u64),
+        );
+        row.mark = match worst {
+            Severity::Divergence => Some((Glyph::Ghost, Token::Divergence)),
+            Severity::Error => Some((Glyph::Error, Token::Error)),
+            _ => None,
+        };
+    }
+
+    /// Last of all, since it tells of us and not of the cluster.
+    pub(super) fn asides(&mut self, store: &Store) {
+        let asides = store.epochs().iter().flat_map(|epoch| &epoch.trace.asides);
+        let sent = asides.filter(|aside| aside.step == AsideStep::Sent).count();
+        let (id, kind) = (LaneId::Asides, RowKind::Asides);
+        self.push(id, kind, false, "", ASIDES.into(), Some(sent as u64));
+    }
+
+    /// The connections to a server, by the number of the one that is open.
+    pub(super) fn connection(&mut self, store: &Store, server: ServerId) {
+        let remote = store.names().server_name(server);
+        let open = store
+            .state()
+            .into_iter()
+            .flat_map(|state| &state.connections);
+        let mut open = open.filter(|(_, connection)| connection.remote == *remote);
+        let name = match (open.next(), open.next()) {
+            (Some((id, _)), None) => format!("conn {id} → {remote}"),
+            _ => format!("connections → {remote}"),
+        };
+        let (id, kind) = (LaneId::Connection(server), RowKind::Connection);
+        self.push(id, kind, false, "", name.into(), None);
+    }
+
+    /// The objects of a watch that have no rows.
+    pub(super) fn more(&mut self, watch: WatchId, kept: &Kept, is_whole: bool) {
+        let name = if is_whole {
+            format!("only {OBJECTS_MOST}")
+        } else {
+            format!("and {} more", number(kept.others as u64))
+        };
+        let (id, kind) = (LaneId::More(watch), RowKind::More);
+        let row = self.push(id, kind, false, "", name.into(), None);
+        row.expanded = Some(is_whole);
+    }
+
+    /// The quiet watches that have no rows, or had none until a person opened them.
+    pub(super) fn quiet(&mut self, folded: usize, is_open: bool) {
+        let name = if is_open {
+            "fewer quiet watches".to_owned()
+        } else {
+            format!("and {}", count(folded as u64, "quiet watch"))
+        };
+        let (id, kind) = (LaneId::Quiet, RowKind::Quiet);
+        let row = self.push(id, kind, false, "", name.into(), None);
+        row.expanded = Some(is_open);
+    }
+
+    pub(super) fn watch(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        traces: &[&WatchTrace],
+        expanded: bool,
+        (left, right): (Time, Time),
+    ) -> &mut Row {
+        let name = store.names().watch_name(watch);
+        let rest = name.resource();
+        let prefix = match name.namespace() {
+            namespace if name.extent() == Extent::Cluster || namespace.is_empty() => String::new(),
+            namespace => format!("{namespace}/"),
+        };
+        let count = traces
+            .iter()
+            .map(|trace| trace.objects.iter().map(ObjectTrace::changes).sum::<u64>())
+            .sum();
+        let mark = worst_mark(traces, left, right);
+        // Where a watch is pinned to a server, that is what tells it from the others of the same.
+        let server = traces.iter().find_map(|trace| trace.server.as_ref());
+        let rest = match server {
+            Some(server) => format!("{rest} to {server}"),
+            None => rest.to_owned(),
+        };
+        let kind = if expanded {
+            RowKind::Watch
+        } else {
+            RowKind::Strip
+        };
+        let row = self.push(
+            LaneId::Watch(watch),
+            kind,
+            false,
+            &prefix,
+            rest.into(),
+            Some(count),
+        );
+        row.expanded = Some(expanded);
+        row.mark = mark;
+        row
+    }
+
+    pub(super) fn object(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        found: &FoundObject,
+    ) -> &mut Row {
+        let &FoundObject {
+            object,
+            mark,
+            count,
+        } = found;
+        let place = store.names().object_at(watch, object);
+        let name = store.names().watch_name(watch);
+        let everywhere = name.extent() == Extent::All;
+        let prefix = match &place.namespace {
+            Some(namespace) if everywhere => format!("{namespace}/"),
+            _ => String::new(),
+        };
+        let lane = LaneId::Object(watch, object);
+        let row = self.push(
+            lane,
+            RowKind::Object,
+            mark.is_some(),
+            &prefix,
+            place.name.clone(),
+            Some(count),
+        );
+        row.mark = mark;
+        row
+    }
+
+    pub(super) fn pinned(&mut self, store: &Store, lane: LaneId, window: (Time, Time)) {
+        let LaneId::Object(watch, object) = lane else {
+            return;
+        };
+        let traces = store.watch_traces(watch);
+        let prefix = format!("{} ", store.names().watch_name(watch));
+        let row = self.object(store, watch, &FoundObject::of(&traces, object, window));
+        row.pinned = true;
+        row.indent_px = 12;
+        row.prefix = prefix.into();
+    }
+}

@@ -1,0 +1,45 @@
+//! The objects of a watch that have rows.
+
+use watchscope_model::Time;
+
+use super::in_view::divergence_mark;
+use crate::glyph::Glyph;
+use crate::id::ObjectId;
+use crate::store::{ObjectTrace, WatchTrace};
+use crate::tokens::Token;
+
+/// An object whose row shows.
+pub(super) struct FoundObject {
+    pub(super) object: ObjectId,
+    /// Its divergence, if it has one in the view.
+    pub(super) mark: Option<(Glyph, Token)>,
+    /// How many changes of it are loaded.
+    pub(super) count: u64,
+}
+
+impl FoundObject {
+    pub(super) fn of(
+        traces: &[&WatchTrace],
+        object: ObjectId,
+        (left, right): (Time, Time),
+    ) -> Self {
+        let parts = || {
+            traces
+                .iter()
+                .filter_map(|trace| trace.objects.get(object.0 as usize))
+        };
+        let verdicts = parts().flat_map(|part| part.verdicts.all());
+        Self {
+            object,
+            mark: divergence_mark(verdicts, left, right),
+            count: parts().map(ObjectTrace::changes).sum(),
+        }
+    }
+}
+
+/// The objects of a watch whose rows show, in order, and how many are hidden.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) objects: Vec<FoundObject>,
+    pub(super) hidden: usize,
+}

@@ -1,0 +1,158 @@
+//! A row, and all rows: which lane each shows, where it stands and how high it is.
+
+use watchscope_model::Text;
+use watchscope_model::vocabulary::Severity;
+
+use crate::glyph::Glyph;
+use crate::id::LaneId;
+use crate::scene::Px;
+use crate::tokens::Token;
+
+/// How high rows are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Density {
+    /// Many lanes on a screen.
+    #[default]
+    Compact,
+    /// Larger rows and glyphs.
+    Comfortable,
+    /// Compact, with room above each lane for its name: narrow screens have no tree.
+    Labelled,
+}
+
+impl Density {
+    /// How high a row is: the room for its name above it, and the row itself.
+    pub(super) fn heights(self, kind: RowKind, diverged: bool) -> (Px, Px) {
+        let is_compact = self != Self::Comfortable;
+        let (compact, comfortable) = match (kind, diverged) {
+            (RowKind::Findings | RowKind::Watch | RowKind::Layer, _) => (26, 32),
+            (RowKind::Connection | RowKind::LayerConnection | RowKind::Asides, _) => (20, 24),
+            (RowKind::Version | RowKind::LayerTrace, _) => (40, 56),
+            (RowKind::LayerStream, _) => (16, 20),
+            (RowKind::Strip | RowKind::More | RowKind::Quiet, _) => (14, 18),
+            (RowKind::Object, false) => (18, 24),
+            (RowKind::Object, true) => (26, 30),
+        };
+        let label = match (self, kind) {
+            (Self::Compact | Self::Comfortable, _) => 0,
+            (Self::Labelled, RowKind::Findings | RowKind::Watch) => 16,
+            (Self::Labelled, _) => 14,
+        };
+        let height = if is_compact { compact } else { comfortable };
+        (Px::whole(label), Px::whole(height))
+    }
+
+    /// Height of a row with the room for its name; of an object that does not diverge.
+    pub(super) fn whole_height(self, kind: RowKind) -> Px {
+        let (label, height) = self.heights(kind, false);
+        label + height
+    }
+}
+
+/// What kind of row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    /// The findings of all watches.
+    Findings,
+    /// A watch; its rows hang under it.
+    Watch,
+    /// A watch whose rows are not shown.
+    Strip,
+    /// The connections to a server.
+    Connection,
+    /// The resourceVersion trace of a watch.
+    Version,
+    /// An object.
+    Object,
+    /// The objects of a watch that have no rows of their own.
+    More,
+    /// The quiet watches that have no rows of their own.
+    Quiet,
+    /// What watchscope asks beside its watches.
+    Asides,
+    /// A layer of a simulated cluster, by what it does.
+    Layer,
+    /// A layer of a simulated cluster, by how far it is.
+    LayerTrace,
+    /// The connections of a client in a simulated cluster's network.
+    LayerConnection,
+    /// What a watch cache of a simulated cluster feeds one client.
+    LayerStream,
+}
+
+/// A row of the picture and of the tree beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Which lane.
+    pub id: LaneId,
+    /// What kind.
+    pub kind: RowKind,
+    /// Top edge, from the top of all rows.
+    pub y: Px,
+    /// Room left above the top edge for the name.
+    pub label: Px,
+    /// Height.
+    pub height: Px,
+    /// Side of its glyphs, in whole px.
+    pub glyph_size: u8,
+    /// Where its name begins in the tree, in px.
+    pub indent_px: u8,
+    /// What stands before the name, quieter: `shop/`.
+    pub prefix: Text,
+    /// Its name. Hostile: show as text.
+    pub name: Text,
+    /// The figure on its right: events loaded, or objects.
+    pub count: Option<u64>,
+    /// For a watch: whether its rows are shown.
+    pub expanded: Option<bool>,
+    /// The worst thing in it, as a mark in the tree.
+    pub mark: Option<(Glyph, Token)>,
+    /// The worst finding that stands in it and is not muted: its code, and how bad it is.
+    pub finding: Option<(Text, Severity)>,
+    /// Whether the watch and the truth have parted here.
+    pub diverged: bool,
+    /// Whether it is pinned to the top.
+    pub pinned: bool,
+}
+
+impl Row {
+    /// Bottom edge.
+    #[must_use]
+    pub fn bottom(&self) -> Px {
+        self.y + self.height
+    }
+}
+
+/// All rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// From top to bottom.
+    pub rows: Vec<Row>,
+    /// Height of all together.
+    pub height: Px,
+    /// How many lanes the filter hides.
+    pub hidden: usize,
+}
+
+impl Rows {
+    /// The row of a lane.
+    #[must_use]
+    pub fn find(&self, lane: LaneId) -> Option<&Row> {
+        self.rows.iter().find(|row| row.id == lane)
+    }
+
+    /// The row at a y from the top of all rows.
+    #[must_use]
+    pub fn at(&self, y: Px) -> Option<&Row> {
+        let place = self.rows.partition_point(|row| row.bottom() <= y);
+        self.rows.get(place).filter(|row| row.y <= y)
+    }
+
+    /// The places of the rows that show between two y.
+    #[must_use]
+    pub fn window(&self, top: Px, bottom: Px) -> std::ops::Range<usize> {
+        let from = self.rows.partition_point(|row| row.bottom() <= top);
+        let to = self.rows.partition_point(|row| row.y < bottom);
+        from..to.max(from)
+    }
+}
