@@ -4,8 +4,12 @@
 //! No room below knows of it: [`RECORDS`](crate::records::RECORDS) adds its rows and its drawing to those of watches.
 
 pub mod beliefs;
+mod clients;
+mod etcd;
+mod ghosts;
 mod layers;
 mod rows;
+mod strokes;
 mod travel;
 mod words;
 

@@ -7,7 +7,7 @@
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
-use super::layers::drawn_as;
+use super::etcd::drawn_as;
 use crate::draw::{Drawer, EpochView, Layer as Paint, SPILL, TextLook, Ways, record};
 use crate::format::{duration, text_width};
 use crate::id::{LaneId, LayerId};

@@ -1,0 +1,104 @@
+//! Ghosts: where a layer holds what is not in etcd.
+
+use watchscope_model::Time;
+use watchscope_model::fold::Moment;
+
+use crate::draw::{Drawer, EpochView, LEAST, Label, Layer as Paint, Rank, SPILL, TextLook, record};
+use crate::format::{clock, count};
+use crate::glyph::Glyph;
+use crate::id::LayerId;
+use crate::lanes::{Row, RowKind};
+use crate::levels::LayerTrace;
+use crate::scene::{Area, Primitive, Px, Stroke, Target};
+use crate::tokens::Token;
+
+/// A difference from the truth that lasts no longer is on its way, in microseconds.
+pub(super) const UNDER_WAY_US: i64 = 1_000_000;
+
+impl Drawer<'_> {
+    /// Stretches in which a layer holds what is not in etcd, if they last longer than what is under way; where they are.
+    pub(super) fn ghost_bands(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        id: LayerId,
+    ) -> Vec<(Px, Px)> {
+        let points = self.shown(epoch.layers, id);
+        let mut bands = Vec::new();
+        let mut place = 0;
+        while let Some(first) = points.get(place) {
+            let begins = place;
+            while points
+                .get(place)
+                .is_some_and(|point| (point.level.ghosts > 0) == (first.level.ghosts > 0))
+            {
+                place += 1;
+            }
+            if first.level.ghosts == 0 {
+                continue;
+            }
+            let end = points.get(place).map_or(epoch.end, |point| point.moment.at);
+            let since = match begins {
+                0 => haunted_since(epoch.layers, id, first.moment),
+                _ => first.moment,
+            };
+            if end.micros_since(since.at) <= UNDER_WAY_US {
+                continue;
+            }
+            let most = points[begins..place].iter().map(|point| point.level.ghosts);
+            let most = most.max().unwrap_or(0);
+            let target = Target::Record(record(epoch, since.seq));
+            self.ghost_band(row, (since.at, end), most, target);
+            bands.push((self.x(since.at), self.x(end)));
+        }
+        bands
+    }
+
+    pub(super) fn ghost_band(
+        &mut self,
+        row: &Row,
+        (from, to): (Time, Time),
+        ghosts: u64,
+        target: Target,
+    ) {
+        let (x0, x1) = (self.x(from).max(-SPILL), self.x(to).min(self.width + SPILL));
+        let x1 = x1.max(x0 + LEAST);
+        let middle = self.y(row) + row.height.half();
+        // Lower where words stand over and under it.
+        let half = Px::whole(if row.kind == RowKind::LayerTrace {
+            6
+        } else {
+            8
+        });
+        let (y, bottom) = (middle - half, middle + half);
+        self.fill(Paint::Divergence, (x0, x1), (y, bottom), Token::GhostFill);
+        let stroke = Some(Stroke::dashed(Token::Divergence, Px(96), 5, 3));
+        self.push(
+            Paint::Divergence,
+            Primitive::Rect {
+                area: Area::between(x0, x1, y, bottom),
+                fill: None,
+                stroke,
+                radius: 0,
+                opacity: 100,
+            },
+        );
+        self.explains(Glyph::Ghost, (x0, x1));
+        let words = format!("{} since {}", count(ghosts, "ghost"), clock(from));
+        let look = TextLook::plain(Token::Divergence);
+        let text_y = middle + Px::whole(4);
+        let (rank, paint) = (Rank::Lost, Paint::Divergence);
+        let label = Label::new(rank, paint, [words], look, text_y, (x0, x1));
+        self.label_inside(label.reaching(x1 - x0));
+        self.hit((x0, x1), (y, bottom), row.id, target);
+    }
+}
+
+/// Since when a layer has held ghosts without a break that it holds at a moment, whether that shows or not.
+pub(super) fn haunted_since(layers: &LayerTrace, id: LayerId, now: Moment) -> Moment {
+    let points = layers.levels(id);
+    let to = points.partition_point(|point| point.moment.seq <= now.seq);
+    let run = points[..to].iter().rev();
+    let run = run.take_while(|point| point.level.ghosts > 0);
+    run.last().map_or(now, |point| point.moment)
+}
