@@ -2,7 +2,10 @@
 
 use watchscope_model::{Seq, State, Time};
 
-use super::{Chapter, Coverage, Epoch, Store};
+use super::cache::Store;
+use super::chapter::Chapter;
+use super::coverage::Coverage;
+use super::epoch::Epoch;
 use crate::id::RecordId;
 
 /// Why it is not known what was known at a moment.

@@ -1,10 +1,12 @@
 //! What the server lists of chapters that are not here: which there are, and in which order runs come.
 
-use watchscope_model::tree;
 use watchscope_model::wire::{Availability, CatalogueEntry};
-use watchscope_model::{EpochId, LogId, Seq, Time};
+use watchscope_model::{EpochId, LogId, Seq, Time, tree};
 
-use super::{Chapter, Epoch, Store, Trace};
+use super::cache::Store;
+use super::chapter::Chapter;
+use super::epoch::Epoch;
+use super::trace::Trace;
 use crate::levels::LayerTrace;
 
 /// The order of the run that is being written.

@@ -3,7 +3,9 @@
 use watchscope_model::wire::Availability;
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-use super::{Chapter, Epoch, SHOWN_SHARE, Store};
+use super::cache::{SHOWN_SHARE, Store};
+use super::chapter::Chapter;
+use super::epoch::Epoch;
 
 /// The most chapters that are asked for to show a stretch of time: of about a mebibyte each, they and what is drawn from
 /// them fit in the page's memory.

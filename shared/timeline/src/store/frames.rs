@@ -6,7 +6,8 @@ use watchscope_model::event::Loss;
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Entry, EpochId, LogId, Record, Seq, Time};
 
-use super::{Chapter, Store};
+use super::cache::Store;
+use super::chapter::Chapter;
 
 impl Store {
     /// From when to when there are records, with stretches between them that are not loaded perhaps; `None` if there are none.

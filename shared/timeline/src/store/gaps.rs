@@ -2,7 +2,7 @@
 
 use watchscope_model::Time;
 
-use super::Store;
+use super::cache::Store;
 use crate::format::duration;
 
 /// Gaps of a stretch of time. Each counts whole, also one that only reaches into the stretch.

@@ -2,7 +2,7 @@
 
 use watchscope_model::{KeptNote, LogId, Notes};
 
-use super::Store;
+use super::cache::Store;
 
 impl Store {
     /// The notes of persons that are known.

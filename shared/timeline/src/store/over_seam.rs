@@ -9,8 +9,9 @@ use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::Phase;
 use watchscope_model::{Entry, Event, Object, Seq, State, Time, WatchName};
 
+use super::cache::Store;
+use super::epoch::Epoch;
 use super::parts::{Compared, Differs, OverSeam};
-use super::{Epoch, Store};
 use crate::id::{ObjectId, WatchId};
 
 impl Store {

@@ -1,0 +1,82 @@
+//! A chapter: a run of records held as it came, and how it is read again.
+
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::split_frame;
+use watchscope_model::{Entry, Layers, Seq, State, Time};
+
+/// What an object takes in a fold that shares its names with others, in bytes.
+const HELD_BYTES: usize = 160;
+
+/// A run of records held as it came.
+#[derive(Debug)]
+pub(super) struct Chapter {
+    pub(super) first: Seq,
+    pub(super) last: Seq,
+    pub(super) from: Time,
+    pub(super) to: Time,
+    /// Where a live log was cut, so that this chapter goes on from there; absent if its bytes begin with their own opening.
+    pub(super) cut: Option<Box<LiveCut>>,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Where a live log was cut into chapters: what reads on from there, and the folds of all before.
+#[derive(Clone, Debug)]
+pub(super) struct LiveCut {
+    pub(super) reader: ChapterReader,
+    pub(super) state: State,
+    pub(super) layers: Layers,
+}
+
+impl LiveCut {
+    /// About how many bytes it takes: each object that is held is one of a map.
+    fn bytes(&self) -> usize {
+        let watches = self.state.watches.values();
+        watches.map(|watch| watch.objects.len() * HELD_BYTES).sum()
+    }
+}
+
+impl Chapter {
+    /// The folds of all records before it, and of its own as long as they are `wanted`, which gets the fold before each. Reads
+    /// it up to there.
+    pub(super) fn fold_while(
+        &self,
+        mut wanted: impl FnMut(&Entry, &State) -> bool,
+    ) -> Option<(State, Layers)> {
+        let (mut reader, mut state, mut layers, mut rest) = match &self.cut {
+            Some(cut) => {
+                let LiveCut {
+                    reader,
+                    state,
+                    layers,
+                } = (**cut).clone();
+                (reader, state, layers, self.bytes.as_slice())
+            }
+            None => {
+                let (head, rest) = split_frame(&self.bytes).ok()?;
+                let (reader, opening) = ChapterReader::open(head.bytes).ok()?;
+                let layers = reader.layers(&opening.state, &opening.layers).ok()?;
+                (reader, opening.state, layers, rest)
+            }
+        };
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest).ok()?;
+            for entry in reader.entries(frame.bytes).ok()?.iter().flatten() {
+                if !wanted(entry, &state) {
+                    return Some((state, layers));
+                }
+                layers.apply(entry);
+                match entry {
+                    Entry::Record(record) => state.apply(record),
+                    Entry::Inside(record) => state.pass(record.seq, record.at),
+                }
+            }
+            rest = after;
+        }
+        Some((state, layers))
+    }
+
+    /// About how many bytes it holds.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.bytes.capacity() + self.cut.as_ref().map_or(0, |cut| cut.bytes())
+    }
+}

@@ -1,0 +1,130 @@
+//! An epoch: one run of the log's writer, as far as it is here.
+
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::wire::CatalogueEntry;
+use watchscope_model::{EpochId, Layers, LogId, Seq, State, Time};
+
+use super::chapter::Chapter;
+use super::trace::Trace;
+use crate::levels::LayerTrace;
+
+/// The live end of an epoch.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) reader: ChapterReader,
+    pub(super) state: State,
+    /// The fold of the inside, as it came with the snapshot, until the next segment: the page's second part reads it.
+    pub(super) unread_layers: Option<Vec<u8>>,
+}
+
+/// One run of the log's writer.
+#[derive(Debug)]
+pub(crate) struct Epoch {
+    pub(super) log: LogId,
+    pub(super) id: EpochId,
+    /// What [`RecordId`]s name it by; it never changes.
+    pub(super) number: u32,
+    /// Runs are in the order of this number.
+    pub(super) order: u64,
+    /// Chapters that the server has listed, in the order of their first records.
+    pub(super) catalogue: Vec<CatalogueEntry>,
+    /// In the order of their seqs; what is between two of them is not loaded.
+    pub(super) chapters: Vec<Chapter>,
+    pub(crate) trace: Trace,
+    pub(super) live: Option<Live>,
+    /// The first record the server keeps, and its time.
+    pub(super) ring_first: Option<(Seq, Time)>,
+    /// The last record that was dropped for want of room, and its time.
+    pub(super) dropped: Option<(Seq, Time)>,
+    /// Records of kinds this build does not know: they took their seqs, and nothing of them is drawn.
+    pub(super) unknown: u64,
+    /// The inside of a simulated cluster at the live head, and over time.
+    pub(super) layers: Layers,
+    pub(crate) layer_trace: LayerTrace,
+}
+
+impl Epoch {
+    pub(super) fn new(log: LogId, id: EpochId, number: u32, order: u64) -> Self {
+        Self {
+            log,
+            id,
+            number,
+            order,
+            catalogue: Vec::new(),
+            chapters: Vec::new(),
+            trace: Trace::default(),
+            live: None,
+            ring_first: None,
+            dropped: None,
+            unknown: 0,
+            layers: Layers::default(),
+            layer_trace: LayerTrace::default(),
+        }
+    }
+
+    pub(super) fn merge(&mut self, (trace, layers): (Trace, LayerTrace)) {
+        // The first one needs no place among others.
+        if self.chapters.is_empty() {
+            (self.trace, self.layer_trace) = (trace, layers);
+        } else {
+            self.trace.merge(trace);
+            self.layer_trace.merge(layers);
+        }
+    }
+
+    /// The live log stops here: what is open is not known to last.
+    pub(super) fn end_live(&mut self) {
+        if let Some(live) = self.live.take() {
+            self.trace.freeze(live.state.at);
+        }
+    }
+
+    /// What can be taken of a chapter from `first` to `last`: nothing that was dropped or that a chapter holds which
+    /// reaches beyond it, and nothing that comes live.
+    pub(super) fn room_for(&self, first: Seq, last: Seq) -> (Seq, Seq) {
+        let dropped = self.dropped.map_or(Seq(0), |(dropped, _)| dropped);
+        let (mut from, mut to) = (first.max(dropped.next()), last);
+        for (place, held) in self.chapters.iter().enumerate() {
+            let is_live = self.live.is_some() && place + 1 == self.chapters.len();
+            if is_live || (held.last > last && held.first <= last) {
+                to = to.min(Seq(held.first.0 - 1));
+            } else if held.first < first && held.last >= first {
+                from = from.max(held.last.next());
+            }
+        }
+        (from, to)
+    }
+
+    /// What [`RecordId`]s name it by.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Whether a record is here.
+    pub(crate) fn has_record(&self, seq: Seq) -> bool {
+        let mut chapters = self.chapters.iter();
+        chapters.any(|chapter| chapter.first <= seq && seq <= chapter.last)
+    }
+
+    /// Whether all records from one to another are here; to the last one that is known, if `last` lies behind it.
+    pub(crate) fn has_all(&self, first: Seq, last: Seq) -> bool {
+        let mut reached = None;
+        let chapters = self.chapters.iter().rev();
+        for chapter in chapters.filter(|chapter| chapter.first <= last) {
+            if reached.is_some_and(|reached| chapter.last.next() != reached) {
+                return false;
+            }
+            if chapter.first <= first {
+                return true;
+            }
+            reached = Some(chapter.first);
+        }
+        false
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.chapters.iter().map(Chapter::held_bytes).sum::<usize>()
+            + self.trace.bytes()
+            + self.layer_trace.bytes()
+    }
+}

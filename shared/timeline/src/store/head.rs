@@ -1,0 +1,90 @@
+//! What the head of the live log knows: its fold, its last record, the news, and the end of a story.
+
+use watchscope_model::{EpochId, LogId, Seq, State, Time};
+
+use super::cache::Store;
+use crate::id::RecordId;
+
+impl Store {
+    /// The fold at the head of the live log.
+    #[must_use]
+    pub fn state(&self) -> Option<&State> {
+        self.epochs.last()?.live.as_ref().map(|live| &live.state)
+    }
+
+    /// What `Hello` tells: log, epoch and the last record of the last whole segment.
+    #[must_use]
+    pub fn resume_point(&self) -> Option<(LogId, EpochId, Seq)> {
+        let epoch = self.epochs.last()?;
+        let live = epoch.live.as_ref()?;
+        Some((
+            epoch.log.clone(),
+            epoch.id.clone(),
+            Seq(live.reader.next_seq().0 - 1),
+        ))
+    }
+
+    /// The time of the last record.
+    #[must_use]
+    pub fn head_at(&self) -> Option<Time> {
+        self.epochs
+            .last()?
+            .chapters
+            .last()
+            .map(|chapter| chapter.to)
+    }
+
+    /// The newest record there is.
+    #[must_use]
+    pub fn head(&self) -> Option<RecordId> {
+        let epoch = self.newest_epoch()?;
+        let seq = self.state()?.seq;
+        Some(RecordId { epoch, seq })
+    }
+
+    /// The last line of a narrator, with its record.
+    #[must_use]
+    pub fn last_note(&self) -> Option<(RecordId, Time, &str)> {
+        let epoch = self.epochs.last()?;
+        let (moment, text) = epoch.trace.notes.last()?;
+        Some((
+            RecordId {
+                epoch: epoch.number,
+                seq: moment.seq,
+            },
+            moment.at,
+            text,
+        ))
+    }
+
+    /// When a story was over, if one was: of the last epoch, as far as it is loaded.
+    #[must_use]
+    pub fn story_over(&self) -> Option<Time> {
+        let over = self.epochs.last()?.trace.story_over?;
+        Some(over.at)
+    }
+
+    /// The end of the picture of a story that is over: the story's own end, or the last finding within 60 s after it.
+    /// Some failures of a story are found only after its last deed.
+    #[must_use]
+    pub fn story_shown_until(&self) -> Option<Time> {
+        const FOUND_LATER_US: i64 = 60_000_000;
+        let over = self.story_over()?;
+        let raised = self.state()?.findings.values();
+        raised
+            .map(|open| open.last_raised.unwrap_or(open.since).at)
+            .filter(|at| at.micros_since(over) <= FOUND_LATER_US)
+            .chain([over])
+            .max()
+    }
+
+    /// When something last happened, as the head knows: a change that a stream delivered, a broken stream, a gap, or a
+    /// finding that stands.
+    #[must_use]
+    pub fn last_news(&self) -> Option<Time> {
+        let state = self.state()?;
+        let changes = state.watches.values().filter_map(|watch| watch.last_change);
+        let findings = state.findings.values().map(|open| open.since);
+        changes.chain(findings).map(|moment| moment.at).max()
+    }
+}

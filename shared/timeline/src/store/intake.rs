@@ -1,0 +1,295 @@
+//! Takes in what the server sends: head snapshots, live segments, chapters of the past, and where its ring begins.
+
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::{DecodeError, split_frame};
+use watchscope_model::fold::Moment;
+use watchscope_model::{Entry, EpochId, KeptNote, Seq, Time};
+
+use super::cache::Store;
+use super::chapter::{Chapter, LiveCut};
+use super::epoch::Live;
+use super::marks::make_space;
+use super::trace::Trace;
+use crate::levels::LayerTrace;
+
+/// Data that the store cannot take.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The bytes are damaged or not what was announced.
+    #[error("cannot read what the server sent: {0}; reload the page")]
+    Decode(#[from] DecodeError),
+    /// A segment came before any snapshot.
+    #[error("a segment came before any snapshot; reload the page")]
+    NoSnapshot,
+    /// A chapter is of an epoch the store has never seen.
+    #[error("a chapter of the unknown epoch {0} came; reload the page")]
+    UnknownEpoch(EpochId),
+}
+
+impl Store {
+    /// Takes a head snapshot (the frame behind `Snapshot`): the live log goes on from here.
+    ///
+    /// An unknown epoch begins a new one: all that is open in the old one ends at the seam.
+    ///
+    /// # Errors
+    /// If the frame cannot be read; the store is then as before.
+    pub fn snapshot(&mut self, frame: &[u8]) -> Result<(), StoreError> {
+        let (reader, opening) = ChapterReader::open(frame)?;
+        self.version += 1;
+        let state = opening.state;
+        let known = self
+            .epochs
+            .iter()
+            .position(|epoch| epoch.id == opening.epoch);
+        let place = self.go_live(known, opening.log, opening.epoch);
+        let epoch = &mut self.epochs[place];
+        if epoch
+            .live
+            .as_ref()
+            .is_none_or(|live| live.state.seq != state.seq)
+        {
+            epoch.end_live();
+        }
+        epoch.trace.go_live(&state, &mut self.names);
+        epoch
+            .chapters
+            .retain(|chapter| chapter.first <= chapter.last);
+        epoch.chapters.push(Chapter {
+            first: state.seq.next(),
+            last: state.seq,
+            from: state.at,
+            to: state.at,
+            cut: None,
+            bytes: frame.to_vec(),
+        });
+        epoch.live = Some(Live {
+            reader,
+            state,
+            unread_layers: Some(opening.layers),
+        });
+        Ok(())
+    }
+
+    /// Takes the next live segment; returns how many records were in it.
+    ///
+    /// # Errors
+    /// If there is no snapshot to go on from or the frame cannot be read; the page then connects anew.
+    pub fn segment(&mut self, frame: &[u8]) -> Result<usize, StoreError> {
+        let epoch = self.epochs.last_mut().ok_or(StoreError::NoSnapshot)?;
+        let live = epoch.live.as_mut().ok_or(StoreError::NoSnapshot)?;
+        let is_full = epoch
+            .chapters
+            .last()
+            .is_some_and(|chapter| chapter.bytes.len() >= self.chapter_bytes);
+        let reader = is_full.then(|| live.reader.clone());
+        let first = live.reader.next_seq();
+        if let Some(bytes) = live.unread_layers.take() {
+            epoch.layers = live.reader.layers(&live.state, &bytes)?;
+            let now = Moment {
+                seq: live.state.seq,
+                at: live.state.at,
+            };
+            epoch
+                .layer_trace
+                .seed(&epoch.layers, now, &mut self.layer_names);
+        }
+        let entries = live.reader.entries(frame)?;
+        self.version += 1;
+        if let Some(reader) = reader {
+            if let Some(whole) = epoch.chapters.last_mut() {
+                whole.bytes.shrink_to_fit();
+            }
+            // A live log goes on and on: what is held of it is cut, so that its oldest can be dropped alone.
+            let at = live.state.at;
+            let cut = LiveCut {
+                reader,
+                state: live.state.clone(),
+                layers: epoch.layers.clone(),
+            };
+            epoch.chapters.push(Chapter {
+                first,
+                last: Seq(first.0 - 1),
+                from: at,
+                to: at,
+                cut: Some(Box::new(cut)),
+                bytes: Vec::new(),
+            });
+            epoch.trace.go_live(&live.state, &mut self.names);
+        }
+        let chapter = epoch.chapters.last_mut().ok_or(StoreError::NoSnapshot)?;
+        for entry in entries.iter().flatten() {
+            if live.state.seq == Seq(0) {
+                chapter.from = entry.at();
+            }
+            match entry {
+                Entry::Record(record) => {
+                    epoch.trace.absorb(record, &mut live.state, &mut self.names);
+                    self.notes.record(&epoch.log, &epoch.id, record);
+                }
+                Entry::Inside(record) => live.state.pass(record.seq, record.at),
+            }
+            epoch
+                .layer_trace
+                .absorb(entry, &mut epoch.layers, &mut self.layer_names);
+            chapter.to = entry.at();
+        }
+        epoch.unknown += entries.iter().filter(|entry| entry.is_none()).count() as u64;
+        chapter.last = Seq(live.reader.next_seq().0 - 1);
+        live.state.seq = chapter.last;
+        make_space(&mut chapter.bytes, frame.len());
+        chapter.bytes.extend_from_slice(frame);
+        self.compare_over_seams();
+        self.make_room(frame.len());
+        Ok(entries.len())
+    }
+
+    /// Takes a chapter of the past (the frames behind `Chapter`); returns how many of its records were new.
+    ///
+    /// Some of it may be held already: the server cuts chapters by their size, the page holds what came live between
+    /// one snapshot and the next.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of an epoch the store does not have; the store then shows the same as before, and may
+    /// have numbers for names that it met.
+    pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
+        let new = self.take_chapter(bytes)?;
+        if new > 0 {
+            self.compare_over_seams();
+            self.make_room(bytes.len());
+        }
+        Ok(new)
+    }
+
+    pub(super) fn take_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
+        self.names.await_many();
+        let taken = self.read_chapter(bytes);
+        self.names.settle();
+        taken
+    }
+
+    fn read_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
+        let (head, mut rest) = split_frame(bytes)?;
+        let (mut reader, opening) = ChapterReader::open_frame(head)?;
+        let mut layers = reader.layers(&opening.state, &opening.layers)?;
+        let mut frames = Vec::new();
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest)?;
+            frames.push(frame);
+            rest = after;
+        }
+        let last_frame = frames.last().copied();
+        let end = last_frame.map_or(Ok(reader.next_seq()), ChapterReader::end_of)?;
+        let epoch = self
+            .epochs
+            .iter_mut()
+            .find(|epoch| epoch.id == opening.epoch)
+            .ok_or_else(|| StoreError::UnknownEpoch(opening.epoch.clone()))?;
+        let mut state = opening.state;
+        let (first, last) = epoch.room_for(state.seq.next(), Seq(end.0.saturating_sub(1)));
+        // What is held of it stays as it is, and is only folded.
+        let held: Vec<(Seq, Seq)> = epoch
+            .chapters
+            .iter()
+            .map(|chapter| (chapter.first, chapter.last))
+            .filter(|held| first <= held.0 && held.0 <= held.1 && held.1 <= last)
+            .collect();
+        let held_count: u64 = held.iter().map(|held| held.1.0 + 1 - held.0.0).sum();
+        let new = (last.0 + 1).saturating_sub(first.0) - held_count;
+        let (mut from, mut to, mut unknown) = (None, state.at, 0);
+        // Folded as it is decoded: all of a chapter at once takes 20 MB.
+        let (mut runs, mut run) = (Vec::new(), None);
+        // Taken in once all of it is read: what cannot be read changes nothing.
+        let mut notes = Vec::new();
+        let mut seq = state.seq;
+        for frame in frames {
+            for entry in reader.frame_entries(frame)? {
+                seq = seq.next();
+                let is_new = first <= seq
+                    && seq <= last
+                    && !held.iter().any(|held| held.0 <= seq && seq <= held.1);
+                let Some(entry) = entry else {
+                    unknown += u64::from(is_new);
+                    continue;
+                };
+                if from.is_none() && seq >= first {
+                    from = Some(if state.seq == Seq(0) {
+                        entry.at()
+                    } else {
+                        state.at
+                    });
+                }
+                if seq <= last {
+                    to = entry.at();
+                }
+                if !is_new {
+                    runs.extend(run.take());
+                    layers.apply(&entry);
+                    match entry {
+                        Entry::Record(record) => state.apply(&record),
+                        Entry::Inside(record) => state.pass(record.seq, record.at),
+                    }
+                    continue;
+                }
+                let (trace, layer_trace) = run.get_or_insert_with(|| {
+                    let mut layer_trace = LayerTrace::default();
+                    let now = Moment {
+                        seq: state.seq,
+                        at: state.at,
+                    };
+                    layer_trace.seed(&layers, now, &mut self.layer_names);
+                    (Trace::seeded(&state, &mut self.names), layer_trace)
+                });
+                layer_trace.absorb(&entry, &mut layers, &mut self.layer_names);
+                match entry {
+                    Entry::Record(record) => {
+                        notes.extend(KeptNote::of(&epoch.log, &epoch.id, &record));
+                        trace.absorb(&record, &mut state, &mut self.names);
+                    }
+                    Entry::Inside(record) => state.pass(record.seq, record.at),
+                }
+            }
+        }
+        if new == 0 {
+            return Ok(0);
+        }
+        self.version += 1;
+        self.notes.extend(notes);
+        epoch.unknown += unknown;
+        runs.extend(run);
+        for (mut trace, layer_trace) in runs {
+            trace.freeze(to);
+            epoch.merge((trace, layer_trace));
+        }
+        epoch
+            .chapters
+            .retain(|chapter| !held.contains(&(chapter.first, chapter.last)));
+        let place = epoch
+            .chapters
+            .partition_point(|chapter| chapter.first < first);
+        epoch.chapters.insert(
+            place,
+            Chapter {
+                first,
+                last,
+                from: from.unwrap_or(to),
+                to,
+                cut: None,
+                bytes: bytes.to_vec(),
+            },
+        );
+        Ok(usize::try_from(new).unwrap_or(usize::MAX))
+    }
+
+    /// The server keeps records from `first` on, taken at `at` (of `Welcome` and `Heartbeat`). It never gets back what
+    /// it dropped.
+    pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
+        let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);
+        if let Some(epoch) = epoch
+            && epoch.ring_first.is_none_or(|known| known.0 <= first)
+            && epoch.ring_first != Some((first, at))
+        {
+            epoch.ring_first = Some((first, at));
+            self.version += 1;
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Looks up lanes: their names, and the records in each, one after the other.
+
+use std::sync::Arc;
+
+use watchscope_model::{Object, Seq, Text, Time, WatchName};
+
+use super::cache::Store;
+use super::names::Names;
+use super::trace::WatchTrace;
+use crate::id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
+use crate::levels::LayerNames;
+
+impl Store {
+    /// A lane's watch and object, by name.
+    #[must_use]
+    pub fn lane_names(&self, lane: LaneId) -> (Option<&WatchName>, Option<&Object>) {
+        let watch = lane.watch().map(|watch| self.names.watch_name(watch));
+        let object = match lane {
+            LaneId::Object(watch, object) => Some(&**self.names.object_at(watch, object)),
+            _ => None,
+        };
+        (watch, object)
+    }
+
+    /// A lane's name, the same for as long as it lives: tests, links and lessons find it by it.
+    #[must_use]
+    pub fn lane_key(&self, lane: LaneId) -> String {
+        let (watch, object) = self.lane_names(lane);
+        let watch = watch.map_or("", |watch| watch.as_str());
+        match (lane, object) {
+            (LaneId::Findings, _) => "findings".to_owned(),
+            (LaneId::Asides, _) => "own requests".to_owned(),
+            (LaneId::Layer(layer), _) => match self.layer_name(layer) {
+                Some(name) => name.to_string(),
+                None => String::new(),
+            },
+            (LaneId::Connection(_), _) => match self.lane_server(lane) {
+                Some(server) => format!("connection {server}"),
+                None => String::new(),
+            },
+            (LaneId::More(_), _) => format!("{watch} more"),
+            (LaneId::Quiet, _) => "quiet watches".to_owned(),
+            (LaneId::Version(_), _) => format!("{watch} resourceVersion"),
+            (_, Some(object)) => {
+                let namespace = object.namespace.as_deref().unwrap_or("-");
+                format!("{watch} {namespace}/{}", object.name)
+            }
+            _ => watch.to_owned(),
+        }
+    }
+
+    /// The server that a lane of connections leads to.
+    #[must_use]
+    pub fn lane_server(&self, lane: LaneId) -> Option<&Text> {
+        match lane {
+            LaneId::Connection(server) => Some(self.names.server_name(server)),
+            _ => None,
+        }
+    }
+
+    /// The lane of an object of a watch, if it was ever met.
+    #[must_use]
+    pub fn find_lane(&self, watch: &WatchName, object: Option<&Arc<Object>>) -> Option<LaneId> {
+        let watch = self.names.find_watch(watch)?;
+        match object {
+            Some(object) => Some(LaneId::Object(
+                watch,
+                self.names.find_object(watch, object)?,
+            )),
+            None => Some(LaneId::Watch(watch)),
+        }
+    }
+
+    /// The version of an object before the one a record brought: for the difference in the detail panel.
+    #[must_use]
+    pub fn previous_of_object(&self, lane: LaneId, id: RecordId) -> Option<RecordId> {
+        let LaneId::Object(watch, object) = lane else {
+            return None;
+        };
+        let (trace, marks) = self.object_marks(id.epoch, watch, object)?;
+        let place = marks
+            .partition_point(|&mark| trace.marks.seq(mark as usize) < id.seq)
+            .checked_sub(1)?;
+        Some(RecordId {
+            epoch: id.epoch,
+            seq: trace.marks.seq(marks[place] as usize),
+        })
+    }
+
+    /// The record after (`forward`) or before `id` in a lane: an object's change, any mark of a watch, what opened a
+    /// connection, what moved the resourceVersion.
+    #[must_use]
+    pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
+        let seqs = self.lane_seqs(lane, id.epoch)?;
+        let place = if forward {
+            seqs.partition_point(|&seq| seq <= id.seq)
+        } else {
+            seqs.partition_point(|&seq| seq < id.seq).checked_sub(1)?
+        };
+        seqs.get(place).map(|&seq| RecordId {
+            epoch: id.epoch,
+            seq,
+        })
+    }
+
+    /// The last record in a lane at or before a time.
+    #[must_use]
+    pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
+        let epochs = self.epochs.iter().rev();
+        epochs.map(|epoch| epoch.number).find_map(|epoch| {
+            let seqs = self.lane_seqs(lane, epoch)?;
+            let place = seqs.partition_point(|&seq| {
+                self.at_of(lane, epoch, seq)
+                    .is_some_and(|other| other <= at)
+            });
+            place.checked_sub(1).map(|place| RecordId {
+                epoch,
+                seq: seqs[place],
+            })
+        })
+    }
+
+    /// The time of a mark in a lane.
+    fn at_of(&self, lane: LaneId, epoch: u32, seq: Seq) -> Option<Time> {
+        let of = self.epoch(epoch)?;
+        let trace = &of.trace;
+        if let LaneId::Layer(layer) = lane {
+            let levels = of.layer_trace.levels(layer);
+            let point = levels.iter().find(|point| point.moment.seq == seq)?;
+            return Some(point.moment.at);
+        }
+        if let LaneId::Connection(_) = lane {
+            return trace.connections.get(seq).map(|span| span.start.at);
+        }
+        match lane.watch() {
+            Some(watch) => {
+                let marks = &trace.watch(watch)?.marks;
+                let place = marks.place_of(seq);
+                (place < marks.len()).then(|| marks.at(place))
+            }
+            None => trace
+                .raised
+                .iter()
+                .find(|raised| raised.seq == seq)
+                .map(|raised| raised.at),
+        }
+    }
+
+    fn lane_seqs(&self, lane: LaneId, epoch: u32) -> Option<Vec<Seq>> {
+        let of = self.epoch(epoch)?;
+        let trace = &of.trace;
+        Some(match lane {
+            LaneId::Findings => trace.raised.iter().map(|raised| raised.seq).collect(),
+            LaneId::Asides => trace.asides.iter().map(|aside| aside.moment.seq).collect(),
+            LaneId::Layer(layer) => {
+                let levels = of.layer_trace.levels(layer);
+                levels.iter().map(|point| point.moment.seq).collect()
+            }
+            LaneId::Object(watch, object) => {
+                let (trace, marks) = self.object_marks(epoch, watch, object)?;
+                marks
+                    .iter()
+                    .map(|&mark| trace.marks.seq(mark as usize))
+                    .collect()
+            }
+            LaneId::Connection(server) => {
+                let remote = self.names.server_name(server);
+                let spans = trace.connections.all().iter();
+                spans
+                    .filter(|span| span.what.remote == *remote)
+                    .map(|span| span.start.seq)
+                    .collect()
+            }
+            LaneId::More(_) | LaneId::Quiet => Vec::new(),
+            LaneId::Watch(watch) => {
+                let marks = &trace.watch(watch)?.marks;
+                (0..marks.len()).map(|place| marks.seq(place)).collect()
+            }
+            LaneId::Version(watch) => {
+                let marks = &trace.watch(watch)?.marks;
+                (0..marks.len())
+                    .filter(|&place| marks.kind(place).moves_version())
+                    .map(|place| marks.seq(place))
+                    .collect()
+            }
+        })
+    }
+
+    fn object_marks(
+        &self,
+        epoch: u32,
+        watch: WatchId,
+        object: ObjectId,
+    ) -> Option<(&WatchTrace, &[u32])> {
+        let trace = self.epoch(epoch)?.trace.watch(watch)?;
+        Some((trace, &trace.objects.get(object.0 as usize)?.marks))
+    }
+
+    /// What each epoch has of a watch.
+    pub(crate) fn watch_traces(&self, watch: WatchId) -> Vec<&WatchTrace> {
+        let epochs = self.epochs.iter();
+        epochs
+            .filter_map(|epoch| epoch.trace.watch(watch))
+            .collect()
+    }
+
+    pub(crate) fn layer_names(&self) -> &LayerNames {
+        &self.layer_names
+    }
+
+    /// A layer's name, as tests and links find it.
+    #[must_use]
+    pub fn layer_name(&self, layer: LayerId) -> Option<&Text> {
+        self.layer_names.name(layer)
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+}

@@ -1,0 +1,125 @@
+//! Looks up records and runs: what stands at a place of the log, and the fold up to there.
+
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::split_frame;
+use watchscope_model::{Entry, EpochId, Layers, Record, Seq, State};
+
+use super::cache::Store;
+use super::epoch::Epoch;
+use crate::id::RecordId;
+
+impl Store {
+    /// A record, decoded anew from its chapter; nothing if it is not here, or of the inside.
+    #[must_use]
+    pub fn record(&self, id: RecordId) -> Option<Record> {
+        self.entry(id)?.into_record()
+    }
+
+    /// What stands at a place of the log, decoded anew from its chapter; nothing if it is not here.
+    #[must_use]
+    pub fn entry(&self, id: RecordId) -> Option<Entry> {
+        let epoch = self.epoch(id.epoch)?;
+        let chapter = epoch
+            .chapters
+            .iter()
+            .find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
+        let (mut reader, mut rest) = match &chapter.cut {
+            Some(cut) => (cut.reader.clone(), chapter.bytes.as_slice()),
+            None => {
+                let (head, rest) = split_frame(&chapter.bytes).ok()?;
+                (ChapterReader::open(head.bytes).ok()?.0, rest)
+            }
+        };
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest).ok()?;
+            let first = reader.next_seq();
+            let entries = reader.entries(frame.bytes).ok()?;
+            if reader.next_seq() > id.seq {
+                let place = usize::try_from(id.seq.0.checked_sub(first.0)?).ok()?;
+                return entries.into_iter().nth(place)?;
+            }
+            rest = after;
+        }
+        None
+    }
+
+    /// Whether what stands at a place of the log is here.
+    #[must_use]
+    pub fn has(&self, id: RecordId) -> bool {
+        let epoch = self.epoch(id.epoch);
+        epoch.is_some_and(|epoch| epoch.has_record(id.seq))
+    }
+
+    /// The folds of all records up to one, that of the inside too; nothing if what it takes is no longer here.
+    #[must_use]
+    pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
+        let mut chapters = self.epoch(id.epoch)?.chapters.iter();
+        let chapter = chapters.find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
+        chapter.fold_while(|entry, _| entry.seq() <= id.seq)
+    }
+
+    /// The same at the head of the live log.
+    #[must_use]
+    pub fn live_fold(&self) -> Option<(State, Layers)> {
+        let epoch = self.epochs.last()?;
+        let live = epoch.live.as_ref()?;
+        Some((live.state.clone(), epoch.layers.clone()))
+    }
+
+    /// Records of kinds that this build does not know, written by a later one: they are held, but nothing of them is
+    /// drawn.
+    #[must_use]
+    pub fn unknown(&self) -> u64 {
+        self.epochs.iter().map(|epoch| epoch.unknown).sum()
+    }
+
+    /// The epoch of a record, for requests about it.
+    #[must_use]
+    pub fn epoch_of(&self, id: RecordId) -> Option<&EpochId> {
+        self.epoch(id.epoch).map(|epoch| &epoch.id)
+    }
+
+    /// A record of the newest epoch.
+    #[must_use]
+    pub fn newest(&self, seq: Seq) -> RecordId {
+        let epoch = self.newest_epoch().unwrap_or(0);
+        RecordId { epoch, seq }
+    }
+
+    /// How many records are loaded.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
+        chapters
+            .map(|chapter| {
+                chapter
+                    .last
+                    .0
+                    .saturating_add(1)
+                    .saturating_sub(chapter.first.0)
+            })
+            .sum()
+    }
+
+    /// All runs, the oldest first.
+    pub(crate) fn epochs(&self) -> &[Epoch] {
+        &self.epochs
+    }
+
+    /// A run by the number that [`RecordId`]s name it by.
+    pub(crate) fn epoch(&self, number: u32) -> Option<&Epoch> {
+        self.epochs.iter().find(|epoch| epoch.number == number)
+    }
+
+    /// The number of a run.
+    #[must_use]
+    pub fn number_of(&self, id: &EpochId) -> Option<u32> {
+        let epoch = self.epochs.iter().find(|epoch| epoch.id == *id)?;
+        Some(epoch.number)
+    }
+
+    /// The number of the newest run.
+    pub(crate) fn newest_epoch(&self) -> Option<u32> {
+        self.epochs.last().map(|epoch| epoch.number)
+    }
+}
