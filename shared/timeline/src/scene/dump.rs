@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{Align, Area, Primitive, Px, Scene, Step, Stroke, Target};
+use super::hit::Target;
+use super::list::Scene;
+use super::primitive::{Align, Primitive, Step, Stroke};
+use super::px::{Area, Px};
 use crate::tokens::Token;
 
 impl Scene {

@@ -1,0 +1,110 @@
+//! Hatches: what each says of a stretch of time, and how it looks.
+
+use super::px::Px;
+use crate::tokens::{Theme, Token};
+
+/// What an area is hatched with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Hatch {
+    /// A gap after which the watch was resumed.
+    Resumed,
+    /// A gap that has not closed, or of which it is not known how.
+    Open,
+    /// A gap in which events may be lost.
+    Lost,
+    /// The same, over 200 px wide.
+    LostWide,
+    /// The same, in a strip.
+    LostStrip,
+    /// What watchscope itself lost or did not see.
+    Own,
+    /// What is not loaded yet.
+    NotLoaded,
+    /// Behind what a list returned.
+    Stale,
+}
+
+/// The lines of a hatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Lines that rise to the right at 45°… (`/`).
+    Rising,
+    /// Lines that fall to the right at 45° (`\`).
+    Falling,
+    /// Both.
+    Cross,
+    /// Level lines.
+    Level,
+    /// Square dots.
+    Dots,
+}
+
+/// How a hatch is drawn. Pitches and widths are in CSS px at every resolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HatchStyle {
+    /// Its lines.
+    pub pattern: Pattern,
+    /// Their colour.
+    pub ink: Token,
+    /// Their distance, measured across the lines.
+    pub pitch: Px,
+    /// Their width.
+    pub width: Px,
+    /// Opacity in percent.
+    pub opacity: u8,
+}
+
+impl Hatch {
+    /// How it is drawn in a theme.
+    #[must_use]
+    pub const fn style(self, theme: Theme) -> HatchStyle {
+        let (pattern, ink, pitch, width, dark, light) = match self {
+            Self::Resumed => (Pattern::Rising, Token::Resumed, 6, 80, 80, 80),
+            Self::Open => (Pattern::Rising, Token::Resumed, 12, 80, 80, 80),
+            Self::Lost => (Pattern::Cross, Token::Lost, 7, 80, 26, 34),
+            Self::LostWide => (Pattern::Cross, Token::Lost, 7, 80, 15, 15),
+            Self::LostStrip => (Pattern::Cross, Token::Lost, 7, 80, 50, 50),
+            Self::Own => (Pattern::Level, Token::Warning, 4, 64, 70, 70),
+            Self::NotLoaded => (Pattern::Dots, Token::NotLoaded, 6, 96, 100, 100),
+            Self::Stale => (Pattern::Falling, Token::Divergence, 6, 96, 55, 55),
+        };
+        let opacity = match theme {
+            Theme::Dark => dark,
+            Theme::Light => light,
+        };
+        HatchStyle {
+            pattern,
+            ink,
+            pitch: Px::whole(pitch),
+            width: Px(width),
+            opacity,
+        }
+    }
+
+    /// A short name for tests; those of one meaning have one.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Resumed => "resumed",
+            Self::Open => "open",
+            Self::Lost | Self::LostWide | Self::LostStrip => "lost",
+            Self::Own => "own",
+            Self::NotLoaded => "not-loaded",
+            Self::Stale => "stale",
+        }
+    }
+
+    /// What a legend calls it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Resumed => "gap, resumed",
+            Self::Open => "gap, not closed",
+            Self::Lost | Self::LostWide | Self::LostStrip => "gap, events may be lost",
+            Self::Own => "lost by watchscope",
+            Self::NotLoaded => "not loaded yet",
+            Self::Stale => "stale",
+        }
+    }
+}

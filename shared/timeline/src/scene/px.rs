@@ -1,0 +1,130 @@
+//! Lengths in steps of 1/64 px, and areas of them.
+
+use std::fmt;
+use std::ops::{Add, Neg, Sub};
+
+/// A length or coordinate: CSS px in steps of 1/64, so that scenes compare exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Px(
+    /// Sixty-fourths of a px.
+    pub i32,
+);
+
+impl Px {
+    /// No length.
+    pub const ZERO: Self = Self(0);
+
+    /// So many whole px.
+    #[must_use]
+    pub const fn whole(px: i32) -> Self {
+        Self(px * 64)
+    }
+
+    /// The nearest step to `px`; far values stop at ±1,000,000 px.
+    #[must_use]
+    pub fn from_f64(px: f64) -> Self {
+        Self((px.clamp(-1e6, 1e6) * 64.0).round_ties_even() as i32)
+    }
+
+    /// In px.
+    #[must_use]
+    pub fn to_f64(self) -> f64 {
+        f64::from(self.0) / 64.0
+    }
+
+    /// Half of it.
+    #[must_use]
+    pub const fn half(self) -> Self {
+        Self(self.0 / 2)
+    }
+
+    /// Moved to the whole px at or before it.
+    #[must_use]
+    pub const fn floor(self) -> Self {
+        Self(self.0.div_euclid(64) * 64)
+    }
+}
+
+impl Add for Px {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Px {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Neg for Px {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+/// In px, without needless decimals.
+impl fmt::Display for Px {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", (self.to_f64() * 100.0).round_ties_even() / 100.0)
+    }
+}
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Area {
+    /// Left edge.
+    pub x: Px,
+    /// Top edge.
+    pub y: Px,
+    /// Width.
+    pub w: Px,
+    /// Height.
+    pub h: Px,
+}
+
+impl Area {
+    /// The area between two x and two y.
+    #[must_use]
+    pub fn between(x0: Px, x1: Px, y0: Px, y1: Px) -> Self {
+        Self {
+            x: x0,
+            y: y0,
+            w: x1 - x0,
+            h: y1 - y0,
+        }
+    }
+
+    /// Right edge.
+    #[must_use]
+    pub fn right(self) -> Px {
+        self.x + self.w
+    }
+
+    /// Bottom edge.
+    #[must_use]
+    pub fn bottom(self) -> Px {
+        self.y + self.h
+    }
+
+    /// Whether it shares more than an edge with another.
+    #[must_use]
+    pub fn meets(self, other: Self) -> bool {
+        self.x < other.right()
+            && other.x < self.right()
+            && self.y < other.bottom()
+            && other.y < self.bottom()
+    }
+
+    /// Whether a point lies in it, or at most `reach` beside it.
+    #[must_use]
+    pub fn holds(self, x: Px, y: Px, reach: Px) -> bool {
+        x >= self.x - reach
+            && x <= self.right() + reach
+            && y >= self.y - reach
+            && y <= self.bottom() + reach
+    }
+}
