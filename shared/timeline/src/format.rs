@@ -138,6 +138,11 @@ pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
     Px(i32::try_from(thousandths * i64::from(size) * bold * 64 / 100_000).unwrap_or(i32::MAX))
 }
 
+/// A duration of milliseconds.
+pub(crate) fn millis(millis: u64) -> String {
+    duration(i64::try_from(millis.saturating_mul(1_000)).unwrap_or(i64::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

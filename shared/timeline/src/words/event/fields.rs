@@ -1,0 +1,4 @@
+//! Named particulars.
+
+/// Each with its name.
+pub(crate) type Fields = Vec<(&'static str, String)>;
