@@ -7,7 +7,7 @@ use watchscope_lesson_worker::{Session, SessionError};
 use watchscope_model::wire::{
     Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
 };
-use watchscope_timeline::inside::beliefs::sides;
+use watchscope_timeline::inside::beliefs::belief_table;
 use watchscope_timeline::{LaneId, Store};
 
 /// A page: takes the session's messages, as the page's source does.
@@ -193,11 +193,11 @@ fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
     for (name, at_s) in ends.chain([("ghost", 37.0), ("away", 60.0), ("watch-event", 30.0)]) {
         let mut session = Session::open(name, Some(at_s)).unwrap();
         let page = Page::join(&mut session, 0.0);
-        let told = sides(&page.store, LaneId::Findings, None);
-        let told = told.unwrap_or_else(|| panic!("{name} at {at_s}: it shows no sides"));
+        let table = belief_table(&page.store, LaneId::Findings, None);
+        let table = table.unwrap_or_else(|| panic!("{name} at {at_s}: it shows no beliefs"));
         assert!(
-            told.columns.len() > 2 && !told.rows.is_empty(),
-            "{name} at {at_s}: {told:?}"
+            table.columns.len() > 2 && !table.rows.is_empty(),
+            "{name} at {at_s}: {table:?}"
         );
     }
 }

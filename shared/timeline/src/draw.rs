@@ -4,7 +4,6 @@
 //! last. Errors, gaps, relists and findings are drawn at any zoom and never merged away.
 
 mod areas;
-mod asides;
 mod connection;
 mod drawer;
 mod evidence;
@@ -19,6 +18,7 @@ mod marks;
 mod more;
 mod object;
 mod over_lanes;
+mod own_requests;
 mod phases;
 mod ruler;
 mod scenes;

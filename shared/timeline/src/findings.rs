@@ -377,7 +377,7 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
         Event::RequestSent(_) | Event::RequestAnswered(_)
     );
     if is_request && watch.is_some_and(WatchName::is_aside) {
-        return Some(LaneId::Asides);
+        return Some(LaneId::OwnRequests);
     }
     let lane = watch.and_then(|watch| store.find_lane(watch, object));
     Some(lane.unwrap_or(LaneId::Findings))

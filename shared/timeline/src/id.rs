@@ -59,7 +59,7 @@ pub enum LaneId {
     /// The quiet watches that have no rows of their own.
     Quiet,
     /// What watchscope asks beside its watches.
-    Asides,
+    OwnRequests,
 }
 
 impl LaneId {
@@ -67,9 +67,11 @@ impl LaneId {
     #[must_use]
     pub fn watch(self) -> Option<WatchId> {
         match self {
-            Self::Findings | Self::Layer(_) | Self::Connection(_) | Self::Quiet | Self::Asides => {
-                None
-            }
+            Self::Findings
+            | Self::Layer(_)
+            | Self::Connection(_)
+            | Self::Quiet
+            | Self::OwnRequests => None,
             Self::Watch(watch)
             | Self::Version(watch)
             | Self::More(watch)

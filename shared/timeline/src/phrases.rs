@@ -10,7 +10,7 @@ use crate::store::{StepMark, VerdictSpan};
 use crate::tokens::Token;
 
 /// The name of the lane of what watchscope asks beside its watches: the observer's own load.
-pub(crate) const ASIDES: &str = "Own requests";
+pub(crate) const OWN_REQUESTS: &str = "Own requests";
 
 /// The colour of a severity, in the picture and beside it.
 #[must_use]

@@ -39,8 +39,8 @@ pub use self::gaps::GapTotals;
 pub use self::intake::StoreError;
 pub(crate) use self::marks::MarkKind;
 pub(crate) use self::parts::{
-    AsideMark, AsideStep, AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan,
-    ListMark, Occurrence, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,
+    AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan, ListMark, Occurrence,
+    OwnRequestMark, OwnRequestStep, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};

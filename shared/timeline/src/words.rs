@@ -18,10 +18,10 @@ pub use self::hit::describe;
 pub use self::in_view::{RangeWords, problems_in, range_words, snapped};
 pub use self::lane::{accessible, lane_words};
 pub use self::phase::phase_sentence;
-pub use self::presence::{Footing, Presence, footing, presence};
+pub use self::presence::{Presence, PresenceBasis, presence, presence_basis};
 pub use self::record::{Description, describe_record};
 pub use self::state::{
-    Empty, Problem, Spot, emptiness, gaps, gaps_in_view, problems, records, unknown,
+    Empty, Problem, ProblemPlace, emptiness, gaps, gaps_in_view, problems, records, unknown,
 };
 pub use crate::inside::inside_words;
 pub use crate::phrases::severity_ink as severity_token;

@@ -6,7 +6,7 @@ use watchscope_timeline::health::Order;
 use watchscope_timeline::overview::Counted;
 use watchscope_timeline::scene::{StretchKind, Target};
 use watchscope_timeline::store::{AsOf, Unknown};
-use watchscope_timeline::words::{Footing, Spot};
+use watchscope_timeline::words::{PresenceBasis, ProblemPlace};
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, View};
 
 use super::notes::NotesState;
@@ -37,7 +37,7 @@ pub struct PanelState {
     /// The comparison that was asked for and has not come.
     pub asked: Option<Asked>,
     /// What the answer why the selected object is here rests on, and the moment that it is of.
-    pub footing: (Option<Time>, Option<Footing>),
+    pub footing: (Option<Time>, Option<PresenceBasis>),
     /// What was known at the moment that panels answer for.
     pub then: Option<KnownThen>,
     /// The pointer that draws a range.
@@ -49,7 +49,7 @@ pub struct PanelState {
     /// How fast it is played.
     pub speed: Speed,
     /// The place of a problem that was shown last.
-    pub spot: Option<Spot>,
+    pub spot: Option<ProblemPlace>,
     /// The log whose muted findings were recalled.
     pub muted_of: Option<LogId>,
     /// Whether this page shows a lesson.

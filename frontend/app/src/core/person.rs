@@ -1,7 +1,7 @@
 //! What a person can do to the page.
 
 use watchscope_model::{Time, WatchName};
-use watchscope_timeline::words::Spot;
+use watchscope_timeline::words::ProblemPlace;
 use watchscope_timeline::{LaneId, RecordId};
 
 use super::notes::NoteDeed;
@@ -119,7 +119,7 @@ pub enum Person {
     ToggleLane(LaneId),
     /// Brings a problem into the window and selects it: the first of its places, then the others in turn. None, if nothing
     /// of it is loaded.
-    ShowSpots(Box<[Spot]>),
+    ShowSpots(Box<[ProblemPlace]>),
     /// Plays a recording, or stops.
     Play,
     /// Plays a recording at another speed: seconds of it a second.

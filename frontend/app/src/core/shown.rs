@@ -7,7 +7,7 @@ use watchscope_timeline::LaneId;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings::{Board, Restored, Tally};
 use watchscope_timeline::health::HealthRow;
-use watchscope_timeline::inside::beliefs::Sides;
+use watchscope_timeline::inside::beliefs::BeliefTable;
 use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem, RangeWords};
 
 use super::notes::NotesShown;
@@ -207,7 +207,7 @@ pub struct Detail {
     /// What may be compared with the cluster from its lane.
     pub check: Option<Check>,
     /// What each side believes then; only a simulated cluster can tell.
-    pub sides: Option<Sides>,
+    pub sides: Option<BeliefTable>,
     /// What it rests on, if it is a finding.
     pub evidence: Option<Evidence>,
     /// The tab that is shown.

@@ -108,15 +108,15 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                     children=move |problem| {
                         let words = problem.words.clone();
                         // Its places may be others by now.
-                        let spots = move || panels.problems.with_untracked(|problems| {
+                        let places = move || panels.problems.with_untracked(|problems| {
                             let mut problems = problems.iter();
                             let found = problems.find(|problem| problem.words == words);
-                            found.map_or_else(Vec::new, |problem| problem.spots.clone())
+                            found.map_or_else(Vec::new, |problem| problem.places.clone())
                         });
                         view! {
                             <button
                                 class=format!("problem {}", problem.ink.name())
-                                on:click=move |_| act(Person::ShowSpots(spots().into()))
+                                on:click=move |_| act(Person::ShowSpots(places().into()))
                             >
                                 {problem.words.clone()}
                             </button>

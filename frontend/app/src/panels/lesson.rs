@@ -11,7 +11,7 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use watchscope_model::Time;
 use watchscope_timeline::LaneId;
-use watchscope_timeline::inside::beliefs::{self, Sides};
+use watchscope_timeline::inside::beliefs::{self, BeliefTable};
 
 use crate::core::person::Person;
 use crate::runtime::page::{act, read};
@@ -60,7 +60,7 @@ pub(super) fn offer() {
             }
             // What each side believes now; null if nothing is told of it.
             "sides" => {
-                let sides = beliefs::sides(&read().store, LaneId::Findings, None);
+                let sides = beliefs::belief_table(&read().store, LaneId::Findings, None);
                 if let Some(sides) = sides {
                     return sides_object(sides);
                 }
@@ -90,7 +90,7 @@ pub(crate) fn drawn() {
 }
 
 /// As JavaScript's own objects.
-fn sides_object(sides: Sides) -> JsValue {
+fn sides_object(sides: BeliefTable) -> JsValue {
     let text = |text: &str| JsValue::from_str(text);
     let object = |fields: &[(&str, JsValue)]| {
         let object = Object::new();

@@ -1,12 +1,12 @@
 //! What each side believes at the cursor: a sentence for each, and a table of the objects with the differences marked.
 
 use leptos::prelude::*;
-use watchscope_timeline::inside::beliefs::{SideRow, Sides};
+use watchscope_timeline::inside::beliefs::{BeliefRow, BeliefTable};
 
 /// The tab of the detail.
 #[component]
-pub(super) fn SidesTab(sides: Sides) -> impl IntoView {
-    let Sides {
+pub(super) fn SidesTab(sides: BeliefTable) -> impl IntoView {
+    let BeliefTable {
         of,
         at,
         sentences,
@@ -41,7 +41,7 @@ pub(super) fn SidesTab(sides: Sides) -> impl IntoView {
 }
 
 #[component]
-fn Row(row: SideRow) -> impl IntoView {
+fn Row(row: BeliefRow) -> impl IntoView {
     view! {
         <tr>
             <th scope="row">{row.name}</th>

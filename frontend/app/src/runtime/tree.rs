@@ -222,7 +222,7 @@ pub(crate) fn draw_glyph(document: &Document, svg: &Element, glyph: Glyph, ink: 
 fn row_id(lane: LaneId) -> String {
     match lane {
         LaneId::Findings => "lane-findings".to_owned(),
-        LaneId::Asides => "lane-asides".to_owned(),
+        LaneId::OwnRequests => "lane-asides".to_owned(),
         LaneId::Layer(layer) => format!("lane-l{}", layer.0),
         LaneId::Watch(watch) => format!("lane-w{}", watch.0),
         LaneId::Connection(server) => format!("lane-c{}", server.0),

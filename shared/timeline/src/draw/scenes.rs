@@ -74,7 +74,7 @@ impl Drawer<'_> {
             RowKind::Version => self.version_row(row),
             RowKind::Object => self.object_row(row),
             RowKind::More => self.more_row(row),
-            RowKind::Asides => self.asides_row(row),
+            RowKind::OwnRequests => self.own_requests_row(row),
             RowKind::Findings
             | RowKind::Watch
             | RowKind::Strip
@@ -96,7 +96,7 @@ impl Drawer<'_> {
         }
         let line = if matches!(
             row.kind,
-            RowKind::Watch | RowKind::Findings | RowKind::Layer | RowKind::Asides
+            RowKind::Watch | RowKind::Findings | RowKind::Layer | RowKind::OwnRequests
         ) {
             Token::Line2
         } else {

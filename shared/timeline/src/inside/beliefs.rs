@@ -27,7 +27,7 @@ const NAMES_MOST: usize = 3;
 
 /// What all sides hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sides {
+pub struct BeliefTable {
     /// Of what: `configmaps in shop`.
     pub of: String,
     /// When.
@@ -37,7 +37,7 @@ pub struct Sides {
     /// The names of the sides, the truth first.
     pub columns: Vec<String>,
     /// The objects.
-    pub rows: Vec<SideRow>,
+    pub rows: Vec<BeliefRow>,
     /// Objects of which no row is shown.
     pub more: u64,
 }
@@ -55,7 +55,7 @@ pub struct Sentence {
 
 /// An object on all sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SideRow {
+pub struct BeliefRow {
     /// Its name. Hostile: show as text.
     pub name: String,
     /// What each side holds, in the order of the columns.
@@ -95,7 +95,7 @@ impl Difference {
 }
 
 /// One side under comparison.
-struct Side {
+struct BeliefColumn {
     name: String,
     /// What it says of itself, before the differences.
     says: String,
@@ -111,7 +111,7 @@ struct Side {
 /// What each side believes where the selection is; nothing for a cluster that tells nothing of its inside, or where it
 /// can no longer be told.
 #[must_use]
-pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Sides> {
+pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<BeliefTable> {
     let entry = record.and_then(|id| store.entry(id));
     let (state, layers) = match record {
         Some(id) => store.fold_at(id)?,
@@ -141,7 +141,7 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
             CachePhase::Listing => "is initializing, and answers nobody".to_owned(),
             CachePhase::Failed | CachePhase::Unknown => "has lost etcd".to_owned(),
         };
-        sides.push(Side {
+        sides.push(BeliefColumn {
             name: format!("apiserver {id}"),
             says: format!("The watch cache of apiserver {id} {doing}"),
             held: versions(&mut cache.objects.iter()),
@@ -151,7 +151,7 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
         });
     }
     sides.extend(ours(&state, &resource, &namespace));
-    let mut crowds: BTreeMap<LayerId, Vec<(Text, Side)>> = BTreeMap::new();
+    let mut crowds: BTreeMap<LayerId, Vec<(Text, BeliefColumn)>> = BTreeMap::new();
     for (name, client) in &layers.clients {
         let beliefs = client.belief.as_deref().map(Belief::read);
         for belief in beliefs.unwrap_or_default() {
@@ -175,11 +175,11 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
     } else {
         format!(" in {namespace}")
     };
-    let mut told = Sides {
+    let mut told = BeliefTable {
         of: format!("{resource}{in_namespace}"),
         at: clock_ms(record.and(entry.as_ref()).map_or(state.at, Entry::at)),
         columns: vec!["etcd".to_owned()],
-        ..Sides::default()
+        ..BeliefTable::default()
     };
     let objects = count(truth.len() as u64, "object");
     told.sentences.push(Sentence {
@@ -201,11 +201,11 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
 
 /// The clients of a crowd: those that hold the same as one side, of which the largest are shown, and a sentence for those
 /// of the others.
-fn crowd_sides(mut members: Vec<(Text, Side)>) -> (Vec<Side>, Option<Sentence>) {
+fn crowd_sides(mut members: Vec<(Text, BeliefColumn)>) -> (Vec<BeliefColumn>, Option<Sentence>) {
     tree::sort_by_key(&mut members, |(name, _)| number_of(name));
     let all = crowd_words(members.iter().map(|(name, _)| name)).unwrap_or_default();
     let of = members.len();
-    let mut alike: Vec<(Side, usize)> = Vec::new();
+    let mut alike: Vec<(BeliefColumn, usize)> = Vec::new();
     for (_, side) in members {
         match alike.iter_mut().find(|(first, _)| first.is_like(&side)) {
             Some((_, count)) => *count += 1,
@@ -217,7 +217,7 @@ fn crowd_sides(mut members: Vec<(Text, Side)>) -> (Vec<Side>, Option<Sentence>) 
     alike.truncate(ALIKE_MOST);
     let sides = alike.into_iter().map(|(side, alike)| match alike {
         1 => side,
-        alike => Side {
+        alike => BeliefColumn {
             name: if alike == of {
                 all.clone()
             } else {
@@ -298,12 +298,12 @@ fn topic(
 }
 
 /// What watchscope's own watch of it holds.
-fn ours(state: &State, resource: &Text, namespace: &Text) -> Option<Side> {
+fn ours(state: &State, resource: &Text, namespace: &Text) -> Option<BeliefColumn> {
     let wanted = if namespace.is_empty() { "*" } else { namespace };
     let name = WatchName::from(format!("{wanted}/{resource}").as_str());
     let watch = state.watches.get(&name)?;
     let held = watch.objects.iter();
-    Some(Side {
+    Some(BeliefColumn {
         name: "watchscope".to_owned(),
         says: format!("watchscope's watch {name}"),
         held: held
@@ -323,7 +323,7 @@ fn client_side(
     client: &watchscope_model::layers::ClientLayer,
     belief: &Belief,
     is_meant: &dyn Fn(&Object) -> bool,
-) -> Side {
+) -> BeliefColumn {
     let program = match &client.version {
         Some(version) => format!("{} {version}", client.program),
         None => client.program.to_string(),
@@ -340,7 +340,7 @@ fn client_side(
         _ => format!("is {}", client.phase),
     };
     let request = client.request.as_deref().unwrap_or_default();
-    Side {
+    BeliefColumn {
         name: if belief.part.is_empty() {
             name.to_string()
         } else {
@@ -359,7 +359,7 @@ fn client_side(
     }
 }
 
-impl Side {
+impl BeliefColumn {
     /// Whether it holds the same of the same as another.
     fn is_like(&self, other: &Self) -> bool {
         let parts = |side: &Self| (side.namespace.clone(), side.has_ended);
@@ -448,8 +448,8 @@ impl Side {
     }
 }
 
-impl Sides {
-    fn fill_rows(&mut self, truth: &BTreeMap<Place, Text>, sides: &[Side]) {
+impl BeliefTable {
+    fn fill_rows(&mut self, truth: &BTreeMap<Place, Text>, sides: &[BeliefColumn]) {
         let mut places: BTreeMap<&Place, bool> = BTreeMap::new();
         for place in truth
             .keys()
@@ -483,7 +483,7 @@ impl Sides {
                     difference: side.difference(place, there),
                 });
             }
-            self.rows.push(SideRow {
+            self.rows.push(BeliefRow {
                 name: object_words(&place.0),
                 cells,
             });

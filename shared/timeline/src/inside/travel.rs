@@ -12,7 +12,7 @@ use crate::draw::{Drawer, EpochView, Layer as Paint, SPILL, TextLook, Ways, reco
 use crate::format::{duration, text_width};
 use crate::id::{LaneId, LayerId};
 use crate::lanes::Row;
-use crate::levels::{End, Follower, Layer, Way, WriteMark};
+use crate::levels::{End, Follower, Layer, Propagation, WriteMark};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 
@@ -95,13 +95,13 @@ impl Drawer<'_> {
                 let to = writes.partition_point(|write| write.moment.at <= self.right);
                 let before = writes[..from].iter().rfind(|write| follower.follows(write));
                 let mut has_stopped =
-                    before.is_some_and(|before| follower.way(before).end.is_some());
+                    before.is_some_and(|before| follower.propagation(before).end.is_some());
                 for write in &writes[from..to.max(from)] {
                     let is_selected = self.picture.record == Some(record(epoch, write.moment.seq));
                     if !follower.follows(write) || !(is_shown || is_selected) {
                         continue;
                     }
-                    let way = follower.way(write);
+                    let way = follower.propagation(write);
                     let is_crossed = way.end.is_some() && (is_lesson || !has_stopped);
                     has_stopped = way.end.is_some() || has_stopped && way.client.is_none();
                     let from_y = scale.y(write.revision) + BELOW_GLYPH;
@@ -141,7 +141,7 @@ impl Drawer<'_> {
     fn drawn(
         &self,
         write: &WriteMark,
-        way: Way,
+        way: Propagation,
         client: LayerId,
         shown: &Shown,
         from_y: Px,

@@ -9,7 +9,7 @@ use watchscope_model::{Text, Time};
 use super::rows::level_at;
 use crate::format::{count, duration, number};
 use crate::id::{LayerId, RecordId};
-use crate::levels::{End, Follower, Layer, Tone, WriteMark};
+use crate::levels::{End, Follower, Layer, Propagation, Tone, WriteMark};
 use crate::phrases::object_words;
 use crate::store::Store;
 
@@ -229,7 +229,7 @@ fn ways_words(store: &Store, id: RecordId) -> Vec<String> {
             _ => None,
         })
         .filter(|(_, follower)| follower.follows(write))
-        .map(|(name, follower)| way_words(store, name, write, follower.way(write)))
+        .map(|(name, follower)| way_words(store, name, write, follower.propagation(write)))
         .collect();
     let more = told.len().saturating_sub(WAYS_MOST);
     if more > 0 {
@@ -239,7 +239,7 @@ fn ways_words(store: &Store, id: RecordId) -> Vec<String> {
     told
 }
 
-fn way_words(store: &Store, client: &Text, write: &WriteMark, way: crate::levels::Way) -> String {
+fn way_words(store: &Store, client: &Text, write: &WriteMark, way: Propagation) -> String {
     // What takes less than a millisecond is at once.
     let after = |at: Time| match at.micros_since(write.moment.at) {
         ..MILLISECOND_US => "at once".to_owned(),

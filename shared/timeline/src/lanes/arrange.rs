@@ -82,7 +82,7 @@ pub struct Arrangement {
     /// Servers whose connections have a row, by name.
     pub(super) connections: Vec<ServerId>,
     /// Whether watchscope's own requests have a row.
-    pub(super) has_asides: bool,
+    pub(super) has_own_requests: bool,
 }
 
 /// The state of one watch's rows.
@@ -254,8 +254,8 @@ impl Arrangement {
                     self.failed.push(server);
                 }
             }
-            let mut asides = epoch.trace.asides.iter();
-            self.has_asides |= asides.any(|aside| is_seen(aside.moment.at));
+            let mut own_requests = epoch.trace.own_requests.iter();
+            self.has_own_requests |= own_requests.any(|aside| is_seen(aside.moment.at));
         }
     }
 
@@ -281,8 +281,8 @@ impl Arrangement {
     fn height(&self, store: &Store, choices: &Choices, room: Room) -> (Px, usize) {
         let height = |kind| room.density.whole_height(kind);
         let mut all = room.taken;
-        if self.has_asides {
-            all = all + height(RowKind::Asides);
+        if self.has_own_requests {
+            all = all + height(RowKind::OwnRequests);
         }
         for _ in &self.connections {
             all = all + height(RowKind::Connection);

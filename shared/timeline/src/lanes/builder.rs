@@ -6,13 +6,13 @@ use watchscope_model::{Text, Time};
 
 use super::arrange::{Kept, OBJECTS_MOST};
 use super::in_view::worst_mark;
-use super::objects::FoundObject;
+use super::objects::VisibleObject;
 use super::row::{Density, Row, RowKind, Rows};
 use crate::format::{count, number};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, ServerId, WatchId};
-use crate::phrases::ASIDES;
-use crate::store::{AsideStep, ObjectTrace, Store, WatchTrace};
+use crate::phrases::OWN_REQUESTS;
+use crate::store::{ObjectTrace, OwnRequestStep, Store, WatchTrace};
 use crate::tokens::Token;
 
 /// Rows under construction.
@@ -45,7 +45,7 @@ impl RowBuilder {
             | RowKind::Strip
             | RowKind::Connection
             | RowKind::Quiet
-            | RowKind::Asides => 12,
+            | RowKind::OwnRequests => 12,
             RowKind::More => 28,
             _ => 44,
         };
@@ -103,11 +103,16 @@ impl RowBuilder {
     }
 
     /// Last of all, since it tells of us and not of the cluster.
-    pub(super) fn asides(&mut self, store: &Store) {
-        let asides = store.epochs().iter().flat_map(|epoch| &epoch.trace.asides);
-        let sent = asides.filter(|aside| aside.step == AsideStep::Sent).count();
-        let (id, kind) = (LaneId::Asides, RowKind::Asides);
-        self.push(id, kind, false, "", ASIDES.into(), Some(sent as u64));
+    pub(super) fn own_requests(&mut self, store: &Store) {
+        let own_requests = store
+            .epochs()
+            .iter()
+            .flat_map(|epoch| &epoch.trace.own_requests);
+        let sent = own_requests
+            .filter(|aside| aside.step == OwnRequestStep::Sent)
+            .count();
+        let (id, kind) = (LaneId::OwnRequests, RowKind::OwnRequests);
+        self.push(id, kind, false, "", OWN_REQUESTS.into(), Some(sent as u64));
     }
 
     /// The connections to a server, by the number of the one that is open.
@@ -197,9 +202,9 @@ impl RowBuilder {
         &mut self,
         store: &Store,
         watch: WatchId,
-        found: &FoundObject,
+        found: &VisibleObject,
     ) -> &mut Row {
-        let &FoundObject {
+        let &VisibleObject {
             object,
             mark,
             count,
@@ -230,7 +235,7 @@ impl RowBuilder {
         };
         let traces = store.watch_traces(watch);
         let prefix = format!("{} ", store.names().watch_name(watch));
-        let row = self.object(store, watch, &FoundObject::of(&traces, object, window));
+        let row = self.object(store, watch, &VisibleObject::of(&traces, object, window));
         row.pinned = true;
         row.indent_px = 12;
         row.prefix = prefix.into();

@@ -9,7 +9,7 @@ use crate::store::{ObjectTrace, WatchTrace};
 use crate::tokens::Token;
 
 /// An object whose row shows.
-pub(super) struct FoundObject {
+pub(super) struct VisibleObject {
     pub(super) object: ObjectId,
     /// Its divergence, if it has one in the view.
     pub(super) mark: Option<(Glyph, Token)>,
@@ -17,7 +17,7 @@ pub(super) struct FoundObject {
     pub(super) count: u64,
 }
 
-impl FoundObject {
+impl VisibleObject {
     pub(super) fn of(
         traces: &[&WatchTrace],
         object: ObjectId,
@@ -39,7 +39,7 @@ impl FoundObject {
 
 /// The objects of a watch whose rows show, in order, and how many are hidden.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) objects: Vec<FoundObject>,
+pub(super) struct VisibleObjects {
+    pub(super) objects: Vec<VisibleObject>,
     pub(super) hidden: usize,
 }

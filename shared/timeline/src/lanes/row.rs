@@ -26,7 +26,7 @@ impl Density {
         let is_compact = self != Self::Comfortable;
         let (compact, comfortable) = match (kind, diverged) {
             (RowKind::Findings | RowKind::Watch | RowKind::Layer, _) => (26, 32),
-            (RowKind::Connection | RowKind::LayerConnection | RowKind::Asides, _) => (20, 24),
+            (RowKind::Connection | RowKind::LayerConnection | RowKind::OwnRequests, _) => (20, 24),
             (RowKind::Version | RowKind::LayerTrace, _) => (40, 56),
             (RowKind::LayerStream, _) => (16, 20),
             (RowKind::Strip | RowKind::More | RowKind::Quiet, _) => (14, 18),
@@ -69,7 +69,7 @@ pub enum RowKind {
     /// The quiet watches that have no rows of their own.
     Quiet,
     /// What watchscope asks beside its watches.
-    Asides,
+    OwnRequests,
     /// A layer of a simulated cluster, by what it does.
     Layer,
     /// A layer of a simulated cluster, by how far it is.

@@ -10,7 +10,7 @@ use super::arrange::{Arrangement, Choice, Choices, Kept, Room, arrange};
 use super::builder::RowBuilder;
 use super::filter::Filter;
 use super::in_view::{has_mark, is_wanted};
-use super::objects::{Found, FoundObject};
+use super::objects::{VisibleObject, VisibleObjects};
 use super::row::{Density, RowKind, Rows};
 use crate::findings::{Muted, is_of_cause};
 use crate::id::{LaneId, LayerId, ObjectId, WatchId};
@@ -247,8 +247,8 @@ impl Lanes {
         if folded > 0 || (self.quiet_is_open && after.folds()) {
             builder.quiet(folded, self.quiet_is_open);
         }
-        if after.has_asides {
-            builder.asides(store);
+        if after.has_own_requests {
+            builder.own_requests(store);
         }
         self.arrangement = after;
     }
@@ -291,7 +291,7 @@ impl Lanes {
         } else if is_open {
             self.kept_objects(store, watch, &traces, kept, window)
         } else {
-            Found::default()
+            VisibleObjects::default()
         };
         builder.rows.hidden += found.hidden;
         if found.objects.is_empty() && !self.filter.allows(name, None) {
@@ -351,9 +351,9 @@ impl Lanes {
         watch: WatchId,
         traces: &[&WatchTrace],
         (left, right): (Time, Time),
-    ) -> Found {
+    ) -> VisibleObjects {
         let name = store.names().watch_name(watch);
-        let mut found = Found {
+        let mut found = VisibleObjects {
             objects: Vec::new(),
             hidden: 0,
         };
@@ -391,7 +391,7 @@ impl Lanes {
             {
                 found
                     .objects
-                    .push(FoundObject::of(traces, object, (left, right)));
+                    .push(VisibleObject::of(traces, object, (left, right)));
             } else {
                 found.hidden += 1;
             }
@@ -407,7 +407,7 @@ impl Lanes {
         traces: &[&WatchTrace],
         kept: &Kept,
         window: (Time, Time),
-    ) -> Found {
+    ) -> VisibleObjects {
         let selected = match self.selected {
             Some(LaneId::Object(of, object)) if of == watch => Some(object),
             _ => None,
@@ -418,9 +418,9 @@ impl Lanes {
                 && (object.0 as usize) < store.names().objects_by_name(watch).len()
         };
         let objects = kept.objects.iter().chain(&selected).filter(is_here);
-        Found {
+        VisibleObjects {
             objects: objects
-                .map(|&object| FoundObject::of(traces, object, window))
+                .map(|&object| VisibleObject::of(traces, object, window))
                 .collect(),
             hidden: 0,
         }

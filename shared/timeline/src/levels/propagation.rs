@@ -51,7 +51,7 @@ pub(crate) struct Follower<'a> {
 
 /// When a write was where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct Propagation {
     /// The watch cache it goes through; absent if the client asks etcd, or what it looks at is not cached.
     pub(crate) cache: Option<Stop>,
     /// The stream from there to the client; absent if none is known.
@@ -181,7 +181,7 @@ impl<'a> Follower<'a> {
     }
 
     /// The way of a write that it follows.
-    pub(crate) fn way(&self, write: &WriteMark) -> Way {
+    pub(crate) fn propagation(&self, write: &WriteMark) -> Propagation {
         let heard = self.heard(write);
         let reached = match heard {
             Heard::Told(at) | Heard::Listed(at) => Some(at),
@@ -189,7 +189,7 @@ impl<'a> Follower<'a> {
         };
         let is_old = self.end.micros_since(write.moment.at) > UNDER_WAY_US;
         let lacks = is_old && heard == Heard::Not;
-        let mut way = Way {
+        let mut way = Propagation {
             cache: None,
             stream: None,
             client: reached,

@@ -29,7 +29,7 @@ impl Store {
         let watch = watch.map_or("", |watch| watch.as_str());
         match (lane, object) {
             (LaneId::Findings, _) => "findings".to_owned(),
-            (LaneId::Asides, _) => "own requests".to_owned(),
+            (LaneId::OwnRequests, _) => "own requests".to_owned(),
             (LaneId::Layer(layer), _) => match self.layer_name(layer) {
                 Some(name) => name.to_string(),
                 None => String::new(),
@@ -151,7 +151,11 @@ impl Store {
         let trace = &of.trace;
         Some(match lane {
             LaneId::Findings => trace.raised.iter().map(|raised| raised.seq).collect(),
-            LaneId::Asides => trace.asides.iter().map(|aside| aside.moment.seq).collect(),
+            LaneId::OwnRequests => trace
+                .own_requests
+                .iter()
+                .map(|aside| aside.moment.seq)
+                .collect(),
             LaneId::Layer(layer) => {
                 let levels = of.layer_trace.levels(layer);
                 levels.iter().map(|point| point.moment.seq).collect()

@@ -2,7 +2,7 @@
 
 use watchscope_model::{RequestId, Seq, Time};
 
-use super::parts::{AsideMark, ListMark, OpeningPoint};
+use super::parts::{ListMark, OpeningPoint, OwnRequestMark};
 use super::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 use crate::sorted::merge_sorted;
@@ -16,7 +16,9 @@ impl Trace {
         merge_sorted(&mut self.raised, other.raised, |raised| raised.seq);
         merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
         merge_sorted(&mut self.pauses, other.pauses, |pause| pause.0.seq);
-        merge_sorted(&mut self.asides, other.asides, |aside| aside.moment.seq);
+        merge_sorted(&mut self.own_requests, other.own_requests, |aside| {
+            aside.moment.seq
+        });
         merge_sorted(&mut self.notes, other.notes, |note| note.0.seq);
         self.cluster_uid = self.cluster_uid.take().or(other.cluster_uid);
         self.story_over = self.story_over.max(other.story_over);
@@ -51,7 +53,7 @@ impl Trace {
         self.raised.retain(|raised| raised.seq > last);
         self.losses.retain(|loss| loss.moment.seq > last);
         self.pauses.retain(|pause| pause.0.seq > last);
-        self.asides.retain(|aside| aside.moment.seq > last);
+        self.own_requests.retain(|aside| aside.moment.seq > last);
         self.notes.retain(|note| note.0.seq > last);
         for watch in self.watches.iter_mut().flatten() {
             watch.forget(last, at);
@@ -66,9 +68,9 @@ impl Trace {
             .flatten()
             .map(|watch| watch.bytes())
             .sum::<usize>();
-        let asides = self.asides.capacity() * size_of::<AsideMark>();
+        let own_requests = self.own_requests.capacity() * size_of::<OwnRequestMark>();
         let findings = self.findings.bytes() + self.occurrences.bytes();
-        watches + asides + findings + self.connections.bytes()
+        watches + own_requests + findings + self.connections.bytes()
     }
 }
 

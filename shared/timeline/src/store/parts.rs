@@ -266,15 +266,15 @@ pub(crate) fn reaches(at: Option<u64>, since: Option<u64>) -> bool {
 
 /// A request that is none of a watch itself, sent or answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AsideMark {
+pub(crate) struct OwnRequestMark {
     pub(crate) moment: Moment,
     pub(crate) request: RequestId,
-    pub(crate) step: AsideStep,
+    pub(crate) step: OwnRequestStep,
 }
 
 /// How far a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AsideStep {
+pub(crate) enum OwnRequestStep {
     Sent,
     Answered,
     /// It has no answer, or a refusal.

@@ -14,9 +14,9 @@ use watchscope_model::{RequestId, ResourceVersion, Row, Seq, StreamId, Text, Tim
 use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
-    AsideMark, AsideStep, AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome,
-    GapSpan, LifeSpan, ListMark, LossMark, Occurrence, OpeningPoint, OverSeam, PhaseSpan, StepMark,
-    StreamAttribution, StreamSpan, VerdictSpan,
+    AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan, LifeSpan,
+    ListMark, LossMark, Occurrence, OpeningPoint, OverSeam, OwnRequestMark, OwnRequestStep,
+    PhaseSpan, StepMark, StreamAttribution, StreamSpan, VerdictSpan,
 };
 use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
@@ -72,7 +72,7 @@ pub(crate) struct Trace {
     /// When watchscope ran again after a pause, and for how long it had not, in microseconds.
     pub(crate) pauses: Vec<(Moment, i64)>,
     /// What watchscope asked beside its watches, and how it was answered.
-    pub(crate) asides: Vec<AsideMark>,
+    pub(crate) own_requests: Vec<OwnRequestMark>,
     /// Lines of narrators.
     pub(crate) notes: Vec<(Moment, String)>,
     /// The uid of the cluster, if it is known.
@@ -259,19 +259,21 @@ impl Trace {
                 self.connections.open(now, now.seq, what);
             }
             Event::Finding(event) => self.absorb_finding(event, now, finding, state),
-            Event::RequestSent(sent) if sent.watch.is_aside() => self.asides.push(AsideMark {
-                moment: now,
-                request: sent.request,
-                step: AsideStep::Sent,
-            }),
+            Event::RequestSent(sent) if sent.watch.is_aside() => {
+                self.own_requests.push(OwnRequestMark {
+                    moment: now,
+                    request: sent.request,
+                    step: OwnRequestStep::Sent,
+                })
+            }
             Event::RequestAnswered(answered) if answered.watch.is_aside() => {
-                self.asides.push(AsideMark {
+                self.own_requests.push(OwnRequestMark {
                     moment: now,
                     request: answered.request,
                     step: if answered.has_failed() {
-                        AsideStep::Failed
+                        OwnRequestStep::Failed
                     } else {
-                        AsideStep::Answered
+                        OwnRequestStep::Answered
                     },
                 });
             }

@@ -5,7 +5,7 @@ use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{Divergence, Phase, Severity};
 use watchscope_model::{Text, Time};
 
-use super::state::{Problem, Spot};
+use super::state::{Problem, ProblemPlace};
 use crate::findings::Muted;
 use crate::format::{count, duration, number};
 use crate::id::{LaneId, RecordId, WatchId};
@@ -14,32 +14,32 @@ use crate::store::{Coverage, Epoch, Span, Store, WatchTrace};
 use crate::tokens::Token;
 
 /// Most places that a problem leads to, the latest first; it counts all.
-const MAX_SPOTS: usize = 64;
+const MAX_PLACES: usize = 64;
 /// Most error findings that are named, each row of the catalogue once.
 const MAX_FINDINGS: usize = 3;
 
 /// The problems of one kind.
 struct Kind {
     ink: Token,
-    spots: Vec<(Time, Spot)>,
+    places: Vec<(Time, ProblemPlace)>,
 }
 
 impl Kind {
     fn new(ink: Token) -> Self {
         Self {
             ink,
-            spots: Vec::new(),
+            places: Vec::new(),
         }
     }
 
     fn problem(mut self, words: impl FnOnce(u64) -> String) -> Problem {
-        let words = words(self.spots.len() as u64);
-        tree::sort_by_key(&mut self.spots, |(at, _)| std::cmp::Reverse(*at));
-        self.spots.truncate(MAX_SPOTS);
+        let words = words(self.places.len() as u64);
+        tree::sort_by_key(&mut self.places, |(at, _)| std::cmp::Reverse(*at));
+        self.places.truncate(MAX_PLACES);
         Problem {
             words,
             ink: self.ink,
-            spots: self.spots.into_iter().map(|(_, spot)| spot).collect(),
+            places: self.places.into_iter().map(|(_, spot)| spot).collect(),
         }
     }
 }
@@ -72,7 +72,7 @@ pub fn problems_in(
                 let is_lost = span.what.outcome.is_some_and(|outcome| !outcome.resumed);
                 if is_lost && reaches(span.start.at, span.end_at(now)) {
                     let spot = stretch(LaneId::Watch(watch), StretchKind::Gap, span, epoch);
-                    gaps.spots.push((span.start.at, spot));
+                    gaps.places.push((span.start.at, spot));
                 }
             }
             for ((phase, _), kind) in &mut phases {
@@ -81,17 +81,17 @@ pub fn problems_in(
                     spans.rfind(|span| span.start.at <= at && at < span.end_at(Time(i64::MAX)));
                 if let Some(span) = open.filter(|span| span.what.phase == *phase) {
                     let spot = stretch(LaneId::Watch(watch), StretchKind::Phase, span, epoch);
-                    kind.spots.push((span.start.at, spot));
+                    kind.places.push((span.start.at, spot));
                 }
             }
             for of in &trace.objects {
                 for span in of.verdicts.all() {
                     if span.what.is_confirmed && reaches(span.start.at, span.end_at(now)) {
                         let kind = span.what.kind;
-                        let spot = Spot::Record(record(span.start.seq));
+                        let spot = ProblemPlace::Record(record(span.start.seq));
                         let of = divergences.entry(kind.word());
                         let of = of.or_insert_with(|| (kind, Kind::new(Token::Divergence)));
-                        of.1.spots.push((span.start.at, spot));
+                        of.1.places.push((span.start.at, spot));
                     }
                 }
             }
@@ -105,8 +105,8 @@ pub fn problems_in(
             {
                 let of = findings.entry((&what.code, &what.name));
                 let of = of.or_insert_with(|| Kind::new(Token::Error));
-                let spot = Spot::Finding(record(what.raised));
-                of.spots.push((span.start.at, spot));
+                let spot = ProblemPlace::Finding(record(what.raised));
+                of.places.push((span.start.at, spot));
             }
         }
     }
@@ -123,11 +123,11 @@ pub fn problems_in(
             _ => format!("{code} {name} · {}", count(total, "time")),
         }));
     }
-    if !gaps.spots.is_empty() {
+    if !gaps.places.is_empty() {
         problems.push(gaps.problem(|total| format!("{} lost", count(total, "gap"))));
     }
     for ((_, verb), of) in phases {
-        if !of.spots.is_empty() {
+        if !of.places.is_empty() {
             problems.push(of.problem(|total| format!("{} {verb}", count(total, "watch"))));
         }
     }
@@ -146,8 +146,8 @@ fn wanted<'a>(
     })
 }
 
-fn stretch<T>(lane: LaneId, kind: StretchKind, span: &Span<T>, epoch: &Epoch) -> Spot {
-    Spot::Stretch {
+fn stretch<T>(lane: LaneId, kind: StretchKind, span: &Span<T>, epoch: &Epoch) -> ProblemPlace {
+    ProblemPlace::Stretch {
         lane,
         kind,
         began: RecordId {

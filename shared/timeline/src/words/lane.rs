@@ -5,7 +5,7 @@ use crate::findings::{Muted, tally};
 use crate::format::{clock_ms, count, duration, version};
 use crate::id::LaneId;
 use crate::inside::layer_words;
-use crate::phrases::ASIDES;
+use crate::phrases::OWN_REQUESTS;
 use crate::store::{Known, Store};
 
 /// A lane's name in words.
@@ -14,7 +14,7 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
     let (watch, object) = store.lane_names(lane);
     match (lane, watch, object) {
         (LaneId::Findings, ..) => "Findings".to_string(),
-        (LaneId::Asides, ..) => ASIDES.to_string(),
+        (LaneId::OwnRequests, ..) => OWN_REQUESTS.to_string(),
         (LaneId::Layer(layer), ..) => store
             .layer_name(layer)
             .map_or_else(String::new, ToString::to_string),

@@ -42,7 +42,7 @@ pub fn presence(known: Known<'_>, lane: LaneId) -> Option<Presence> {
 
 /// What an answer rests on. While this stays, only its durations can be others, and how far the watch has come.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Footing {
+pub struct PresenceBasis {
     life: (u32, Span<LifeSpan>),
     verdict: Option<Span<VerdictSpan>>,
     gap: Option<Moment>,
@@ -56,14 +56,14 @@ pub struct Footing {
 
 /// What the answer for a lane rests on, which costs less than the answer; nothing for other lanes than objects'.
 #[must_use]
-pub fn footing(known: Known<'_>, lane: LaneId) -> Option<Footing> {
+pub fn presence_basis(known: Known<'_>, lane: LaneId) -> Option<PresenceBasis> {
     let told = Told::of(known, lane)?;
     let Told { watch, object, .. } = told;
     let start = told.life.start.seq;
     let mark = told.marks().next_back();
     let gap = told.open_gap();
     let list = told.live.and_then(|live| live.list.as_ref()?.complete);
-    Some(Footing {
+    Some(PresenceBasis {
         life: (told.number, told.life.clone()),
         verdict: told.verdict(),
         gap: gap.map(|gap| gap.start),

@@ -24,12 +24,12 @@ pub struct Problem {
     /// Its colour.
     pub ink: Token,
     /// Where it is to be seen, the latest first; none if its lane is not known.
-    pub spots: Vec<Spot>,
+    pub places: Vec<ProblemPlace>,
 }
 
 /// Where a problem is to be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum ProblemPlace {
     /// The lane of the first watch, or object, that has it.
     Lane(LaneId),
     /// A record.
@@ -58,13 +58,13 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let epoch = store.newest_epoch().unwrap_or(0);
     let found = |open: &OpenFinding| {
         let seq = open.raised().seq;
-        Spot::Finding(RecordId { epoch, seq })
+        ProblemPlace::Finding(RecordId { epoch, seq })
     };
     let stretch = |watch: &WatchName, kind, since: Moment| {
         let (seq, at) = (since.seq, since.at);
         let began = RecordId { epoch, seq };
         let lane = store.find_lane(watch, None)?;
-        Some(Spot::Stretch {
+        Some(ProblemPlace::Stretch {
             lane,
             kind,
             began,
@@ -101,12 +101,12 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
                 let mut verdicts = watch.verdicts.values();
                 let open = verdicts.find(is_counted)?;
                 let lane = store.find_lane(name, Some(&open.verdict.object));
-                lane.map(Spot::Lane)
+                lane.map(ProblemPlace::Lane)
             };
             problems.push(Problem {
                 words,
                 ink: Token::Divergence,
-                spots: finding.or_else(object).into_iter().collect(),
+                places: finding.or_else(object).into_iter().collect(),
             });
         }
     }
@@ -137,7 +137,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         problems.push(Problem {
             words,
             ink: Token::Error,
-            spots: vec![found(open)],
+            places: vec![found(open)],
         });
     }
     let lost = wanted(state).map(|(_, watch)| watch.totals.lost()).sum();
@@ -147,7 +147,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         problems.push(Problem {
             words: format!("{} lost", count(lost, "gap")),
             ink: Token::Error,
-            spots: last
+            places: last
                 .and_then(|(began, name)| stretch(name, StretchKind::Gap, began))
                 .into_iter()
                 .collect(),
@@ -165,7 +165,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             problems.push(Problem {
                 words: format!("{} {verb}", count(total, "watch")),
                 ink: Token::Error,
-                spots: stretch(name, StretchKind::Phase, since)
+                places: stretch(name, StretchKind::Phase, since)
                     .into_iter()
                     .collect(),
             });
@@ -391,7 +391,7 @@ pub fn emptiness(
         !matches!(
             kind,
             RowKind::Findings
-                | RowKind::Asides
+                | RowKind::OwnRequests
                 | RowKind::Layer
                 | RowKind::LayerTrace
                 | RowKind::LayerConnection

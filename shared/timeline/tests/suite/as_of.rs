@@ -10,7 +10,7 @@ use watchscope_timeline::Store;
 use watchscope_timeline::findings::{Muted, board, tally};
 use watchscope_timeline::health;
 use watchscope_timeline::store::{Known, Unknown};
-use watchscope_timeline::words::{accessible, footing, presence, problems_in};
+use watchscope_timeline::words::{accessible, presence, presence_basis, problems_in};
 
 const PODS: &str = "shop/pods";
 const OBJECTS: [(&str, &str); 6] = [
@@ -38,7 +38,7 @@ fn answers(known: Known<'_>, store: &Store) -> String {
         for lane in [None, Some(&object)].map(|object| store.find_lane(&watch, object)) {
             let Some(lane) = lane else { continue };
             let told = presence(known, lane);
-            assert_eq!(told.is_some(), footing(known, lane).is_some());
+            assert_eq!(told.is_some(), presence_basis(known, lane).is_some());
             // An object that came later has a lane and nothing to tell.
             if lane == watchscope_timeline::LaneId::Findings || told.is_some() {
                 writeln!(out, "{watch} {name}: {}", accessible(known, lane)).expect("a string");

@@ -9,7 +9,7 @@ use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::draw::{self, Ways};
 use watchscope_timeline::format::text_width;
-use watchscope_timeline::inside::beliefs::{Difference, sides};
+use watchscope_timeline::inside::beliefs::{Difference, belief_table};
 use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::{Align, Step, Stroke, TextLine};
@@ -387,7 +387,7 @@ fn a_real_cluster_has_no_layers() {
             .iter()
             .any(|row| matches!(row.id, LaneId::Layer(_)))
     );
-    assert_eq!(sides(&store, rows.rows[0].id, None), None);
+    assert_eq!(belief_table(&store, rows.rows[0].id, None), None);
 }
 
 #[test]
@@ -679,7 +679,7 @@ fn a_process_that_ended_holds_nothing_and_nothing_is_on_its_way_to_it() {
         });
     assert_eq!(ghost, Some((view().x(at(20.0)), view().x(at(25.0)))));
     assert_eq!(scene.dump().matches("never came here").count(), 1);
-    let sides = sides(&store, LaneId::Findings, None).unwrap();
+    let sides = belief_table(&store, LaneId::Findings, None).unwrap();
     let last = sides.sentences.last().unwrap();
     assert_eq!(
         (&*last.words, last.differs),
@@ -1068,7 +1068,7 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
         "{}",
         scene.dump()
     );
-    let told = sides(&store, LaneId::Findings, None).unwrap();
+    let told = belief_table(&store, LaneId::Findings, None).unwrap();
     let columns = [
         "etcd",
         "apiserver 0",
@@ -1113,7 +1113,7 @@ fn a_client_does_not_lack_what_it_does_not_watch() {
     told.report(1.4, "here", "watching", 102, &[]);
     told.report(1.4, "there", "watching", 102, &[]);
     let store = told.store();
-    let sides = sides(&store, LaneId::Findings, None).unwrap();
+    let sides = belief_table(&store, LaneId::Findings, None).unwrap();
     let column = |name: &str| {
         sides
             .columns
@@ -1216,7 +1216,7 @@ fn at_any_record_each_side_holds_what_it_held_then() {
             epoch: 0,
             seq: Seq(seq),
         };
-        sides(&store, LaneId::Findings, Some(id)).unwrap()
+        belief_table(&store, LaneId::Findings, Some(id)).unwrap()
     };
     let before = at_seq(deleted.0 - 1);
     assert!(before.sentences.iter().all(|sentence| !sentence.differs));
@@ -1244,7 +1244,9 @@ fn at_any_record_each_side_holds_what_it_held_then() {
         ]
     );
     assert_eq!(
-        sides(&store, LaneId::Findings, None).unwrap().sentences,
+        belief_table(&store, LaneId::Findings, None)
+            .unwrap()
+            .sentences,
         now.sentences
     );
 }

@@ -1557,7 +1557,7 @@ fn what_watchscope_asks_beside_its_watches_has_a_lane_of_its_own_below_all_other
         let view = View::between(at(0.0), at(25.0), 250.0);
         let (rows, scene) = picture(&log.store(), &mut Lanes::showing_all(), &view, at(25.0));
         let places = rows.rows.iter().enumerate();
-        let own = places.filter(|(_, row)| row.id == LaneId::Asides);
+        let own = places.filter(|(_, row)| row.id == LaneId::OwnRequests);
         let own: Vec<_> = own
             .map(|(place, row)| (rows.rows.len() - place, row.count))
             .collect();
@@ -1585,7 +1585,10 @@ fn what_watchscope_asks_beside_its_watches_has_a_lane_of_its_own_below_all_other
     let (own, scene) = own_rows(&log);
     // The last row, with three requests.
     assert_eq!(own, [(1, Some(3))]);
-    let hits = scene.hits.iter().filter(|hit| hit.lane == LaneId::Asides);
+    let hits = scene
+        .hits
+        .iter()
+        .filter(|hit| hit.lane == LaneId::OwnRequests);
     let bars: Vec<_> = hits
         .filter_map(|hit| match hit.target {
             Target::Record(record) => Some((hit.area.x, hit.area.right(), record.seq)),

@@ -13,7 +13,7 @@ use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::StretchKind;
 use watchscope_timeline::store::Known;
 use watchscope_timeline::words::{
-    Spot, check, checked, event_words, footing, presence, problems, severity_token,
+    ProblemPlace, check, checked, event_words, presence, presence_basis, problems, severity_token,
 };
 use watchscope_timeline::{LaneId, Lanes, RecordId, Store, Token, View};
 
@@ -320,26 +320,29 @@ fn a_finding_of_several_watches_is_one_and_the_badge_of_each() {
 fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_that_is_loaded() {
     let mut log = torn();
     log.verdict(37.0, PODS, "cart-1", Divergence::Ghost, Standing::Confirmed);
-    let spots = |store: &Store| -> Vec<(String, Option<Spot>)> {
+    let places = |store: &Store| -> Vec<(String, Option<ProblemPlace>)> {
         let problems = problems(store, &Muted::default()).into_iter();
         problems
-            .map(|problem| (problem.words, problem.spots.first().copied()))
+            .map(|problem| (problem.words, problem.places.first().copied()))
             .collect()
     };
     let store = log.store();
     let pod = store.find_lane(&PODS.into(), Some(&crate::common::object("cart-1", 1)));
     let maps = store.find_lane(&MAPS.into(), None).unwrap();
-    let found = spots(&store);
-    assert_eq!(found[0], ("1 ghost".to_owned(), pod.map(Spot::Lane)));
+    let found = places(&store);
+    assert_eq!(
+        found[0],
+        ("1 ghost".to_owned(), pod.map(ProblemPlace::Lane))
+    );
     assert!(
-        matches!(found[1], (ref words, Some(Spot::Stretch { lane, kind: StretchKind::Gap, at: began, .. }))
+        matches!(found[1], (ref words, Some(ProblemPlace::Stretch { lane, kind: StretchKind::Gap, at: began, .. }))
             if words == "1 gap lost" && lane == maps && began == at(20.0))
     );
     // One that waits is told by its wait, not by the last that it was sent.
     let waits = found.last().unwrap();
     assert_eq!(waits.0, "1 watch waiting");
     assert!(
-        matches!(waits.1, Some(Spot::Stretch { lane, kind: StretchKind::Phase, at: began, .. })
+        matches!(waits.1, Some(ProblemPlace::Stretch { lane, kind: StretchKind::Phase, at: began, .. })
             if lane == maps && began == at(35.0))
     );
     let summary = "held and not in etcd";
@@ -350,18 +353,18 @@ fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_t
         epoch: 0,
         seq: raised,
     };
-    assert_eq!(spots(&log.store())[0].1, Some(Spot::Finding(id)));
+    assert_eq!(places(&log.store())[0].1, Some(ProblemPlace::Finding(id)));
 
     // A page that has only just come counts what was before it too.
     let mut late = Store::default();
     log.send_from(&mut late, log.records.len());
-    let told: Vec<String> = spots(&late).into_iter().map(|spot| spot.0).collect();
+    let told: Vec<String> = places(&late).into_iter().map(|spot| spot.0).collect();
     assert_eq!(told[..2], ["1 ghost", "1 gap lost"]);
     // The gap is not loaded; the fold knows when it was.
-    let gap = spots(&late)[1].1;
+    let gap = places(&late)[1].1;
     let maps = late.find_lane(&MAPS.into(), None).unwrap();
     assert!(
-        matches!(gap, Some(Spot::Stretch { lane, began, at: since, .. })
+        matches!(gap, Some(ProblemPlace::Stretch { lane, began, at: since, .. })
             if lane == maps && !late.has(began) && since == at(20.0))
     );
 }
@@ -934,7 +937,7 @@ fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() 
                     let lane = store.find_lane(&watch.into(), Some(&object));
                     let Some(lane) = lane else { continue };
                     let now = (
-                        footing(Known::now(store, at(20_000.0)), lane),
+                        presence_basis(Known::now(store, at(20_000.0)), lane),
                         answer(store, lane),
                     );
                     if let Some((before, said)) =

@@ -6,7 +6,7 @@ use crate::core::panel_state::Awaited;
 use crate::core::person::Person;
 use crate::source::connection::Input;
 use watchscope_timeline::View;
-use watchscope_timeline::words::Spot;
+use watchscope_timeline::words::ProblemPlace;
 
 impl Model {
     /// Does what the person asks for, and shows in the panels what it has changed.
@@ -63,7 +63,7 @@ impl Model {
             }
             Person::OpenLane(lane) => self.open_lane(lane),
             Person::ToggleLane(lane) => self.toggle_lane(lane),
-            Person::ShowSpots(spots) => self.show_spots(&spots),
+            Person::ShowSpots(places) => self.show_spots(&places),
             Person::Play => self.toggle_play(),
             Person::Speed(speed) => self.set_speed(speed),
             Person::SeekShare(share) => self.seek_share(share),
@@ -146,18 +146,18 @@ impl Model {
 
     /// Brings a problem into the window and selects it: the first of its places, and each time it is asked for again the
     /// next one.
-    fn show_spots(&mut self, spots: &[Spot]) {
+    fn show_spots(&mut self, places: &[ProblemPlace]) {
         let shown = self.panels.spot;
-        let place = spots.iter().position(|spot| Some(*spot) == shown);
-        let next = place.map_or(0, |place| (place + 1) % spots.len());
-        self.panels.spot = spots.get(next).copied();
+        let place = places.iter().position(|spot| Some(*spot) == shown);
+        let next = place.map_or(0, |place| (place + 1) % places.len());
+        self.panels.spot = places.get(next).copied();
         self.show_spot(self.panels.spot);
     }
 
-    fn show_spot(&mut self, spot: Option<Spot>) {
+    fn show_spot(&mut self, spot: Option<ProblemPlace>) {
         match spot {
-            Some(Spot::Record(record)) => self.show_record(record, None),
-            Some(Spot::Stretch {
+            Some(ProblemPlace::Record(record)) => self.show_record(record, None),
+            Some(ProblemPlace::Stretch {
                 lane,
                 kind,
                 began,
@@ -168,8 +168,8 @@ impl Model {
                 began,
                 at,
             }),
-            Some(Spot::Finding(raised)) => self.show_finding(raised),
-            Some(Spot::Lane(lane)) => {
+            Some(ProblemPlace::Finding(raised)) => self.show_finding(raised),
+            Some(ProblemPlace::Lane(lane)) => {
                 self.open_watch_of(lane);
                 self.pick.stays_in_sight = true;
                 self.focus_lane(lane);

@@ -264,7 +264,7 @@ impl Model {
         };
         let lane = selection.lane;
         let known = self.known(now);
-        let footing = known.and_then(|known| words::footing(known, lane));
+        let footing = known.and_then(|known| words::presence_basis(known, lane));
         let of = (self.moment(), footing);
         if self.panels.footing != of {
             self.shown.presence = known.and_then(|known| words::presence(known, lane));
@@ -337,7 +337,7 @@ impl Model {
         let told = self.tell(&selection);
         self.say(told.spoken());
         let object = self.object_pane(&told);
-        let sides = beliefs::sides(&self.store, selection.lane, selection.record());
+        let sides = beliefs::belief_table(&self.store, selection.lane, selection.record());
         let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.panels.tab {
             Tab::Sides if sides.is_some() => Tab::Sides,

@@ -186,7 +186,7 @@ impl Shot {
             let (watch, object) = store.lane_names(row.id);
             let is_shown = match row.id {
                 LaneId::Findings | LaneId::Connection(_) => true,
-                LaneId::Asides | LaneId::Quiet => false,
+                LaneId::OwnRequests | LaneId::Quiet => false,
                 LaneId::Layer(_) => {
                     layer(row.id).is_some_and(|name| self.shows_layer(name, servers))
                 }

@@ -8,7 +8,7 @@ use super::look::{LEAST, Layer, TextLook};
 use crate::format::{number, text_width};
 use crate::lanes::Row;
 use crate::scene::{Px, Target};
-use crate::store::{AsideMark, AsideStep};
+use crate::store::{OwnRequestMark, OwnRequestStep};
 use crate::tokens::Token;
 
 /// One that is not answered after so long, in microseconds, ended without a word: watchscope did.
@@ -17,25 +17,25 @@ const GIVEN_UP_US: i64 = 120_000_000;
 const LONGEST_US: i64 = GIVEN_UP_US + 60_000_000;
 
 impl Drawer<'_> {
-    pub(super) fn asides_row(&mut self, row: &Row) {
+    pub(super) fn own_requests_row(&mut self, row: &Row) {
         for epoch in self.epochs.clone() {
-            self.asides(row, epoch);
+            self.own_requests(row, epoch);
         }
     }
 
-    fn asides(&mut self, row: &Row, epoch: EpochView<'_>) {
+    fn own_requests(&mut self, row: &Row, epoch: EpochView<'_>) {
         let y = self.y(row) + row.height.half();
         let mut sent = BTreeMap::new();
         // Up to where the lane is full: what lies in it would change nothing, but for a failure. And how many touch.
         let (mut drawn, mut together) = (Px(i32::MIN), 0_u64);
-        for aside in self.within(&epoch.trace.asides) {
+        for aside in self.within(&epoch.trace.own_requests) {
             let (at, seq) = (aside.moment.at, aside.moment.seq);
-            if aside.step == AsideStep::Sent {
+            if aside.step == OwnRequestStep::Sent {
                 sent.insert(aside.request, aside.moment);
                 continue;
             }
             let since = sent.remove(&aside.request).unwrap_or(aside.moment);
-            let has_failed = aside.step == AsideStep::Failed;
+            let has_failed = aside.step == OwnRequestStep::Failed;
             if at < self.left || since.at > self.right {
                 continue;
             }
@@ -75,11 +75,11 @@ impl Drawer<'_> {
     }
 
     /// Those that can be in view.
-    fn within<'a>(&self, asides: &'a [AsideMark]) -> &'a [AsideMark] {
+    fn within<'a>(&self, own_requests: &'a [OwnRequestMark]) -> &'a [OwnRequestMark] {
         let before = |at: Time, by_us: i64| {
-            asides.partition_point(|aside| aside.moment.at < at.plus_micros(by_us))
+            own_requests.partition_point(|aside| aside.moment.at < at.plus_micros(by_us))
         };
-        &asides[before(self.left, -LONGEST_US)..before(self.right, LONGEST_US)]
+        &own_requests[before(self.left, -LONGEST_US)..before(self.right, LONGEST_US)]
     }
 
     /// How many requests are behind bars that touch, where there is room for it.
