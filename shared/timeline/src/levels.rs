@@ -7,6 +7,6 @@ mod propagation;
 mod trace;
 
 pub(crate) use self::layer::{Layer, LayerNames, number_of};
-pub(crate) use self::level::{Level, LevelPoint, Tone, namespace_of, selects};
+pub(crate) use self::level::{Level, LevelPoint, Tone, Waiting, namespace_of, selects};
 pub(crate) use self::propagation::{End, Follower, Propagation};
 pub(crate) use self::trace::{LayerTrace, WriteMark};

@@ -128,12 +128,12 @@ impl Drawer<'_> {
     /// Where watchscope did not run, and so saw nothing: over all lanes.
     fn pauses(&mut self, height: (Px, Px)) {
         for epoch in self.epochs.clone() {
-            for &(moment, paused_us) in &epoch.trace.pauses {
-                let since = moment.at.plus_micros(-paused_us);
-                if moment.at <= self.left || since >= self.right {
+            for pause in &epoch.trace.pauses {
+                let (since, until) = (pause.since(), pause.moment.at);
+                if until <= self.left || since >= self.right {
                     continue;
                 }
-                let (start, end) = (self.x(since), self.x(moment.at));
+                let (start, end) = (self.x(since), self.x(until));
                 let xs = (start.max(Px::ZERO), end.min(self.width).max(start + LEAST));
                 // Like the time before it started.
                 self.fill(Layer::Cover, xs, height, Token::Ground1);

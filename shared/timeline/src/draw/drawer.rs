@@ -162,11 +162,7 @@ impl<'a> Drawer<'a> {
         let mut covered: Vec<Area> = covers.collect();
         for epoch in store.epochs() {
             let pauses = epoch.trace.pauses.iter();
-            covered.extend(
-                pauses.map(|&(moment, paused_us)| {
-                    cover(moment.at.plus_micros(-paused_us), moment.at)
-                }),
-            );
+            covered.extend(pauses.map(|pause| cover(pause.since(), pause.moment.at)));
         }
         let scene = Scene {
             width,

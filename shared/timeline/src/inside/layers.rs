@@ -8,7 +8,7 @@ use crate::draw::{Drawer, HAIR, Layer as Paint, Rank, TextLook};
 use crate::format::{count, number};
 use crate::id::{LaneId, LayerId};
 use crate::lanes::Row;
-use crate::levels::{Layer, Tone};
+use crate::levels::{Layer, Tone, Waiting};
 use crate::scene::{Align, Px};
 use crate::tokens::Token;
 
@@ -101,14 +101,14 @@ impl Drawer<'_> {
         xs: (Px, Px),
         bottom: Px,
         (least, room): (Px, f64),
-        (waiting, slots): (u64, u64),
+        Waiting { events, slots }: Waiting,
     ) {
-        if waiting == 0 {
+        if events == 0 {
             return;
         }
-        let share = waiting.min(slots) as f64 / slots.max(1) as f64;
+        let share = events.min(slots) as f64 / slots.max(1) as f64;
         let height = least + Px::from_f64(share * room);
-        let ink = if waiting >= slots {
+        let ink = if events >= slots {
             Token::Error
         } else {
             Token::Warning
@@ -133,10 +133,10 @@ impl Drawer<'_> {
                 self.fill(Paint::Stream, xs, (bottom - Px::whole(2), bottom), ink);
                 let room = (bottom - top).to_f64() - 4.0;
                 self.waiting(xs, bottom, (Px::whole(4), room), level.waiting);
-                let (waiting, slots) = level.waiting;
+                let Waiting { events, slots } = level.waiting;
                 let mut words = level.phase.to_string();
-                if waiting > 0 {
-                    let many = format!("{} of {} wait", number(waiting), number(slots));
+                if events > 0 {
+                    let many = format!("{} of {} wait", number(events), number(slots));
                     words = if words.is_empty() {
                         many
                     } else {

@@ -123,7 +123,7 @@ impl Lanes {
                         let Layer::Cache(of, resource) = layer else {
                             continue;
                         };
-                        let is_fed = level(id).is_some_and(|level| level.waiting.1 > 0);
+                        let is_fed = level(id).is_some_and(|level| level.waiting.slots > 0);
                         if of == server && (looked_at.contains(&resource) || (is_open && is_fed)) {
                             let prefix = "cache\u{a0}";
                             builder.layer(RowKind::LayerTrace, id, prefix, resource, 44, level(id));
@@ -236,7 +236,7 @@ impl Lanes {
             let Some(level) = level_at(store, id, at) else {
                 continue;
             };
-            let waiting = level.waiting.0;
+            let waiting = level.waiting.events;
             let is_program = names.find(&Layer::Client(client.clone())).is_some();
             let is_there = is_program || level.tone != Tone::Resting;
             if is_there && (waiting > 0 || names.crowd(client).is_none()) {

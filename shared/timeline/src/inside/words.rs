@@ -9,7 +9,7 @@ use watchscope_model::{Text, Time};
 use super::rows::level_at;
 use crate::format::{count, duration, number};
 use crate::id::{LayerId, RecordId};
-use crate::levels::{End, Follower, Layer, Propagation, Tone, WriteMark};
+use crate::levels::{End, Follower, Layer, Propagation, Tone, Waiting, WriteMark};
 use crate::phrases::object_words;
 use crate::store::Store;
 
@@ -157,7 +157,7 @@ pub(crate) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
             "No watch.".to_owned()
         }
         Layer::Stream(..) | Layer::Direct(..) => {
-            let (waiting, slots) = level.waiting;
+            let Waiting { events, slots } = level.waiting;
             let does = if level.phase.is_empty() {
                 String::new()
             } else {
@@ -166,7 +166,7 @@ pub(crate) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
             format!(
                 "{}: {} of {} wait.{does}",
                 count(level.feeds, "watch"),
-                number(waiting),
+                number(events),
                 number(slots)
             )
         }
@@ -194,8 +194,9 @@ fn streams_words(store: &Store, (server, resource): (u64, &Text), at: Time) -> V
         (other.0, one.1).cmp(&(one.0, other.1))
     });
     let more = streams.len().saturating_sub(STREAMS_MOST);
-    let words = |((waiting, slots), client): &((u64, u64), &Text)| {
-        format!("{client} {} of {}", number(*waiting), number(*slots))
+    let words = |(waiting, client): &(Waiting, &Text)| {
+        let Waiting { events, slots } = *waiting;
+        format!("{client} {} of {}", number(events), number(slots))
     };
     let mut told: Vec<String> = streams.iter().take(STREAMS_MOST).map(words).collect();
     if more > 0 {

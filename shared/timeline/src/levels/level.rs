@@ -31,8 +31,8 @@ pub(crate) struct Level {
     pub(crate) from: u64,
     /// How many objects it holds.
     pub(crate) objects: u64,
-    /// Events that wait for the slowest of the watches it feeds, of how many that may.
-    pub(crate) waiting: (u64, u64),
+    /// What waits for the slowest of the watches it feeds.
+    pub(crate) waiting: Waiting,
     /// How many watches it feeds.
     pub(crate) feeds: u64,
     /// For a client in a loop that never waits: how often that turned since the client started.
@@ -51,6 +51,24 @@ impl Level {
     /// Whether it is a client whose process has ended: it holds nothing any more.
     pub(crate) fn has_ended(&self) -> bool {
         self.client.is_some_and(ClientPhase::has_ended)
+    }
+}
+
+/// What waits in a buffer; the more waits, the greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Waiting {
+    /// Events that wait.
+    pub(crate) events: u64,
+    /// How many may.
+    pub(crate) slots: u64,
+}
+
+impl Waiting {
+    fn of(told: &InsideWatcher) -> Self {
+        Self {
+            events: told.waiting,
+            slots: told.slots,
+        }
     }
 }
 
@@ -85,7 +103,7 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         keeps_none: false,
         from: 0,
         objects: 0,
-        waiting: (0, 0),
+        waiting: Waiting::default(),
         feeds: 0,
         turns: 0,
         ghosts: 0,
@@ -154,7 +172,7 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 revision: cache.revision,
                 from: cache.oldest,
                 objects: cache.objects.count(),
-                waiting: slowest(&fed).map_or((0, 0), |told| (told.waiting, told.slots)),
+                waiting: slowest(&fed).map_or(Waiting::default(), Waiting::of),
                 feeds: fed.len() as u64,
                 ghosts: ghosts.count() as u64,
                 ..base
@@ -186,7 +204,7 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
             Level {
                 tone,
                 phase: phase.into(),
-                waiting: (slowest.waiting, slowest.slots),
+                waiting: Waiting::of(slowest),
                 feeds: fed.len() as u64,
                 ..base
             }

@@ -413,7 +413,7 @@ impl<'a> Follower<'a> {
             }
         }
         // All the while something waits.
-        if points.iter().all(|point| point.level.waiting.0 > 0) {
+        if points.iter().all(|point| point.level.waiting.events > 0) {
             return End::Buffer;
         }
         End::Client

@@ -46,14 +46,14 @@ impl Store {
     #[must_use]
     pub fn last_note(&self) -> Option<(RecordId, Time, &str)> {
         let epoch = self.epochs.last()?;
-        let (moment, text) = epoch.trace.notes.last()?;
+        let line = epoch.trace.notes.last()?;
         Some((
             RecordId {
                 epoch: epoch.number,
-                seq: moment.seq,
+                seq: line.moment.seq,
             },
-            moment.at,
-            text,
+            line.moment.at,
+            &line.text,
         ))
     }
 

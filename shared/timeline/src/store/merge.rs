@@ -1,8 +1,8 @@
 //! How the traces of chapters become one, and how the oldest are forgotten.
 
-use watchscope_model::{RequestId, Seq, Time};
+use watchscope_model::{Seq, Time};
 
-use super::parts::{ListMark, OpeningPoint, OwnRequestMark};
+use super::parts::{ListMark, OpeningPoint, OwnRequestMark, SentRequest};
 use super::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 use crate::sorted::merge_sorted;
@@ -15,11 +15,11 @@ impl Trace {
         self.connections.merge(other.connections);
         merge_sorted(&mut self.raised, other.raised, |raised| raised.seq);
         merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
-        merge_sorted(&mut self.pauses, other.pauses, |pause| pause.0.seq);
+        merge_sorted(&mut self.pauses, other.pauses, |pause| pause.moment.seq);
         merge_sorted(&mut self.own_requests, other.own_requests, |aside| {
             aside.moment.seq
         });
-        merge_sorted(&mut self.notes, other.notes, |note| note.0.seq);
+        merge_sorted(&mut self.notes, other.notes, |note| note.moment.seq);
         self.cluster_uid = self.cluster_uid.take().or(other.cluster_uid);
         self.story_over = self.story_over.max(other.story_over);
         for (place, watch) in other.watches.into_iter().enumerate() {
@@ -52,9 +52,9 @@ impl Trace {
         self.connections.forget_before(last, at);
         self.raised.retain(|raised| raised.seq > last);
         self.losses.retain(|loss| loss.moment.seq > last);
-        self.pauses.retain(|pause| pause.0.seq > last);
+        self.pauses.retain(|pause| pause.moment.seq > last);
         self.own_requests.retain(|aside| aside.moment.seq > last);
-        self.notes.retain(|note| note.0.seq > last);
+        self.notes.retain(|note| note.moment.seq > last);
         for watch in self.watches.iter_mut().flatten() {
             watch.forget(last, at);
         }
@@ -91,7 +91,7 @@ impl WatchTrace {
         merge_sorted(&mut self.openings, other.openings, |opening| {
             opening.moment.seq
         });
-        merge_sorted(&mut self.requests, other.requests, |request| request.1);
+        merge_sorted(&mut self.requests, other.requests, |request| request.seq);
         for (stream, attribution) in other.attributions {
             let known = self
                 .attributions
@@ -141,7 +141,7 @@ impl WatchTrace {
         self.steps.retain(|step| step.moment.seq > last);
         self.losses.retain(|loss| loss.moment.seq > last);
         self.audits.retain(|audit| audit.moment.seq > last);
-        self.requests.retain(|request| request.1 > last);
+        self.requests.retain(|request| request.seq > last);
         self.openings.retain(|opening| opening.moment.seq >= last);
         self.attributions
             .retain(|_, attribution| attribution.seq > last);
@@ -171,7 +171,7 @@ impl WatchTrace {
             + self.streams.bytes()
             + self.gaps.bytes()
             + self.lists.capacity() * size_of::<ListMark>()
-            + self.requests.capacity() * size_of::<(RequestId, Seq)>()
+            + self.requests.capacity() * size_of::<SentRequest>()
             + self.openings.capacity() * size_of::<OpeningPoint>()
             + objects.sum::<usize>()
     }

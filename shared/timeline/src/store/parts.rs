@@ -125,6 +125,36 @@ pub(crate) struct Occurrence {
     pub(crate) since: Seq,
 }
 
+/// watchscope ran again after a pause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PauseMark {
+    pub(crate) moment: Moment,
+    /// For how long it had not run, in microseconds.
+    pub(crate) paused_us: i64,
+}
+
+impl PauseMark {
+    /// Since when it had not run.
+    pub(crate) fn since(self) -> Time {
+        self.moment.at.plus_micros(-self.paused_us)
+    }
+}
+
+/// A line of a narrator.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NarratorLine {
+    pub(crate) moment: Moment,
+    pub(crate) text: String,
+}
+
+/// A request that a watch sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SentRequest {
+    pub(crate) request: RequestId,
+    /// The record that says so.
+    pub(crate) seq: Seq,
+}
+
 /// A connection.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ConnectionSpan {

@@ -15,8 +15,9 @@ use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
     AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan, LifeSpan,
-    ListMark, LossMark, Occurrence, OpeningPoint, OverSeam, OwnRequestMark, OwnRequestStep,
-    PhaseSpan, StepMark, StreamAttribution, StreamSpan, VerdictSpan,
+    ListMark, LossMark, NarratorLine, Occurrence, OpeningPoint, OverSeam, OwnRequestMark,
+    OwnRequestStep, PauseMark, PhaseSpan, SentRequest, StepMark, StreamAttribution, StreamSpan,
+    VerdictSpan,
 };
 use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
@@ -51,7 +52,7 @@ pub(crate) struct WatchTrace {
     pub(crate) losses: Vec<LossMark>,
     pub(crate) audits: Vec<AuditMark>,
     pub(crate) openings: Vec<OpeningPoint>,
-    pub(crate) requests: Vec<(RequestId, Seq)>,
+    pub(crate) requests: Vec<SentRequest>,
     /// The last attribution of each stream.
     pub(crate) attributions: BTreeMap<StreamId, StreamAttribution>,
     pub(crate) objects: Vec<ObjectTrace>,
@@ -69,12 +70,10 @@ pub(crate) struct Trace {
     pub(crate) connections: Spans<ConnectionSpan>,
     /// Losses of no watch.
     pub(crate) losses: Vec<LossMark>,
-    /// When watchscope ran again after a pause, and for how long it had not, in microseconds.
-    pub(crate) pauses: Vec<(Moment, i64)>,
+    pub(crate) pauses: Vec<PauseMark>,
     /// What watchscope asked beside its watches, and how it was answered.
     pub(crate) own_requests: Vec<OwnRequestMark>,
-    /// Lines of narrators.
-    pub(crate) notes: Vec<(Moment, String)>,
+    pub(crate) notes: Vec<NarratorLine>,
     /// The uid of the cluster, if it is known.
     pub(crate) cluster_uid: Option<Text>,
     /// When the last story was over.
@@ -280,13 +279,19 @@ impl Trace {
             Event::Clock(clock) => {
                 if let Some(paused_ms) = clock.paused_ms {
                     let paused_us = i64::try_from(paused_ms.saturating_mul(1_000));
-                    self.pauses.push((now, paused_us.unwrap_or(i64::MAX)));
+                    self.pauses.push(PauseMark {
+                        moment: now,
+                        paused_us: paused_us.unwrap_or(i64::MAX),
+                    });
                 }
             }
             Event::Note(note) => {
                 // Those of persons stand by themselves, and are changed and withdrawn.
                 if note.author != Author::Person {
-                    self.notes.push((now, note.text.clone()));
+                    self.notes.push(NarratorLine {
+                        moment: now,
+                        text: note.text.clone(),
+                    });
                 }
                 if note.over == Some(true) {
                     self.story_over = Some(now);
@@ -407,7 +412,10 @@ impl WatchTrace {
                 self.close_objects(now);
             }
             Event::WatchStopped(_) => self.close_objects(now),
-            Event::RequestSent(sent) => self.requests.push((sent.request, now.seq)),
+            Event::RequestSent(sent) => self.requests.push(SentRequest {
+                request: sent.request,
+                seq: now.seq,
+            }),
             Event::Change(change) => {
                 let object = names.object(id, &change.object);
                 self.absorb_change(change, now, before, after, object);
@@ -671,8 +679,8 @@ impl WatchTrace {
         self.requests
             .iter()
             .rev()
-            .find(|(id, _)| *id == request)
-            .map(|&(_, seq)| seq)
+            .find(|sent| sent.request == request)
+            .map(|sent| sent.seq)
     }
 }
 

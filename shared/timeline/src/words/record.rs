@@ -150,8 +150,8 @@ pub(super) fn request_of(
     };
     // What a list told came by the watch's last request before it.
     let last = || {
-        let sent = watch.requests.iter().rev().find(|sent| sent.1 < id.seq);
-        sent.map(|sent| sent.0)
+        let sent = watch.requests.iter().rev().find(|sent| sent.seq < id.seq);
+        sent.map(|sent| sent.request)
     };
     let request = match &record.event {
         Event::ListComplete(_) => last(),
