@@ -1,6 +1,7 @@
 //! The store as a cache: all the page holds of a log, within a budget of bytes, and what is let go when that is exceeded.
 
 use watchscope_model::Time;
+use watchscope_model::fold::Moment;
 
 use super::epoch::Epoch;
 use super::names::Names;
@@ -106,7 +107,11 @@ impl Store {
         epoch.layer_trace.forget(oldest.last);
         // What the server still has is loaded again when it is looked at.
         if !epoch.is_kept(oldest.last) {
-            epoch.dropped = epoch.dropped.max(Some((oldest.last, oldest.to)));
+            let dropped = Moment {
+                seq: oldest.last,
+                at: oldest.to,
+            };
+            epoch.dropped = epoch.dropped.max(Some(dropped));
         }
         self.let_notes_go();
         true

@@ -1,5 +1,6 @@
 //! What the server lists of chapters that are not here: which there are, and in which order runs come.
 
+use watchscope_model::fold::Moment;
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{EpochId, LogId, Seq, Time, tree};
 
@@ -66,7 +67,7 @@ impl Store {
         epoch.order = order;
         entries.into_iter().for_each(|entry| epoch.list(entry));
         // What was let go and is kept there can be loaded again.
-        if epoch.dropped.is_some_and(|(last, _)| epoch.is_kept(last)) {
+        if epoch.dropped.is_some_and(|last| epoch.is_kept(last.seq)) {
             epoch.dropped = None;
         }
         tree::sort_by_key(&mut self.epochs, |epoch| epoch.order);
@@ -95,15 +96,15 @@ impl Store {
             return;
         }
         let first = last.next();
-        if epoch.ring_first.is_none_or(|(known, _)| known < first) {
+        if epoch.ring_first.is_none_or(|known| known.seq < first) {
             // About when: the next heartbeat tells it to the record.
             let at = epoch
                 .chapters
                 .iter()
                 .find(|chapter| chapter.last >= first)
                 .map_or(Time(0), |chapter| chapter.from);
-            let at = epoch.ring_first.map_or(at, |(_, known)| known.max(at));
-            epoch.ring_first = Some((first, at));
+            let at = epoch.ring_first.map_or(at, |known| known.at.max(at));
+            epoch.ring_first = Some(Moment { seq: first, at });
         }
     }
 

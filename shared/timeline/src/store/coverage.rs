@@ -1,5 +1,6 @@
 //! What is known of time: loaded, not loaded yet, expired, dropped, lost, never known.
 
+use watchscope_model::fold::Moment;
 use watchscope_model::wire::Availability;
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
@@ -251,11 +252,21 @@ impl Epoch {
         }
         // An earlier run begins where its list does: what was before has expired.
         let listed = self.catalogue.first().filter(|_| self.live.is_none());
-        let listed = listed.map(|entry| (entry.summary.first, entry.summary.first_at));
-        let (ring_first, ring_at) = self.ring_first.or(listed).unwrap_or((Seq(1), floor));
+        let listed = listed.map(|entry| Moment {
+            seq: entry.summary.first,
+            at: entry.summary.first_at,
+        });
+        let begins = Moment {
+            seq: Seq(1),
+            at: floor,
+        };
+        let Moment {
+            seq: ring_first,
+            at: ring_at,
+        } = self.ring_first.or(listed).unwrap_or(begins);
         let mut pieces = Vec::with_capacity(known.len() + 2);
         let (mut after, mut cursor) = (Seq(0), floor);
-        if let Some((seq, dropped)) = self.dropped {
+        if let Some(Moment { seq, at: dropped }) = self.dropped {
             pieces.push(Piece {
                 first: Seq(1),
                 last: seq,
@@ -305,7 +316,7 @@ impl Epoch {
             });
             (after, cursor) = (after.max(piece.last), piece.to.max(cursor));
         }
-        if let Some((seq, _)) = self.dropped {
+        if let Some(Moment { seq, .. }) = self.dropped {
             // That they are listed does not bring them back.
             pieces.retain(|piece| piece.coverage == Coverage::Dropped || piece.last > seq);
         }
@@ -368,7 +379,7 @@ impl Epoch {
     /// The earliest time known of it.
     pub(crate) fn begins(&self) -> Option<Time> {
         let chapter = self.chapters.first().map(|chapter| chapter.from);
-        let ring = self.ring_first.map(|(_, at)| at);
+        let ring = self.ring_first.map(|first| first.at);
         let listed = self.catalogue.first().map(|entry| entry.summary.first_at);
         [chapter, ring, listed]
             .into_iter()
@@ -387,7 +398,7 @@ impl Epoch {
     /// Whether its very beginning is known.
     pub(crate) fn begins_known(&self) -> bool {
         let chapter = self.chapters.first().map(|chapter| chapter.first);
-        let ring = self.ring_first.map(|(first, _)| first);
+        let ring = self.ring_first.map(|first| first.seq);
         let listed = self.catalogue.first().map(|entry| entry.summary.first);
         [chapter, ring, listed].contains(&Some(Seq(1)))
     }

@@ -1,8 +1,9 @@
 //! An epoch: one run of the log's writer, as far as it is here.
 
 use watchscope_model::chapter::ChapterReader;
+use watchscope_model::fold::Moment;
 use watchscope_model::wire::CatalogueEntry;
-use watchscope_model::{EpochId, Layers, LogId, Seq, State, Time};
+use watchscope_model::{EpochId, Layers, LogId, Seq, State};
 
 use super::chapter::Chapter;
 use super::trace::Trace;
@@ -32,10 +33,10 @@ pub(crate) struct Epoch {
     pub(super) chapters: Vec<Chapter>,
     pub(crate) trace: Trace,
     pub(super) live: Option<Live>,
-    /// The first record the server keeps, and its time.
-    pub(super) ring_first: Option<(Seq, Time)>,
-    /// The last record that was dropped for want of room, and its time.
-    pub(super) dropped: Option<(Seq, Time)>,
+    /// The first record the server keeps.
+    pub(super) ring_first: Option<Moment>,
+    /// The last record that was dropped for want of room.
+    pub(super) dropped: Option<Moment>,
     /// Records of kinds this build does not know: they took their seqs, and nothing of them is drawn.
     pub(super) unknown: u64,
     /// The inside of a simulated cluster at the live head, and over time.
@@ -82,7 +83,7 @@ impl Epoch {
     /// What can be taken of a chapter from `first` to `last`: nothing that was dropped or that a chapter holds which
     /// reaches beyond it, and nothing that comes live.
     pub(super) fn room_for(&self, first: Seq, last: Seq) -> (Seq, Seq) {
-        let dropped = self.dropped.map_or(Seq(0), |(dropped, _)| dropped);
+        let dropped = self.dropped.map_or(Seq(0), |dropped| dropped.seq);
         let (mut from, mut to) = (first.max(dropped.next()), last);
         for (place, held) in self.chapters.iter().enumerate() {
             let is_live = self.live.is_some() && place + 1 == self.chapters.len();

@@ -285,10 +285,10 @@ impl Store {
     pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
         let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);
         if let Some(epoch) = epoch
-            && epoch.ring_first.is_none_or(|known| known.0 <= first)
-            && epoch.ring_first != Some((first, at))
+            && epoch.ring_first.is_none_or(|known| known.seq <= first)
+            && epoch.ring_first != Some(Moment { seq: first, at })
         {
-            epoch.ring_first = Some((first, at));
+            epoch.ring_first = Some(Moment { seq: first, at });
             self.version += 1;
         }
     }

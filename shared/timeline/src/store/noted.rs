@@ -32,8 +32,8 @@ impl Store {
             let epoch = epochs.iter().find(|epoch| epoch.id == key.epoch);
             // Of a run that is not known yet, the server keeps it: it has listed the note.
             epoch.is_none_or(|epoch| {
-                let is_dropped = epoch.dropped.is_some_and(|(last, _)| key.seq <= last);
-                let is_in_ring = epoch.ring_first.is_some_and(|(first, _)| first <= key.seq);
+                let is_dropped = epoch.dropped.is_some_and(|last| key.seq <= last.seq);
+                let is_in_ring = epoch.ring_first.is_some_and(|first| first.seq <= key.seq);
                 let is_kept = epoch.is_kept(key.seq) || (is_in_ring && !is_dropped);
                 epoch.has_record(key.seq) || is_kept
             })
