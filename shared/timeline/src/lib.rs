@@ -5,6 +5,9 @@
 //!                                                  View (time) ─┘      └─► words, legend, picture
 //! ```
 //!
+//! What only simulated clusters have lies apart: `levels` beside the store, `inside` above lanes and drawing. The second part
+//! of the page adds it, with all that is drawn of records, by the table [`records::RECORDS`].
+//!
 //! All meaning is decided here and tested on the host: the painter only paints. Layout is f64 of `+ - * / sqrt` and
 //! is rounded to 1/64 px before it leaves, so that host and wasm32 give the same bytes.
 
