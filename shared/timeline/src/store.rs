@@ -9,6 +9,7 @@
 //! apart. Bounded by a byte budget: when it is exceeded the oldest chapters are dropped, and their time then counts
 //! as [`Coverage::Dropped`].
 
+mod absorb;
 mod as_of;
 mod cache;
 mod catalogue;

@@ -28,14 +28,14 @@ impl Drawer<'_> {
         let mut sent = BTreeMap::new();
         // Up to where the lane is full: what lies in it would change nothing, but for a failure. And how many touch.
         let (mut drawn, mut together) = (Px(i32::MIN), 0_u64);
-        for aside in self.within(&epoch.trace.own_requests) {
-            let (at, seq) = (aside.moment.at, aside.moment.seq);
-            if aside.step == OwnRequestStep::Sent {
-                sent.insert(aside.request, aside.moment);
+        for own in self.within(&epoch.trace.own_requests) {
+            let (at, seq) = (own.moment.at, own.moment.seq);
+            if own.step == OwnRequestStep::Sent {
+                sent.insert(own.request, own.moment);
                 continue;
             }
-            let since = sent.remove(&aside.request).unwrap_or(aside.moment);
-            let has_failed = aside.step == OwnRequestStep::Failed;
+            let since = sent.remove(&own.request).unwrap_or(own.moment);
+            let has_failed = own.step == OwnRequestStep::Failed;
             if at < self.left || since.at > self.right {
                 continue;
             }
@@ -77,7 +77,7 @@ impl Drawer<'_> {
     /// Those that can be in view.
     fn within<'a>(&self, own_requests: &'a [OwnRequestMark]) -> &'a [OwnRequestMark] {
         let before = |at: Time, by_us: i64| {
-            own_requests.partition_point(|aside| aside.moment.at < at.plus_micros(by_us))
+            own_requests.partition_point(|own| own.moment.at < at.plus_micros(by_us))
         };
         &own_requests[before(self.left, -LONGEST_US)..before(self.right, LONGEST_US)]
     }

@@ -255,7 +255,7 @@ impl Arrangement {
                 }
             }
             let mut own_requests = epoch.trace.own_requests.iter();
-            self.has_own_requests |= own_requests.any(|aside| is_seen(aside.moment.at));
+            self.has_own_requests |= own_requests.any(|request| is_seen(request.moment.at));
         }
     }
 

@@ -109,7 +109,7 @@ impl RowBuilder {
             .iter()
             .flat_map(|epoch| &epoch.trace.own_requests);
         let sent = own_requests
-            .filter(|aside| aside.step == OwnRequestStep::Sent)
+            .filter(|request| request.step == OwnRequestStep::Sent)
             .count();
         let (id, kind) = (LaneId::OwnRequests, RowKind::OwnRequests);
         self.push(id, kind, false, "", OWN_REQUESTS.into(), Some(sent as u64));

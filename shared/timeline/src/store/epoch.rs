@@ -23,7 +23,7 @@ pub(super) struct Live {
 pub(crate) struct Epoch {
     pub(super) log: LogId,
     pub(super) id: EpochId,
-    /// What [`RecordId`]s name it by; it never changes.
+    /// What [`RecordId`](crate::id::RecordId)s name it by; it never changes.
     pub(super) number: u32,
     /// Runs are in the order of this number.
     pub(super) order: u64,
@@ -96,7 +96,7 @@ impl Epoch {
         (from, to)
     }
 
-    /// What [`RecordId`]s name it by.
+    /// What [`RecordId`](crate::id::RecordId)s name it by.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }

@@ -154,7 +154,7 @@ impl Store {
             LaneId::OwnRequests => trace
                 .own_requests
                 .iter()
-                .map(|aside| aside.moment.seq)
+                .map(|request| request.moment.seq)
                 .collect(),
             LaneId::Layer(layer) => {
                 let levels = of.layer_trace.levels(layer);

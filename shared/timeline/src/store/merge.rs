@@ -16,8 +16,8 @@ impl Trace {
         merge_sorted(&mut self.raised, other.raised, |raised| raised.seq);
         merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
         merge_sorted(&mut self.pauses, other.pauses, |pause| pause.moment.seq);
-        merge_sorted(&mut self.own_requests, other.own_requests, |aside| {
-            aside.moment.seq
+        merge_sorted(&mut self.own_requests, other.own_requests, |request| {
+            request.moment.seq
         });
         merge_sorted(&mut self.notes, other.notes, |note| note.moment.seq);
         self.cluster_uid = self.cluster_uid.take().or(other.cluster_uid);
@@ -53,7 +53,8 @@ impl Trace {
         self.raised.retain(|raised| raised.seq > last);
         self.losses.retain(|loss| loss.moment.seq > last);
         self.pauses.retain(|pause| pause.moment.seq > last);
-        self.own_requests.retain(|aside| aside.moment.seq > last);
+        self.own_requests
+            .retain(|request| request.moment.seq > last);
         self.notes.retain(|note| note.moment.seq > last);
         for watch in self.watches.iter_mut().flatten() {
             watch.forget(last, at);
