@@ -1,7 +1,8 @@
 //! What only simulated clusters have: rows for the layers that describe themselves, how those rows are drawn, the ways of
 //! writes through them, their words, and what each side believes.
 //!
-//! No room below knows of it: [`RECORDS`](crate::records::RECORDS) adds its rows and its drawing to those of watches.
+//! `lanes` and `draw` name nothing of it: [`RECORDS`](crate::records::RECORDS) adds its rows and its drawing to those of
+//! watches.
 
 pub mod beliefs;
 mod clients;

@@ -1,7 +1,7 @@
-//! The table by which the second part of the page adds what it draws of records, that of simulated clusters included.
+//! The table by which the second part of the page adds the rows of records and their drawing.
 //!
-//! The first part of the page draws a strip for each watch, and its findings. It reaches all the rest by [`RECORDS`], which
-//! the second part hands to it. What a room below should do for one above, that one above adds here.
+//! The first part of the page draws a strip for each watch, and its findings. The second part hands it [`RECORDS`], by
+//! which it reaches all the rest. `lanes` and `draw` name nothing of `inside`: this table calls both.
 
 use watchscope_model::Time;
 
@@ -11,7 +11,7 @@ use crate::scene::Px;
 use crate::store::Store;
 use crate::view::View;
 
-/// What rows are made and how things are drawn, once there are records.
+/// Functions that make the rows of records and draw them.
 #[derive(Clone, Copy, Debug)]
 pub struct Records {
     /// Makes the rows.

@@ -70,8 +70,8 @@ pub enum Ways {
     Stopped,
 }
 
-/// How that is drawn which a page takes in with its records: all but a strip for each watch, and its findings. The first part
-/// of the page holds no more than those; this is how it reaches the rest.
+/// Functions that draw records. The first part of the page draws a strip for each watch, and its findings; it reaches the
+/// rest through this table.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawTable {
     pub(crate) group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, Group),

@@ -1,4 +1,4 @@
-//! What a watch has between two times: whether it is wanted then, and the worst of it as a mark.
+//! A watch between two times: whether it is wanted then, and the worst that happened as a mark.
 
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Divergence, Phase};

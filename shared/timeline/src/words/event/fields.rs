@@ -1,4 +1,4 @@
-//! Named particulars.
+//! The particulars of an event.
 
-/// Each with its name.
+/// Names and what each has.
 pub(crate) type Fields = Vec<(&'static str, String)>;
