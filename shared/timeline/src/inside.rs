@@ -4,6 +4,7 @@
 //! `lanes` and `draw` name nothing of it: [`RECORDS`](crate::records::RECORDS) adds its rows and its drawing to those of
 //! watches.
 
+mod added;
 pub mod beliefs;
 mod clients;
 mod etcd;
@@ -14,5 +15,6 @@ mod strokes;
 mod travel;
 mod words;
 
+pub(crate) use self::added::{layer_row, layer_rows, travels};
 pub use self::words::inside_words;
 pub(crate) use self::words::{fields as inside_fields, layer_words};

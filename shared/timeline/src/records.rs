@@ -6,6 +6,7 @@
 use watchscope_model::Time;
 
 use crate::draw::{DrawTable, Flagged, Marked, Picture, Ways, draw_flags, mark_range};
+use crate::inside;
 use crate::lanes::{Lanes, RowKind, RowTable, Rows};
 use crate::scene::Px;
 use crate::store::Store;
@@ -24,7 +25,7 @@ pub struct Records {
 pub const RECORDS: &Records = &Records {
     rows: RowTable {
         rows: |lanes, store, builder, view, now| {
-            lanes.layer_rows(store, builder, view, now);
+            inside::layer_rows(lanes, store, builder, view, now);
             lanes.watch_and_other_rows(store, builder, view, now);
         },
     },
@@ -37,10 +38,10 @@ pub const RECORDS: &Records = &Records {
             RowKind::Layer
             | RowKind::LayerTrace
             | RowKind::LayerConnection
-            | RowKind::LayerStream => drawer.layer_row(row),
+            | RowKind::LayerStream => inside::layer_row(drawer, row),
             _ => drawer.other_row(row),
         },
-        travels: |drawer, rows| drawer.travels(rows),
+        travels: inside::travels,
         evidence: |drawer| drawer.evidence(),
         seam: |drawer, from, to| drawer.seam(from, to),
         marked: |drawer| {

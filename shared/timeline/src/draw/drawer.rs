@@ -57,7 +57,7 @@ pub struct Picture<'a> {
     pub flagged: Flagged<'a>,
     /// Which ways of writes through a simulated cluster are drawn.
     pub ways: Ways,
-    /// How all but strips and findings is drawn: that of [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
+    /// Draws all but strips and findings: that of [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
     pub records: Option<&'a DrawTable>,
 }
 

@@ -73,8 +73,8 @@ impl Cells {
             && last.is_some_and(|last| near(last.at))
     }
 
-    /// The marks of one cell, from `xs.0` to `xs.1`: those too near to be told apart as one, and with it what its plate would
-    /// cover.
+    /// The marks of one cell, from `xs.0` to `xs.1`: those too near to be told apart as one, and with it what its plate
+    /// would cover.
     pub(super) fn runs(self, group: &[Placed], xs: (Px, Px)) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let mut start = 0;

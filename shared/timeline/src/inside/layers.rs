@@ -17,7 +17,7 @@ const HEADING_WORDS: &str = "a write goes from etcd through a watch cache to its
 
 impl Drawer<'_> {
     /// The row of a layer, by which layer it is.
-    pub(crate) fn layer_row(&mut self, row: &Row) {
+    pub(super) fn layer_row(&mut self, row: &Row) {
         let LaneId::Layer(id) = row.id else {
             return;
         };

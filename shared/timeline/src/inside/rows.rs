@@ -62,7 +62,7 @@ impl Lanes {
     }
 
     /// The rows of the layers as they are now, or at the end of a view; none for a cluster that tells nothing of its inside.
-    pub(crate) fn layer_rows(
+    pub(super) fn layer_rows(
         &self,
         store: &Store,
         builder: &mut RowBuilder,

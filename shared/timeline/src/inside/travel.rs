@@ -60,7 +60,7 @@ struct Drawn {
 
 impl Drawer<'_> {
     /// The ways of the writes in view to the clients on screen.
-    pub(crate) fn travels(&mut self, rows: &[Row]) {
+    pub(super) fn travels(&mut self, rows: &[Row]) {
         let names = self.picture.store.layer_names();
         let shown = rows.iter().filter_map(|row| match row.id {
             LaneId::Layer(id) => {

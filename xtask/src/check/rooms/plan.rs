@@ -213,8 +213,8 @@ const TIMELINE: Crate = Crate {
         ),
         room("levels", &["levels"], &["ground"]),
         room("store", &["store"], &["ground", "levels"]),
-        room("phrases", &["phrases"], &["ground", "levels", "store"]),
-        room("findings", &["findings"], &["ground", "levels", "store"]),
+        room("phrases", &["phrases"], &["ground", "store"]),
+        room("findings", &["findings"], &["ground", "store"]),
         room("evidence", &["evidence"], &["findings", "ground", "store"]),
         room(
             "lanes",
@@ -224,9 +224,7 @@ const TIMELINE: Crate = Crate {
         room(
             "draw",
             &["draw"],
-            &[
-                "evidence", "findings", "ground", "lanes", "levels", "phrases", "store",
-            ],
+            &["evidence", "ground", "lanes", "levels", "phrases", "store"],
         ),
         room(
             "inside",
@@ -237,7 +235,7 @@ const TIMELINE: Crate = Crate {
             "words",
             &["words"],
             &[
-                "evidence", "findings", "ground", "inside", "lanes", "levels", "phrases", "store",
+                "evidence", "findings", "ground", "inside", "lanes", "phrases", "store",
             ],
         ),
         room(
