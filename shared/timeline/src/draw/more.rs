@@ -55,24 +55,28 @@ impl Drawer<'_> {
             .marks
             .place_at(watchscope_model::Time(self.right.0.saturating_add(1)));
         let rows = &self.picture.rows.rows;
-        let of_watch = rows.iter().filter_map(|other| match other.id {
+        let shown = rows.iter().filter_map(|other| match other.id {
             LaneId::Object(of, object) if of == watch && !other.pinned => Some(object.0 as usize),
             _ => None,
         });
-        let shown: Vec<usize> = of_watch.collect();
-        let mut places: Vec<usize> = Vec::new();
-        for (object, part) in trace.objects.iter().enumerate() {
-            if shown.contains(&object) {
-                continue;
-            }
-            let first = part.marks.partition_point(|&mark| (mark as usize) < from);
-            let marks = part.marks[first..].iter().map(|&mark| mark as usize);
-            let marks = marks.take_while(|&mark| mark < to);
-            places.extend(marks.filter(|&mark| !trace.marks.kind(mark).is_by_list()));
+        // The objects with rows are few, so their marks are left out of all others: thousands of objects are without one,
+        // and putting their marks in order took 17 ms of each frame.
+        let mut left_out: Vec<usize> = Vec::new();
+        for object in shown {
+            let marks = trace.objects.get(object).map(|part| &*part.marks);
+            let marks = marks.unwrap_or_default();
+            let first = marks.partition_point(|&mark| (mark as usize) < from);
+            let marks = marks[first..].iter().map(|&mark| mark as usize);
+            left_out.extend(marks.take_while(|&mark| mark < to));
         }
-        tree::sort(&mut places);
+        tree::sort(&mut left_out);
+        let mut left_out = left_out.into_iter().peekable();
+        let places = (from..to).filter(|place| {
+            while left_out.next_if(|out| out < place).is_some() {}
+            left_out.peek() != Some(place) && !trace.marks.kind(*place).is_by_list()
+        });
         let limit = (row.height - Px::whole(3)).to_f64() as u8;
         let bottom = self.y(row) + row.height - Px::whole(1);
-        self.columns(trace, places.into_iter(), bottom, limit);
+        self.columns(trace, places, bottom, limit);
     }
 }
