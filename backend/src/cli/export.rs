@@ -30,7 +30,7 @@ const TEMPLATE: &str = "single.html";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     File(Form),
-    /// The charts, each as a file in the folder.
+    /// The charts of the records, each as an SVG file in the folder that `-o` names.
     Charts,
 }
 

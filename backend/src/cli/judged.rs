@@ -128,7 +128,7 @@ struct Chapters {
     log: LogId,
     epoch: EpochId,
     sealer: Sealer,
-    /// The fold of all entries that were taken.
+    /// The fold of all entries that were added so far.
     state: State,
     head: Vec<u8>,
     segments: Vec<Vec<u8>>,

@@ -199,7 +199,7 @@ fn write_to(joined: &Joined, judge: Judge, form: &mut impl Stream) -> Result<(),
     )))
 }
 
-/// Writes a run of the log. The inner result is an error if the form could not write.
+/// Writes the records of one run of the log's writer. The inner result is an error if the form could not write.
 fn write_run(
     joined: &Joined,
     run: &Run,

@@ -45,7 +45,7 @@ struct Listed {
     summary: Summary,
     in_ring: bool,
     in_file: bool,
-    /// Whether it was in a file, or left the ring while there were no files.
+    /// Whether it can be had no more: its file was removed, or it left the ring while there were no files.
     has_expired: bool,
     is_merged: bool,
     changed: u64,

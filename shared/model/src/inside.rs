@@ -97,7 +97,7 @@ events! {
         /// Whether etcd serves it without the watch cache; absent: no.
         from_etcd "fromEtcd": Option<bool>,
     }
-    /// A watch ended in its apiserver.
+    /// An apiserver ended one of the watches that it serves.
     70 "inside.watcher.ended" InsideWatcherEnded {
         /// The number of the watch's request in the world.
         watcher "watcher": u64,

@@ -175,8 +175,8 @@ impl Window {
         }
     }
 
-    /// Whether the viewer must be moved to the head: its lag is over a limit and does not shrink. The lag counts from
-    /// the acknowledgement of its last snapshot.
+    /// Whether the viewer must be moved to the head: its lag is over a limit and does not shrink. Only the
+    /// lag since it acknowledged its last snapshot counts; before that it is never left behind.
     pub(super) fn is_left_behind(&self, ring: &Ring, now: Time) -> bool {
         let Some((settled_at, settled_bytes)) = self.settled else {
             return false;

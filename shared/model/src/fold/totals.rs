@@ -25,7 +25,7 @@ pub const ENDS_KEPT: usize = 8;
 
 /// The place of the number of gaps that resumed.
 const RESUMED: usize = 0;
-/// The place of the number of gaps without a resume.
+/// The place of the number of gaps after which a watch did not resume but began with a new list.
 const LOST: usize = 1;
 /// The place of the sum of their lengths, in µs.
 const LOST_US: usize = 2;

@@ -29,7 +29,8 @@ static ALL: Table = Table {
 };
 
 impl Answers {
-    /// Answers about the apiserver itself, and Tables.
+    /// The server also answers paths about itself (version, health, discovery), and sends Tables where a client accepts
+    /// them.
     pub const ALL: Self = Self(Some(&ALL));
     /// Only objects. A path about the apiserver itself is not found; a request for a Table gets whole objects.
     pub const OBJECTS: Self = Self(None);

@@ -32,8 +32,8 @@ pub enum Program {
         /// Time from one answer to the next list.
         every: Duration,
     },
-    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). With client-go 1.9 it is
-    /// the reflector of docs/semantics/cases.md#regression-1-9-2.
+    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). With the client-go
+    /// of Kubernetes 1.9 it has the defect of docs/semantics/cases.md#regression-1-9-2.
     Reflector {
         /// The version of client-go.
         version: ClientGo,

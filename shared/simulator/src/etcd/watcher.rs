@@ -23,7 +23,8 @@ pub(super) struct Watcher {
     pub(super) start: u64,
     /// The first revision that was not sent to it.
     pub(super) min_revision: u64,
-    /// `min_revision` when it last became synced. A restore with the defect of etcd#15271 goes back to it.
+    /// `min_revision` when it last became synced. When its member downloads a snapshot after a partition, the defect
+    /// of etcd#15271 sets `min_revision` back to this revision.
     pub(super) synced_at: u64,
     pub(super) state: State,
     pub(super) progress_notify: bool,

@@ -147,8 +147,8 @@ impl ClientGo {
         self.minor >= 19 || self.is_patched(&[(18, 6)])
     }
 
-    /// Whether a watch whose connection is refused waits and is opened again (1.16.0). Before, the check compared a
-    /// bare `syscall.Errno`, which Go wraps in `os.SyscallError`. It never matched, so the reflector listed.
+    /// Whether a watch whose connection is refused waits and is opened again (1.16.0). In earlier versions the check
+    /// compared a bare `syscall.Errno`, which Go wraps in `os.SyscallError`. It never matched, so the reflector listed.
     pub(super) fn waits_out_refusals(self) -> bool {
         self.minor >= 16
     }
