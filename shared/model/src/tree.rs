@@ -10,7 +10,9 @@
 pub use std::collections::{BTreeMap, BTreeSet};
 
 #[cfg(target_arch = "wasm32")]
-pub use self::sorted::{Map as BTreeMap, Set as BTreeSet, sort_by};
+pub use self::sorted::{Map as BTreeMap, Set as BTreeSet};
+#[cfg(target_arch = "wasm32")]
+pub use self::sorting::sort_by;
 
 /// Sorts things; equal things keep their order.
 #[cfg(not(target_arch = "wasm32"))]
@@ -31,3 +33,6 @@ pub fn sort<T: Ord>(things: &mut [T]) {
 #[cfg(any(test, target_arch = "wasm32"))]
 #[allow(unreachable_pub, reason = "the browser build exports it")]
 mod sorted;
+#[cfg(any(test, target_arch = "wasm32"))]
+#[allow(unreachable_pub, reason = "the browser build exports it")]
+mod sorting;
