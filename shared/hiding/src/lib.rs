@@ -28,6 +28,7 @@ mod pseudonym;
 mod request;
 mod selector;
 mod sentence;
+mod table;
 mod words;
 
 pub use self::hide::Hide;
