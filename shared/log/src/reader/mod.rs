@@ -8,34 +8,29 @@
 //! Control messages go first, then a snapshot, then live data, then the past. A viewer gets everything in order. A
 //! message names records that it does not get: moved, expired, not resumed.
 
+mod port;
 mod transfer;
 mod window;
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use thiserror::Error;
 use watchscope_model::chapter::ChapterReader;
-use watchscope_model::codec::{DecodeError, split_frame};
+use watchscope_model::codec::split_frame;
 use watchscope_model::wire::{
-    self, Acknowledge, Backfill, Bye, ClientMessage, Command, Expired, FromViewer, HEARTBEAT_MS,
-    Heartbeat, Hello, MAX_MESSAGE_BYTES, Moved, NotRead, PROTOCOL_VERSION, ServerMessage, Welcome,
-    WriteNote,
+    self, Acknowledge, Backfill, Bye, ClientMessage, Expired, FromViewer, HEARTBEAT_MS, Heartbeat,
+    Hello, MAX_MESSAGE_BYTES, Moved, NotRead, PROTOCOL_VERSION, ServerMessage, Welcome,
 };
 use watchscope_model::{Seq, Text, Time};
 
+use self::port::MAX_CONTROL;
+pub use self::port::{Asked, Fetched, MAX_BACKFILLS, Parting, Recording, Refusal, Served, Step};
 use self::transfer::{Dropped, Transfer};
 pub use self::window::{BEHIND_BYTES, BEHIND_US};
 use self::window::{Content, Window};
 use crate::catalogue::Cursor;
 use crate::ring::Ring;
 
-/// The most requested chapters of a viewer that wait, besides the one in transit. A further request ends the
-/// conversation.
-pub const MAX_BACKFILLS: usize = 16;
-/// The number of waiting control messages at which a message of the viewer ends the conversation, unless it is an
-/// acknowledgement. The driver bounds messages of its own.
-const MAX_CONTROL: usize = 64;
 /// The time between two checks of the lag while a message waits to be sent, in microseconds.
 const LAG_CHECK_US: i64 = 1_000_000;
 
@@ -67,37 +62,6 @@ pub struct Reader {
     served: Served,
 }
 
-/// A recording that is read in place of a live log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recording {
-    /// Its name, as people see it.
-    pub name: Text,
-    /// The time of the first record that is shown at once.
-    pub from: Time,
-    /// The time of its last record.
-    pub to: Time,
-    /// Whether diagnosis ran again for it.
-    pub is_judged_again: bool,
-}
-
-/// Counters of one viewer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Served {
-    /// The number of messages sent.
-    pub messages: u64,
-    /// The bytes of these messages.
-    pub bytes: u64,
-    /// Those bytes that the viewer has not acknowledged.
-    pub unacknowledged_bytes: u64,
-    /// The number of moves to the head because it was left behind; moves after a pause do not count.
-    pub moves: u64,
-    /// The number of records that these moves skipped; the viewer has them only as part of a snapshot.
-    pub moved_past: u64,
-    /// The time that the first record of the last sent segment waited since it was written, in microseconds. It is
-    /// `None` once another message was sent.
-    pub waited_us: Option<i64>,
-}
-
 /// The state of a viewer's live data.
 #[derive(Debug)]
 enum Feed {
@@ -123,88 +87,6 @@ enum Past {
     Fetched(Backfill),
     /// It is in transit.
     Sent(Backfill, Transfer),
-}
-
-/// The result of a host's look into its files for [`Step::Fetch`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fetched {
-    /// It found a chapter.
-    Chapter {
-        /// The chapter's first record.
-        first: Seq,
-        /// The chapter's last record.
-        last: Seq,
-        /// The chapter's head frame and segment frames.
-        frames: Bytes,
-    },
-    /// No file holds the chapter any more.
-    Gone,
-    /// The chapter cannot be read.
-    NotRead {
-        /// Why, in a sentence.
-        reason: String,
-    },
-}
-
-/// A viewer's request that the host must carry out, because no reader can.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
-    /// A command.
-    Command(Command),
-    /// A person's note for the log.
-    Note(WriteNote),
-}
-
-/// The next act of the driver for a viewer.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// Send this message.
-    Send(Bytes),
-    /// Read the chapter that holds the record before `before` from a file, and pass it to [`Reader::fetched`]. Call
-    /// [`Reader::next`] again meanwhile.
-    Fetch(Backfill),
-    /// Nothing can be sent. Call [`Reader::next`] again when the ring changed, the viewer sent a message, or `until`
-    /// has come.
-    Wait {
-        /// The latest time for the next call; `None` before hello.
-        until: Option<Time>,
-        /// Whether the ring has no suitable head snapshot, so that the writer must put one there.
-        needs_snapshot: bool,
-    },
-    /// The conversation is over; close the connection.
-    End(Parting),
-}
-
-/// Why the server ends a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parting {
-    /// The `reason` of [`Bye`].
-    pub reason: Text,
-    /// The time after which the viewer should come back, in milliseconds; `None`: it should not.
-    pub retry_after_ms: Option<u64>,
-}
-
-/// A viewer's message that breaks the protocol, so the conversation ends.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Refusal {
-    /// The bytes are not a message.
-    #[error("not a message of this protocol: {0}")]
-    Undecodable(#[from] DecodeError),
-    /// A message came before hello, or hello came twice.
-    #[error("the first message, and only the first, is hello")]
-    Hello,
-    /// The viewer acknowledged more than it was sent.
-    #[error("{acknowledged} bytes were acknowledged, fewer were sent")]
-    Acknowledged {
-        /// The bytes that the viewer acknowledged.
-        acknowledged: u64,
-    },
-    /// The viewer requested more than [`MAX_BACKFILLS`] chapters at once.
-    #[error("more than {MAX_BACKFILLS} chapters were asked for at once")]
-    Backfills,
-    /// The viewer sends requests and does not read the answers.
-    #[error("more than {MAX_CONTROL} answers wait to be read")]
-    Unread,
 }
 
 /// The live data that can be sent now.
