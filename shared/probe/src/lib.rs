@@ -35,6 +35,7 @@ mod selector;
 mod side;
 mod spec;
 mod stream;
+mod stream_end;
 
 pub use port::{
     Channel, Context, Effect, Emitted, Ending, Failure, FailureKind, Get, Ids, Input, Output,

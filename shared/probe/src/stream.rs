@@ -1,17 +1,15 @@
-//! A stream from its opening to its end: its documents, its silence, and the reaction to its end.
+//! A stream while it is open: how it begins, its documents, and its silence.
 
 use std::borrow::Cow;
 
-use watchscope_model::event::{Bookmark, StreamEnded, StreamError, StreamOpened};
-use watchscope_model::vocabulary::{Cause, ChangeType, FrameLoss, Origin, Phase, PhaseReason};
+use watchscope_model::event::{Bookmark, StreamError, StreamOpened};
+use watchscope_model::vocabulary::{ChangeType, FrameLoss, Origin, Phase, PhaseReason};
 use watchscope_model::{RequestId, ResourceVersion, StreamId, Time};
 
-use crate::backoff::jittered;
 use crate::decode::{DecodeError, Decoder, Document, Object, ObjectHead, Status, decode_line};
 use crate::held::{Relation, Reversal};
 use crate::lines::{Lines, Piece, Unread};
 use crate::list::Learned;
-use crate::port::Ending;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::refusal::message_of;
 
@@ -20,26 +18,18 @@ use crate::refusal::message_of;
 const SILENCE_WITH_BOOKMARKS_MS: u64 = 90_000;
 /// The silence in ms after which a stream without bookmarks is suspected dead; it may be silent while nothing happens.
 const SILENCE_MS: u64 = 600_000;
-/// The age in ms below which a stream that ends is short.
-const SHORT_MS: u64 = 2_000;
 /// The age in ms at which a resumed stream without an ERROR counts as accepted: servers send 410 at once.
-const ACCEPTED_MS: u64 = 2_000;
-/// The number of consecutive short streams without a document after which their history counts as expired (F10).
-const BARE_STREAMS: u32 = 3;
-/// The number of watch-list streams without an end bookmark after which the probe lists instead (F37).
-const UNFINISHED_STREAMS: u32 = 2;
+pub(crate) const ACCEPTED_MS: u64 = 2_000;
 /// The time in ms at which the end bookmark of initial events is overdue (F35). It counts from the first live event,
 /// or from the stream's last bytes before one.
 const INITIAL_SILENCE_MS: u64 = 10_000;
 /// The time in ms after an ERROR at which the probe ends the stream, if the server has not.
 const ERROR_LINGER_MS: u64 = 1_000;
-/// The least time in ms between the starts of two streams, once two consecutive ones were short; before jitter.
-const SPACING_MS: u64 = 1_000;
 
 /// An open stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    lines: Lines,
+    pub(crate) lines: Lines,
     pub(crate) facts: Facts,
 }
 
@@ -47,16 +37,16 @@ pub(crate) struct Stream {
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) request: RequestId,
-    stream: StreamId,
-    sent_at: Time,
-    opened_at: Time,
+    pub(crate) stream: StreamId,
+    pub(crate) sent_at: Time,
+    pub(crate) opened_at: Time,
     /// When the server should have ended it.
     overdue_at: Time,
     pub(crate) heard_at: Time,
-    documents: u64,
-    bytes: u64,
+    pub(crate) documents: u64,
+    pub(crate) bytes: u64,
     bookmarked: bool,
-    opening: Opening,
+    pub(crate) opening: Opening,
     /// When a live event, or a bookmark that does not end them, first came after the initial events. From then on the
     /// end bookmark is due.
     live_at: Option<Time>,
@@ -67,9 +57,9 @@ pub(crate) struct Facts {
     /// The evidence of the initial events that etcd went back.
     reversal: Reversal,
     /// The reaction to an ERROR, once one came, and when the probe ends the stream.
-    error: Option<(Remedy, Time)>,
+    pub(crate) error: Option<(Remedy, Time)>,
     /// The bytes after an ERROR.
-    trailing: Unread,
+    pub(crate) trailing: Unread,
 }
 
 impl Facts {
@@ -101,7 +91,7 @@ pub(crate) enum Opening {
 
 /// The reaction to an ERROR event (docs/semantics/requests.md#errors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Remedy {
+pub(crate) enum Remedy {
     /// 410: list again.
     Expired,
     /// 429: request the same stream again later.
@@ -290,7 +280,7 @@ impl Probe {
     }
 
     /// Notes that the server continues from the requested version, so nothing is missing.
-    fn accepted(&mut self, facts: &Facts, turn: &mut Turn<'_>) {
+    pub(crate) fn accepted(&mut self, facts: &Facts, turn: &mut Turn<'_>) {
         if facts.opening == Opening::Resume && self.has_gap() {
             self.close_gap(true, turn);
         }
@@ -562,157 +552,6 @@ impl Probe {
             guard.min(facts.opened_at.plus_millis(ACCEPTED_MS))
         } else {
             guard
-        }
-    }
-
-    /// Ends a stream by the probe's own decision.
-    pub(crate) fn end_stream(&mut self, stream: Stream, end: OwnEnd, turn: &mut Turn<'_>) {
-        let cause = match end {
-            OwnEnd::Decode => Cause::Decode,
-            OwnEnd::AfterError => Cause::ErrorEvent,
-            OwnEnd::Dead => Cause::IdleTimeout,
-            OwnEnd::Initial | OwnEnd::Before => Cause::Cancelled,
-        };
-        self.close(turn);
-        self.stream_ended(&stream, cause.into(), turn);
-        match end {
-            OwnEnd::AfterError => self.after_error(&stream.facts, turn),
-            OwnEnd::Decode => self.relist(true, PhaseReason::Decode, turn),
-            OwnEnd::Dead => {
-                let (task, _) = self.next_task();
-                self.begin(task, PhaseReason::Idle, turn);
-            }
-            OwnEnd::Initial => {
-                self.fall_back_to_list();
-                self.list.restart(false);
-                self.begin(Task::List, PhaseReason::WatchListRefused, turn);
-            }
-            OwnEnd::Before => {
-                self.list.restart(false);
-                self.begin(Task::List, PhaseReason::FirstList, turn);
-            }
-        }
-    }
-
-    /// Handles the end of a stream that the probe did not end.
-    pub(crate) fn stream_over(&mut self, stream: Stream, end: Ending, turn: &mut Turn<'_>) {
-        let facts = &stream.facts;
-        if facts.error.is_some() {
-            self.stream_ended(&stream, Cause::ErrorEvent.into(), turn);
-            self.after_error(&stream.facts, turn);
-            return;
-        }
-        let age_ms = turn.now.millis_since(facts.sent_at);
-        if turn.now.millis_since(facts.opened_at) >= ACCEPTED_MS {
-            self.accepted(facts, turn);
-        }
-        let torn = stream.lines.pending() > 0;
-        let cause = match end.cause {
-            Cause::End | Cause::Eof if torn => Cause::EofInFrame,
-            other => other,
-        };
-        self.stream_ended(&stream, Ending { cause, ..end }, turn);
-        let is_short = age_ms < SHORT_MS;
-        self.streaks.short = if is_short { self.streaks.short + 1 } else { 0 };
-        self.streaks.bare = if is_short && facts.documents == 0 {
-            self.streaks.bare + 1
-        } else {
-            0
-        };
-        if facts.opening == Opening::WatchList {
-            self.streaks.unfinished += 1;
-            if self.streaks.unfinished >= UNFINISHED_STREAMS {
-                self.fall_back_to_list();
-                self.list.restart(false);
-                let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
-                let reason = PhaseReason::WatchListRefused;
-                self.wait(delay_ms, reason, Task::List, reason, turn);
-            } else {
-                self.retry_task(Task::WatchList, PhaseReason::Resume, turn);
-            }
-        } else if self.streaks.bare >= BARE_STREAMS {
-            // The history is gone and the server does not report that (k/k#104171, #137089).
-            self.streaks.bare = 0;
-            self.relist(false, PhaseReason::ShortStream, turn);
-        } else if cause != Cause::End && cause != Cause::Goaway {
-            let (task, why) = self.next_task();
-            self.retry_task(task, why, turn);
-        } else if self.streaks.short >= 2 {
-            let due = facts
-                .sent_at
-                .plus_millis(jittered(SPACING_MS, &mut self.rng));
-            let delay_ms = due.millis_since(turn.now);
-            let (task, why) = self.next_task();
-            self.wait(delay_ms, PhaseReason::ShortStream, task, why, turn);
-        } else {
-            let (task, why) = self.next_task();
-            self.begin(task, why, turn);
-        }
-    }
-
-    fn after_error(&mut self, facts: &Facts, turn: &mut Turn<'_>) {
-        let Some((remedy, _)) = facts.error else {
-            return;
-        };
-        let task = match facts.opening {
-            Opening::WatchList => Task::WatchList,
-            Opening::Resume | Opening::AnyState => Task::Watch,
-        };
-        match remedy {
-            Remedy::Expired => self.expired(turn),
-            Remedy::Later { retry_after_ms } => {
-                self.fail_politely(PhaseReason::TooManyRequests, retry_after_ms, task, turn);
-            }
-            Remedy::TooLarge { retry_after_ms } => self.too_large(retry_after_ms, task, turn),
-            Remedy::Relist => self.relist(false, PhaseReason::ErrorEvent, turn),
-        }
-    }
-
-    /// Waits as after a broken stream, then begins a task.
-    fn retry_task(&mut self, task: Task, why: PhaseReason, turn: &mut Turn<'_>) {
-        let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
-        self.wait(delay_ms, PhaseReason::Broken, task, why, turn);
-    }
-
-    /// Writes the end of a stream and its losses, and opens a gap.
-    pub(crate) fn stream_ended(&mut self, stream: &Stream, end: Ending, turn: &mut Turn<'_>) {
-        let facts = &stream.facts;
-        let cause = match facts.error {
-            Some(_) => Cause::ErrorEvent,
-            None => end.cause,
-        };
-        let torn = stream.lines.pending();
-        if torn > 0 {
-            self.lose(FrameLoss::CutShort, torn, "the last line did not end", turn);
-        }
-        if facts.trailing.bytes > 0 {
-            self.lose_all(
-                FrameLoss::AfterEnd,
-                facts.trailing.documents(),
-                facts.trailing.bytes,
-                "bytes after an ERROR event",
-                turn,
-            );
-        }
-        match facts.opening {
-            Opening::Resume => {}
-            Opening::WatchList => self.list.break_off(),
-            // Its events are not part of the next list.
-            Opening::AnyState => self.list.finish(self.config.page_size),
-        }
-        turn.emit(StreamEnded {
-            watch: self.spec.name.clone(),
-            stream: facts.stream,
-            cause,
-            age_ms: turn.now.millis_since(facts.sent_at),
-            events: facts.documents,
-            bytes: facts.bytes,
-            reset_code: end.reset_code,
-            unread_ms: end.unread_ms,
-        });
-        self.side_cancel(turn);
-        if cause != Cause::Cancelled {
-            self.open_gap(cause);
         }
     }
 }
