@@ -1,27 +1,25 @@
 //! Rows of the catalogue in other forms: failures that show themselves in another way than in the row's own story.
 //!
 //! Each form has the finding that must be made, which is known by its sentence. The rows themselves state what becomes
-//! of clients.
+//! of clients. Forms of an etcd that goes back lie in `restored`, and those of a lost event in `lost`.
+
+mod lost;
+mod restored;
 
 use std::time::Duration;
 
 use serde_json::json;
 use watchscope_model::Row::{
-    F06, F07, F08, F09, F11, F12, F14, F15, F16, F17, F19, F20, F24, F25, F26, F28, F31, F32, F33,
-    F34, F35, F41, F43, F44, F45, F50,
+    F06, F07, F08, F11, F12, F14, F15, F16, F17, F24, F28, F31, F32, F34, F35, F41, F43, F44, F50,
 };
-use watchscope_model::row;
-use watchscope_simulator::{
-    ConnectionId, Cut, Defect, Fault, Request, Rights, Scope, ServerId, Target, Throttle,
-};
+use watchscope_simulator::{ConnectionId, Cut, Fault, Request, Rights, Scope, Target, Throttle};
 
-use super::finds::{CUT_OFF, Finds, GONE_WITH_SERVER, MISSING, Varies, row, varies};
+use super::finds::{CUT_OFF, Finds, GONE_WITH_SERVER, MISSING, Varies, row};
 use super::servers::{frozen, frozen_caches, out};
 use super::{
-    FIRST, MAPS_TYPE, Row, SECOND, close, create, cut, delete, inject, let_in, lift, merge,
-    reflector, refuse, write,
+    FIRST, MAPS_TYPE, Row, SECOND, close, create, delete, inject, lift, merge, reflector, write,
 };
-use super::{definitions, etcd, expiry, network, views};
+use super::{definitions, expiry, network, views};
 use crate::script::Deed;
 
 /// Returns all forms, in the order of their rows' numbers.
@@ -42,29 +40,29 @@ pub fn forms() -> Vec<(Row, Finds)> {
         beside_another(),
         beside_many(),
         drained(),
-        list_from_before(),
-        state_from_before(),
-        put_back(),
-        put_back_of_two(),
-        raised(),
-        raised_by_watch_list(),
-        deletion_lost_by_a_server(),
-        write_lost_by_a_server(),
-        no_previous_value(),
-        change_lost(),
-        delivered_to_another(),
-        kept_by_a_server(),
-        birth_missed(),
-        end_missed(),
-        write_missed(),
+        restored::list_from_before(),
+        restored::state_from_before(),
+        restored::put_back(),
+        restored::put_back_of_two(),
+        restored::raised(),
+        restored::raised_by_watch_list(),
+        lost::deletion_lost_by_a_server(),
+        lost::write_lost_by_a_server(),
+        lost::no_previous_value(),
+        lost::change_lost(),
+        lost::delivered_to_another(),
+        lost::kept_by_a_server(),
+        lost::birth_missed(),
+        lost::end_missed(),
+        lost::write_missed(),
         standing_still(),
         silent_for_75_s(),
         silent_while_others_write(),
         silent_and_not_audited(),
         from_the_future_of_a_quiet_type(),
         caught_up_in_time(),
-        all_servers_back(),
-        only_server_back(),
+        restored::all_servers_back(),
+        restored::only_server_back(),
         none_beside_own_events(),
         none_beside_own_events_of_events(),
         below_a_bookmark(),
@@ -74,7 +72,7 @@ pub fn forms() -> Vec<(Row, Finds)> {
         seen_by_another(),
         left_and_not_back(),
         only_gone(),
-        birth_missed_and_read(),
+        lost::birth_missed_and_read(),
         gone_by_initial_events(),
     ];
     forms.sort_by_key(|(row, _)| row.code);
@@ -367,340 +365,6 @@ fn drained() -> (Row, Finds) {
     )
 }
 
-/// Lets the caches of configmaps list again.
-fn begin_anew() -> Deed {
-    inject(Fault::Reinitialise {
-        server: None,
-        resource: Some(MAPS_TYPE.to_owned()),
-    })
-}
-
-/// The number of writes that are undone: others do not write as many in the meantime.
-const BEYOND: u64 = 200;
-
-/// A finding that depends on whether the cache is ready again at the time of the request.
-const ANEW: Varies = varies(
-    F16,
-    "chance decides whether the cache is ready at the request",
-);
-
-/// If the cache is known to begin anew, the 410 behind it is part of that finding.
-const GONE_WITH_CACHE: Varies = varies(
-    F11,
-    "the 410 of a cache that is known to begin anew is part of that finding",
-);
-
-/// etcd goes back to the time before a was deleted, and its server's cache begins anew. At that time an expired watch
-/// is about to list.
-fn gone_back(of: row::Row) -> Row {
-    let mut row = Row::new(of)
-        .servers(&["1.30.0"])
-        .at(2, [inject(Fault::TakeSnapshot)])
-        .at(3, [delete("a"), create("c")])
-        .at_ms(
-            5_400,
-            [inject(Fault::RestoreSnapshot { bump: None }), begin_anew()],
-        )
-        .lasts(60);
-    for n in 0..BEYOND {
-        row = row.at(4, [write("b", n)]);
-    }
-    row.at(5, [close(), write("b", BEYOND), expiry::expire()])
-}
-
-fn list_from_before() -> (Row, Finds) {
-    let story = gone_back(F33).form("a list from before what was seen");
-    let finds = row(F33, &[F33], 6, 15, &[F11, F28]).with("1.29.4");
-    (story, finds.saying("A list of the newest state is at"))
-}
-
-fn state_from_before() -> (Row, Finds) {
-    let story = gone_back(F33)
-        .form("initial events from before what was seen")
-        .servers(&["1.35.0"])
-        .by_watch_list();
-    let finds = row(F33, &[F33], 6, 15, &[F11, F16, F28])
-        .with("1.34.0")
-        .and_by_reads(&[F24])
-        .but(&[ANEW, GONE_WITH_CACHE]);
-    (story, finds.saying("A list of the newest state is at"))
-}
-
-/// etcd is restored to the time before a was deleted and others were written. Meanwhile all servers restart.
-fn restored_and_restarted(servers: &'static [&'static str], bump: Option<u64>) -> Row {
-    let stop = |server| Fault::Shutdown {
-        server,
-        delay: Duration::ZERO,
-        grace: Duration::ZERO,
-        sends_retry_after: false,
-    };
-    let all = [FIRST, SECOND];
-    let stops = all.into_iter().take(servers.len()).map(stop);
-    let mut row = Row::new(F33)
-        .unjudged()
-        .servers(servers)
-        .at(2, [inject(Fault::TakeSnapshot)])
-        .at(3, [delete("a"), create("c")])
-        .lasts(60);
-    for n in 0..BEYOND {
-        row = row.at(4, [write("b", n)]);
-    }
-    let stopped: Vec<Deed> = stops.clone().map(inject).collect();
-    let started: Vec<Deed> = stops.map(lift).collect();
-    row.at(8, stopped)
-        .at(11, [inject(Fault::RestoreSnapshot { bump })])
-        .at(11, started)
-}
-
-/// Other findings that a restart of all servers may show.
-const RESTARTED: &[row::Row] = &[F06, F07, F08, F09, F11, F15, F16, F28];
-
-fn put_back() -> (Row, Finds) {
-    let story = restored_and_restarted(&["1.36.3"], None)
-        .form("put back as it was, with its server restarted");
-    // One read comes 1 s after the resume, and a second read 4 s later.
-    let finds = row(F33, &[F33], 11, 5, RESTARTED).with("1.30.0").audited();
-    (story, finds.saying("A list of the newest state is at"))
-}
-
-fn put_back_of_two() -> (Row, Finds) {
-    let story = restored_and_restarted(&["1.36.3", "1.36.3"], None)
-        .form("put back as it was, with both servers restarted");
-    let finds = row(F33, &[F33], 11, 5, RESTARTED)
-        .with("1.30.0")
-        .audited()
-        .by_each_server();
-    (story, finds.saying("A list of the newest state is at"))
-}
-
-/// Words of the finding about a restore that raises the revision.
-const RAISED: &str =
-    "In one history of etcd the resourceVersion of a living object never goes down";
-
-fn raised() -> (Row, Finds) {
-    let story = restored_and_restarted(&["1.36.3"], Some(1_000_000))
-        .form("its revision raised, with its server restarted");
-    let finds = row(F33, &[F33], 11, 5, RESTARTED).with("1.30.0");
-    (story, finds.saying(RAISED))
-}
-
-fn raised_by_watch_list() -> (Row, Finds) {
-    let story = restored_and_restarted(&["1.36.3", "1.36.3"], Some(1_000_000))
-        .form("its revision raised, with both servers restarted, by initial events")
-        .by_watch_list();
-    let finds = row(F33, &[F33], 11, 5, RESTARTED).with("1.35.0");
-    (story, finds.saying(RAISED))
-}
-
-fn write_lost_by_a_server() -> (Row, Finds) {
-    let misses = Fault::MissWrites { server: SECOND };
-    let story = Row::new(F24)
-        .form("an older version in the list of another server")
-        .servers(&["1.30.0", "1.30.0"])
-        .at(0, [out(SECOND)])
-        .at(3, [inject(misses.clone())])
-        .at(4, [write("a", 1)])
-        // The server's later event shows that etcd did not go back.
-        .at(5, [lift(misses), create("c")])
-        .at(
-            6,
-            [
-                lift(Fault::OutOfRotation { server: SECOND }),
-                out(FIRST),
-                refuse(),
-                cut(Cut::Reset),
-            ],
-        )
-        .at(7, [write("b", 2), expiry::expire()])
-        .at(8, [let_in()]);
-    let finds = row(F24, &[F24], 8, 5, &[F11, F06, F08, F28]).with("1.29.4");
-    (
-        story,
-        finds
-            .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER])
-            .saying("who answered has lost an event"),
-    )
-}
-
-fn deletion_lost_by_a_server() -> (Row, Finds) {
-    let misses = Fault::MissWrites { server: SECOND };
-    let story = Row::new(F24)
-        .form("a deleted object in the list of another server")
-        .servers(&["1.30.0", "1.30.0"])
-        .at(0, [out(SECOND)])
-        .at(3, [inject(misses.clone())])
-        .at(4, [delete("a")])
-        .at(5, [lift(misses), write("b", 1)])
-        .at(
-            6,
-            [
-                lift(Fault::OutOfRotation { server: SECOND }),
-                out(FIRST),
-                refuse(),
-                cut(Cut::Reset),
-            ],
-        )
-        .at(7, [write("b", 2), expiry::expire()])
-        .at(8, [let_in()]);
-    let finds = row(F24, &[F24], 8, 5, &[F11, F06, F08, F28]).with("1.29.4");
-    (
-        story,
-        finds
-            .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER])
-            .saying("who answered has not heard of that"),
-    )
-}
-
-fn no_previous_value() -> (Row, Finds) {
-    let slow = Fault::SlowEtcdStreams {
-        server: None,
-        resource: Some("events".to_owned()),
-        per_response: Duration::from_secs(2),
-    };
-    let gone = Request::new("DELETE", "/api/v1/namespaces/default/events/one");
-    let story = Row::new(F26)
-        .form("an ERROR about the value before")
-        .servers(&["1.30.0"])
-        .scope(expiry::events())
-        .at_ms(200, [expiry::event("one"), expiry::event("two")])
-        .at(
-            5,
-            [
-                inject(slow.clone()),
-                expiry::event("three"),
-                Deed::Call(gone),
-                inject(Fault::CompactEtcd),
-            ],
-        )
-        .at(12, [lift(slow)]);
-    let finds = row(F26, &[F24], 5, 5, &[F28]).with("1.29.4");
-    (
-        story,
-        finds.saying("etcd gave it an event without what was there before"),
-    )
-}
-
-fn change_lost() -> (Row, Finds) {
-    let story = etcd::starved(
-        F25,
-        etcd::Flood::Births,
-        "1.27.0",
-        write("b", 1),
-        write("a", 1),
-    )
-    .form("a change that was lost")
-    .at(3, [write("a", 5)])
-    .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))]);
-    let finds = row(F25, &[F24], 60, 20, &[F19, F20])
-        .with("1.27.3")
-        .audited()
-        // Its cache is a minute behind before it loses the change.
-        .and_by_reads(&[F31])
-        .lasting(140);
-    (story, finds.saying("and etcd has it at"))
-}
-
-/// The first of two servers, which serves our watch, does not receive the deletion of a.
-fn unheard(code: row::Row, server: ServerId, at_s: u64) -> Row {
-    let misses = Fault::MissWrites { server };
-    Row::new(code)
-        .servers(&["1.30.0", "1.30.0"])
-        .at(0, [out(SECOND)])
-        .at(at_s - 1, [inject(misses.clone())])
-        .at(at_s, [delete("a")])
-        .at_ms(at_s * 1_000 + 500, [lift(misses)])
-        .at_ms(at_s * 1_000 + 1_500, [write("b", 1)])
-}
-
-fn delivered_to_another() -> (Row, Finds) {
-    let story = unheard(F24, FIRST, 90)
-        .form("a second watch that was told more")
-        .at(
-            2,
-            [lift(Fault::OutOfRotation { server: SECOND }), out(FIRST)],
-        )
-        .at(30, [write("b", 0)])
-        .lasts(200);
-    let finds = row(F24, &[F24], 90, 45, &[]).with("1.29.4").audited();
-    (story, finds.saying("Of default/configmaps, "))
-}
-
-fn kept_by_a_server() -> (Row, Finds) {
-    let story = unheard(F24, SECOND, 5).form("an event that a server kept to itself");
-    let finds = row(F24, &[F24], 6, 1, &[]).with("1.29.4").by_each_server();
-    (story, finds.saying("without it"))
-}
-
-/// A watch misses the first event behind the version that it starts after.
-fn race(code: row::Row, missed: Deed) -> Row {
-    let race = Fault::StartRace {
-        resource: MAPS_TYPE.to_owned(),
-    };
-    Row::new(code)
-        .at(3, [inject(race)])
-        .at(4, [write("b", 1)])
-        .at(5, [close()])
-        .at(6, [missed])
-        .lasts(30)
-}
-
-/// Why chance draws no writes beside forms in which a watch misses its first event.
-const FIRST_ALONE: &str = "only the event right behind the requested revision is missed";
-
-fn birth_missed() -> (Row, Finds) {
-    let story = race(F45, create("c"))
-        .form("a change of what was never there")
-        .at(7, [write("c", 1)]);
-    let finds = row(F45, &[F24], 7, 0, &[]).alone(FIRST_ALONE);
-    (story, finds.saying("and never its ADDED"))
-}
-
-fn end_missed() -> (Row, Finds) {
-    let story = race(F45, delete("a"))
-        .form("a birth of what was never gone")
-        .at(7, [create("a")]);
-    let finds = row(F45, &[F24], 7, 0, &[]).alone(FIRST_ALONE);
-    (
-        story,
-        finds.saying("and never the DELETED of the one before it"),
-    )
-}
-
-fn write_missed() -> (Row, Finds) {
-    let path = "/apis/apps/v1/namespaces/default/deployments";
-    let labels = json!({"app": "web"});
-    let web = json!({
-        "metadata": {"name": "web"},
-        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": {
-            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]},
-        }},
-    });
-    let scale = |replicas: u64| {
-        merge(
-            &format!("{path}/web"),
-            &json!({"spec": {"paused": replicas % 2 == 1}}),
-        )
-    };
-    let race = Fault::StartRace {
-        resource: "deployments.apps".to_owned(),
-    };
-    let story = Row::new(F45)
-        .form("a generation that rose by two")
-        .scope(Scope::new("apps/v1", "deployments", "Deployment").in_namespace("default"))
-        .at_ms(200, [Deed::Call(Request::new("POST", path).json(&web))])
-        .at(3, [inject(race)])
-        .at(4, [scale(1)])
-        .at(5, [close()])
-        // Both writes come before the controller has seen the first.
-        .at(6, [scale(2), scale(3)])
-        .lasts(30);
-    let finds = row(F45, &[F24], 6, 0, &[]).alone(FIRST_ALONE);
-    (
-        story,
-        finds.saying("The generation of default/web rose by 2"),
-    )
-}
-
 fn standing_still() -> (Row, Finds) {
     let still = Fault::FreezeCaches {
         server: FIRST,
@@ -796,35 +460,6 @@ fn caught_up_in_time() -> (Row, Finds) {
         .lasts(90);
     let finds = row(F32, &[], 0, 0, &[F08]).with("1.34.0");
     (story, finds.audited())
-}
-
-/// etcd is restored to the time before `BEYOND` writes, which no others make up for.
-fn far_back(servers: &[&str]) -> (Row, Finds) {
-    let mut story = etcd::restored(None).unjudged().servers(servers).lasts(60);
-    for n in 0..BEYOND {
-        story = story.at(4, [write("b", n)]);
-    }
-    let finds = row(F33, &[F33], 5, 20, &[F32, F24, F45])
-        .with("1.29.4")
-        .audited()
-        .by_each_server();
-    (story, finds)
-}
-
-fn all_servers_back() -> (Row, Finds) {
-    let (story, finds) = far_back(&["1.30.0", "1.30.0"]);
-    (
-        story.form("all of two servers"),
-        finds.saying("A list of the newest state is at"),
-    )
-}
-
-fn only_server_back() -> (Row, Finds) {
-    let (story, finds) = far_back(&["1.30.0"]);
-    (
-        story.form("the only server"),
-        finds.saying("A list of the newest state is at"),
-    )
 }
 
 /// One watch alone; an object in its scope is written every 2 s for 220 s.
@@ -972,18 +607,6 @@ fn only_gone() -> (Row, Finds) {
     let gone: Vec<Deed> = (1..12).map(|n| delete(&format!("m{n}"))).collect();
     let story = labelled("twin: only real deletions").at(5, gone);
     (story, row(F43, &[], 0, 0, &[]).audited())
-}
-
-fn birth_missed_and_read() -> (Row, Finds) {
-    let story = race(F45, create("c"))
-        .form("an object that should have come first")
-        .at(7, [write("b", 2)])
-        .lasts(60);
-    let finds = row(F45, &[F45], 7, 20, &[]).audited().alone(FIRST_ALONE);
-    (
-        story,
-        finds.saying("Its event should have begun the stream from"),
-    )
 }
 
 fn gone_by_initial_events() -> (Row, Finds) {
