@@ -10,9 +10,10 @@ use crate::id::{
     ConnectionId, EpochId, LogId, Object, Owner, RequestId, ResourceVersion, Seq, StreamId, Text,
     WatchName,
 };
+use crate::kinds::events;
 use crate::options::ListOptions;
 use crate::rewrite::classed_fields;
-use crate::row::{Attributed, Row};
+use crate::row::Attributed;
 use crate::time::Time;
 use crate::vocabulary::{
     AuditMethod, AuditOutcome, AuditReason, Author, Authority, Cause, Certainty, ChangeType,
@@ -22,73 +23,6 @@ use crate::vocabulary::{
 
 /// The most watches that a finding names. If it is about more, the others are only counted in `watches`.
 pub const MAX_NAMES: usize = 16;
-
-/// Defines a kind of record: a struct for each of its types, and the enum of all. Each text field states its class.
-macro_rules! events {
-    ($(#[$all_meta:meta])* enum $all:ident; $($(#[$meta:meta])* $kind:literal $json_type:literal $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty $(as $class:ident)?,)* })*) => {
-        $crate::rewrite::classed_fields! {$(
-            $(#[$meta])*
-            struct $name { $($(#[$field_meta])* $field $json: $type $(as $class)?,)* }
-        )*}
-
-        $(#[$all_meta])*
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum $all {
-            $($(#[$meta])* $name($name),)*
-        }
-
-        impl $crate::rewrite::Rewrite for $all {
-            fn rewrite(&mut self, with: &mut dyn $crate::rewrite::Rewriter) {
-                match self { $(Self::$name(event) => event.rewrite(with),)* }
-            }
-        }
-
-        $(impl $name {
-            /// The kind's number in the binary form.
-            pub const KIND: u64 = $kind;
-        }
-
-        impl From<$name> for $all {
-            fn from(event: $name) -> Self {
-                Self::$name(event)
-            }
-        })*
-
-        impl $all {
-            /// All kinds that this build knows: each one's number in the binary form and its `type` in the JSON form.
-            pub const KINDS: &'static [(u64, &'static str)] = &[$(($name::KIND, $json_type)),*];
-
-            /// The event's number in the binary form.
-            #[must_use]
-            pub fn kind(&self) -> u64 {
-                match self { $(Self::$name(_) => $name::KIND,)* }
-            }
-
-            /// The event's `type` in the JSON form.
-            #[must_use]
-            pub fn type_name(&self) -> &'static str {
-                match self { $(Self::$name(_) => $json_type,)* }
-            }
-
-            pub(crate) fn write_fields(&self, writer: &mut $crate::codec::Writer<'_>) {
-                match self { $(Self::$name(event) => $crate::field::Fields::write_present(event, writer),)* }
-            }
-
-            /// Reads the fields of a kind; `None` if this build does not know the kind.
-            pub(crate) fn read_fields(kind: u64, reader: &mut $crate::codec::Reader<'_>) -> Option<Self> {
-                Some(match kind {
-                    $($name::KIND => Self::$name($crate::field::Fields::read_fields(reader)),)*
-                    _ => return None,
-                })
-            }
-
-            pub(crate) fn entries<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-                match self { $(Self::$name(event) => $crate::field::Fields::entries(event, map),)* }
-            }
-        }
-    };
-}
-pub(crate) use events;
 
 classed_fields! {
     /// The key of a person's note: the place of its record. A later note names it to replace this one.
@@ -720,74 +654,6 @@ impl Attribution {
     #[must_use]
     pub fn why(&self) -> Option<Attributed> {
         Attributed::of(&self.code)
-    }
-}
-
-impl Finding {
-    /// The row of the catalogue; `None` for a row of a later version.
-    #[must_use]
-    pub fn row(&self) -> Option<Row> {
-        Row::of(&self.code)
-    }
-
-    /// The worst severity of all its occurrences so far.
-    #[must_use]
-    pub fn worst_severity(&self) -> Severity {
-        self.worst.unwrap_or(self.severity)
-    }
-
-    /// The subject in words: a watch, a connection, a type at a server, a server, or a client program. `None`: the
-    /// whole cluster.
-    #[must_use]
-    pub fn subject(&self) -> Option<Text> {
-        if let Some(watch) = &self.watch {
-            return Some(watch.0.clone());
-        }
-        if let Some(ConnectionId(number)) = self.connection {
-            return Some(format!("connection {number}").into());
-        }
-        if let Some(resource) = &self.resource {
-            return Some(self.type_words(resource).into());
-        }
-        self.server.as_ref().or(self.client.as_ref()).cloned()
-    }
-
-    /// Words for the type: `widgets.example.com at 10.0.0.1:6443`.
-    fn type_words(&self, resource: &str) -> String {
-        let mut words = resource.to_owned();
-        let group = self.group.as_ref().filter(|group| !group.is_empty());
-        for (joint, part) in [(".", group), (" at ", self.server.as_ref())] {
-            if let Some(part) = part {
-                words.push_str(joint);
-                words.push_str(part);
-            }
-        }
-        words
-    }
-
-    /// Whether it concerns a watch, alone or by name with others.
-    #[must_use]
-    pub fn concerns(&self, watch: &WatchName) -> bool {
-        self.watch.as_ref() == Some(watch) || self.names.contains(watch)
-    }
-
-    /// Whether it concerns more watches than `names` holds.
-    #[must_use]
-    pub fn has_more(&self) -> bool {
-        self.watches > Some(self.names.len() as u64)
-    }
-
-    /// Code and subject. The fold keeps findings by this key, so a later record with the same key updates the same
-    /// finding.
-    #[must_use]
-    pub fn key(&self) -> Text {
-        Self::key_of(&self.code, self.subject().as_ref())
-    }
-
-    /// The key of a code and a subject: `F11 shop/pods`.
-    #[must_use]
-    pub fn key_of(code: &str, subject: Option<&Text>) -> Text {
-        format!("{code} {}", subject.map_or("", |subject| subject)).into()
     }
 }
 

@@ -9,8 +9,9 @@
 
 use std::sync::Arc;
 
-use crate::event::{Record, events};
+use crate::event::Record;
 use crate::id::{Object, Seq, Text};
+use crate::kinds::events;
 use crate::time::Time;
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 

@@ -318,7 +318,7 @@ const MODEL: Crate = Crate {
         room("rewrite", &["rewrite"], &["base", "field"]),
         room(
             "event",
-            &["event", "change"],
+            &["event", "change", "finding", "kinds"],
             &["base", "codec", "field", "rewrite"],
         ),
         room(

@@ -1,0 +1,74 @@
+//! What a finding is about: its row, its subject in words, its watches, and the key by which the fold keeps it.
+
+use crate::event::Finding;
+use crate::id::{ConnectionId, Text, WatchName};
+use crate::row::Row;
+use crate::vocabulary::Severity;
+
+impl Finding {
+    /// The row of the catalogue; `None` for a row of a later version.
+    #[must_use]
+    pub fn row(&self) -> Option<Row> {
+        Row::of(&self.code)
+    }
+
+    /// The worst severity of all its occurrences so far.
+    #[must_use]
+    pub fn worst_severity(&self) -> Severity {
+        self.worst.unwrap_or(self.severity)
+    }
+
+    /// The subject in words: a watch, a connection, a type at a server, a server, or a client program. `None`: the
+    /// whole cluster.
+    #[must_use]
+    pub fn subject(&self) -> Option<Text> {
+        if let Some(watch) = &self.watch {
+            return Some(watch.0.clone());
+        }
+        if let Some(ConnectionId(number)) = self.connection {
+            return Some(format!("connection {number}").into());
+        }
+        if let Some(resource) = &self.resource {
+            return Some(self.type_words(resource).into());
+        }
+        self.server.as_ref().or(self.client.as_ref()).cloned()
+    }
+
+    /// Words for the type: `widgets.example.com at 10.0.0.1:6443`.
+    fn type_words(&self, resource: &str) -> String {
+        let mut words = resource.to_owned();
+        let group = self.group.as_ref().filter(|group| !group.is_empty());
+        for (joint, part) in [(".", group), (" at ", self.server.as_ref())] {
+            if let Some(part) = part {
+                words.push_str(joint);
+                words.push_str(part);
+            }
+        }
+        words
+    }
+
+    /// Whether it concerns a watch, alone or by name with others.
+    #[must_use]
+    pub fn concerns(&self, watch: &WatchName) -> bool {
+        self.watch.as_ref() == Some(watch) || self.names.contains(watch)
+    }
+
+    /// Whether it concerns more watches than `names` holds.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.watches > Some(self.names.len() as u64)
+    }
+
+    /// Code and subject. The fold keeps findings by this key, so a later record with the same key updates the same
+    /// finding.
+    #[must_use]
+    pub fn key(&self) -> Text {
+        Self::key_of(&self.code, self.subject().as_ref())
+    }
+
+    /// The key of a code and a subject: `F11 shop/pods`.
+    #[must_use]
+    pub fn key_of(code: &str, subject: Option<&Text>) -> Text {
+        format!("{code} {}", subject.map_or("", |subject| subject)).into()
+    }
+}
