@@ -5,9 +5,10 @@ pub(crate) mod folding;
 
 use bytes::Bytes;
 use watchscope_model::chapter::{ChapterWriter, Fold};
+use watchscope_model::fold::Moment;
 use watchscope_model::summary::Summary;
 use watchscope_model::wire::MAX_MESSAGE_BYTES;
-use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Seq, State, Time};
+use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, State, Time};
 
 use crate::catalogue::Summing;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
@@ -38,7 +39,8 @@ pub struct Sealer {
     summing: Summing,
     opening_bytes: usize,
     chapter_bytes: usize,
-    open: Option<(Seq, Time)>,
+    /// The first record of the open segment; `None` while no segment is open.
+    open: Option<Moment>,
     last_seal: Option<Time>,
 }
 
@@ -86,7 +88,7 @@ impl Sealer {
     /// Encodes the next record; `after` is the fold with it. Returns the sealed segment if the record filled it.
     pub fn take(&mut self, record: &Record, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
-        self.open.get_or_insert((record.seq, record.at));
+        self.open.get_or_insert(record.into());
         self.layers.apply_event(&record.event, record.into());
         self.writer.push(record);
         self.summing.record(record);
@@ -96,7 +98,10 @@ impl Sealer {
     /// Encodes the next record of the inside, as [`Sealer::take`] does a record.
     pub fn take_inside(&mut self, record: InsideRecord, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
-        self.open.get_or_insert((record.seq, record.at));
+        self.open.get_or_insert(Moment {
+            seq: record.seq,
+            at: record.at,
+        });
         self.writer.push_inside(&record);
         self.summing.pass(record.inside.kind(), record.at);
         self.layers.apply(&Entry::Inside(record));
@@ -117,7 +122,7 @@ impl Sealer {
     /// time. `None` while no segment is open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
-        let (_, first_at) = self.open?;
+        let first_at = self.open?.at;
         Some(
             self.last_seal
                 .map_or(first_at, |last| last.plus_micros(SEAL_US).max(first_at)),
@@ -126,12 +131,16 @@ impl Sealer {
 
     /// Seals the open segment, whether due or not; `None` if none is open.
     pub fn seal(&mut self, now: Time, state: &State) -> Option<Sealed> {
-        let (first, first_at) = self.open.take()?;
+        let first = self.open.take()?;
         let frame = self.writer.seal()?;
         self.last_seal = Some(now);
         self.chapter_bytes += frame.len();
-        let segment =
-            SealedSegment::new(&self.log, &frame, (first, state.seq), (first_at, state.at));
+        let segment = SealedSegment::new(
+            &self.log,
+            &frame,
+            (first.seq, state.seq),
+            (first.at, state.at),
+        );
         let is_chapter_full = self.chapter_bytes > CHAPTER_BYTES.max(self.opening_bytes);
         let closed = is_chapter_full.then(|| self.next_chapter(state));
         Some(Sealed { segment, closed })
@@ -166,7 +175,7 @@ mod tests {
     use watchscope_model::chapter::{ChapterReader, decode_chapter};
     use watchscope_model::event::{Clock, Gap, Note, StreamEnded, WatchStarted};
     use watchscope_model::vocabulary::{Author, Cause};
-    use watchscope_model::{Event, StreamId, WatchName};
+    use watchscope_model::{Event, Seq, StreamId, WatchName};
 
     use super::folding::FoldingSealer;
     use super::*;

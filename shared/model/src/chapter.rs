@@ -10,7 +10,7 @@ use crate::codec::varint::{push_inline, push_varint};
 use crate::codec::writer::Writer;
 use crate::event::{Change, Event, Record};
 use crate::field::Fields;
-use crate::fold::State;
+use crate::fold::{Moment, State};
 use crate::id::{EpochId, LogId, ResourceVersion, Seq};
 use crate::inside::{Entry, Inside, InsideRecord};
 use crate::layers::Layers;
@@ -55,7 +55,8 @@ pub struct ChapterWriter {
     interner: Interner,
     open: Vec<u8>,
     open_count: u64,
-    first: Option<(Seq, Time)>,
+    /// The first record of the open segment; `None` while it has no record.
+    first: Option<Moment>,
     last_at: Time,
     /// The resourceVersion of the last `change` in the open segment, from which the next one is a distance; 0 before
     /// the first.
@@ -126,9 +127,9 @@ impl ChapterWriter {
         change: Option<&Change>,
         write: impl FnOnce(&mut Writer<'_>),
     ) {
-        let first = *self.first.get_or_insert((seq, at));
+        let first = *self.first.get_or_insert(Moment { seq, at });
         let since = if self.open_count == 0 {
-            first.1
+            first.at
         } else {
             self.last_at
         };
@@ -147,8 +148,8 @@ impl ChapterWriter {
             out: &mut self.open,
             ids: Some(&mut self.interner),
             base_version: self.base_version,
-            base_at: first.1,
-            base_seq: first.0,
+            base_at: first.at,
+            base_seq: first.seq,
             subject,
         };
         writer.sized(write);
@@ -172,7 +173,7 @@ impl ChapterWriter {
 
     /// Seals the open segment and returns its frame; `None` if it has no record.
     pub fn seal(&mut self) -> Option<Vec<u8>> {
-        let (seq, at) = self.first.take()?;
+        let Moment { seq, at } = self.first.take()?;
         let mut head = Vec::new();
         push_varint(seq.0, &mut head);
         push_varint(self.open_count, &mut head);

@@ -12,14 +12,22 @@ use crate::time::Time;
 /// `type`, `seq`, `at`, then the event's fields.
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        line(Some((self.seq, self.at)), &self.event, serializer)
+        let place = LinePlace {
+            seq: self.seq,
+            at: self.at,
+        };
+        line(Some(place), &self.event, serializer)
     }
 }
 
 /// The same form as a record; only `type` shows that it is of the inside.
 impl Serialize for InsideRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        line(Some((self.seq, self.at)), &self.inside, serializer)
+        let place = LinePlace {
+            seq: self.seq,
+            at: self.at,
+        };
+        line(Some(place), &self.inside, serializer)
     }
 }
 
@@ -37,6 +45,13 @@ impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         line(None, self, serializer)
     }
+}
+
+/// A line's record: its place in the log and its time.
+#[derive(Clone, Copy, Debug)]
+struct LinePlace {
+    seq: Seq,
+    at: Time,
 }
 
 /// The type and the fields of a line.
@@ -61,15 +76,15 @@ macro_rules! typed {
 typed!(Event, Inside);
 
 fn line<S: Serializer>(
-    place: Option<(Seq, Time)>,
+    place: Option<LinePlace>,
     event: &impl Typed,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     map.serialize_entry("type", event.type_name())?;
-    if let Some((seq, at)) = place {
-        map.serialize_entry("seq", &seq)?;
-        map.serialize_entry("at", &at)?;
+    if let Some(place) = place {
+        map.serialize_entry("seq", &place.seq)?;
+        map.serialize_entry("at", &place.at)?;
     }
     event.entries(&mut map)?;
     map.end()
