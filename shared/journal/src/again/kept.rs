@@ -53,13 +53,21 @@ struct Key {
     stands_again: bool,
 }
 
+/// Where a recording begins, or continues after a hole.
+#[derive(Clone, Copy, Debug)]
+struct Beginning {
+    /// Its first record.
+    first: Seq,
+    /// The time of the last record before it.
+    after: Time,
+}
+
 /// The subjects that are taken as recorded. They are bounded by [`MAX_KEPT`], [`MAX_READS`], [`MAX_WITHHELD`] and
 /// [`MAX_CLIENTS`], and by the number of watches that run where the recording begins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
-    /// Where the recording begins, or continues after a hole: its first record, and the time before it. Absent for a
-    /// log from its first record on.
-    begins: Option<(Seq, Time)>,
+    /// Where the recording begins, or continues after a hole; `None` for a log from its first record on.
+    begins: Option<Beginning>,
     /// The watches that ran then, and until when earlier events matter to them; `None` while that is unknown.
     under_way: BTreeMap<WatchName, Option<Time>>,
     /// The client programs that were started since, with their first start. They may have run before.
@@ -88,7 +96,10 @@ impl Kept {
             phase != Some(Phase::Stopped)
         });
         Self {
-            begins: (state.seq > Seq(0)).then(|| (state.seq.next(), state.at)),
+            begins: (state.seq > Seq(0)).then(|| Beginning {
+                first: state.seq.next(),
+                after: state.at,
+            }),
             under_way: watches.map(|(watch, _)| (watch.clone(), None)).collect(),
             clients: BTreeMap::new(),
             old_client_at: None,
@@ -158,7 +169,7 @@ impl Kept {
 
     /// Whether a judgement may rest on events before the start, because its watch or client already ran then.
     fn is_under_way(&self, event: &Event, at: Time) -> bool {
-        let Some((_, began)) = self.begins else {
+        let Some(Beginning { after: began, .. }) = self.begins else {
             return false;
         };
         let is_soon_after = |moment: Time| at <= moment.plus_micros(SETTLED_US);
@@ -255,13 +266,13 @@ impl Kept {
 
     /// The evidence of a recorded judgement that diagnosis cannot have.
     fn missing(&self, event: &Event) -> Option<Missing> {
-        let first = self.begins.map_or(Seq(0), |(first, _)| first);
+        let first = self.begins.map_or(Seq(0), |begins| begins.first);
         let mut evidence = evidence(event).iter();
         let is_missing = |seq: &&Seq| **seq < first || self.is_withheld(**seq);
         if let Some(seq) = evidence.find(is_missing) {
             return Some(Missing::Record(*seq));
         }
-        let (_, began) = self.begins?;
+        let began = self.begins?.after;
         let Event::Finding(finding) = event else {
             return None;
         };
