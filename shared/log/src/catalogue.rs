@@ -68,8 +68,26 @@ pub struct FileRun {
 pub(crate) struct Cursor {
     /// The last change up to which the reader has received all entries.
     received: u64,
-    /// The pass that is under way: the last change that it covers, and the last entry that it has sent.
-    pass: Option<(u64, Option<(u64, Seq)>)>,
+    /// The pass that is under way.
+    pass: Option<Pass>,
+}
+
+/// A pass over the entries that a reader has not received, the newest first. It takes several messages.
+#[derive(Clone, Copy, Debug)]
+struct Pass {
+    /// The last change that it covers.
+    until: u64,
+    /// The last entry that it has sent; `None` before the first.
+    sent: Option<EntryPlace>,
+}
+
+/// The place of an entry in a catalogue.
+#[derive(Clone, Copy, Debug)]
+struct EntryPlace {
+    /// The order of its run.
+    order: u64,
+    /// The first record of its chapter.
+    first: Seq,
 }
 
 impl Listed {
@@ -300,11 +318,14 @@ impl Catalogue {
         if !self.has_news(cursor) {
             return None;
         }
-        let (until, mut at) = cursor.pass.unwrap_or((self.changes, None));
+        let Pass { until, mut sent } = cursor.pass.unwrap_or(Pass {
+            until: self.changes,
+            sent: None,
+        });
         for run in self.runs.iter().rev() {
-            let below = match at {
-                Some((order, _)) if order < run.order => continue,
-                Some((order, seq)) if order == run.order => seq,
+            let below = match sent {
+                Some(entry) if entry.order < run.order => continue,
+                Some(entry) if entry.order == run.order => entry.first,
                 _ => Seq(u64::MAX),
             };
             let mut entries = Vec::new();
@@ -316,14 +337,17 @@ impl Catalogue {
                         summary: listed.summary.clone(),
                     };
                     push_catalogue_entry(&entry, &mut entries);
-                    at = Some((run.order, *first));
+                    sent = Some(EntryPlace {
+                        order: run.order,
+                        first: *first,
+                    });
                     if entries.len() >= MESSAGE_BYTES {
                         break;
                     }
                 }
             }
             if !entries.is_empty() {
-                cursor.pass = Some((until, at));
+                cursor.pass = Some(Pass { until, sent });
                 let header = wire::Catalogue {
                     log: log.clone(),
                     epoch: run.epoch.clone(),

@@ -38,10 +38,17 @@ pub(super) struct Window {
     marks: VecDeque<Mark>,
     /// The record after the last acknowledged one.
     next: Seq,
-    /// When the last snapshot was acknowledged, and the bytes that the log had sealed by then; `None` while a snapshot
-    /// is in transit.
-    settled: Option<(Time, u64)>,
+    /// The last acknowledgement of a snapshot, or the resume; `None` while a snapshot is in transit.
+    settled: Option<Settled>,
     trend: Trend,
+}
+
+/// The moment from which a viewer's lag counts: it acknowledged a snapshot, or resumed without one.
+#[derive(Clone, Copy, Debug)]
+struct Settled {
+    at: Time,
+    /// The bytes that the log had sealed by then.
+    bytes: u64,
 }
 
 /// A range of sent bytes, with the time of sending.
@@ -92,7 +99,10 @@ impl Window {
     /// Begins at `next` without a snapshot: the viewer already holds the records before it.
     pub(super) fn resume(&mut self, next: Seq, ring: &Ring, now: Time) {
         self.next = next;
-        self.settled = Some((now, ring.total_bytes()));
+        self.settled = Some(Settled {
+            at: now,
+            bytes: ring.total_bytes(),
+        });
     }
 
     /// Whether a live message of `bytes` bytes may be sent.
@@ -157,7 +167,10 @@ impl Window {
             }
             self.next = mark.next.unwrap_or(self.next);
             if mark.is_snapshot {
-                self.settled = Some((now, ring.total_bytes()));
+                self.settled = Some(Settled {
+                    at: now,
+                    bytes: ring.total_bytes(),
+                });
             }
             self.marks.pop_front();
         }
@@ -178,12 +191,12 @@ impl Window {
     /// Whether the viewer must be moved to the head: its lag is over a limit and does not shrink. Only the
     /// lag since it acknowledged its last snapshot counts; before that it is never left behind.
     pub(super) fn is_left_behind(&self, ring: &Ring, now: Time) -> bool {
-        let Some((settled_at, settled_bytes)) = self.settled else {
+        let Some(settled) = self.settled else {
             return false;
         };
         let lag = self.lag(ring, now);
-        let over_us = lag.us.min(now.micros_since(settled_at)) > BEHIND_US;
-        let over_bytes = lag.bytes.min(ring.total_bytes() - settled_bytes) > BEHIND_BYTES;
+        let over_us = lag.us.min(now.micros_since(settled.at)) > BEHIND_US;
+        let over_bytes = lag.bytes.min(ring.total_bytes() - settled.bytes) > BEHIND_BYTES;
         (over_us && lag.us >= self.trend.before.us)
             || (over_bytes && lag.bytes >= self.trend.before.bytes)
     }
