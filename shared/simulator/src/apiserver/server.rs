@@ -23,6 +23,14 @@ const UNMODELLED_NAMED_MOST: usize = 64;
 /// Time between two polls in which a server learns how far etcd is compacted.
 const COMPACTION_POLL: Duration = Duration::from_secs(15);
 
+/// A compaction of etcd.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Compaction {
+    at: Time,
+    /// The compacted revision.
+    revision: u64,
+}
+
 /// The stages of an apiserver's process, from its start to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
@@ -66,8 +74,8 @@ pub(crate) struct Apiserver {
     pub(super) progress_asked: BTreeSet<ResourceId>,
     /// Replies that have something new for the network.
     pub(super) dirty: Vec<RequestId>,
-    /// The last compactions of etcd, and when each happened.
-    pub(super) compactions: Vec<(Time, u64)>,
+    /// The last compactions of etcd.
+    pub(super) compactions: Vec<Compaction>,
     /// The number of watches ended because their buffers stayed full (`apiserver_terminated_watchers_total`).
     pub(super) terminated: u64,
     pub(super) unmodelled: Unmodelled,
@@ -162,8 +170,9 @@ impl Apiserver {
     /// Notes a compaction of etcd. The server learns of it with its next poll (docs/semantics/servers.md#snapshots).
     pub(crate) fn compacted(&mut self, revision: u64, now: Time) {
         let known = self.known_compaction(now);
-        self.compactions.retain(|(_, at)| *at >= known);
-        self.compactions.push((now, revision));
+        self.compactions
+            .retain(|compaction| compaction.revision >= known);
+        self.compactions.push(Compaction { at: now, revision });
     }
 
     /// The compacted revision that the server knows from its last poll.
@@ -172,8 +181,11 @@ impl Apiserver {
         let known = self
             .compactions
             .iter()
-            .filter(|(at, _)| poll(*at) < poll(now));
-        known.map(|(_, revision)| *revision).max().unwrap_or(0)
+            .filter(|compaction| poll(compaction.at) < poll(now));
+        known
+            .map(|compaction| compaction.revision)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Puts a whole answer into a reply.

@@ -17,10 +17,18 @@ pub(super) struct Members(BTreeMap<ServerId, Member>);
 
 #[derive(Debug, Default)]
 struct Member {
-    /// When it was partitioned from the others, and the revision that it had then.
-    partitioned: Option<(Time, u64)>,
+    /// Its partition from the others; `None` while it reaches them.
+    partitioned: Option<Partition>,
     misses_writes: bool,
     missed: Missed,
+}
+
+/// A member's partition from the others.
+#[derive(Clone, Copy, Debug)]
+struct Partition {
+    since: Time,
+    /// The revision that the member had then, and keeps.
+    revision: u64,
 }
 
 /// What a sound member missed: nothing.
@@ -28,7 +36,10 @@ static NOTHING: Missed = Missed::new();
 
 impl Members {
     pub(super) fn partition(&mut self, server: ServerId, now: Time, revision: u64) {
-        self.0.entry(server).or_default().partitioned = Some((now, revision));
+        self.0.entry(server).or_default().partitioned = Some(Partition {
+            since: now,
+            revision,
+        });
     }
 
     /// Ends a partition. Returns whether there was one.
@@ -42,14 +53,14 @@ impl Members {
     }
 
     pub(super) fn partitioned_since(&self, server: ServerId) -> Option<Time> {
-        let (since, _) = self.0.get(&server)?.partitioned?;
-        Some(since)
+        let partition = self.0.get(&server)?.partitioned?;
+        Some(partition.since)
     }
 
     /// The revision of a server's member.
     pub(super) fn revision(&self, server: ServerId, store: &Store) -> u64 {
         let partitioned = self.0.get(&server).and_then(|m| m.partitioned);
-        partitioned.map_or(store.revision(), |(_, revision)| revision)
+        partitioned.map_or(store.revision(), |partition| partition.revision)
     }
 
     pub(super) fn miss_writes(&mut self, server: ServerId, on: bool) {
