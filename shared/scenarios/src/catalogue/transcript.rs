@@ -19,6 +19,13 @@ pub(super) struct Transcript {
     behind: usize,
 }
 
+/// A version that our watch received.
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    at: Time,
+    version: u64,
+}
+
 impl Transcript {
     /// Counts a client's requests and reports, compared with what a watch of ours received.
     pub(super) fn of(client: &str, records: &[Record], watch: &WatchName) -> Self {
@@ -26,10 +33,13 @@ impl Transcript {
         // The version of the last watch, and how many watches in a row asked for it.
         let (mut last, mut run) = (0, 0);
         let mut known = 0;
-        let mut ours: Vec<(Time, u64)> = Vec::new();
+        let mut ours: Vec<Received> = Vec::new();
         for record in records {
             if let Some(version) = version_received(watch, &record.event) {
-                ours.push((record.at, version));
+                ours.push(Received {
+                    at: record.at,
+                    version,
+                });
             }
             match &record.event {
                 Event::ClientRequest(told) if &*told.client == client => {
@@ -54,9 +64,9 @@ impl Transcript {
                         continue;
                     };
                     known = known.max(most);
-                    let before = |(at, _): &&(Time, u64)| record.at.micros_since(*at) >= SECOND_US;
+                    let before = |ours: &&Received| record.at.micros_since(ours.at) >= SECOND_US;
                     let ours = ours.iter().rev().find(before);
-                    transcript.behind += usize::from(ours.is_some_and(|(_, ours)| until < *ours));
+                    transcript.behind += usize::from(ours.is_some_and(|ours| until < ours.version));
                 }
                 _ => {}
             }
