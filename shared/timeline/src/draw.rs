@@ -1,7 +1,7 @@
-//! The lanes of a view as a scene.
+//! Draws the lanes of a view as a scene.
 //!
-//! What is drawn is sorted into layers by meaning, in the paint order of the look: what must be seen is painted
-//! last. Errors, gaps, relists and findings are drawn at any zoom and never merged away.
+//! Primitives are sorted into layers by meaning, in the paint order of `look::Layer`. The layer that a viewer must not
+//! miss is painted last. Errors, gaps, relists and findings are drawn at any zoom and never merged away.
 
 mod areas;
 mod connection;

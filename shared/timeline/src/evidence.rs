@@ -1,4 +1,4 @@
-//! Which records a finding rests on, and where they lie: the lane and time of each, as the picture numbers them.
+//! The evidence of a finding: the lane and time of each record, as the picture numbers them.
 
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Text, Time};
@@ -7,7 +7,8 @@ use crate::findings::lane_of;
 use crate::id::{LaneId, RecordId};
 use crate::store::{Occurrence, Span, Store};
 
-/// The evidence of one occurrence of a finding, looked up once: a record is found by reading its chapter again.
+/// The evidence of one occurrence of a finding. It is looked up once, because finding a record means reading its
+/// chapter again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// The record that raised this occurrence of the finding.
@@ -18,27 +19,28 @@ pub struct Evidence {
     pub code: Text,
     /// Its name.
     pub name: Text,
-    /// What happened, as last told. Hostile: show as text.
+    /// What happened, in the words of the last update. Hostile: show as text.
     pub summary: String,
-    /// How bad this occurrence is.
+    /// Severity of this occurrence.
     pub severity: Severity,
-    /// What it rests on, as last told; numbered from 1.
+    /// Its records by the last update, numbered from 1.
     pub items: Vec<Item>,
 }
 
-/// A record that a finding rests on.
+/// A record of the evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Which.
+    /// Its id.
     pub record: RecordId,
-    /// Its lane and time; nothing while it is not loaded, or once it is no longer held.
+    /// Its lane and time; `None` while it is not loaded, or once it is dropped.
     pub place: Option<(LaneId, Time)>,
-    /// Its time, its lane and what it is, as `words` puts them. Hostile: show as text.
+    /// Its time, its lane, and what it is, in the words of `words`. Hostile: show as text.
     pub words: [String; 3],
 }
 
 impl Evidence {
-    /// The evidence of the occurrence that a record raised, without words; nothing if it raised none that is known here.
+    /// Returns the evidence of the occurrence that a record raised, without words; `None` if the store knows no such
+    /// occurrence.
     pub(crate) fn without_words(store: &Store, finding: RecordId) -> Option<Self> {
         let span = span(store, finding)?;
         let seqs = span.what.evidence.iter();
@@ -54,7 +56,7 @@ impl Evidence {
         })
     }
 
-    /// Whether the store knows more of it by now.
+    /// Whether the store knows more of this occurrence by now.
     #[must_use]
     pub fn is_behind(&self, store: &Store) -> bool {
         let told_anew = span(store, self.finding).is_some_and(|span| {

@@ -1,4 +1,4 @@
-//! The findings as a list to be read: those that stand, worst first; those that are over; what the person muted.
+//! The findings as a list to read: open ones, most severe first; cleared ones; muted ones.
 
 use watchscope_model::event::Finding;
 use watchscope_model::fold::OpenFinding;
@@ -10,42 +10,42 @@ use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
 use crate::store::{Known, Store};
 
-/// Most findings that are over which are listed, the newest first; the rest is counted.
+/// Most cleared findings that are listed, the newest first. Older ones are only counted.
 pub const MAX_OVER: usize = 100;
-/// Most findings that are muted; the oldest gives way.
+/// Most muted findings. One more unmutes the oldest.
 pub const MAX_MUTED: usize = 256;
-/// Most banners that are remembered as read; the oldest gives way.
+/// Most banners that are remembered as read. One more forgets the oldest.
 const MAX_READ: usize = 16;
-/// The longest reason, in characters.
+/// Longest reason, in characters. A longer one is cut.
 pub const MAX_REASON_CHARS: usize = 200;
 
-/// Findings of one row of the catalogue that stand, each about another subject.
+/// The open findings of one row of the catalogue, each about another subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// `F11`.
     pub code: Text,
     /// Its name.
     pub name: Text,
-    /// The worst of them.
+    /// Severity of the most severe of them.
     pub severity: Severity,
-    /// How often they occurred, all together.
+    /// How often they occurred, summed.
     pub count: u64,
-    /// How many subjects, if it is more than one: `60 clients`.
+    /// How many subjects, if more than one: `60 clients`.
     pub places: Option<String>,
-    /// One for each subject, those that began last first.
+    /// One for each subject; the one whose last occurrence began last is first.
     pub items: Vec<Item>,
 }
 
 /// A finding about one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Code and subject, by which the fold knows it, and by which it is muted: `F11 shop/pods`.
+    /// Code and subject: the key in the fold, and the key by which it is muted. `F11 shop/pods`.
     pub key: Text,
     /// A watch, a server, a client program, or the cluster. Hostile: show as text.
     pub subject: String,
-    /// How bad.
+    /// Its worst severity so far.
     pub severity: Severity,
-    /// How sure.
+    /// How certain it is.
     pub certainty: Certainty,
     /// How often it occurred.
     pub count: u64,
@@ -53,21 +53,21 @@ pub struct Item {
     pub since: Time,
     /// What happened then, in a sentence. Hostile: show as text.
     pub summary: String,
-    /// The watches that it concerns, where they are several: `a/pods, b/pods and 8 more`. Hostile: show as text.
+    /// The watches that it concerns, if several: `a/pods, b/pods and 8 more`. Hostile: show as text.
     pub watches: String,
-    /// Other rows that look alike from here: `F25, F26`.
+    /// Codes of rows that look the same from here: `F25, F26`.
     pub alike: String,
-    /// The records it rests on.
+    /// The records of its evidence.
     pub evidence: Vec<RecordId>,
     /// When it was first raised.
     pub first: Time,
-    /// The record that raised the occurrence which `summary`, `since` and `evidence` tell of: the last one.
+    /// The record that raised the last occurrence, which `summary`, `since` and `evidence` describe.
     pub raised: RecordId,
 }
 
 impl Item {
-    /// `likely · since 09:31:22 · or F25, F26`; of what occurred more than once
-    /// `likely · 4 times since 09:31:22, last at 09:40:00`.
+    /// Returns `likely · since 09:31:22 · or F25, F26`. A finding that occurred more than once gives `likely · 4 times
+    /// since 09:31:22, last at 09:40:00`.
     #[must_use]
     pub fn particulars(&self) -> String {
         let mut words = self.certainty.to_string();
@@ -87,7 +87,7 @@ impl Item {
     }
 }
 
-/// A finding that is over, as often as it was.
+/// A cleared finding; several times of one key are one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
     /// Code and subject.
@@ -96,56 +96,57 @@ pub struct Over {
     pub code: Text,
     /// Its name.
     pub name: Text,
-    /// How bad it was at worst, the last time that it stood.
+    /// Its worst severity, the last time that it was open.
     pub severity: Severity,
-    /// What it was about.
+    /// Its subject.
     pub subject: String,
-    /// How often it stood and was cleared.
+    /// How often it was open and was cleared.
     pub times: u64,
-    /// From when to when it stood the last time.
+    /// When it was raised and cleared the last time.
     pub stood: (Time, Time),
-    /// What happened then.
+    /// What happened then. Hostile: show as text.
     pub summary: String,
-    /// The record that raised what happened then.
+    /// The record that raised that occurrence.
     pub raised: RecordId,
 }
 
-/// What is muted, with its reason.
+/// A muted finding with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutedItem {
     /// Code and subject.
     pub key: Text,
-    /// Why; may be empty.
+    /// The viewer's reason; may be empty.
     pub reason: String,
-    /// Whether the finding stands.
+    /// Whether the finding is open.
     pub stands: bool,
 }
 
-/// All of it.
+/// The whole list of findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
-    /// What stands and is not muted, worst first.
+    /// Open findings that are not muted, the most severe group first.
     pub standing: Vec<Group>,
-    /// What is muted.
+    /// Muted findings.
     pub muted: Vec<MutedItem>,
-    /// What is over, the newest first.
+    /// Cleared findings, the newest first, at most [`MAX_OVER`].
     pub over: Vec<Over>,
-    /// How many more are over.
+    /// How many more are cleared.
     pub over_more: u64,
 }
 
-/// What stands and is not muted, as it is counted everywhere: findings of one row are one, however many have it.
+/// The count of open findings that are not muted. Findings of one row of the catalogue count as one, however many
+/// subjects they have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many rows of the catalogue.
+    /// How many rows of the catalogue have one.
     pub groups: u64,
-    /// How bad the worst of them is.
+    /// The severity of the most severe.
     pub worst: Option<Severity>,
-    /// `1 error, 2 warnings · 60 clients`; empty if nothing stands.
+    /// `1 error, 2 warnings · 60 clients`; empty if nothing is open.
     pub words: String,
 }
 
-/// Counts what stands.
+/// Counts the open findings that are not muted.
 #[must_use]
 pub fn tally(known: Known<'_>, muted: &Muted) -> Tally {
     let mut groups: BTreeMap<&Text, Severity> = BTreeMap::new();
@@ -174,7 +175,7 @@ pub fn tally(known: Known<'_>, muted: &Muted) -> Tally {
     }
 }
 
-/// How many subjects findings have, and of what kind they are.
+/// How many subjects findings have, and the noun for them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
     total: u64,
@@ -199,14 +200,14 @@ impl Places {
         });
     }
 
-    /// `60 clients`; `3 places` if they are of several kinds. None if there is one.
+    /// Returns `60 clients`, or `3 places` if the subjects are of several kinds; `None` if there is at most one.
     pub(crate) fn words(self) -> Option<String> {
         let noun = self.noun.filter(|_| self.total > 1)?;
         Some(count(self.total, noun))
     }
 }
 
-/// What stands and is not muted, by key.
+/// Returns the open findings that are not muted, by key.
 fn standing<'a>(
     state: Option<&'a State>,
     muted: &'a Muted,
@@ -215,7 +216,7 @@ fn standing<'a>(
     all.filter(|(key, _)| !muted.has(key))
 }
 
-/// What the findings are, now or as of a moment.
+/// Returns the list of findings, now or as of a moment.
 #[must_use]
 pub fn board(known: Known<'_>, muted: &Muted) -> Board {
     let epoch = known.epoch;
@@ -285,7 +286,7 @@ pub fn board(known: Known<'_>, muted: &Muted) -> Board {
     }
 }
 
-/// What is over, as far as it is loaded, the newest first; and how many more there are.
+/// Returns the cleared findings that are loaded, the newest first, and how many more there are.
 fn over(known: Known<'_>) -> (Vec<Over>, u64) {
     // A tree in a browser too, where `tree::BTreeMap` is a sorted list: there may be thousands of entries.
     let mut found: std::collections::BTreeMap<Text, Over> = std::collections::BTreeMap::new();
@@ -297,7 +298,7 @@ fn over(known: Known<'_>) -> (Vec<Over>, u64) {
             let what = &span.what;
             let key = Finding::key_of(&what.code, what.subject.as_ref());
             let times = found.get(&key).map_or(0, |over| over.times);
-            // Spans come oldest first: the last word stays.
+            // Spans come oldest first, so the last one stays.
             let over = Over {
                 key: key.clone(),
                 code: what.code.clone(),
@@ -324,7 +325,7 @@ fn over(known: Known<'_>) -> (Vec<Over>, u64) {
     (all, more)
 }
 
-/// What a finding is about that names nothing: all of the cluster, or a program of it.
+/// The subject of a finding that names none.
 const CLUSTER: &str = "the cluster";
 
 fn subject(finding: &Finding) -> String {
@@ -338,7 +339,8 @@ fn named(subject: Option<&Text>) -> String {
     subject.map_or(CLUSTER, |subject| subject).to_owned()
 }
 
-/// How the finding stood that a record raised: open, cleared or not raised yet; nothing if it is not loaded.
+/// Says whether the finding that a record raised was open, cleared or not raised yet; `None` if that record is not
+/// loaded.
 #[must_use]
 pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     let mut runs = known.epochs().iter();
@@ -360,8 +362,8 @@ pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     })
 }
 
-/// The lane in which a record is drawn: what is only asked beside the watches has one of its own; that of the findings if
-/// it has no other.
+/// Returns the lane in which a record is drawn. A request beside the watches has a lane of its own. A record without a
+/// lane is shown on that of the findings.
 #[must_use]
 pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     let record = store.record(id)?;
@@ -383,8 +385,8 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     Some(lane.unwrap_or(LaneId::Findings))
 }
 
-/// That the cluster's history began anew, in two sentences, while it is a finding that stands (F33), is not muted and was
-/// not read since it was raised: what everybody holds is then of another history.
+/// Returns the banner about a restored etcd, while F33 is open, not muted, and not read since it was raised. After a
+/// restore, all clients hold objects of another history.
 #[must_use]
 pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let findings = &store.state()?.findings;
@@ -413,10 +415,10 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     })
 }
 
-/// A restored etcd, for the banner.
+/// The banner about a restored etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// This raising of the finding, by which it is remembered as read: `EPOCH.SEQ`.
+    /// Id of this raising, by which it is remembered as read: `EPOCH.SEQ`.
     pub raising: String,
     /// What it means. Hostile: show as text.
     pub words: String,
@@ -424,8 +426,8 @@ pub struct Restored {
     pub raised: RecordId,
 }
 
-/// What the person does not want to see: findings, with reasons, by code and subject, the oldest first, at most
-/// [`MAX_MUTED`]; and banners that were read, each of one raising.
+/// What the viewer muted: findings with reasons, by code and subject, the oldest first, at most [`MAX_MUTED`]. It also
+/// has the raisings whose banner was read, at most 16.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Muted {
     findings: Vec<(Text, String)>,
@@ -433,7 +435,7 @@ pub struct Muted {
 }
 
 impl Muted {
-    /// Reads what [`Muted::to_text`] wrote; lines that are none are passed over.
+    /// Reads the text that [`Muted::to_text`] wrote. Skips lines that are none of its lines.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut muted = Self::default();
@@ -449,7 +451,7 @@ impl Muted {
         muted
     }
 
-    /// One line each: key, tab, reason; of a banner that was read no key.
+    /// Returns one line for each: key, tab, reason. A banner that was read has an empty key.
     #[must_use]
     pub fn to_text(&self) -> String {
         let muted = self.findings.iter();
@@ -459,7 +461,7 @@ impl Muted {
             .collect()
     }
 
-    /// A banner was read: it is shown again when what it tells of is raised anew.
+    /// Marks a banner as read. It is shown again when its finding is raised anew.
     pub fn read(&mut self, raising: &str) {
         if self.read.len() == MAX_READ {
             self.read.remove(0);
@@ -471,7 +473,8 @@ impl Muted {
         self.read.iter().any(|read| read == raising)
     }
 
-    /// Mutes a finding, or gives it another reason.
+    /// Mutes a finding, or replaces its reason. Control characters become spaces, and a reason is cut at
+    /// [`MAX_REASON_CHARS`]. If the list is full, the oldest entry goes.
     pub fn add(&mut self, key: &str, reason: &str) {
         self.remove(key);
         let reason = one_line(reason.trim())
@@ -484,7 +487,7 @@ impl Muted {
         self.findings.push((one_line(key).into(), reason));
     }
 
-    /// Shows it again.
+    /// Shows a finding again.
     pub fn remove(&mut self, key: &str) {
         self.findings.retain(|(other, _)| **other != *one_line(key));
     }
@@ -496,7 +499,7 @@ impl Muted {
     }
 }
 
-/// The watches that a finding about several names, and how many more there are: `a/pods, b/pods and 8 more`.
+/// Returns the watches that a finding about several names, and how many more there are: `a/pods, b/pods and 8 more`.
 pub(crate) fn watches_of(finding: &Finding) -> Option<String> {
     let of = finding.watches?;
     let names: Vec<&str> = finding.names.iter().map(WatchName::as_str).collect();
@@ -508,17 +511,17 @@ pub(crate) fn watches_of(finding: &Finding) -> Option<String> {
     Some(names.join(", ") + &rest)
 }
 
-/// A stream that ended so short a time after the first of a cause ended of it, in microseconds: a server that shuts down
-/// ends its streams one after the other.
+/// Time in µs after the start of a cause in which the ends of streams belong to it. A server that shuts down ends its
+/// streams one after the other; a later end is not counted.
 const OF_CAUSE_US: i64 = 60_000_000;
 
-/// Whether a finding is about a watch: alone, by name with others, or, where it names not all of them, as why a stream of
-/// the watch ended.
+/// Whether a finding is about a watch: by name, alone or with others. If the finding does not name all its watches, a
+/// stream of the watch that ended by this cause counts too.
 pub(crate) fn concerns(known: Known<'_>, finding: &Finding, watch: &WatchName) -> bool {
     finding.concerns(watch) || finding.has_more() && is_of_cause(known, finding, watch)
 }
 
-/// Whether a stream of a watch ended by the row of a finding when that happened.
+/// Whether a stream of a watch ended by a finding's row within [`OF_CAUSE_US`] after the finding's time.
 pub(crate) fn is_of_cause(known: Known<'_>, finding: &Finding, watch: &WatchName) -> bool {
     let (Some(since), Some(epoch)) = (finding.since, known.epochs().last()) else {
         return false;
@@ -533,12 +536,12 @@ pub(crate) fn is_of_cause(known: Known<'_>, finding: &Finding, watch: &WatchName
         let is_then = stream
             .end
             .is_some_and(|end| (since..=until).contains(&end.at));
-        let said = trace.attribution(stream);
-        is_then && said.is_some_and(|said| said.code == finding.code)
+        let attributed = trace.attribution(stream);
+        is_then && attributed.is_some_and(|attributed| attributed.code == finding.code)
     })
 }
 
-/// Text that stays in its line and column.
+/// Replaces control characters by spaces, so that text stays in its line and column.
 pub(crate) fn one_line(text: &str) -> String {
     let one = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().map(one).collect()
@@ -549,14 +552,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_muted_reads_back_as_it_was_written_whatever_is_in_it() {
+    fn muted_findings_read_back_as_they_were_written() {
         let mut muted = Muted::default();
         muted.add("F11 shop/pods", "known:\tticket\n42 ");
         muted.add("F08 ", "");
         muted.add("F11 shop/pods", "another reason");
         let text = muted.to_text();
         assert_eq!(text, "F08 \t\nF11 shop/pods\tanother reason\n");
-        // A finding of all the cluster has a key that ends with its space.
+        // A finding about the whole cluster has a key that ends with its space.
         assert!(muted.has("F08 "));
         assert_eq!(Muted::parse(&text), muted);
         assert_eq!(Muted::parse("\n\t\nF08"), {
@@ -567,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_gives_way_to_what_is_muted_past_the_bound() {
+    fn one_more_than_the_bound_unmutes_the_oldest() {
         let mut muted = Muted::default();
         for place in 0..=MAX_MUTED {
             muted.add(&format!("F08 {place}"), "");

@@ -1,11 +1,11 @@
-//! Numbers, durations, times and text widths as the page writes them.
+//! Formats numbers, durations, times and text widths as the page writes them.
 
 use watchscope_model::Time;
 use watchscope_model::time::{MILLISECOND_US, SECOND_US};
 
 use crate::scene::Px;
 
-/// A number grouped by commas: `88,238,954`.
+/// Groups a number by commas: `88,238,954`.
 #[must_use]
 pub fn number(value: u64) -> String {
     let digits = value.to_string();
@@ -19,13 +19,14 @@ pub fn number(value: u64) -> String {
     text
 }
 
-/// A resourceVersion as labels show it: grouped if it is a number, else as it is.
+/// Returns a resourceVersion as labels show it: grouped if it is a number, else unchanged.
 #[must_use]
 pub fn version(version: &watchscope_model::ResourceVersion) -> String {
     version.number().map_or_else(|| version.to_string(), number)
 }
 
-/// A duration in at most two units: `412 ms`, `1.6 s`, `28 s`, `2 min 43 s`, `3 h 5 min`, `2 d 4 h`.
+/// Returns a duration of µs in at most two units; a negative one counts as 0. `412 ms`, `1.6 s`, `28 s`, `2 min 43 s`,
+/// `3 h 5 min`, `2 d 4 h`.
 #[must_use]
 pub fn duration(micros: i64) -> String {
     let micros = micros.max(0);
@@ -55,27 +56,27 @@ pub fn duration(micros: i64) -> String {
     }
 }
 
-/// Time of day in UTC: `09:35:28`.
+/// Returns the time of day in UTC: `09:35:28`.
 #[must_use]
 pub fn clock(at: Time) -> String {
     let civil = at.civil();
     format!("{:02}:{:02}:{:02}", civil.hour, civil.minute, civil.second)
 }
 
-/// Time of day in UTC with milliseconds: `09:35:28.911`.
+/// Returns the time of day in UTC with milliseconds: `09:35:28.911`.
 #[must_use]
 pub fn clock_ms(at: Time) -> String {
     format!("{}.{:03}", clock(at), at.civil().micros / 1_000)
 }
 
-/// Date in UTC: `2026-11-19`.
+/// Returns the date in UTC: `2026-11-19`.
 #[must_use]
 pub fn date(at: Time) -> String {
     let civil = at.civil();
     format!("{:04}-{:02}-{:02}", civil.year, civil.month, civil.day)
 }
 
-/// Time of day with as many decimals as ticks `step_us` apart need; a day's first moment is its date.
+/// Returns the time of day with the decimals that ticks `step_us` µs apart need; at midnight, the date.
 #[must_use]
 pub fn tick(at: Time, step_us: i64) -> String {
     let civil = at.civil();
@@ -91,14 +92,14 @@ pub fn tick(at: Time, step_us: i64) -> String {
     clock_ms(at)
 }
 
-/// Bytes in the largest unit that fits: `900 B`, `1.5 KiB`, `612 MiB`, `1 GiB`.
+/// Returns bytes in the largest unit that fits: `900 B`, `1.5 KiB`, `612 MiB`, `1 GiB`.
 #[must_use]
 pub fn bytes(value: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let Some((size, unit)) = units.into_iter().find(|(size, _)| value >= *size) else {
         return format!("{value} B");
     };
-    // Tenths, rounded down: what is not full does not read as full.
+    // Tenths are rounded down, so that a part never reads as the whole.
     let tenths = value.saturating_mul(10) / size;
     match (tenths / 10, tenths % 10) {
         (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {unit}"),
@@ -106,7 +107,7 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
-/// A count with its noun: `1 object`, `2 objects`, `2 watches`.
+/// Returns a count with its noun: `1 object`, `2 objects`, `2 watches`.
 #[must_use]
 pub fn count(value: u64, noun: &str) -> String {
     let ending = match value {
@@ -117,11 +118,11 @@ pub fn count(value: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", number(value))
 }
 
-/// About how wide a text is: as in Noto Sans, which is the widest of the usual sans faces and that of pictures in pixels. A
-/// test of `raster` measures every label of the pictures of failures.
+/// Estimates how wide a text is, in px, for Noto Sans: the widest of the usual sans faces, and the face of pictures in
+/// pixels. A test of `raster` measures every label of the pictures of failures.
 #[must_use]
 pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
-    // Thousandths of the size, by the shapes of a grotesque.
+    // Thousandths of the font size, by the shapes of a grotesque.
     let thousandths: i64 = text
         .chars()
         .map(|c| match c {
@@ -138,7 +139,7 @@ pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
     Px(i32::try_from(thousandths * i64::from(size) * bold * 64 / 100_000).unwrap_or(i32::MAX))
 }
 
-/// A duration of milliseconds.
+/// Returns a duration of milliseconds in words.
 pub(crate) fn millis(millis: u64) -> String {
     duration(i64::try_from(millis.saturating_mul(1_000)).unwrap_or(i64::MAX))
 }
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_utc_and_ticks_show_what_their_distance_needs() {
+    fn times_are_utc_and_ticks_show_the_decimals_that_their_distance_needs() {
         let at = Time::parse("2026-11-19T09:35:28.911Z").unwrap();
         assert_eq!(clock_ms(at), "09:35:28.911");
         assert_eq!(tick(at, 60_000_000), "09:35");

@@ -1,4 +1,4 @@
-//! Glyphs: what each mark looks like, as paths on a 12 px box, and in which colour.
+//! Glyphs: the paths of each mark on a 12 px box, and its colour.
 
 use crate::tokens::Token;
 
@@ -24,7 +24,8 @@ pub struct Part {
 
 macro_rules! glyphs {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $words:literal, $ink:ident, ($ink_x:literal, $ink_y:literal), [$($paint:ident $(($width:literal))? $path:literal),*];)*) => {
-        /// A mark. Shape first, colour second; solid came by the watch, hollow by a list.
+        /// The sign of a mark. Its shape says what happened; its colour repeats it. A filled sign came by the watch, a
+        /// hollow one by a list.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Glyph {
@@ -32,34 +33,34 @@ macro_rules! glyphs {
         }
 
         impl Glyph {
-            /// All glyphs, in the order of a legend; a glyph's place in the list is `glyph as usize`.
+            /// All glyphs, in the order of a legend. A glyph's index in the list is `glyph as usize`.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// A short name for dumps and ids.
+            /// Returns a short name for dumps and ids.
             #[must_use]
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$name => $id,)* }
             }
 
-            /// What a legend calls it.
+            /// Returns its words in a legend.
             #[must_use]
             pub const fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)* }
             }
 
-            /// The colour it has unless a mark says otherwise.
+            /// Returns its colour, which a mark may override.
             #[must_use]
             pub const fn ink(self) -> Token {
                 match self { $(Self::$name => Token::$ink,)* }
             }
 
-            /// A point of its box that has its ink.
+            /// Returns a point of its box that has its ink.
             #[must_use]
             pub const fn ink_point(self) -> (f64, f64) {
                 match self { $(Self::$name => ($ink_x, $ink_y),)* }
             }
 
-            /// Its paths, in paint order. A halo is the first path, widened in the row's ground.
+            /// Returns its paths, in paint order. The halo is the first path, widened in the row's ground.
             #[must_use]
             pub const fn parts(self) -> &'static [Part] {
                 match self { $(Self::$name => &[$(Part { paint: Paint::$paint $(($width))?, path: $path }),*],)* }
@@ -68,7 +69,7 @@ macro_rules! glyphs {
     };
 }
 
-/// Side of the box the paths are drawn on.
+/// Side of the box that the paths are drawn on, in px.
 pub const GLYPH_BOX: f64 = 12.0;
 /// Width of the halo around a glyph, in px of the page.
 pub const GLYPH_HALO_PX: f64 = 1.5;
@@ -78,7 +79,7 @@ glyphs! {
     Added = "added", "ADDED", Added, (6.0, 7.5), [Fill "M6 1L11.2 10.5H.8Z"];
     /// A live MODIFIED.
     Modified = "modified", "MODIFIED", Modified, (6.0, 6.0), [Fill "M6 1.75a4.25 4.25 0 1 1 0 8.5a4.25 4.25 0 1 1 0 -8.5Z"];
-    /// A MODIFIED that touched status only: status hangs under spec.
+    /// A MODIFIED that touched only status: a half disc, because status hangs under spec.
     Status = "status", "MODIFIED, status only", Modified, (6.0, 6.5), [Fill "M.75 4.5H11.25A5.25 5.25 0 0 1 .75 4.5Z"];
     /// A live DELETED; the life bar ends at its centre.
     Deleted = "deleted", "DELETED", Deleted, (6.0, 4.5), [Fill "M.8 1.5H11.2L6 11Z"];
@@ -86,11 +87,11 @@ glyphs! {
     AddedByList = "added-by-list", "ADDED, from a list", Added, (6.0, 9.75), [Ground "M6 1L11.2 10.5H.8Z", Stroke(150) "M6 2.7L10 9.75H2Z"];
     /// A MODIFIED learned from a list.
     ModifiedByList = "modified-by-list", "changed, from a list", Modified, (6.0, 2.5), [Ground "M6 1.75a4.25 4.25 0 1 1 0 8.5a4.25 4.25 0 1 1 0 -8.5Z", Stroke(150) "M6 2.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0 -7Z"];
-    /// A MODIFIED of status only learned from a list.
+    /// A MODIFIED of status only, learned from a list.
     StatusByList = "status-by-list", "status changed, from a list", Modified, (6.0, 5.25), [Ground "M.75 4.5H11.25A5.25 5.25 0 0 1 .75 4.5Z", Stroke(150) "M1.75 5.25H10.25A4.25 4.25 0 0 1 1.75 5.25Z"];
-    /// A delete nobody saw: held, and not in a list.
+    /// A delete that no watch delivered: the object was held and is not in a list.
     DeletedInferred = "deleted-inferred", "inferred delete", Deleted, (6.0, 2.25), [Ground "M.8 1.5H11.2L6 11Z", Stroke(150) "M2 2.25H10L6 9.3Z"];
-    /// A bookmark, where it has no plateau to stand on.
+    /// A bookmark without a plateau to stand on.
     Bookmark = "bookmark", "BOOKMARK", Bookmark, (6.0, 6.0), [Fill "M5.25 3h1.5v6h-1.5z"];
     /// The bookmark that ends the initial events.
     InitialEnd = "initial-events-end", "end of initial events", Bookmark, (6.0, 2.75), [Fill "M2.5 2H9.5v1.5H6.75V10h-1.5V3.5H2.5Z"];
@@ -106,23 +107,23 @@ glyphs! {
     Connecting = "connecting", "connecting", Stream, (6.0, 9.5), [Fill "M.5 8.5h2v2h-2zM5 8.5h2v2h-2zM9.5 8.5h2v2h-2z"];
     /// Backing off.
     Waiting = "waiting", "waiting", Stream, (2.0, 9.5), [Stroke(200) "M0 9.5h4.5M7.5 9.5h4.5"];
-    /// The server said no.
+    /// The server refused the request.
     Refused = "refused", "refused", Error, (6.0, 9.5), [Stroke(200) "M0 9.5H12", Stroke(150) "M3.5 1.5l5 5M8.5 1.5l-5 5"];
-    /// The plateau falls square.
+    /// A plateau that falls square: the stream ended normally.
     EndNormal = "end-normal", "normal end", Stream, (7.5, 6.0), [Stroke(175) "M0 2.5H7.5V10.5"];
-    /// The plateau is torn.
+    /// A torn plateau: the stream ended abnormally.
     EndAbnormal = "end-abnormal", "abnormal end", Error, (4.0, 2.0), [Stroke(175) "M0 2H7.5L10.5 4.1L5.5 6.2L10.5 8.3L7.5 10.6"];
-    /// The plateau fades.
+    /// A plateau that fades: how the stream ended is unknown.
     EndUnknown = "end-unknown", "end unknown", Stream, (3.0, 2.5), [Stroke(175) "M0 2.5H5", Fill "M6.4 3h1.8v1.8H6.4zM7.8 6h1.8v1.8H7.8zM9.2 9h1.8v1.8H9.2z"];
     /// A resourceVersion jump.
     Jump = "jump", "resourceVersion jump", Jump, (6.0, 4.0), [Stroke(150) "M.5 10.25H6V5", Fill "M2.2 5.4L6 .6L9.8 5.4Z"];
     /// A resourceVersion that went back.
     Reversal = "reversal", "resourceVersion went back", Error, (6.0, 8.0), [Stroke(150) "M.5 1.75H6V7", Fill "M1.5 6.2H10.5L6 11.8Z"];
-    /// Held, and not in the list.
+    /// A ghost: held, and not in the list.
     Ghost = "ghost", "ghost", Divergence, (6.0, 1.3), [Ground "M2 10.9V5.5A4 4 0 0 1 10 5.5V10.9L8 9.2L6 10.9L4 9.2Z", Stroke(150) "M2 10.6V5.3A4 4 0 0 1 10 5.3V10.6L8 9L6 10.6L4 9Z", Fill "M4 4.6h1.4v2H4zM6.6 4.6H8v2H6.6z"];
-    /// In the list, and not held.
+    /// A missing object: in the list, and not held.
     Missing = "missing", "missing", Divergence, (6.0, 9.0), [Stroke(150) "M.75 3.5V.75H3.5M8.5 .75H11.25V3.5M11.25 8.5V11.25H8.5M3.5 11.25H.75V8.5", Stroke(140) "M4.3 4.5A1.75 1.75 0 1 1 6.6 6.1Q6 6.4 6 7.3", Fill "M5.25 8.3h1.5v1.5h-1.5z"];
-    /// Held at an older version than the list's.
+    /// A stale object: held at an older version than the list's.
     Stale = "stale", "stale", Divergence, (1.75, 6.0), [Stroke(175) "M5.75 2L1.75 6L5.75 10M10.5 2L6.5 6L10.5 10"];
     /// Held at a newer version than the list's.
     ListOlder = "list-older", "list older", Divergence, (10.25, 6.0), [Stroke(175) "M1.5 2L5.5 6L1.5 10M6.25 2L10.25 6L6.25 10"];

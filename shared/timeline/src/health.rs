@@ -1,4 +1,4 @@
-//! How each watch fares, as a table: what one asks first of a watch that is said to have missed something.
+//! The health of each watch, as a table: the first place to look when a watch may have missed something.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,8 @@ use crate::phrases::{gap_words, severity_ink};
 use crate::store::Known;
 use crate::tokens::Token;
 
-/// The columns: name, and what it says. All is of the whole run of watchscope, since the watch was started last.
+/// The columns: name, and its explanation. All counts are of the whole run of watchscope, since the watch was last
+/// started.
 pub const COLUMNS: [(&str, &str); 12] = [
     ("Watch", "Its name"),
     ("State", "What it does now"),
@@ -55,27 +56,28 @@ pub const COLUMNS: [(&str, &str); 12] = [
     ),
 ];
 
-/// A cell: what it says, and where it stands among those of its column.
+/// A cell: its words, and its rank in its column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// In words.
+    /// Its words.
     pub text: String,
-    /// Its rank; cells of one rank are in the order of their words.
+    /// Sorts the column; cells of one rank sort by their words.
     pub rank: i64,
-    /// The colour of what is wrong in it, if something is.
+    /// The colour of a bad value, if it is one.
     pub ink: Option<Token>,
 }
 
-/// A watch.
+/// The row of one watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthRow {
-    /// Which.
+    /// Its name.
     pub watch: WatchName,
-    /// One cell a column.
+    /// One cell for each column.
     pub cells: [Cell; COLUMNS.len()],
 }
 
-/// The table, by name of watch, now or as of a moment. What is only asked to find out about another is left out.
+/// Returns the table sorted by watch name, now or as of a moment. Watches that watchscope opens only to check another
+/// one are left out.
 #[must_use]
 pub fn table(known: Known<'_>, muted: &Muted) -> Vec<HealthRow> {
     let Some(state) = known.state else {
@@ -105,7 +107,7 @@ fn cells(
     found: Vec<(&str, Severity)>,
     now: Time,
 ) -> [Cell; COLUMNS.len()] {
-    // One that was stopped grows no older, and is not behind.
+    // A stopped watch gets no older and is not behind.
     let stopped = watch.phase.as_ref();
     let stopped = stopped.filter(|open| open.phase == Phase::Stopped);
     let until = stopped.map_or(now, |open| open.since.at);
@@ -155,7 +157,7 @@ fn figure(value: u64) -> Cell {
 }
 
 fn lasting(us: i64) -> Cell {
-    // Whole seconds: what is read in a table does not flicker.
+    // Whole seconds, so that the table does not flicker.
     let us = us.max(0) / 1_000_000 * 1_000_000;
     Cell {
         text: if us == 0 {
@@ -175,7 +177,7 @@ fn state(watch: &Watch) -> Cell {
             ..Cell::default()
         };
     };
-    // The worse it is, the higher it ranks.
+    // A worse state has a higher rank.
     let rank = match open.phase {
         Phase::Stopped => 0,
         Phase::Streaming => 1,
@@ -192,7 +194,7 @@ fn state(watch: &Watch) -> Cell {
     }
 }
 
-/// `2 normal, 1 F08, 1 cancelled`, the most frequent first.
+/// Returns `2 normal, 1 F08, 1 cancelled`, the most frequent first.
 fn ends(totals: &Totals) -> Cell {
     let counted: Vec<(EndReason, u64)> = totals.ends().collect();
     // What is not known is no alarm.
@@ -220,7 +222,7 @@ fn ends(totals: &Totals) -> Cell {
     }
 }
 
-/// `2 resumed, 1 lost (15 s), 1 open`.
+/// Returns `2 resumed, 1 lost (15 s), 1 open`.
 fn gaps(watch: &Watch, totals: &Totals) -> Cell {
     let (resumed, lost) = (totals.resumed(), totals.lost());
     let open = u64::from(watch.gap.is_some());
@@ -236,13 +238,13 @@ fn gaps(watch: &Watch, totals: &Totals) -> Cell {
     }
 }
 
-/// `0`, `at least 3`, `unknown`, `3 and unknown`.
+/// Returns `0`, `at least 3`, `unknown` or `3 and unknown`.
 fn missed(totals: &Totals) -> Cell {
     let (known, unknown) = (totals.missed(), totals.unmeasured());
     let text = match (known, unknown) {
         (0, 1..) => "unknown".to_owned(),
         (some, 1..) => format!("{} and unknown", number(some)),
-        // What came and went again meanwhile no list shows.
+        // No list shows an object that was created and deleted within a gap, so the count is a lower bound.
         (some, 0) if totals.lost() > 0 => format!("at least {}", number(some)),
         (some, _) => number(some),
     };
@@ -254,7 +256,7 @@ fn missed(totals: &Totals) -> Cell {
     }
 }
 
-/// `2: 428 objects`.
+/// Returns `2: 428 objects`.
 fn relists(watch: &Watch, totals: &Totals) -> Cell {
     let times = watch.counts.of(ListComplete::KIND).saturating_sub(1);
     let text = match times {
@@ -268,7 +270,7 @@ fn relists(watch: &Watch, totals: &Totals) -> Cell {
     }
 }
 
-/// How long ago the last change, bookmark or list came: what proved that the watch is up to date.
+/// Returns the time since the last change, bookmark or list: each proved that the watch was up to date.
 fn lag(totals: &Totals, now: Time) -> Cell {
     match totals.heard() {
         Some(at) => lasting(now.micros_since(at)),
@@ -280,7 +282,7 @@ fn lag(totals: &Totals, now: Time) -> Cell {
     }
 }
 
-/// `F11, F08`.
+/// Returns `F11, F08`, the most severe first.
 fn findings(mut found: Vec<(&str, Severity)>) -> Cell {
     tree::sort_by(&mut found, |a, b| {
         b.1.rank().cmp(&a.1.rank()).then_with(|| a.0.cmp(b.0))
@@ -312,14 +314,15 @@ fn none_or(words: String) -> String {
 /// How the table is sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// The column's place.
+    /// Index of the column.
     pub column: usize,
-    /// The highest first.
+    /// Whether the highest is first.
     pub falling: bool,
 }
 
 impl Order {
-    /// What a press of a column's heading asks for: figures the highest first, words from A; again: the other way.
+    /// Returns the order after a press of a column's heading: numbers highest first, words from A. A second press
+    /// reverses it.
     #[must_use]
     pub fn pressed(self, column: usize) -> Self {
         let falling = if self.column == column {
@@ -331,7 +334,7 @@ impl Order {
     }
 }
 
-/// Sorts the rows; those alike stay in the order of their names.
+/// Sorts the rows. Rows that are alike stay in the order of their names.
 pub fn sort(rows: &mut [HealthRow], order: Order) {
     tree::sort_by(rows, |a, b| {
         let by_column = match (a.cells.get(order.column), b.cells.get(order.column)) {
@@ -347,7 +350,7 @@ pub fn sort(rows: &mut [HealthRow], order: Order) {
     });
 }
 
-/// The table as text: a line for the names, then one a watch, columns parted by tabs.
+/// Returns the table as text: a line of names, then one line for each watch, with tabs between columns.
 #[must_use]
 pub fn tsv(rows: &[HealthRow]) -> String {
     let names = COLUMNS.map(|(name, _)| name.to_owned());

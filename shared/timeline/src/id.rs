@@ -2,7 +2,7 @@
 
 use watchscope_model::Seq;
 
-/// A record, whichever epoch it is of. Ordered by time: epochs are numbered in the order the page met them.
+/// A record of any epoch. Ids sort by epoch, then seq; epochs are numbered in the order the page met them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId {
     /// The epoch's number in the store, from 0.
@@ -11,35 +11,35 @@ pub struct RecordId {
     pub seq: Seq,
 }
 
-/// A watch, by name, whichever epoch it is of: its number in the store.
+/// The store's number for a watch's name. It is the same in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(
     /// The number.
     pub u32,
 );
 
-/// An object's place (namespace and name) in a watch: its number in the store.
+/// The store's number for an object's namespace and name within a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(
     /// The number.
     pub u32,
 );
 
-/// An address that connections lead to, whichever epoch they are of: its number in the store.
+/// The store's number for the address of a server. It is the same in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(
     /// The number.
     pub u32,
 );
 
-/// A layer of a simulated cluster, whichever epoch it is of: its number in the store.
+/// The store's number for a layer of a simulated cluster. It is the same in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LayerId(
     /// The number.
     pub u32,
 );
 
-/// A row of the picture. Lanes of a new epoch join those of the old by name.
+/// A row of the picture. A new epoch's lanes join those of the old epochs by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LaneId {
     /// All findings.
@@ -58,12 +58,12 @@ pub enum LaneId {
     More(WatchId),
     /// The quiet watches that have no rows of their own.
     Quiet,
-    /// What watchscope asks beside its watches.
+    /// The requests that watchscope sends beside its watches.
     OwnRequests,
 }
 
 impl LaneId {
-    /// The watch the lane hangs under.
+    /// Returns the watch that the lane belongs to.
     #[must_use]
     pub fn watch(self) -> Option<WatchId> {
         match self {
@@ -79,7 +79,7 @@ impl LaneId {
         }
     }
 
-    /// The object it is the lane of.
+    /// Returns the object whose lane it is.
     #[must_use]
     pub fn object(self) -> Option<ObjectId> {
         match self {

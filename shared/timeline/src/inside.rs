@@ -1,8 +1,8 @@
-//! What only simulated clusters have: rows for the layers that describe themselves, how those rows are drawn, the ways of
-//! writes through them, their words, and what each side believes.
+//! The inside of simulated clusters, which real clusters do not show. It has rows for the layers that describe
+//! themselves, their drawing and words, the propagation of writes, and the beliefs of each layer.
 //!
-//! `lanes` and `draw` name nothing of it: [`RECORDS`](crate::records::RECORDS) adds its rows and its drawing to those of
-//! watches.
+//! `lanes` and `draw` name nothing of it. [`RECORDS`](crate::records::RECORDS) adds its rows and its drawing to those
+//! of watches.
 
 mod added;
 pub mod beliefs;

@@ -1,7 +1,7 @@
-//! Lanes: which rows the picture has, in which order, how high, and what stands in the tree beside them.
+//! Lanes: the rows of the picture, their order and height, and the tree beside them.
 //!
-//! A watch in which nothing happened is one strip. Which watches are open, and which objects have rows, is the state of
-//! the lanes ([`Arrangement`]); what a person opened or closed comes before it. Watches are ordered by name.
+//! A watch in which nothing happened is one strip. [`Arrangement`] is the state of the lanes: which watches are open,
+//! and which objects have rows. What the viewer opened or closed takes precedence. Watches are ordered by name.
 
 mod arrange;
 mod builder;

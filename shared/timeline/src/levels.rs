@@ -1,5 +1,5 @@
-//! What the layers of a simulated cluster were over time: which there are, what each was like, and how a write went through
-//! them.
+//! The layers of a simulated cluster over time: which there are, the level of each, and the propagation of writes
+//! through them.
 
 mod layer;
 mod level;

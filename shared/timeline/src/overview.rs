@@ -1,4 +1,4 @@
-//! The overview: all that is kept of a log as one strip, with the part that is on screen framed.
+//! The overview: one strip for all that is kept of a log, with a frame around the part on screen.
 //!
 //! ```text
 //!   Store ─┬─► coverage ──────────► grounds, seams      ─┐
@@ -6,9 +6,8 @@
 //!          └─► traces, catalogue ─► ticks, divergences  ─┘
 //!   Overview (which time, how wide) ─► x, words, what a pointer grips
 //! ```
-//!
-//! It draws hours from the catalogue's summaries before a record of them is loaded. Its work and its primitives are
-//! bounded by its width: whatever falls on one px is merged, and the worst problem wins.
+//! It draws hours from the catalogue's summaries before their records are loaded. Its width bounds its work and its
+//! primitives: events on one px are merged, and the most severe problem wins.
 
 mod density;
 mod known;
@@ -27,8 +26,8 @@ pub use self::troubles::{TroubleMark, next_trouble, previous_trouble, troubles};
 use crate::format::duration;
 use crate::store::{Store, Stretch};
 
-/// The two lines of the strip's label: how far back it reaches, and how much of all that is kept that is, as
-/// `Overview 10 h` and `of 1 d 21 h kept, 3 epochs`.
+/// Returns the two lines of the strip's label: how far back it reaches, and what part of the kept log that is. For
+/// example `Overview 10 h` and `of 1 d 21 h kept, 3 epochs`.
 #[must_use]
 pub fn words(store: &Store, scale: &Overview, now: Time) -> (String, String) {
     let reach = format!("Overview {}", lasted(scale.reach_us()));
@@ -49,7 +48,7 @@ pub fn words(store: &Store, scale: &Overview, now: Time) -> (String, String) {
     (reach, format!("of {kept} kept{runs}"))
 }
 
-/// A duration in whole minutes from a minute on, so that words do not change each second.
+/// Returns a duration; from 1 min on in whole minutes, so that the words do not change each second.
 fn lasted(micros: i64) -> String {
     let minute_us = 60 * SECOND_US;
     if micros < minute_us {

@@ -1,4 +1,4 @@
-//! Phrases that picture, tables and tooltips share: how severe, how sure, what ended, what parted, what is named how.
+//! Phrases that picture, tables and tooltips share: severities, certainties, ends, divergences, names.
 
 use watchscope_model::id::Extent;
 use watchscope_model::row::Attributed;
@@ -9,10 +9,10 @@ use crate::format::{duration, number, version};
 use crate::store::{StepMark, VerdictSpan};
 use crate::tokens::Token;
 
-/// The name of the lane of what watchscope asks beside its watches: the observer's own load.
+/// Name of the lane of watchscope's requests beside its watches: the observer's own load.
 pub(crate) const OWN_REQUESTS: &str = "Own requests";
 
-/// The colour of a severity, in the picture and beside it.
+/// Returns the colour of a severity, in the picture and beside it.
 #[must_use]
 pub fn severity_ink(severity: Severity) -> Token {
     match severity {
@@ -23,7 +23,7 @@ pub fn severity_ink(severity: Severity) -> Token {
     }
 }
 
-/// A protocol by its own name.
+/// Returns a protocol's usual name.
 pub(crate) fn protocol(alpn: &str) -> &str {
     match alpn {
         "h2" => "HTTP/2",
@@ -32,7 +32,7 @@ pub(crate) fn protocol(alpn: &str) -> &str {
     }
 }
 
-/// What an end is called beside a torn connection.
+/// Returns the words for an end beside a torn connection.
 pub(crate) fn cause_words(cause: Cause) -> &'static str {
     match cause {
         Cause::End => "ended",
@@ -51,7 +51,7 @@ pub(crate) fn cause_words(cause: Cause) -> &'static str {
     }
 }
 
-/// Why a stream ended, in a few words: `normal`, `perhaps F36 a slow reader cut off`.
+/// Returns why a stream ended, in a few words: `normal`, `perhaps F36 a slow reader cut off`.
 pub(crate) fn why_ended(code: &str, certainty: Certainty) -> String {
     let why = Attributed::of(code);
     let how_sure = match why {
@@ -62,7 +62,7 @@ pub(crate) fn why_ended(code: &str, certainty: Certainty) -> String {
     format!("{how_sure}{code} {name}").trim_end().to_owned()
 }
 
-/// What is not proven is never said as if it were.
+/// Returns the words before an uncertain statement: an unproven one never reads as proven.
 pub(crate) fn how_sure(certainty: Certainty) -> &'static str {
     match certainty {
         Certainty::Definite => "",
@@ -71,13 +71,13 @@ pub(crate) fn how_sure(certainty: Certainty) -> &'static str {
     }
 }
 
-/// `+41,873`, `−12`.
+/// Returns `+41,873` or `−12`.
 pub(crate) fn step_words(step: &StepMark) -> String {
     let sign = if step.back { '−' } else { '+' };
     format!("{sign}{}", number(step.by))
 }
 
-/// How long or how far, in a few words.
+/// Returns the kind of a verdict and how long or how far, in a few words.
 pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
     let held_for = duration(lasting_us);
     let mut words = match (verdict.kind, &verdict.listed, &verdict.held) {
@@ -102,7 +102,7 @@ pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
     words
 }
 
-/// `11 resumed, 1 lost (15 s), 1 open`; of `lost`, how many and for how many microseconds.
+/// Returns `11 resumed, 1 lost (15 s), 1 open`. `lost` has the count and the sum in µs.
 pub(crate) fn gap_words(resumed: u64, lost: (u64, u64), open: u64) -> String {
     let mut words = Vec::new();
     if resumed > 0 {
@@ -118,7 +118,7 @@ pub(crate) fn gap_words(resumed: u64, lost: (u64, u64), open: u64) -> String {
     words.join(", ")
 }
 
-/// An object's name; with its namespace in a watch of all of them.
+/// Returns an object's name, with its namespace if the watch is of all namespaces.
 pub(crate) fn name_in(watch: &WatchName, object: &Object) -> String {
     match &object.namespace {
         Some(namespace) if watch.extent() == Extent::All => {
@@ -128,7 +128,7 @@ pub(crate) fn name_in(watch: &WatchName, object: &Object) -> String {
     }
 }
 
-/// `shop/web-0`, or the name alone.
+/// Returns `shop/web-0`, or the name alone.
 pub(crate) fn object_words(object: &Object) -> String {
     match &object.namespace {
         Some(namespace) => format!("{namespace}/{}", object.name),
@@ -136,7 +136,7 @@ pub(crate) fn object_words(object: &Object) -> String {
     }
 }
 
-/// The clients of a crowd, in the order of their numbers, as one: `crowd-0 … 59`.
+/// Returns the clients of a crowd, given by rising number, as one: `crowd-0 … 59`.
 pub(crate) fn crowd_words<'a>(mut names: impl Iterator<Item = &'a Text>) -> Option<String> {
     let first = names.next()?;
     let Some(last) = names.last() else {

@@ -1,7 +1,7 @@
-//! The saved picture: the view as it is on screen, with all that it needs to stand on its own.
+//! The saved picture: the view on screen, with all that it needs to be understood alone.
 //!
-//! A title with cluster and UTC range, what was lost, the tree, ruler and lanes, a legend of what is present and
-//! nothing else, the filters in force, and who made it. Another display list for the same painter.
+//! It has a title with cluster and UTC range, a summary of losses, the tree, ruler and lanes, and a legend of the
+//! signs in view. It names the filters in force and its maker. It is another display list for the same painter.
 
 mod flags;
 mod page;
@@ -23,53 +23,53 @@ use self::flags::Flags;
 pub use self::flags::{FLAGS_MOST, Flag};
 use self::page::{Cut, EDGE, Look, Page, shortened, spared};
 
-/// How much larger than on the page a saved picture is drawn, so that it survives half its width.
+/// Factor by which a saved picture is larger than the page, so that it is still legible at half its width.
 pub const SAVED_SCALE: f64 = 1.22;
 
-/// What a saved picture says beside the view.
+/// The texts of a saved picture beside the view.
 #[derive(Clone, Debug)]
 pub struct Caption<'a> {
     /// Its title.
     pub title: &'a str,
-    /// The filter in force, as typed; empty for none.
+    /// The filter in force, as typed; empty: none.
     pub filter: &'a str,
     /// watchscope's version.
     pub version: &'a str,
     /// The viewer's offset from UTC, in minutes.
     pub zone_offset_min: i32,
-    /// It is at least so high.
+    /// Least height of the picture.
     pub least_height: Px,
-    /// What was hidden of the log before, in words; empty for nothing.
+    /// What was hidden from the log beforehand, in words; empty: nothing.
     pub hidden: &'a str,
-    /// Notes of the range, in the order of their times.
+    /// Notes of the range, by rising time.
     pub notes: &'a [Flag],
 }
 
 const TREE_WIDTH: Px = Px::whole(212);
 const HEAD_HEIGHT: Px = Px::whole(108);
 const FOOT_HEIGHT: Px = Px::whole(56);
-/// The list of findings: its heading, and each of its lines.
+/// Heights in px of the list of findings: its heading, and each of its lines.
 const FINDING_HEADING: Px = Px::whole(28);
 const FINDING_LINE: i32 = 16;
-/// Where the columns of that list begin, from the left edge of the text.
+/// Where the columns of that list begin, in px from the left edge of the text.
 const FINDING_CODE: Px = Px::whole(152);
 const FINDING_WORDS: Px = Px::whole(192);
-/// The most findings that are listed; how many others there are is said.
+/// Most findings that are listed; the rest is counted.
 const FINDINGS_MOST: usize = 40;
 const LEGEND_LINE: Px = Px::whole(20);
-/// A legend keeps at least so far from the page's sides.
+/// Least distance of a legend from the page's sides, in px.
 const LEGEND_INSET: Px = Px::whole(6);
 
-/// Width of the tree in a small picture; the lanes are as wide as the view.
+/// Width of the tree in a small picture, in px. The lanes are as wide as the view.
 pub const SMALL_TREE_WIDTH: Px = Px::whole(176);
 
-/// The width of the lanes in a picture of `width_px`.
+/// Returns the width of the lanes in a picture of `width_px`.
 #[must_use]
 pub fn lanes_width_px(width_px: f64) -> f64 {
     width_px - (EDGE + EDGE + TREE_WIDTH).to_f64()
 }
 
-/// The title of a picture to which nobody gave another.
+/// Returns the default title of a picture.
 #[must_use]
 pub fn title(namespaces: &str, cluster: &str) -> String {
     if namespaces.is_empty() {
@@ -79,10 +79,10 @@ pub fn title(namespaces: &str, cluster: &str) -> String {
     }
 }
 
-/// Draws the picture to save: `picture` is the view on screen.
+/// Draws the picture to save; `picture` is the view on screen.
 #[must_use]
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
-    // Its notes have a row of their own, and their texts below.
+    // The saved picture has its own row of notes, with their texts below.
     let picture = &Picture {
         flagged: Flagged::default(),
         ..*picture
@@ -107,7 +107,7 @@ pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     page.scene
 }
 
-/// Draws a picture for a text that says the rest: tree, ruler, lanes, and a legend of what is present.
+/// Draws a picture for a text that explains it: tree, ruler, lanes, and a legend of the signs in view.
 #[must_use]
 pub fn small(picture: &Picture<'_>) -> Scene {
     let (mut page, lanes) = Page::of(picture, Px::ZERO, SMALL_TREE_WIDTH);
@@ -121,12 +121,12 @@ pub fn small(picture: &Picture<'_>) -> Scene {
 struct Measured<'a> {
     scene: Scene,
     rows: &'a [Row],
-    /// How high they are, without what is scrolled away.
+    /// Height of the lanes, without the part that is scrolled away.
     height: Px,
     legend: Vec<Vec<Item>>,
 }
 
-/// One thing a legend explains.
+/// One entry of a legend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
     Glyph(Glyph),
@@ -153,7 +153,7 @@ impl Item {
     }
 }
 
-/// What is present, in the sheet's order, broken into lines.
+/// Returns the entries for the signs in view, in the order of the sheet, broken into lines.
 fn legend_items(legend: &crate::scene::Legend, width: Px) -> Vec<Vec<Item>> {
     let items = legend.glyphs.iter().map(|&glyph| Item::Glyph(glyph));
     let items = items.chain(legend.hatches.iter().map(|&hatch| Item::Hatch(hatch)));
@@ -173,7 +173,7 @@ fn legend_items(legend: &crate::scene::Legend, width: Px) -> Vec<Vec<Item>> {
 }
 
 impl Page {
-    /// A page as wide as a picture needs, and the picture's lanes.
+    /// Returns a page as wide as a picture needs, and the picture's lanes.
     fn of<'a>(picture: &Picture<'a>, edge: Px, tree_width: Px) -> (Self, Measured<'a>) {
         let scene = lanes(picture);
         let window = picture
@@ -204,7 +204,7 @@ impl Page {
         (page, measured)
     }
 
-    /// Height of ruler, lanes and legend.
+    /// Returns the height of ruler, lanes and legend.
     fn height_of(&self, lanes: &Measured<'_>) -> Px {
         let legend = match lanes.legend.len() as i32 {
             0 => Px::ZERO,
@@ -213,7 +213,8 @@ impl Page {
         RULER_HEIGHT + lanes.height + legend
     }
 
-    /// Ruler, tree, lanes and legend from `top` down. With headings, the given height is left free below the ruler.
+    /// Draws ruler, tree, lanes and legend from `top` down. With headings, the given height stays free below the
+    /// ruler.
     fn lanes(&mut self, picture: &Picture<'_>, lanes: Measured<'_>, top: Px, headed: Option<Px>) {
         let (edge, tree_width) = (self.edge, self.tree_width);
         let lanes_x = edge + tree_width;
@@ -250,7 +251,7 @@ impl Page {
         self.legend(&lanes.legend, bottom + Px::whole(20));
     }
 
-    /// Another scene at a place, cut to `height`.
+    /// Adds another scene at a place, cut to `height`.
     fn clipped(&mut self, other: Scene, x: Px, y: Px, height: Px) {
         let area = Area {
             x,
@@ -340,7 +341,7 @@ impl Page {
             fact("Scale", scale),
         ];
         let facts: Vec<(&str, String, Token)> = facts.into_iter().flatten().collect();
-        // As wide as the longest value needs; a face may be wider than reckoned.
+        // As wide as the longest value needs; a face may be wider than calculated.
         let value_width = |value: &str| spared(text_width(value, 11, 600));
         let widest = facts.iter().map(|(_, value, _)| value_width(value)).max();
         let values_x = width - EDGE - widest.unwrap_or(Px::ZERO).max(Px::whole(160));
@@ -483,7 +484,7 @@ impl Page {
         }
     }
 
-    /// All findings of the range, each with its times.
+    /// Draws all findings of the range, each with its times.
     fn findings(&mut self, findings: &[Listed], top: Px, width: Px) {
         if findings.is_empty() {
             return;
@@ -550,7 +551,7 @@ impl Page {
     }
 }
 
-/// From when to when a picture shows what is known.
+/// Returns the time range of the picture in which something can be known.
 fn shown(picture: &Picture<'_>) -> (Time, Time) {
     let view = picture.view;
     (view.left(), view.right().min(picture.now).max(view.left()))
@@ -565,7 +566,7 @@ struct Listed {
     words: String,
 }
 
-/// The findings that stood in a stretch of time, in the order in which they began.
+/// Returns the findings that were open in a stretch of time, by when they began.
 fn findings(picture: &Picture<'_>, (from, to): (Time, Time)) -> Vec<Listed> {
     let epochs = picture.store.epochs();
     let mut listed: Vec<Listed> = Vec::new();
@@ -624,9 +625,9 @@ struct Losses {
     gaps: String,
     gaps_ink: Token,
     own: String,
-    /// How long nobody watched, if that was so.
+    /// How long nobody watched, if there was such a time.
     unwatched: Option<String>,
-    /// What an extract leaves out, if it does.
+    /// What an extract leaves out, if anything.
     withheld: Option<String>,
     unknown: String,
 }

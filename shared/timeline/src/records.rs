@@ -1,7 +1,7 @@
 //! The table by which the second part of the page adds the rows of records and their drawing.
 //!
-//! The first part of the page draws a strip for each watch, and its findings. The second part hands it [`RECORDS`], by
-//! which it reaches all the rest. `lanes` and `draw` name nothing of `inside`: this table calls both.
+//! The first part of the page draws a strip for each watch, and its findings. The second part passes it [`RECORDS`],
+//! by which it reaches all the rest. `lanes` and `draw` name nothing of `inside`; this table calls both.
 
 use watchscope_model::Time;
 
@@ -12,7 +12,7 @@ use crate::scene::Px;
 use crate::store::Store;
 use crate::view::View;
 
-/// Functions that make the rows of records and draw them.
+/// The functions that make the rows of records and draw them.
 #[derive(Clone, Copy, Debug)]
 pub struct Records {
     /// Makes the rows.
@@ -21,7 +21,7 @@ pub struct Records {
     pub draw: DrawTable,
 }
 
-/// All of it.
+/// All functions for records.
 pub const RECORDS: &Records = &Records {
     rows: RowTable {
         rows: |lanes, store, builder, view, now| {
@@ -63,7 +63,7 @@ pub const RECORDS: &Records = &Records {
 };
 
 impl<'a> Picture<'a> {
-    /// All of some rows, in which nothing is selected or marked, with all ways.
+    /// Returns a picture of rows in which nothing is selected or marked, with all propagations.
     #[must_use]
     pub fn new(store: &'a Store, rows: &'a Rows, view: &'a View, now: Time) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl<'a> Picture<'a> {
 }
 
 impl Lanes {
-    /// Lanes that show all rows of all watches.
+    /// Returns lanes that show all rows of all watches.
     #[must_use]
     pub fn showing_all() -> Self {
         Self::showing_all_by(&RECORDS.rows)

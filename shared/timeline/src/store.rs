@@ -1,13 +1,13 @@
-//! All the page holds of a log: encoded chapters, and the traces drawn from them, epoch by epoch.
+//! All that the page holds of a log: encoded chapters, and their traces, epoch by epoch.
 //!
 //! ```text
-//!   Welcome ─► ring_begins     Snapshot ─► snapshot ─┐
-//!   Segment ─► segment        Chapter ──► chapter ──┴─► Epoch { chapters (bytes), trace (columns), state (fold) }
+//! Welcome ─► ring_begins     Snapshot ─► snapshot ─┐
+//! Segment ─► segment        Chapter ──► chapter ──┴─► Epoch { chapters (bytes), trace (columns), state (fold) }
 //! ```
 //!
-//! What is loaded, not loaded yet, expired and never known are different things, and [`Store::coverage`] tells them
-//! apart. Bounded by a byte budget: when it is exceeded the oldest chapters are dropped, and their time then counts
-//! as [`Coverage::Dropped`].
+//! [`Store::coverage`] distinguishes stretches that are loaded, not loaded yet, expired, and never known. A budget of
+//! bytes bounds the store. Beyond it the oldest chapters are dropped, and their time then counts as
+//! [`Coverage::Dropped`].
 
 mod absorb;
 mod as_of;

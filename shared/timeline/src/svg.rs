@@ -1,4 +1,4 @@
-//! A scene as SVG: the same display list as the live canvas, as text, with the colours of a theme.
+//! Writes a scene as SVG text: the same display list as the live canvas, in the colours of a theme.
 
 use std::fmt::Write;
 
@@ -9,21 +9,21 @@ use crate::scene::{
 };
 use crate::tokens::{Theme, Token};
 
-/// The faces of the page.
+/// The font families of the page.
 const SANS: &str =
     "-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',Arial,system-ui,sans-serif";
 
-/// A text with more room than it is reckoned to need by this may be wider in another face.
+/// Spare room in px from which a text may be wider in another face; a text with less is fixed to its calculated width.
 const SPARE: Px = Px::whole(3);
 
-/// Writes a scene as a whole SVG document. It has no style of its own, so it is seen under any content security policy.
+/// Returns a scene as a whole SVG document. It has no style sheet, so it shows under any content security policy.
 #[must_use]
 pub fn svg(scene: &Scene, theme: Theme) -> String {
     let size = (scene.width.to_f64(), scene.height.to_f64());
     document(scene, theme, size)
 }
 
-/// The same, `width_px` wide where it is shown, and as high as that makes it.
+/// Like [`svg`], but shown `width_px` wide, at a height in proportion.
 #[must_use]
 pub fn svg_of_width(scene: &Scene, theme: Theme, width_px: u32) -> String {
     let width = f64::from(width_px);
@@ -80,7 +80,7 @@ impl Writer {
         token.value(self.theme)
     }
 
-    /// A rectangle, where it or a run that it begins is.
+    /// Writes a rectangle, or the run of rectangles that it begins.
     fn rect(&mut self, rect: &Primitive, area: Area) {
         let &Primitive::Rect {
             fill,
@@ -335,7 +335,8 @@ impl Writer {
             Align::End => " text-anchor=\"end\"",
         });
         let reckoned = text_width(&line.text, line.size, line.weight);
-        // SVG cannot squeeze only what a face makes too wide: what has no room to spare is as wide as reckoned in any.
+        // SVG cannot squeeze only text that a face makes too wide. A text without spare room gets its calculated width
+        // in every face.
         let tight = line.max_width.filter(|&most| most < reckoned + SPARE);
         if let Some(width) = tight.map(|most| most.min(reckoned)) {
             put!(
@@ -356,7 +357,7 @@ impl Writer {
     }
 }
 
-/// What two rectangles painted one after the other are together, if nobody could tell: many ticks are one bar.
+/// Joins two rectangles painted one after the other if the result looks the same, so that many ticks become one bar.
 fn joined(first: &Primitive, so_far: Area, next: &Primitive) -> Option<Area> {
     let plain = |primitive: &Primitive| match *primitive {
         Primitive::Rect {
@@ -415,7 +416,7 @@ fn path_of(steps: &[Step]) -> String {
     path
 }
 
-/// Text of the cluster is hostile; control characters are no XML at all.
+/// Text of the cluster is hostile, and control characters are not allowed in XML.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -492,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_says_only_what_changes() {
+    fn a_path_writes_only_changed_coordinates() {
         let px = Px::whole;
         let steps = [
             Step::Move(px(1), px(2)),

@@ -1,8 +1,8 @@
-//! Colours by meaning: the names the scene uses and the values of the two themes.
+//! Colours by meaning: the names that scenes use, and their values in the two themes.
 
 macro_rules! tokens {
     ($($(#[$doc:meta])* $name:ident = $css:literal, $dark:literal, $light:literal;)*) => {
-        /// A colour by what it means. Scenes name colours only so; a [`Theme`] gives them values.
+        /// A colour by its meaning. Scenes contain only these names; a [`Theme`] gives them values.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Token {
@@ -10,16 +10,16 @@ macro_rules! tokens {
         }
 
         impl Token {
-            /// All tokens; a token's place in the list is `token as usize`.
+            /// All tokens; a token's index in the list is `token as usize`.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The name of the CSS custom property, without the two dashes.
+            /// Returns the name of the CSS custom property, without the two dashes.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $css,)* }
             }
 
-            /// The value in a theme, as `#RRGGBB`.
+            /// Returns the value in a theme, as `#RRGGBB`.
             #[must_use]
             pub const fn value(self, theme: Theme) -> &'static str {
                 match theme {
@@ -31,7 +31,7 @@ macro_rules! tokens {
     };
 }
 
-/// Which values the tokens have.
+/// The theme, which sets the values of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Petrol black with ivory text.
@@ -104,7 +104,7 @@ tokens! {
     GhostFill = "ghostfill", "#45203B", "#F6CFE5";
     /// Dots where nothing is loaded yet.
     NotLoaded = "notloaded", "#3A4A50", "#CFCBBE";
-    /// What is no longer kept.
+    /// Records that are no longer kept.
     Expired = "expired", "#06090A", "#E9E6DC";
     /// Frame of the selected row.
     Select = "select", "#ECE9E0", "#17211F";
@@ -117,7 +117,7 @@ tokens! {
 }
 
 impl Theme {
-    /// The theme's values as CSS declarations, `--bg0:#0B1113;…`, for `:root` and `[data-theme]`.
+    /// Returns the theme's values as CSS declarations, `--bg0:#0B1113;…`, for `:root` and `[data-theme]`.
     #[must_use]
     pub fn css(self) -> String {
         let mut css = String::new();
@@ -140,7 +140,7 @@ impl Theme {
 mod tests {
     use super::*;
 
-    /// WCAG relative luminance of `#RRGGBB`.
+    /// Returns the WCAG relative luminance of `#RRGGBB`.
     #[expect(
         clippy::disallowed_methods,
         reason = "only a test computes contrast, on the host"

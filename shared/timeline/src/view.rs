@@ -1,23 +1,24 @@
-//! The view: which stretch of time is on screen, and how time becomes x.
+//! The view: the stretch of time on screen, and how time becomes x.
 
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
 
 use crate::scene::Px;
 
-/// No time is farther from 1970 than this, in microseconds: 73,000 years.
+/// Greatest distance of a time from 1970, in µs: 73,000 years. A farther time is cut to it.
 const MOST_US: i64 = 1 << 61;
-/// Nearest zoom: microseconds a px.
+/// Nearest zoom, in µs for each px.
 const MIN_US_PER_PX: f64 = 5.0;
-/// Farthest zoom: a day in 100 px.
+/// Farthest zoom, in µs for each px: one day in 100 px.
 const MAX_US_PER_PX: f64 = 864e6;
-/// Share of the width that stays free right of now, when now is followed.
+/// Share of the width that stays free right of now while the view follows now.
 const LEAD: f64 = 0.025;
-/// The axis of a young log begins this far left of the log's begin, in px.
+/// Distance in px of a young log's begin from the left edge.
 const MARGIN_PX: f64 = 10.0;
-/// The spans that the axis of a young log takes one after the other, in seconds.
+/// The spans that the axis of a young log takes one after the other, in seconds. After the last one the view follows
+/// now.
 pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
-/// Spans that a page opened later may also begin with, in seconds, before all that is kept.
+/// More spans, in seconds, that a page opened later may begin with, before all that is kept.
 const LONG_SPANS_S: [i64; 2] = [900, 3_600];
 
 /// A stretch of time on screen. Changes return a new view.
@@ -25,21 +26,21 @@ const LONG_SPANS_S: [i64; 2] = [900, 3_600];
 pub struct View {
     /// Time at the left edge, in microseconds since the Unix epoch.
     pub left_us: f64,
-    /// Microseconds a CSS px.
+    /// µs for each CSS px.
     pub us_per_px: f64,
     /// Width in CSS px.
     pub width_px: f64,
-    /// Whether it follows now; any pan breaks it.
+    /// Whether it follows now. Any pan ends that.
     pub following: bool,
-    /// The begin of a young log: the axis stays there and takes the steps of [`STEPS_S`]. Absent once the last step is
-    /// full, or once a person has panned, zoomed or resized.
+    /// The begin of a young log: the axis stays there and takes the steps of [`STEPS_S`]. `None` once the last step is
+    /// full, or once the viewer has panned, zoomed or resized.
     pub grows_from: Option<Time>,
-    /// Where now is while it is followed, in whole px from the left edge.
+    /// The x of now while the view follows it, in whole px from the left edge.
     pub pen_px: f64,
 }
 
 impl View {
-    /// A view that follows `now` and shows `span_us` of the past.
+    /// Returns a view that follows `now` and shows `span_us` of the past.
     #[must_use]
     pub fn following(now: Time, span_us: i64, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -56,9 +57,9 @@ impl View {
         .held_at(now)
     }
 
-    /// The first view of a page: it follows `now`. While the log that begins at `begin` is shorter than the last of
-    /// [`STEPS_S`], the axis begins with the log. Else it shows the smallest of those spans, 15 min, 1 h or all that is
-    /// kept that reaches `last`, the last change, gap or finding.
+    /// Returns the first view of a page, which follows `now`. If the log that begins at `begin` is shorter than the
+    /// last of [`STEPS_S`], the axis begins with the log. Otherwise it shows the smallest span that includes `last`:
+    /// one of these steps, 15 min, 1 h or all that is kept. `last` is the last change, gap or finding.
     #[must_use]
     pub fn opened(now: Time, begin: Time, last: Option<Time>, width_px: f64) -> Self {
         let young = Self {
@@ -73,7 +74,7 @@ impl View {
         let since_us = last.map_or(0, |last| now.micros_since(last.max(begin)));
         let spans = STEPS_S.into_iter().chain(LONG_SPANS_S);
         let spans = spans.map(|seconds| seconds * SECOND_US);
-        // What lies at the very edge is not seen.
+        // An event at the very edge would not be seen.
         let mut reaching = spans.filter(|span_us| since_us <= span_us - span_us / 64);
         let span_us = reaching
             .next()
@@ -81,7 +82,7 @@ impl View {
         Self::following(now, span_us, width_px)
     }
 
-    /// A view of exactly `from` to `to`.
+    /// Returns a view of exactly `from` to `to`.
     #[must_use]
     pub fn between(from: Time, to: Time, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -97,8 +98,8 @@ impl View {
         }
     }
 
-    /// The same view at a later now, if it follows; else as it is. The pen travels to 97.5 % of the width. Then the axis
-    /// of a young log takes its next step, and any other moves along.
+    /// Returns the same view at a later now, if it follows; otherwise unchanged. The pen travels to 97.5 % of the
+    /// width. Then the axis of a young log takes its next step, and any other axis moves along.
     #[must_use]
     pub fn at_now(self, now: Time) -> Self {
         if !self.following {
@@ -115,7 +116,8 @@ impl View {
         grown.held_at(now)
     }
 
-    /// The axis of a young log at the smallest step that still has room for `now`; it grows no more if none has.
+    /// Returns the axis of a young log at the smallest step that still has room for `now`. Without one, it grows no
+    /// more.
     fn grown(self, now: Time) -> Self {
         let Some(begin) = self.grows_from else {
             return self;
@@ -139,14 +141,14 @@ impl View {
         }
     }
 
-    /// Where now stands once the picture moves along, in whole px.
+    /// Returns the x of now once the picture moves along, in whole px.
     fn lead_px(&self) -> f64 {
         (self.width_px * (1.0 - LEAD)).floor()
     }
 
-    /// The same view with now at 97.5 % of the width.
+    /// Returns the same view with now at 97.5 % of the width.
     fn held_at(self, now: Time) -> Self {
-        // By whole px, so that what is drawn moves and does not shimmer.
+        // It moves by whole px, so that the drawing does not shimmer.
         let left = now.0 as f64 - self.us_per_px * self.width_px * (1.0 - LEAD);
         Self {
             left_us: (left / self.us_per_px).floor() * self.us_per_px,
@@ -170,7 +172,7 @@ impl View {
         }
     }
 
-    /// Stays where it is.
+    /// Stops to follow now.
     #[must_use]
     pub fn pause(self) -> Self {
         Self {
@@ -179,7 +181,7 @@ impl View {
         }
     }
 
-    /// Moved right by `dx_px` (left if negative); breaks following.
+    /// Returns the view moved right by `dx_px` (left if negative). It no longer follows now.
     #[must_use]
     pub fn pan(self, dx_px: f64) -> Self {
         Self {
@@ -190,7 +192,8 @@ impl View {
         }
     }
 
-    /// Zoomed by `factor` (above 1: nearer) around the time at `x_px`. A view that follows keeps now in place.
+    /// Returns the view zoomed by `factor` (above 1: nearer) around the time at `x_px`. A view that follows now keeps
+    /// now in place.
     #[must_use]
     pub fn zoom_at(self, x_px: f64, factor: f64) -> Self {
         let us_per_px = (self.us_per_px / factor).clamp(MIN_US_PER_PX, MAX_US_PER_PX);
@@ -203,7 +206,8 @@ impl View {
         }
     }
 
-    /// The same scale on another width: the same time at the left edge, or where now is followed at the right one.
+    /// Returns the same scale on another width: with the same time at the left edge, or at the right edge if it
+    /// follows now.
     #[must_use]
     pub fn resized(self, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -226,7 +230,7 @@ impl View {
         }
     }
 
-    /// The same span on another width.
+    /// Returns the same span on another width.
     #[must_use]
     pub fn spread(self, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -238,39 +242,39 @@ impl View {
         }
     }
 
-    /// The time at x.
+    /// Returns the time at x.
     #[must_use]
     pub fn time_from_x(&self, x_px: f64) -> Time {
         let us = (self.left_us + x_px * self.us_per_px).round_ties_even() as i64;
-        // A link or a file may name any time: what is drawn counts on from it.
+        // A link or a file may have any time, and the drawing calculates with it.
         Time(us.clamp(-MOST_US, MOST_US))
     }
 
-    /// The x of a time, in px.
+    /// Returns the x of a time, in px.
     #[must_use]
     pub fn x_from_time(&self, at: Time) -> f64 {
         (at.0 as f64 - self.left_us) / self.us_per_px
     }
 
-    /// The x of a time, in the scene's steps.
+    /// Returns the x of a time, in the scene's steps.
     #[must_use]
     pub fn x(&self, at: Time) -> Px {
         Px::from_f64(self.x_from_time(at))
     }
 
-    /// Time at the left edge.
+    /// Returns the time at the left edge.
     #[must_use]
     pub fn left(&self) -> Time {
         self.time_from_x(0.0)
     }
 
-    /// Time at the right edge.
+    /// Returns the time at the right edge.
     #[must_use]
     pub fn right(&self) -> Time {
         self.time_from_x(self.width_px)
     }
 
-    /// The duration that is the smallest power of two of microseconds at least `px` wide.
+    /// Returns the smallest power of two of µs that is at least `px` wide.
     #[must_use]
     pub fn aligned_us(&self, px: f64) -> i64 {
         let wanted = px * self.us_per_px;
@@ -281,7 +285,7 @@ impl View {
         duration
     }
 
-    /// Distance of the ruler's labelled ticks and of the ticks between, in microseconds.
+    /// Returns the distances in µs of the ruler's labelled ticks, and of the ticks between them.
     #[must_use]
     pub fn tick_steps(&self) -> (i64, i64) {
         let wanted = self.us_per_px * 90.0;
@@ -293,7 +297,7 @@ impl View {
     }
 }
 
-/// Labelled and unlabelled ticks, in microseconds.
+/// Distances of labelled and unlabelled ticks, in µs.
 const TICKS: &[(i64, i64)] = &{
     const MS: i64 = 1_000;
     const MIN: i64 = 60 * SECOND_US;
@@ -362,7 +366,7 @@ mod tests {
         assert!((spread.right().0 - view.right().0).abs() <= 1);
     }
 
-    /// The span of a view in whole seconds, and where its pen is in px.
+    /// Returns the span of a view in whole seconds, and the x of its pen in px.
     fn span_and_pen(view: View) -> (i64, f64) {
         let span = view.right().micros_since(view.left());
         (span.div_euclid(SECOND_US), view.pen_px)
@@ -398,7 +402,7 @@ mod tests {
             (173, 300),
         ];
         assert_eq!(steps, spans);
-        // Then it follows, with the same span, and the log's begin leaves the picture.
+        // Then it follows with the same span, and the log's begin leaves the picture.
         assert_eq!((view.grows_from, view.pen_px), (None, 975.0));
         assert!(view.left() > NOW);
     }
@@ -419,7 +423,7 @@ mod tests {
                 by_hand.us_per_px
             );
         }
-        // Only the height has changed, as when a panel opens.
+        // Only the height has changed, for example because a panel opened.
         assert_eq!(view.resized(1_000.0), view);
         let later = NOW.plus_millis(25_000);
         assert_eq!(span_and_pen(view.pause().at_now(later)).0, 20);
@@ -429,7 +433,7 @@ mod tests {
     #[test]
     fn a_page_opened_later_begins_with_the_smallest_span_that_reaches_the_last_news() {
         let begin = NOW.plus_micros(-7_200 * SECOND_US);
-        // How much of the past it shows: now is at 975 px.
+        // Returns the seconds of the past that it shows; now is at 975 px.
         let past_s = |view: View| (view.us_per_px * 975.0 / 1e6).round() as i64;
         let span = |quiet_s: i64| {
             let last = NOW.plus_micros(-quiet_s * SECOND_US);

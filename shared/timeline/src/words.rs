@@ -1,4 +1,4 @@
-//! What lies under the pointer, in words: for tooltips, the detail panel and assistive technology.
+//! The picture in words: for tooltips, the detail panel and assistive technology.
 
 mod check;
 mod event;

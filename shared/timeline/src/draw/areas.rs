@@ -1,4 +1,4 @@
-//! What lies behind and over all rows: the grid, what is not known, the pen.
+//! Draws the areas behind and over all rows: the grid, stretches that are unknown, the pen.
 
 use watchscope_model::Time;
 
@@ -9,18 +9,18 @@ use crate::scene::{Align, Hatch, Px, Step, Stroke};
 use crate::store::Coverage;
 use crate::tokens::Token;
 
-/// An unknown stretch says so in words where it is this wide.
+/// Least width of an unknown stretch, in px, for words in it. A narrower one has none.
 const WORDS_FROM: Px = Px::whole(100);
-/// What stands before the first log.
+/// Words in the time before the first log.
 const BEFORE_WORDS: &str = "before watchscope started";
-/// What stands where watchscope did not run: the longest that has room.
+/// Words in a pause of watchscope, the longest first; the first that fits is written.
 const PAUSE_WORDS: [&str; 2] = ["watchscope did not run", "did not run"];
 
 impl Drawer<'_> {
     /// Vertical lines at the ruler's labelled ticks.
     pub(super) fn grid(&mut self) {
         let view = self.picture.view;
-        // Nothing is known of the time before the first log: the paper begins with it.
+        // Nothing is known of the time before the first log, so the grid begins with that log.
         let begins = self.coverage.first().map(|first| first.from);
         let before = begins
             .filter(|&begins| begins > Time(0))
@@ -50,7 +50,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Stretches of which not all is known, over whatever is drawn there.
+    /// Covers the stretches whose records are absent or incomplete. The cover hides everything drawn there.
     pub(super) fn covers(&mut self) {
         let height = (Px::ZERO, self.picture.height);
         for stretch in std::mem::take(&mut self.coverage) {
@@ -101,7 +101,7 @@ impl Drawer<'_> {
                     "lost by watchscope"
                 }
                 Coverage::Seam => {
-                    // A snapshot alone knows no other run.
+                    // Without the table of records only one run is known, so there is no seam to draw.
                     if let Some(records) = self.picture.records {
                         (records.seam)(self, stretch.from, stretch.to);
                     }
@@ -125,7 +125,7 @@ impl Drawer<'_> {
         self.pauses(height);
     }
 
-    /// Where watchscope did not run, and so saw nothing: over all lanes.
+    /// Covers the pauses in which watchscope did not run, over all lanes.
     fn pauses(&mut self, height: (Px, Px)) {
         for epoch in self.epochs.clone() {
             for pause in &epoch.trace.pauses {
@@ -135,7 +135,7 @@ impl Drawer<'_> {
                 }
                 let (start, end) = (self.x(since), self.x(until));
                 let xs = (start.max(Px::ZERO), end.min(self.width).max(start + LEAST));
-                // Like the time before it started.
+                // The fill is that of the time before watchscope started.
                 self.fill(Layer::Cover, xs, height, Token::Ground1);
                 for edge in [start.floor(), xs.1.floor()] {
                     let line = [Step::Move(edge, height.0), Step::Line(edge, height.1)];
@@ -160,7 +160,8 @@ impl Drawer<'_> {
         self.words_at(layer, xs, y, words, (ink, ground));
     }
 
-    /// A line of text at the end of a stretch: clear of the names that stand on the lanes of a narrow page.
+    /// Writes a line of text at the end of a stretch. There it is clear of the names that stand on the lanes of a
+    /// narrow page.
     fn words_at(
         &mut self,
         layer: Layer,
@@ -177,7 +178,7 @@ impl Drawer<'_> {
         self.write(layer, x1 - Px::whole(12), y, words, look);
     }
 
-    /// The pen where now is, and what lies beyond.
+    /// Draws the pen at the current time, and the ground to the right of it.
     pub(super) fn pen(&mut self) {
         let x = self.x(self.picture.now);
         if x >= self.width {

@@ -1,4 +1,4 @@
-//! The lane of a server's connections: a bar for as long as each lived.
+//! Draws the lane of a server's connections: one bar for the lifetime of each connection.
 
 use watchscope_model::vocabulary::Cause;
 
@@ -29,12 +29,13 @@ impl Drawer<'_> {
         }
     }
 
-    /// A connection while it lives.
+    /// Draws the bar of one connection.
     pub(crate) fn connection_bar(&mut self, xs: (Px, Px), (y, bottom): (Px, Px)) {
         self.fill(Layer::Stream, xs, (y, bottom), Token::StreamFill);
         self.fill(Layer::Stream, xs, (y, y + HAIR), Token::Stream);
         self.fill(Layer::Stream, xs, (bottom - HAIR, bottom), Token::Stream);
-        // Where a chapter opened before the view, the bar's beginning is not known; it does not show either.
+        // A chapter that opens later than the connection does not know when the connection began. The edge is drawn
+        // only where it is in view.
         if xs.0 >= -HAIR {
             self.fill(
                 Layer::Stream,
@@ -61,8 +62,8 @@ impl Drawer<'_> {
         let what = &span.what;
         let text_y = self.y(row) + row.height.half() + Px::whole(4);
         let look = TextLook::plain(Token::Text2).over(Token::Ground0);
-        // A server has a connection for each watch where they share none. All lie in one row, so their names would overlap:
-        // the pointer shows one's name.
+        // A server without shared connections has one for each watch. All lie in one row, so their names would
+        // overlap. The pointer shows the name of one.
         let carried = if span.is_open() {
             self.carried(span)
         } else {
@@ -89,7 +90,7 @@ impl Drawer<'_> {
                 let drawn = self.tear(x1, (y - HAIR, bottom + HAIR), Token::Ground0);
                 let torn = (x1 - Px::whole(4), x1 + Px::whole(4));
                 self.hit_drawn(torn, (y, bottom), row.id, target, drawn);
-                // At the torn end, inside.
+                // The words stand inside the bar, at its torn end.
                 if x1 <= self.end_x {
                     let look = TextLook::plain(Token::Text1)
                         .over(Token::Ground0)
@@ -109,7 +110,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// How many watches an open connection carries, if it is several.
+    /// Returns how many watches an open connection carries; `None` if it carries at most one.
     fn carried(&self, span: &Span<ConnectionSpan>) -> Option<String> {
         let watches = &self.picture.store.state()?.watches;
         let carried = watches.values();

@@ -1,6 +1,7 @@
-//! The drawer: a picture on its way to a scene, and the strokes that all rows are drawn with.
+//! The drawer turns a picture into a scene. This file also has the strokes that all rows share.
 //!
-//! `Drawer` is one type. What draws one kind of row, or one thing, adds its methods in a file of its own.
+//! `Drawer` is one type. Each kind of row, and each thing that covers several rows, adds its methods in a file of its
+//! own.
 
 use watchscope_model::{Seq, Time};
 
@@ -17,87 +18,90 @@ use crate::store::{Coverage, Store, Stretch, Trace, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// What a person has marked.
+/// What the viewer has marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
-    /// The moment that panels answer for; absent: now.
+    /// The moment that the panels answer for; `None`: now.
     pub as_of: Option<Time>,
-    /// From when to when.
+    /// The marked range: its start and its end.
     pub range: Option<(Time, Time)>,
 }
 
-/// What a picture is made of.
+/// The inputs of a scene.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
-    /// The records.
+    /// The records to draw.
     pub store: &'a Store,
     /// The rows, from [`crate::lanes::Lanes::rows`] for the same view.
     pub rows: &'a Rows,
-    /// The stretch of time.
+    /// The stretch of time in view.
     pub view: &'a View,
-    /// Where the pen is: the server's time, or that of the last word from it.
+    /// The pen's time: the server's clock, or the time of the last message from the server.
     pub now: Time,
-    /// Whether the page hears from watchscope; if not, what is right of the pen is not known.
+    /// Whether the page is connected to watchscope. If not, the time to the right of the pen is unknown, and is hatched.
     pub connected: bool,
     /// How far the rows are scrolled.
     pub top: Px,
     /// Height of the lanes on screen.
     pub height: Px,
-    /// The selected lane, framed.
+    /// The selected lane; it gets a frame.
     pub selected: Option<LaneId>,
-    /// The selected record: of a write its whole way stands out.
+    /// The selected record. The whole propagation of a selected write stands out.
     pub record: Option<RecordId>,
-    /// What the selected finding rests on, numbered on the lanes.
+    /// The evidence of the selected finding, numbered on the lanes.
     pub evidence: Option<&'a Evidence>,
-    /// The record of its evidence that is pointed at.
+    /// The record of the evidence under the pointer.
     pub lit: Option<RecordId>,
-    /// What a person has marked.
+    /// What the viewer has marked.
     pub marked: Marked,
-    /// Notes of persons.
+    /// Notes of viewers, drawn as flags.
     pub flagged: Flagged<'a>,
-    /// Which ways of writes through a simulated cluster are drawn.
+    /// Which propagations of writes through a simulated cluster are drawn.
     pub ways: Ways,
-    /// Draws all but strips and findings: that of [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
+    /// The functions that draw all except strips and findings: [`RECORDS`](crate::records::RECORDS), or
+    /// `None` before it is loaded.
     pub records: Option<&'a DrawTable>,
 }
 
-/// Which ways of writes through the layers of a simulated cluster are drawn, besides that of the selected write.
+/// Which propagations of writes through the layers of a simulated cluster are drawn. The selected write's is always
+/// drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// All that there is room for: a lesson shows how a write goes.
+    /// All that find room: a lesson shows how a write travels.
     All,
-    /// Those that stopped: what went well is density.
+    /// Only those that stopped. The others show as density.
     Stopped,
 }
 
-/// Functions that draw records. The first part of the page draws a strip for each watch, and its findings; it reaches the
-/// rest through this table.
+/// Functions that draw records. The first part of the page draws a strip for each watch, and its findings. It reaches
+/// the rest of the drawing through this table.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawTable {
     pub(crate) group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, Group),
     pub(crate) body: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace),
-    /// A row that is no watch's own.
+    /// Draws a row that no watch owns.
     pub(crate) row: fn(&mut Drawer<'_>, &Row),
     pub(crate) travels: fn(&mut Drawer<'_>, &[Row]),
     pub(crate) evidence: fn(&mut Drawer<'_>),
     pub(crate) seam: fn(&mut Drawer<'_>, Time, Time),
     pub(crate) marked: fn(&mut Drawer<'_>),
-    /// What is marked, on the ruler and in the row of flags below it.
+    /// Draws the marks of the viewer on the ruler, and the row of flags below it.
     pub(crate) on_ruler: fn(&mut Scene, &Picture<'_>),
-    /// The end of something that was open when a run ended.
+    /// Draws the dots after a stretch that was still open when its run ended.
     pub(crate) trail: fn(&mut Drawer<'_>, Px, Px, Token),
 }
 
-/// Where that is drawn which concerns all rows of a watch.
+/// The place of marks that concern all rows of a watch.
 #[derive(Clone, Copy)]
 pub(crate) struct Group {
-    /// From its first row to its last.
+    /// Top of its first row and bottom of its last row.
     pub(crate) ys: (Px, Px),
-    /// Where what was missed is told, if no row of its resourceVersion tells it.
+    /// Baseline for the count of missed events; `None` if the watch has a row of its resourceVersion, which shows that
+    /// count.
     pub(crate) words_y: Option<Px>,
 }
 
-/// An epoch's trace with its number and the time up to which it goes on.
+/// An epoch's records, its number, and the time up to which it is drawn.
 #[derive(Clone, Copy)]
 pub(crate) struct EpochView<'a> {
     pub(crate) number: u32,
@@ -108,27 +112,27 @@ pub(crate) struct EpochView<'a> {
     pub(crate) is_live: bool,
 }
 
-/// A picture on its way to a scene.
+/// A scene in the making.
 pub(crate) struct Drawer<'a> {
     pub(crate) picture: &'a Picture<'a>,
     pub(crate) layers: [Vec<Primitive>; LAYERS],
     pub(crate) scene: Scene,
     pub(crate) epochs: Vec<EpochView<'a>>,
     pub(crate) coverage: Vec<Stretch>,
-    /// Where something is not known, in px: nothing shows under its cover.
+    /// Areas that a cover hides. Nothing shows under them, so labels stay out of them.
     pub(crate) covered: Vec<Area>,
-    /// Time at the left edge, less a spill.
+    /// Time at the left edge less [`SPILL`].
     pub(crate) left: Time,
-    /// Time at the right edge or now, whichever is first, plus a spill.
+    /// The earlier of the right edge and now, plus [`SPILL`].
     pub(crate) right: Time,
     pub(crate) width: Px,
-    /// Where the lanes end: at the pen, or at the right edge.
+    /// Where the lanes end: the pen or the right edge, whichever is first.
     pub(crate) end_x: Px,
-    /// Where marks stand, in the row at hand and below.
+    /// Areas of marks, in the current row and below.
     pub(crate) marked: Vec<Area>,
-    /// Where something is written, in the row at hand and below.
+    /// Areas of texts, in the current row and below.
     pub(crate) written: Vec<Area>,
-    /// Words of the row at hand that have no place yet.
+    /// Labels of the current row that are not placed yet.
     pub(crate) labels: Vec<Label>,
 }
 
@@ -198,14 +202,15 @@ impl<'a> Drawer<'a> {
         self.scene
     }
 
-    /// The body of a plateau in a row: a strip is low, and its plateau takes all of it but a px.
+    /// Returns the top and bottom of a row's plateau. A strip is low, so its plateau leaves 1 px at each edge; other
+    /// rows leave 5 px.
     pub(crate) fn body(&self, row: &Row) -> (Px, Px) {
         let inset = if row.kind == RowKind::Strip { 1 } else { 5 };
         let (y, inset) = (self.y(row), Px::whole(inset));
         (y + inset, y + row.height - inset)
     }
 
-    /// A row's top edge on screen.
+    /// Returns a row's top edge on screen.
     pub(crate) fn y(&self, row: &Row) -> Px {
         row.y - self.picture.top
     }
@@ -214,7 +219,7 @@ impl<'a> Drawer<'a> {
         self.picture.view.x(at)
     }
 
-    /// The traces of a watch in all epochs.
+    /// Returns a watch's traces of all epochs.
     pub(crate) fn watch_traces(&self, watch: WatchId) -> Vec<(EpochView<'a>, &'a WatchTrace)> {
         self.epochs
             .iter()
@@ -222,7 +227,7 @@ impl<'a> Drawer<'a> {
             .collect()
     }
 
-    /// The colour under a row's marks.
+    /// Returns the colour under a row's marks.
     pub(crate) fn ground(&self, row: &Row) -> Token {
         if row.diverged {
             Token::DivergenceGround
@@ -237,7 +242,7 @@ impl<'a> Drawer<'a> {
         self.layers[layer as usize].push(primitive);
     }
 
-    /// A filled rectangle between two x, cut to the view and its spill.
+    /// Fills a rectangle between two x, cut to the view plus [`SPILL`].
     pub(crate) fn fill(
         &mut self,
         layer: Layer,
@@ -385,20 +390,20 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// What a legend explains although it is not drawn as a glyph, where it is seen.
+    /// Adds a sign to the legend if it is in view although it is not drawn as a glyph.
     pub(crate) fn explains(&mut self, glyph: Glyph, xs: (Px, Px)) {
         if self.is_seen(xs) {
             self.scene.legend.glyphs.insert(glyph);
         }
     }
 
-    /// Whether any of it is between the sides: what is drawn beyond them is there only to be cut off.
+    /// Whether any part of `xs` is between the edges of the view. Parts beyond them are drawn only to be cut off.
     pub(crate) fn is_seen(&self, (x0, x1): (Px, Px)) -> bool {
         x1 > Px::ZERO && x0 < self.width
     }
 }
 
-/// A record of an epoch.
+/// Returns the id of a record of an epoch.
 pub(crate) fn record(epoch: EpochView<'_>, seq: Seq) -> RecordId {
     RecordId {
         epoch: epoch.number,

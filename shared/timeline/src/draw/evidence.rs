@@ -1,4 +1,5 @@
-//! The selected finding: its evidence as numbered tags on the lanes, and a thread from its chip to the last of them.
+//! Draws the evidence of the selected finding: numbered tags on the lanes, and a thread from the finding's chip to the
+//! last tag.
 
 use super::drawer::Drawer;
 use super::findings::{CHIP_HEIGHT, CHIP_TOP};
@@ -10,17 +11,17 @@ use crate::phrases::severity_ink;
 use crate::scene::{Align, Area, Primitive, Px, Stroke, Target};
 use crate::tokens::Token;
 
-/// Height of a tag.
+/// Height of a tag, in px.
 const TAG_HEIGHT: Px = Px::whole(12);
-/// The least width of a tag.
+/// Least width of a tag, in px. A number of several digits makes it wider.
 const TAG_WIDTH: Px = Px::whole(11);
-/// Size of its number.
+/// Font size of a tag's number, in px.
 const NUMBER_SIZE: u8 = 10;
-/// So far from each other tags of one row stand.
+/// Least distance between two tags of one row, in px. Nearer tags move to the right.
 const APART: Px = Px::whole(2);
 
 impl<'a> Drawer<'a> {
-    /// Tags and thread; nothing if no finding is selected.
+    /// Draws tags and thread; nothing if no finding is selected.
     pub(crate) fn evidence(&mut self) {
         let Some(evidence) = self.picture.evidence else {
             return;
@@ -42,7 +43,7 @@ impl<'a> Drawer<'a> {
                 w: width,
                 h: TAG_HEIGHT,
             };
-            // What came at almost the same time stands side by side, in its order.
+            // Tags of nearly the same time stand side by side, in their order.
             let meets = |area: Area, there: &&Area| {
                 there.y == area.y
                     && area.x < there.right() + APART
@@ -62,14 +63,15 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// The row of a lane; if its watch is collapsed, that of the watch.
+    /// Returns the row of a lane. If its watch is collapsed, returns the watch's row.
     fn row_of(&self, lane: LaneId) -> Option<&'a Row> {
         let rows = &self.picture.rows;
         let of_watch = || rows.find(LaneId::Watch(lane.watch()?));
         rows.find(lane).or_else(of_watch)
     }
 
-    /// On the plateau of a watch; on the upper edge of an object's row, whose marks stay in sight.
+    /// Returns the middle of a tag. It stands on the plateau of a watch, or on the upper edge of an object's row,
+    /// whose marks stay in sight.
     fn tag_middle(&self, row: &Row) -> Px {
         let y = self.y(row);
         match row.kind {
@@ -105,14 +107,14 @@ impl<'a> Drawer<'a> {
         self.occupy((area.x, area.right()), (area.y, area.bottom()));
     }
 
-    /// From under the chip down to the height of a tag, and along it to the tag. It lies under what diverges, whose words
-    /// it would strike through.
+    /// Draws the thread: down from the chip to the height of a tag, then along to the tag. It lies under divergences,
+    /// because it would strike through their words.
     fn thread(&mut self, x: Px, tag: Area, ink: Token) {
         let rows = &self.picture.rows;
         let Some(top) = rows.find(LaneId::Findings).map(|row| self.y(row)) else {
             return;
         };
-        // A finding that stands since before the view has its chip at the edge.
+        // The chip of a finding that was raised before the view stands at the left edge.
         let x = x.max(Px::ZERO).floor();
         if x > self.width {
             return;

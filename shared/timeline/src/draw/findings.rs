@@ -1,5 +1,5 @@
-//! The findings lane: a chip at each record that raised a finding, with the words of that record; a line for as long as
-//! the finding stands.
+//! Draws the findings lane: a chip at each record that raised a finding, with its words, and a line while the finding
+//! is open.
 
 use watchscope_model::vocabulary::Severity;
 
@@ -12,12 +12,12 @@ use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
 use crate::store::{Occurrence, Span};
 use crate::tokens::Token;
 
-/// Height of a chip.
+/// Height of a chip, in px.
 pub(super) const CHIP_HEIGHT: Px = Px::whole(14);
-/// So far under its row's top edge it begins.
+/// Distance of a chip from its row's top edge, in px.
 pub(super) const CHIP_TOP: Px = Px::whole(5);
 
-/// A chip to be placed, worst first.
+/// A chip before it is placed; the most severe is placed first.
 struct Chip<'a> {
     epoch: EpochView<'a>,
     span: &'a Span<Occurrence>,
@@ -43,7 +43,7 @@ impl Drawer<'_> {
                 self.trails_off(epoch, span, top + Px::whole(16), ink);
             }
             for span in epoch.trace.occurrences.all() {
-                // The last occurrence before the view has its chip at the left edge, if its finding stands there.
+                // If the finding is open at the left edge, the last occurrence before the view has its chip there.
                 if span.start.at <= self.right && span.end_at(epoch.end) >= self.left {
                     let x = (self.x(span.start.at) - HAIR).max(Px::ZERO);
                     chips.push(Chip { epoch, span, x });
@@ -64,12 +64,12 @@ impl Drawer<'_> {
         self.chips(row, top, chips);
     }
 
-    /// The chip of the selected finding, then the others in falling order of severity; one that finds no room is a tick in
-    /// its colour.
+    /// Draws the chip of the selected finding, then the others by falling severity. A chip that finds no room becomes
+    /// a tick in its colour.
     fn chips(&mut self, row: &Row, top: Px, chips: Vec<Chip<'_>>) {
         let mut taken: Vec<(Px, Px)> = Vec::new();
         let mut placed: Vec<(&Chip<'_>, Px)> = Vec::new();
-        // The newest of each severity first: they come oldest first.
+        // Occurrences come oldest first, so they are reversed: the newest of each severity is placed first.
         let of = |severity| {
             let of = move |chip: &&Chip<'_>| chip.span.what.severity == severity;
             chips.iter().rev().filter(of)
@@ -113,7 +113,7 @@ impl Drawer<'_> {
             self.hit((x0, x1), (top, top + Px::whole(18)), row.id, target);
             placed.push((chip, x1));
         }
-        // Words where they meet neither chip nor word.
+        // Words are written where they meet neither a chip nor other words.
         for (chip, right) in placed {
             let what = &chip.span.what;
             let strong = what.severity == Severity::Divergence;
@@ -123,7 +123,7 @@ impl Drawer<'_> {
                 .map(|taken| taken.0)
                 .filter(|&x| x > right)
                 .min();
-            // They end with their run.
+            // Words end where their run ends.
             let end_x = self.x(chip.epoch.end).min(self.end_x);
             let room = next.unwrap_or(end_x).min(end_x) - right - Px::whole(12);
             for text in [words.as_str(), &what.summary, &what.name] {
@@ -149,7 +149,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// The frame of the selected finding's chip.
+    /// Draws the frame of the selected finding's chip.
     fn chip_frame(&mut self, (x0, x1): (Px, Px), top: Px) {
         let around = Px(96);
         let area = Area::between(

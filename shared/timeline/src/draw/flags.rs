@@ -1,4 +1,4 @@
-//! Numbered flags for notes of persons: a row of them above the lanes, and dotted lines from it down.
+//! Draws numbered flags for notes: a row of flags above the lanes, and dotted lines down from it.
 //!
 //! ```text
 //!   marks ─► in view ─► spread (none overlaps) ─┬─► draw        flags, and lines over spans
@@ -14,64 +14,65 @@ use crate::scene::{Align, Area, Primitive, Px, Scene, Stroke, TextLine};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// A stroke of one px.
+/// Width of a thin stroke: 1 px.
 const HAIR: Px = Px::whole(1);
-/// Height of the row of flags.
+/// Height of the row of flags, in px.
 pub const FLAGS_ROW: Px = Px::whole(22);
-/// Height of a flag, and its least width.
+/// Height of a flag and its least width, in px. A longer number makes it wider.
 pub(crate) const FLAG: Px = Px::whole(14);
-/// The least distance between two flags.
+/// Least distance between two flags, in px. Nearer flags push each other apart.
 const APART: Px = Px::whole(2);
-/// Height of the line over the time of a note, and its distance from the row's foot.
+/// Height of the line over a note's time span, and its distance from the row's foot, in px.
 const SPAN: (Px, Px) = (Px::whole(2), Px::whole(1));
-/// Size of the numbers.
+/// Font size of the numbers, in px.
 const NUMBER_SIZE: u8 = 10;
-/// Flags keep so far from the sides, so that the ring of the selected one is whole.
+/// Least distance of a flag from the edges of the row, in px, so that the ring of the selected flag is whole.
 const MARGIN: Px = Px::whole(2);
-/// So far beside a flag a click still counts.
+/// Distance beside a flag, in px, within which a click still selects it.
 const REACH: Px = Px::whole(2);
 
-/// A note of a person, as a picture marks it.
+/// A note as a picture marks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlagMark {
-    /// Its place among all notes in the order of their times, from 1; absent: it is being written.
+    /// Its place among all notes by time, from 1; `None` while the note is being written.
     pub number: Option<u32>,
-    /// When the time begins that it is about.
+    /// Start of the time span that the note is about.
     pub from: Time,
-    /// When that time ends.
+    /// End of that span.
     pub to: Time,
-    /// Whether a person has selected it.
+    /// Whether the viewer has selected it.
     pub is_selected: bool,
 }
 
-/// The notes of a picture, and where the row of their flags stands.
+/// The notes of a picture, and the place of their row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flagged<'a> {
-    /// In the order of their times. Without any there is no row.
+    /// The notes by rising time. If there are none, there is no row.
     pub marks: &'a [FlagMark],
-    /// The top of the row in the scene of the ruler.
+    /// Top of the row in the ruler's scene.
     pub top: Px,
 }
 
-/// A flag in its place.
+/// A flag with its place.
 struct Placed {
-    /// From the left of the row.
+    /// Left and right edge, from the left of the row.
     xs: (Px, Px),
-    /// The place of its mark; of several that find no room, that of the first.
+    /// Index of its mark. A flag that counts the marks without room has the first of them.
     mark: usize,
-    /// What stands on it.
+    /// The words on it.
     words: String,
 }
 
 impl FlagMark {
-    /// What stands on its flag.
+    /// Returns the words on its flag.
     fn words(&self) -> String {
         let words = self.number.map(|place| number(u64::from(place)));
         words.unwrap_or_else(|| "+".to_owned())
     }
 }
 
-/// The place of the mark whose flag stands at `x`: of flags that find no room and are counted, the first.
+/// Returns the index of the mark whose flag stands at `x`; for the flag that counts marks without room, the first of
+/// them.
 #[must_use]
 pub fn flag_at(flagged: Flagged<'_>, view: &View, now: Time, x: Px) -> Option<usize> {
     let placed = placed(flagged.marks, view, now);
@@ -79,8 +80,8 @@ pub fn flag_at(flagged: Flagged<'_>, view: &View, now: Time, x: Px) -> Option<us
     placed.iter().find(holds).map(|flag| flag.mark)
 }
 
-/// Where the middles of flags stand that are wanted in the middle of `wanted`, in their order, each as wide as the second
-/// number says: none overlaps, and all are between `from` and `to` if they have room there.
+/// Returns the middles of flags so that none overlaps, in the order of `wanted`. Each pair has the wanted middle and
+/// the width. All stand between `from` and `to` if they have room there.
 pub(crate) fn spread(wanted: &[(Px, Px)], (from, to): (Px, Px)) -> Vec<Px> {
     let mut free = from;
     let mut middles: Vec<Px> = Vec::with_capacity(wanted.len());
@@ -89,7 +90,7 @@ pub(crate) fn spread(wanted: &[(Px, Px)], (from, to): (Px, Px)) -> Vec<Px> {
         middles.push(left + width.half());
         free = left + width + APART;
     }
-    // Those that stand too far to the right push the others back.
+    // Flags too far to the right push those before them back.
     let mut free = to;
     for (middle, &(_, width)) in middles.iter_mut().zip(wanted).rev() {
         let right = (*middle + width.half()).min(free);
@@ -99,7 +100,7 @@ pub(crate) fn spread(wanted: &[(Px, Px)], (from, to): (Px, Px)) -> Vec<Px> {
     middles
 }
 
-/// The flags of a view, none over another. Where there are too many, the last says how many more there are.
+/// Returns the flags of a view without overlap. If they do not all fit, the last one counts the rest: `+3`.
 fn placed(marks: &[FlagMark], view: &View, now: Time) -> Vec<Placed> {
     let width = Px::from_f64(view.width_px);
     let (left, right) = (view.left(), view.right().min(now));
@@ -108,7 +109,7 @@ fn placed(marks: &[FlagMark], view: &View, now: Time) -> Vec<Placed> {
     let mut flags: Vec<Placed> = shown
         .map(|(place, mark)| {
             let words = mark.words();
-            // A time that began before the view has its flag at the left edge.
+            // A note that began before the view has its flag at the left edge.
             let middle = view.x(mark.from).max(Px::ZERO);
             let half = width_of(&words).half();
             Placed {
@@ -158,11 +159,11 @@ fn placed(marks: &[FlagMark], view: &View, now: Time) -> Vec<Placed> {
 
 fn width_of(words: &str) -> Px {
     let width = text_width(words, NUMBER_SIZE, 600) + Px::whole(6);
-    // In whole px, so that no edge is blurred.
+    // An even number of px, so that no edge is blurred.
     Px::whole((width.max(FLAG).to_f64() / 2.0) as i32 * 2)
 }
 
-/// Draws the row of flags, if there are notes, over a marked range and the pen.
+/// Draws the row of flags over a marked range and the pen; nothing if there are no notes.
 pub(crate) fn draw(
     scene: &mut Scene,
     view: &View,
@@ -221,7 +222,7 @@ pub(crate) fn draw(
     }
 }
 
-/// A flag: full, or hollow while its note is being written; that of the selected note has a ring.
+/// Draws a flag: filled, or hollow while its note is being written. The selected note's flag has a ring.
 fn plate(scene: &mut Scene, flag: Placed, y: Px, mark: &FlagMark) {
     let area = Area::between(flag.xs.0, flag.xs.1, y, y + FLAG);
     let (fill, ink, stroke) = match mark.number {
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_give_way_to_those_before_them_and_at_the_right_edge_to_those_behind() {
+    fn flags_move_right_of_those_before_them_and_left_of_those_after_them_at_the_edge() {
         let middles = |wanted: &[i32]| -> Vec<f64> {
             let wanted: Vec<(Px, Px)> = wanted.iter().map(|&x| (Px::whole(x), FLAG)).collect();
             let spread = spread(&wanted, (Px::ZERO, Px::whole(200)));
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn only_notes_about_the_view_have_flags_and_a_time_that_began_before_has_it_at_the_edge() {
+    fn only_notes_about_the_view_have_flags_and_an_earlier_begin_has_it_at_the_edge() {
         let marks = [
             mark(1, -90, -80),
             mark(2, -70, 500_000),

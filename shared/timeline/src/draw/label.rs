@@ -1,9 +1,9 @@
-//! Words on their way to the scene, and how important they are.
+//! Labels before they are placed, and their ranks.
 
 use super::look::{Layer, TextLook};
 use crate::scene::Px;
 
-/// What is written, the most important first: what is given up for want of room is the last.
+/// Rank of a label, the most important first. If room is short, the lowest ranks are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     /// Events that may be lost, and objects that the watch and the truth see differently.
@@ -14,26 +14,26 @@ pub(crate) enum Rank {
     List,
     /// Why a watch waits, and until when.
     Wait,
-    /// Which stream or connection it is, and values of a trace.
+    /// Names of streams and connections, and values of a trace.
     Name,
 }
 
-/// Words on their way to the scene.
+/// Words before they are placed in the scene.
 pub(crate) struct Label {
     pub(crate) rank: Rank,
     pub(crate) layer: Layer,
-    /// Longest first: the first that fits is written.
+    /// Alternative texts, the longest first; the first that fits is written.
     pub(crate) forms: Vec<String>,
     pub(crate) look: TextLook,
     /// Baseline.
     pub(crate) y: Px,
-    /// Where it may stand. By its look it is at the beginning of that, or at its end.
+    /// Where it may stand. `look.align` says whether at the beginning or at the end.
     pub(crate) xs: (Px, Px),
-    /// How far from there it may move to keep clear of what stands there.
+    /// How far it may move from there to keep clear of marks and other words.
     pub(crate) reach: Px,
-    /// Whether "· " parts it from words it had to move behind.
+    /// Whether "· " is put before it if it had to move behind other words.
     pub(crate) joins: bool,
-    /// Written if this finds no room.
+    /// Another label, which is placed if this one finds no room.
     pub(crate) or: Option<Box<Label>>,
 }
 

@@ -1,8 +1,8 @@
-//! Where words stand: each row has one occupancy of marks and words, and labels take what is left by importance.
+//! Places labels. Each row has one occupancy of marks and words; labels take the room that is left, by rank.
 //!
-//! A row's marks are drawn first, and [`Drawer::occupy`] where they stand; its labels wait. At the row's end the most
-//! important is placed first, each in the first room of its own that is free. What finds none is not written: it can
-//! be asked for by pointing.
+//! A row's marks are drawn first and call [`Drawer::occupy`]. Its labels wait until the row is complete. Then the most
+//! important is placed first, each in its first free room. A label that finds no room is not written; the pointer
+//! still shows its text.
 
 use super::drawer::Drawer;
 use super::label::{Label, Rank};
@@ -10,22 +10,23 @@ use super::look::{LABEL_INSET, LABEL_SPARE, Layer, TextLook};
 use crate::format::text_width;
 use crate::scene::{Align, Area, Primitive, Px, TextLine};
 
-/// Words keep so far from marks, which have a halo, and from other words, which may be wider than reckoned.
+/// Least distance of words from marks and other words, in px. Marks have a halo, and words may be wider than
+/// calculated.
 const APART: Px = Px::whole(5);
-/// So much wider than reckoned they are at most: a wider face is squeezed.
+/// Most that words may be wider than calculated, in px. A wider face is squeezed.
 const MISRECKONED: Px = Px::whole(2);
-/// How far a text reaches over its baseline…
+/// Height of a text over its baseline, in px.
 const ASCENT: Px = Px::whole(8);
-/// …and under it.
+/// Depth of a text under its baseline, in px.
 const DESCENT: Px = Px::whole(2);
 
 impl Drawer<'_> {
-    /// A mark stands here: words keep clear of it.
+    /// Registers the area of a mark; words keep clear of it.
     pub(crate) fn occupy(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px)) {
         self.marked.push(Area::between(x0, x1, y0, y1));
     }
 
-    /// Whether words with this baseline would stand apart from all marks and words so far.
+    /// Whether words with this baseline would stand clear of all marks and words so far.
     pub(crate) fn is_clear(&self, (x0, x1): (Px, Px), y: Px) -> bool {
         let meets = |area: &Area| {
             let is_beside = area.x < x1 + APART && x0 < area.right() + APART;
@@ -34,12 +35,12 @@ impl Drawer<'_> {
         !self.marked.iter().chain(&self.written).any(meets)
     }
 
-    /// Words to be written at the end of the row.
+    /// Adds a label; it is placed at the end of the row.
     pub(crate) fn label(&mut self, label: Label) {
         self.labels.push(label);
     }
 
-    /// A label inside a stretch, at its visible beginning, if it fits with some room to spare.
+    /// Adds a label inside a stretch, at its visible beginning. It needs [`LABEL_SPARE`] px to spare.
     pub(crate) fn label_inside(&mut self, label: Label) {
         let (x0, x1) = label.xs;
         let xs = (
@@ -49,7 +50,7 @@ impl Drawer<'_> {
         self.label(Label { xs, ..label });
     }
 
-    /// Places the labels that wait.
+    /// Places the waiting labels, the most important rank first.
     pub(super) fn place_labels(&mut self) {
         let labels = std::mem::take(&mut self.labels);
         for rank in [Rank::Lost, Rank::Error, Rank::List, Rank::Wait, Rank::Name] {
@@ -67,7 +68,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Where a label is aligned to and what it says, if there is room for any form of it.
+    /// Returns the x that a label is aligned to and its text, if any of its forms has room.
     fn place(&self, label: &Label) -> Option<(Px, String)> {
         let (start, end) = label.xs;
         let width = |text: &str| text_width(text, label.look.size, label.look.weight);
@@ -121,7 +122,7 @@ impl Drawer<'_> {
         None
     }
 
-    /// Writes a line of text, of which labels that are placed later keep clear.
+    /// Writes a line of text. Labels that are placed later keep clear of it.
     pub(crate) fn write(
         &mut self,
         layer: Layer,
@@ -131,7 +132,7 @@ impl Drawer<'_> {
         look: TextLook,
     ) {
         let text = text.into();
-        // As wide as it may come out.
+        // The greatest width that the text can have.
         let width = text_width(&text, look.size, look.weight) + MISRECKONED;
         let left = match look.align {
             Align::Start => x,
@@ -147,7 +148,7 @@ impl Drawer<'_> {
         self.text(layer, x, y, text, look);
     }
 
-    /// Writes a line of text where it stands.
+    /// Writes a line of text at `x` and `y`, without a look at what stands there.
     pub(super) fn text(
         &mut self,
         layer: Layer,
@@ -174,7 +175,7 @@ impl Drawer<'_> {
         );
     }
 
-    /// Where a stretch that begins at x begins to show: not left of the view, and not under what is not loaded.
+    /// Returns where a stretch that begins at x begins to show: not left of the view, and not under a cover.
     pub(crate) fn shows_from(&self, x: Px) -> Px {
         self.covered.iter().fold(x.max(Px::ZERO), |x, area| {
             if area.x <= x && x < area.right() {

@@ -1,8 +1,9 @@
 //! Level of detail of marks: which stand alone and which are merged, by cells of time.
 //!
-//! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So what is merged
-//! depends on neither the edge of the view nor on what is not loaded, and does not shimmer when the view moves. Marks
-//! that follow nearly at once on a cell's last are that cell's too: nothing that is too near is told apart by a border.
+//! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So merging depends
+//! neither on the edge of the view nor on records that are not loaded, and does not shimmer when the view moves. A
+//! mark that follows the last mark of a cell by less than [`APART`] belongs to that cell too. So no border separates
+//! marks that overlap.
 //!
 //! `strip.rs` has the other level of detail: the columns of a collapsed lane.
 
@@ -13,17 +14,17 @@ use crate::scene::Px;
 use crate::store::MarkKind;
 use crate::view::View;
 
-/// Marks nearer than this, centre to centre, are merged.
+/// Marks nearer than this, centre to centre in px, are merged.
 const APART: Px = Px::whole(6);
-/// A cell is at least this wide, in px: a plate of three digits has room in it beside the glyphs of its neighbours.
+/// Least width of a cell, in px. A plate of three digits fits in it beside the glyphs of its neighbours.
 const CELL_PX: f64 = 32.0;
-/// Half of a glyph, about.
+/// About half the width of a glyph, in px.
 const GLYPH_HALF: Px = Px::whole(4);
 
-/// A mark on its way to the scene.
+/// A mark with its place in the scene.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
-    /// Its place among the marks of the watch.
+    /// Its index among the marks of the watch.
     pub(super) place: usize,
     pub(super) kind: MarkKind,
     pub(super) at: Time,
@@ -46,17 +47,17 @@ impl Cells {
         }
     }
 
-    /// The cell that a time lies in.
+    /// Returns the cell that a time lies in.
     pub(super) fn at(self, at: Time) -> i64 {
         at.0.div_euclid(self.cell_us)
     }
 
-    /// When a cell begins.
+    /// Returns when a cell begins.
     pub(super) fn begin(self, cell: i64) -> Time {
         Time(cell.saturating_mul(self.cell_us))
     }
 
-    /// From where to where a cell reaches.
+    /// Returns the left and right edge of a cell.
     pub(super) fn xs(self, view: &View, cell: i64) -> (Px, Px) {
         (
             view.x(self.begin(cell)),
@@ -64,7 +65,8 @@ impl Cells {
         )
     }
 
-    /// Whether a mark belongs to the cell before its own, since it follows nearly at once on the last mark of that.
+    /// Whether a mark belongs to the cell before its own, because it follows that cell's last mark by less than
+    /// [`APART`].
     pub(super) fn follows(self, at: Time, cell: i64, last: Option<&Placed>) -> bool {
         let near = |before: Time| at.micros_since(before) < self.apart_us;
         let own = self.at(at);
@@ -73,8 +75,8 @@ impl Cells {
             && last.is_some_and(|last| near(last.at))
     }
 
-    /// The marks of one cell, from `xs.0` to `xs.1`: those too near to be told apart as one, and with it what its plate
-    /// would cover.
+    /// Returns the marks of one cell as runs. Marks that are too near each other are one run, and so are the marks
+    /// that its plate would cover. `xs` are the edges of the cell.
     pub(super) fn runs(self, group: &[Placed], xs: (Px, Px)) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let mut start = 0;
@@ -95,7 +97,7 @@ impl Cells {
     }
 }
 
-/// Marks `start..end` of a cell and what they take when drawn.
+/// Marks `start..end` of a cell and the room that they take when drawn.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     pub(super) start: usize,
@@ -116,7 +118,7 @@ impl Run {
             };
         }
         let width = plate_width(end - start);
-        // Inside its cell, so that it covers no glyph of the next, be it at the very border.
+        // The plate stays inside its cell, so that it covers no glyph of the next cell, even one at the border.
         let (least, most) = (cell.0 + GLYPH_HALF, cell.1 - GLYPH_HALF - width);
         let left = if least <= most {
             let middle = first + (last - first).half() - width.half();
@@ -135,7 +137,7 @@ impl Run {
 }
 
 fn plate_width(count: usize) -> Px {
-    // Digits are all as wide.
+    // All digits have the same width.
     let digits = count.checked_ilog10().unwrap_or(0) as usize + 1;
     (Px::whole(8) + text_width(&"00000000000000000000"[..digits], 10, 600)).floor()
 }

@@ -1,4 +1,4 @@
-//! How things look that are drawn: the layers they are painted in, measures, glyphs and texts.
+//! How drawn things look: paint layers, measures, glyphs and texts.
 
 use crate::glyph::Glyph;
 use crate::scene::{Align, Px};
@@ -24,18 +24,18 @@ pub(crate) enum Layer {
     Pen,
 }
 
-/// How many there are.
+/// How many layers there are.
 pub(super) const LAYERS: usize = Layer::Pen as usize + 1;
 
-/// How far beside the view something may still show in it.
+/// How far beside the view, in px, something may be drawn that still shows in it.
 pub(crate) const SPILL: Px = Px::whole(16);
-/// What cannot be averaged away is at least this wide.
+/// Least width, in px, of things that must show at any zoom.
 pub(crate) const LEAST: Px = Px::whole(3);
-/// A hair, a stroke of one px.
+/// Width of a thin stroke: 1 px.
 pub(crate) const HAIR: Px = Px::whole(1);
-/// A label begins so far inside its stretch…
+/// Distance of a label from the beginning of its stretch, in px.
 pub(crate) const LABEL_INSET: Px = Px::whole(6);
-/// …and is shown only with so much room to spare.
+/// Room that a label leaves at the end of its stretch, in px. A label that cannot leave it is not written.
 pub(crate) const LABEL_SPARE: Px = Px::whole(10);
 
 /// A glyph to be drawn.

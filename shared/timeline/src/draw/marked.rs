@@ -1,4 +1,4 @@
-//! Draws what persons have marked: the moment that panels answer for, a range, and the times of notes.
+//! Draws the viewer's marks: the moment that panels answer for, a range, and the times of notes.
 
 use super::drawer::{Drawer, Marked};
 use super::look::{HAIR, Layer};
@@ -7,7 +7,7 @@ use crate::scene::{Px, Step, Stroke};
 use crate::tokens::Token;
 
 impl Drawer<'_> {
-    /// Marks them over all lanes.
+    /// Draws the moment and the range over all lanes.
     pub(crate) fn marked(&mut self) {
         let Marked { as_of, range } = self.picture.marked;
         let height = (Px::ZERO, self.picture.height);
@@ -28,7 +28,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// A dotted line at each note's time, from its flag down over all lanes; of the selected note at both ends.
+    /// Draws a dotted line at each note's time, from its flag down over all lanes. The selected note has one at both
+    /// ends of its time.
     pub(crate) fn flag_lines(&mut self) {
         let height = self.picture.height;
         for mark in self.picture.flagged.marks {

@@ -1,4 +1,4 @@
-//! An object's marks: a glyph each, or a plate with their count where they are too near to be told apart.
+//! Draws an object's marks: one glyph each, or a plate with their count where they overlap.
 
 use super::drawer::{Drawer, EpochView, record};
 use super::level_of_detail::{Cells, Placed, Run};
@@ -8,12 +8,12 @@ use crate::lanes::Row;
 use crate::scene::{Area, Hit, Primitive, Px, Target};
 use crate::store::WatchTrace;
 
-/// Height of a plate.
+/// Height of a plate, in px.
 const PLATE_HEIGHT: Px = Px::whole(13);
 
 impl Drawer<'_> {
-    /// Draws the marks of one object; `places` are theirs in the watch's marks. `seam` says which of them differ from the
-    /// run before.
+    /// Draws the marks of one object; `places` are their indexes in the watch's marks. `seam` says which of them
+    /// differ from the run before.
     pub(super) fn marks(
         &mut self,
         row: &Row,
@@ -29,7 +29,7 @@ impl Drawer<'_> {
         let marks = &trace.marks;
         let view = *self.picture.view;
         let cells = Cells::of(&view);
-        // From the cell before on, as the first marks of a cell may be of the one before.
+        // The first marks of a cell may belong to the cell before, so drawing begins there.
         let from = cells.begin(cells.at(self.left).saturating_sub(1));
         let mut group: Vec<Placed> = Vec::new();
         let mut cell = i64::MIN;
@@ -137,7 +137,7 @@ impl Drawer<'_> {
     }
 }
 
-/// The plate's foot in proportion by kind; what is there at all has at least a px.
+/// Divides the plate's foot in proportion to the counts by kind. A kind with any marks gets at least 1 px.
 fn foot(width: Px, counts: [i32; 3]) -> [Px; 3] {
     let total: i32 = counts.iter().sum::<i32>().max(1);
     let mut widths = counts.map(|count| {
@@ -147,7 +147,7 @@ fn foot(width: Px, counts: [i32; 3]) -> [Px; 3] {
             Px((i64::from(width.0) * i64::from(count) / i64::from(total)) as i32).max(Px::whole(1))
         }
     });
-    // The largest takes what rounding left over.
+    // The widest part takes the remainder of the rounding.
     let rest = width - widths.iter().fold(Px::ZERO, |sum, &part| sum + part);
     if let Some(largest) = widths.iter_mut().max() {
         *largest = *largest + rest;

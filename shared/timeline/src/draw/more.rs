@@ -1,4 +1,5 @@
-//! The row of the objects that have no rows of their own: a bar, how long nothing changed, and the density of changes.
+//! Draws the row of the objects without rows of their own: a bar, the time without changes, and the density of
+//! changes.
 
 use super::drawer::Drawer;
 use super::label::{Label, Rank};
@@ -45,7 +46,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// The changes of the objects that have no rows.
+    /// Draws the changes of the objects that have no rows.
     fn density_of_more(&mut self, row: &Row, trace: &WatchTrace) {
         let LaneId::More(watch) = row.id else {
             return;

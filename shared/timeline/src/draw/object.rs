@@ -1,4 +1,4 @@
-//! An object's row: its life as far as it is known, its marks, and where the watch and the truth part.
+//! Draws an object's row: its life as far as it is known, its marks, and where the watch and the truth differ.
 
 use watchscope_model::Time;
 use watchscope_model::fold::Moment;
@@ -17,10 +17,10 @@ use crate::scene::{Area, Hatch, Primitive, Px, Step, StretchKind, Stroke, Target
 use crate::store::{Differs, Epoch, MarkKind, ObjectTrace, Span, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 
-/// Where a circle's quarter has its control points: (4/3)(√2 - 1) of the radius, in 64ths.
+/// Distance of a circle's control points from the ends of a quarter: (4/3)(√2 - 1) of the radius, in 64ths.
 const CIRCLE: i32 = 35;
-/// What is said of an object that a first list does not have, and of one that it has under another uid: the longest form
-/// that has room.
+/// Words for an object that a run's first list does not have, the longest first. [`REPLACED_WORDS`] are for one that
+/// it has under another uid. The first that fits is written.
 const REMOVED_WORDS: [&str; 3] = [
     "not in LIST: deleted while nobody watched",
     "deleted while nobody watched",
@@ -53,8 +53,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// What a run's first list says of an object that the run before held: until then it is not known, and one that is not
-    /// in the list was deleted while nobody watched.
+    /// Draws what a run's first list says of an object that the run before held. Until that list the object's life is
+    /// unknown. An object that is not in the list was deleted while nobody watched.
     fn over_seam(
         &mut self,
         row: &Row,
@@ -66,7 +66,7 @@ impl Drawer<'_> {
         let was_held = match seam.differs {
             Some(Differs::Added) => false,
             Some(Differs::Changed | Differs::Replaced | Differs::Removed) => true,
-            // The same, if it was listed at all.
+            // The object is unchanged if the list has it.
             None => trace.objects.get(object.0 as usize).is_some_and(|object| {
                 let first = object.marks.first();
                 first.is_some_and(|&first| seam.is_part(trace, first as usize))
@@ -100,7 +100,7 @@ impl Drawer<'_> {
         let mut xs = (x + Px::whole(10), self.end_x);
         let object = trace.objects.get(object.0 as usize).filter(|_| is_gone);
         if let Some(object) = object {
-            // Words about what is gone stand on no later life.
+            // Words about a deleted object must not stand on a later life of that name.
             let starts = object.lives.all().iter().map(|life| life.start.at);
             let next = starts.filter(|&at| at > seam.list.at).min();
             let end = next.map(|next| self.x(next) - Px::whole(8));
@@ -119,8 +119,9 @@ impl Drawer<'_> {
             if end < self.left {
                 continue;
             }
-            // From a ghost's last event on it is not known whether it lives, and from its first proof on it does not,
-            // until the proof is withdrawn. A proof that was may not be loaded, so nothing after it hangs on it.
+            // Between a ghost's last event and its first proof it is unknown whether the object lives. After the proof
+            // it does not live, until the proof is withdrawn. The records of an earlier proof may not be loaded, so
+            // nothing later depends on them.
             let doubted = trace.doubt(object, span);
             let doubt = |from: Time| doubted.map(|doubt| doubt.max(from));
             let mut from = span.start.at;
@@ -152,19 +153,20 @@ impl Drawer<'_> {
         }
     }
 
-    /// A life that is sure.
+    /// Draws a life that is certain.
     fn alive(&mut self, from: Time, to: Time, ys: (Px, Px)) {
         if from < to {
             self.fill(Layer::Life, (self.x(from), self.x(to)), ys, Token::Life);
         }
     }
 
-    /// A life nobody is sure of.
+    /// Draws a life that is uncertain, as dots.
     fn dots(&mut self, x0: Px, x1: Px, y: Px) {
         const PERIOD_PX: i32 = 5;
         let mut from = x0;
         if x0 < -SPILL {
-            // Dots lie on whole periods of time, so that they neither swim nor depend on where the line began.
+            // Dots lie on whole periods of time, so that they do not swim when the view moves, wherever the line
+            // began.
             let period_us = f64::from(PERIOD_PX) * self.picture.view.us_per_px;
             let first = (self.left.0 as f64 / period_us).floor() * period_us;
             from = self.x(Time(first as i64)).max(-SPILL - SPILL);
@@ -196,11 +198,12 @@ impl Drawer<'_> {
         let x1 = self.x(end).max(x0 + LEAST);
         let ys = (mid - half, mid + half);
         let kind = span.what.kind;
-        // Left of the view the body goes on; its corner does not show.
+        // Left of the view the body continues, so its corner does not show.
         let left = x0.max(-SPILL - SPILL);
         let right = x1.min(self.width + SPILL);
         let inset = Px(48);
-        // What one read alone found looks unknown: the colour is that of what was found twice.
+        // A verdict of one read alone looks unknown; it gets the divergence colour only when a second read confirmed
+        // it.
         let is_confirmed = span.what.is_confirmed;
         let ink = if is_confirmed {
             Token::Divergence
@@ -276,7 +279,7 @@ impl Drawer<'_> {
         self.label_inside(label.reaching(REACH));
     }
 
-    /// A box with square corners and no fill.
+    /// Draws a box with square corners and no fill.
     fn slot(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px), ink: Token, dash: Option<(u8, u8)>) {
         let inset = Px(48);
         let area = Area::between(
@@ -302,7 +305,7 @@ impl Drawer<'_> {
         );
     }
 
-    /// A body with a round left end, open to the right.
+    /// Draws a body with a round left end, open to the right.
     fn round_left(
         &mut self,
         x0: Px,
@@ -346,7 +349,7 @@ impl ListOverSeam {
         trace.marks.seq(place) < self.list.seq && trace.marks.kind(place).is_by_list()
     }
 
-    /// What a mark is, as seen over the seam: nothing if it is the object as it was.
+    /// Returns the kind of a mark as seen over the seam; `None` if the object is unchanged.
     pub(super) fn kind(self, trace: &WatchTrace, place: usize) -> Option<MarkKind> {
         let kind = trace.marks.kind(place);
         match self.differs {
@@ -358,7 +361,7 @@ impl ListOverSeam {
     }
 }
 
-/// The last mark of an object before a time.
+/// Returns the time of an object's last mark before a time.
 fn last_mark_before(trace: &WatchTrace, object: &ObjectTrace, at: Time) -> Option<Time> {
     let place = object
         .marks
@@ -367,7 +370,7 @@ fn last_mark_before(trace: &WatchTrace, object: &ObjectTrace, at: Time) -> Optio
     Some(trace.marks.at(object.marks[place] as usize))
 }
 
-/// What and how long.
+/// Returns the kind of a verdict and how long it has lasted, with `?` if no second read confirmed it.
 fn verdict_short(verdict: &VerdictSpan, lasting_us: i64) -> String {
     let doubt = if verdict.is_confirmed { "" } else { "?" };
     format!("{}{doubt} · {}", verdict.kind, duration(lasting_us))

@@ -1,4 +1,4 @@
-//! What covers all lanes of a watch: gaps, losses, relists, errors.
+//! Draws what covers all lanes of a watch: gaps, losses, relists, errors.
 
 use super::drawer::{Drawer, EpochView, Group, record};
 use super::label::{Label, Rank};
@@ -12,15 +12,16 @@ use crate::sorted::within;
 use crate::store::{Epoch, GapOutcome, WatchTrace};
 use crate::tokens::Token;
 
-/// A lost gap wider than this is hatched more quietly.
+/// Width in px from which a lost gap is hatched more quietly.
 const WIDE: Px = Px::whole(200);
-/// A hatch of lines 6 px apart has one through the point so far right of its corner and below it: half of 6√2.
+/// Offset of a hatch's first line from its corner, right and down: half of 6√2 px, in 64ths of a px. The lines are 6
+/// px apart.
 const FIRST_LINE: Px = Px(271);
-/// So far from where a stretch begins its words may stand, if something stands there.
+/// Farthest that words may move from the start of their stretch, in px, if something stands there.
 pub(super) const REACH: Px = Px::whole(260);
 
 impl Drawer<'_> {
-    /// What covers all lanes of a watch: gaps, errors, relists, losses. `watch` has at least one row on screen.
+    /// Draws what covers all lanes of a watch: gaps, errors, relists, losses. `watch` has at least one row on screen.
     pub(super) fn watch_group(&mut self, watch: WatchId) {
         let rows = &self.picture.rows.rows;
         let of_watch = |row: &&Row| row.id.watch() == Some(watch) && !row.pinned;
@@ -34,7 +35,7 @@ impl Drawer<'_> {
             (self.y(last) + last.height).min(self.picture.height + SPILL),
         );
         let collapsed = first.kind == RowKind::Strip;
-        // The resourceVersion's row says what was missed; where there is none, the first.
+        // The resourceVersion's row shows the count of missed events. Without that row the first row does.
         let has_version_row = rows.iter().any(|row| row.id == LaneId::Version(watch));
         let words_y = self.y(first) + first.height.half() + Px::whole(4);
         let words_y = Some(words_y).filter(|_| !has_version_row);
@@ -46,7 +47,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Losses, relists, errors, over all lanes of a watch; and at a height what was missed, if nothing else says so.
+    /// Draws losses, relists and errors over all lanes of a watch, and the count of missed events if `words_y` has a
+    /// place for it.
     pub(crate) fn records_of_group(
         &mut self,
         watch: WatchId,
@@ -77,7 +79,7 @@ impl Drawer<'_> {
             }
             x1 = x1.max(x0 + LEAST);
             let xs = (x0, x1);
-            // Its edge, or the first line of its hatch, if it has room for one.
+            // The sign that a legend points at: the gap's edge, or the first line of its hatch if that fits.
             let drawn = match span.what.outcome {
                 Some(GapOutcome { resumed: false, .. }) => {
                     self.fill(Layer::Gap, xs, ys, Token::LostGround);
@@ -123,7 +125,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// How much each lost gap may have cost, at the height that `beside` finds for words between two x.
+    /// Writes how many events each lost gap may have cost, at the height that `beside` finds for words between two x.
     pub(super) fn missed(
         &mut self,
         epoch: EpochView<'_>,
@@ -153,7 +155,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// What watchscope lost of this watch, or of none, over all lanes of the watch.
+    /// Draws what watchscope itself lost of this watch, or of no watch in particular, over all lanes of the watch.
     fn losses(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
         for losses in [&epoch.trace.losses, &trace.losses] {
             let mut drawn = -SPILL;
@@ -172,7 +174,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Double rules of relists, over all lanes the watch feeds.
+    /// Draws double rules for relists over all lanes of the watch.
     fn lists(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
         self.waits_for_before(epoch, trace, ys);
         let mut drawn = -SPILL;
@@ -198,7 +200,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// As long as the end of the run before is to be loaded, it is not known what the first list changed.
+    /// Hatches the time up to a run's first list while the end of the run before is not loaded. Until then the changes
+    /// of that list are unknown.
     fn waits_for_before(&mut self, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
         let first = trace.lists.first().filter(|list| list.is_to_compare());
         let Some(list) = first.filter(|_| self.picture.store.is_to_load_before(epoch.number))
@@ -215,7 +218,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// The full-height lines of ERROR events.
+    /// Draws the full-height lines of ERROR events.
     fn error_lines(&mut self, trace: &WatchTrace, ys: (Px, Px)) {
         let mut drawn = -SPILL - LEAST;
         for error in within(

@@ -1,4 +1,4 @@
-//! The lane of what watchscope asks beside its watches: a bar for each request, as long as it took.
+//! Draws the lane of watchscope's requests beside its watches: one bar for each request, as long as it took.
 
 use watchscope_model::Time;
 use watchscope_model::tree::BTreeMap;
@@ -11,9 +11,10 @@ use crate::scene::{Px, Target};
 use crate::store::{OwnRequestMark, OwnRequestStep};
 use crate::tokens::Token;
 
-/// One that is not answered after so long, in microseconds, ended without a word: watchscope did.
+/// Time in µs after which a request without an answer counts as abandoned, because watchscope stopped. It then shows
+/// only where it began.
 const GIVEN_UP_US: i64 = 120_000_000;
-/// No request takes longer: what lies farther from the view cannot reach into it.
+/// Longest request in µs. A request that begins or ends farther from the view is not searched for.
 const LONGEST_US: i64 = GIVEN_UP_US + 60_000_000;
 
 impl Drawer<'_> {
@@ -26,7 +27,8 @@ impl Drawer<'_> {
     fn own_requests(&mut self, row: &Row, epoch: EpochView<'_>) {
         let y = self.y(row) + row.height.half();
         let mut sent = BTreeMap::new();
-        // Up to where the lane is full: what lies in it would change nothing, but for a failure. And how many touch.
+        // `drawn` is where the lane is full: another bar there would change nothing, unless it failed. `together`
+        // counts the requests whose bars touch.
         let (mut drawn, mut together) = (Px(i32::MIN), 0_u64);
         for own in self.within(&epoch.trace.own_requests) {
             let (at, seq) = (own.moment.at, own.moment.seq);
@@ -74,7 +76,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Those that can be in view.
+    /// Returns the steps of requests that can be in view.
     fn within<'a>(&self, own_requests: &'a [OwnRequestMark]) -> &'a [OwnRequestMark] {
         let before = |at: Time, by_us: i64| {
             own_requests.partition_point(|own| own.moment.at < at.plus_micros(by_us))
@@ -82,7 +84,7 @@ impl Drawer<'_> {
         &own_requests[before(self.left, -LONGEST_US)..before(self.right, LONGEST_US)]
     }
 
-    /// How many requests are behind bars that touch, where there is room for it.
+    /// Writes how many requests are behind touching bars, if there is room.
     fn together(&mut self, row: &Row, (x0, x1): (Px, Px), count: u64) {
         let words = format!("{} requests", number(count));
         let look = TextLook::plain(Token::Text3);

@@ -1,4 +1,4 @@
-//! Low lines: what a watch does while no stream is open, and the brackets of its lists.
+//! Draws the low lines: what a watch does while no stream is open, and the brackets of its lists.
 
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Phase, PhaseReason};
@@ -13,21 +13,21 @@ use crate::scene::{Align, Px, Step, StretchKind, Stroke, Target};
 use crate::store::{PhaseSpan, Span, WatchTrace};
 use crate::tokens::Token;
 
-/// The brackets of a list take at least this much.
+/// Least width of a list's brackets, in px.
 const BRACKETS: Px = Px::whole(9);
 
-/// A wait that begins so near to an ERROR event began with it.
+/// Distance in px up to which a wait belongs to an ERROR event.
 const AT_ERROR: Px = Px::whole(6);
 
 /// The run of low phases between two streams.
 struct Episode {
     x0: Px,
     x1: Px,
-    /// The reason of its waits and refusals that show, and how many.
+    /// The reason of the waits and refusals in view, and how many have it.
     reason: Option<(PhaseReason, u32)>,
     /// When the next try is due, if the last wait is open.
     due: Option<Time>,
-    /// Whether it is, or was last, refused.
+    /// Whether the last wait or refusal is a refusal.
     refused: bool,
 }
 
@@ -62,13 +62,13 @@ impl Drawer<'_> {
                 refused: false,
             });
             episode.x1 = x1;
-            self.tell(episode, span);
+            self.add_to_episode(episode, span);
         }
         self.episode_label(row, trace, episode);
     }
 
-    /// What a phase adds to the words of its episode.
-    fn tell(&self, episode: &mut Episode, span: &Span<PhaseSpan>) {
+    /// Adds a phase to the words of its episode.
+    fn add_to_episode(&self, episode: &mut Episode, span: &Span<PhaseSpan>) {
         let phase = &span.what;
         let is_pause = matches!(phase.phase, Phase::Waiting | Phase::Refused);
         episode.due = None;
@@ -92,7 +92,7 @@ impl Drawer<'_> {
     fn phase(&mut self, row: &Row, span: &Span<PhaseSpan>, (x0, x1): (Px, Px)) {
         let (top, bottom) = self.body(row);
         let y = bottom - Px::whole(2);
-        // Dashes begin where the stretch does; long ones are cut to the view by whole periods.
+        // Dashes begin where the stretch begins. A long line is cut to the view by whole periods of its dashes.
         let line = |drawer: &mut Self, ink: Token, dash: Option<(u8, u8)>| {
             let period = dash.map_or(1, |(on, off)| i32::from(on) + i32::from(off)) * 64;
             let cut = ((-SPILL - x0).0.max(0) / period) * period;
@@ -149,7 +149,7 @@ impl Drawer<'_> {
                         Step::Line(x + arm, to),
                     ]
                 };
-                // Brackets of a short list stand apart all the same, over what was before.
+                // The brackets of a short list still stand apart; they cover what was before the list.
                 let is_over = span.end.is_some();
                 let x1 = x1 - Px::whole(2);
                 let x0 = if is_over { x0.min(x1 - BRACKETS) } else { x0 };
@@ -168,7 +168,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// `429 × 5`, or `403 Forbidden, next try in 28 s`, over the low line.
+    /// Writes `429 × 5`, or `403 Forbidden, next try in 28 s`, over the low line.
     fn episode_label(&mut self, row: &Row, trace: &WatchTrace, episode: Option<Episode>) {
         let Some(Episode {
             x0,
@@ -180,12 +180,12 @@ impl Drawer<'_> {
         else {
             return;
         };
-        // The code of the ERROR event that it begins with has said why.
+        // If the episode begins with an ERROR event, the code at that event gives the reason already.
         let mut errors = trace.errors.iter().map(|error| self.x(error.moment.at));
         let begins_with_error = errors.any(|x| x - AT_ERROR <= x0 && x0 <= x + AT_ERROR);
-        let told = matches!(reason, PhaseReason::Expired | PhaseReason::ErrorEvent);
+        let is_explained = matches!(reason, PhaseReason::Expired | PhaseReason::ErrorEvent);
         let short = match (begins_with_error, count) {
-            (true, _) if told => String::new(),
+            (true, _) if is_explained => String::new(),
             (_, 1) => reason_words(reason).to_string(),
             _ => format!("{} × {count}", reason_words(reason)),
         };
@@ -229,7 +229,8 @@ impl Drawer<'_> {
             (x0, x1),
         );
         label.forms.retain(|text| !text.is_empty());
-        // A wait that has just begun has no room yet; before it there is some, if the watch is as young.
+        // A wait that has just begun is too narrow for words. If it is the watch's first, the words may stand before
+        // it.
         let is_first = trace
             .started
             .is_some_and(|started| self.x(started.at) >= x0 - HAIR);
@@ -248,7 +249,7 @@ impl Drawer<'_> {
     }
 }
 
-/// The reason of a wait or refusal in a few words.
+/// Returns the reason of a wait or refusal in a few words.
 pub(crate) fn reason_words(reason: PhaseReason) -> &'static str {
     match reason {
         PhaseReason::Started => "starting",

@@ -1,4 +1,4 @@
-//! The ruler over the lanes: ticks, times, and the pen's time.
+//! Draws the ruler over the lanes: ticks, times, and the pen's time.
 
 use watchscope_model::Time;
 
@@ -7,15 +7,15 @@ use crate::scene::{Align, Area, Primitive, Px, Scene, TextLine};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Height of the ruler.
+/// Height of the ruler, in px.
 pub const RULER_HEIGHT: Px = Px::whole(26);
 
-/// How strong the ground of a marked range is, on the ruler and over the lanes, in percent.
+/// Opacity in percent of a marked range's ground, on the ruler and over the lanes.
 pub(super) const RANGE_GROUND: u8 = 7;
-/// The handles at the edges of a marked range, on the ruler.
+/// Width and height in px of the handles at a marked range's edges.
 const HANDLE: (Px, Px) = (Px::whole(3), Px::whole(18));
 
-/// Draws the ruler of a view, with a time on a badge: that of the pen, or of the moment that panels answer for.
+/// Draws the ruler of a view. The badge shows `now`: the pen's time, or the moment that panels answer for.
 #[must_use]
 pub fn ruler(view: &View, now: Time) -> Scene {
     let width = Px::from_f64(view.width_px);
@@ -131,7 +131,7 @@ pub fn ruler(view: &View, now: Time) -> Scene {
     scene
 }
 
-/// Marks a range on the ruler of a view.
+/// Draws a marked range on the ruler of a view.
 pub(crate) fn mark_range(scene: &mut Scene, view: &View, (from, to): (Time, Time)) {
     let within = |x: Px| x.max(-HANDLE.0).min(scene.width + HANDLE.0);
     let (from, to) = (within(view.x(from).floor()), within(view.x(to).floor()));

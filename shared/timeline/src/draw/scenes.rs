@@ -1,4 +1,4 @@
-//! A picture as its scenes: the lanes that show, and the ruler over them.
+//! Draws a picture as its two scenes: the lanes in view, and the ruler over them.
 
 use super::drawer::{Drawer, Picture};
 use super::look::{HAIR, Layer};
@@ -7,7 +7,7 @@ use crate::lanes::{Row, RowKind};
 use crate::scene::{Area, Primitive, Px, Scene, Stroke, Target};
 use crate::tokens::Token;
 
-/// Draws the rows that show.
+/// Draws the rows in view.
 #[must_use]
 pub fn lanes(picture: &Picture<'_>) -> Scene {
     let mut drawer = Drawer::new(picture);
@@ -20,7 +20,8 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
     for row in rows {
         drawer.row_ground(row);
     }
-    // Before the rows: their words keep clear of what is said of ways, and of the numbers of evidence.
+    // These go before the rows, so that words of rows keep clear of the words of propagations and of the numbers of
+    // evidence.
     if let Some(records) = picture.records {
         (records.travels)(&mut drawer, rows);
         (records.evidence)(&mut drawer);
@@ -54,8 +55,8 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
     drawer.finish()
 }
 
-/// Draws the ruler of a picture: on its badge stands the moment that panels answer for, else now; a marked range is marked.
-/// The row of flags belongs to it.
+/// Draws the ruler of a picture, with its row of flags. The badge shows the moment that panels answer for, or else
+/// now. A marked range is drawn too.
 #[must_use]
 pub fn ruler_of(picture: &Picture<'_>) -> Scene {
     let Picture { view, marked, .. } = *picture;
@@ -67,7 +68,7 @@ pub fn ruler_of(picture: &Picture<'_>) -> Scene {
 }
 
 impl Drawer<'_> {
-    /// A row that is no watch's own, and no layer's.
+    /// Draws a row that neither a watch nor a layer owns.
     pub(crate) fn other_row(&mut self, row: &Row) {
         match row.kind {
             RowKind::Connection => self.connection_row(row),
@@ -87,7 +88,7 @@ impl Drawer<'_> {
     }
 
     fn row_ground(&mut self, row: &Row) {
-        // The name that stands on a lane belongs to it.
+        // The name that stands on a lane belongs to it, so the ground reaches up over it.
         let (y, bottom) = (self.y(row) - row.label, self.y(row) + row.height);
         let across = (Px::ZERO, self.width);
         let ground = self.ground(row);

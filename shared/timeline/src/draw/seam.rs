@@ -1,4 +1,5 @@
-//! Seams: the time between two runs of watchscope, in which nobody watched, and what was open when it began.
+//! Draws seams: the time between two runs of watchscope, in which nobody watched, and the ends of stretches that were
+//! open then.
 
 use watchscope_model::Time;
 
@@ -9,21 +10,21 @@ use crate::scene::{Area, Primitive, Px, Step, Stroke};
 use crate::store::Span;
 use crate::tokens::Token;
 
-/// The lines at the edges of a seam stand this far apart where it is narrower.
+/// Least distance in px between the two lines of a seam. A narrower seam is drawn this wide.
 const LEAST: Px = Px::whole(4);
-/// What the words keep clear of at both sides.
+/// Distance in px that the words keep from both sides.
 const MARGIN: Px = Px::whole(8);
-/// A page has room for words beside a seam where it is this wide.
+/// Least width of a page, in px, for words beside a seam. A narrower page has none.
 const PLATE_FROM: Px = Px::whole(600);
-/// What a seam says where the namespace `kube-system` has another uid behind it.
+/// Words at a seam after which the namespace `kube-system` has another uid.
 const ANOTHER_CLUSTER: &str = "another cluster";
-/// From line to line.
+/// Distance from line to line, in px.
 const LINE_HEIGHT: i32 = 16;
-/// The dots in which something ends that was open: where each is, and how strong it is in percent.
+/// The dots after a stretch that was open at the end of its run: offset in px, and opacity in percent.
 const DOTS: [(i32, u8); 3] = [(3, 90), (8, 60), (13, 30)];
 
 impl Drawer<'_> {
-    /// Draws a seam over all lanes: nothing is drawn in it, not even the grid.
+    /// Draws a seam over all lanes. Nothing else is drawn in it, not even the grid.
     pub(crate) fn seam(&mut self, from: Time, to: Time) {
         let height = (Px::ZERO, self.picture.height);
         let start = self.x(from).floor();
@@ -34,12 +35,12 @@ impl Drawer<'_> {
             let dots = Stroke::dashed(Token::Text2, Px::whole(2), 2, 2);
             self.stroke(Layer::Cover, &line, dots);
         }
-        // Of a seam that reaches out of the view the words stand in what is seen.
+        // If a seam reaches out of the view, its words stand in the part that is in view.
         let shown = (start.max(Px::ZERO), end.min(self.width));
         self.seam_words(shown, from, to);
     }
 
-    /// Says when nobody watched: inside if there is room, else on a plate behind the seam.
+    /// Writes when nobody watched: in the seam if there is room, else on a plate behind it.
     fn seam_words(&mut self, (start, end): (Px, Px), from: Time, to: Time) {
         let times = (clock(from), clock(to));
         let lasted = duration(to.micros_since(from));
@@ -84,7 +85,7 @@ impl Drawer<'_> {
         self.plate(end, &plate(format!("restarted {} – {}", times.0, times.1)));
     }
 
-    /// Words on a plate behind a seam.
+    /// Writes words on a plate behind a seam.
     fn plate(&mut self, end: Px, words: &str) {
         let line = words.to_owned();
         let width = widest(std::slice::from_ref(&line));
@@ -120,7 +121,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// What was open when a run ended, ends in three fading dots: that it is not known further is no end.
+    /// Ends a stretch that was open when its run ended in three fading dots: its real end is unknown.
     pub(super) fn trails_off<T>(
         &mut self,
         epoch: EpochView<'_>,

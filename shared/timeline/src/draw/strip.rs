@@ -10,26 +10,27 @@ use crate::scene::{Column, Primitive, Px, STRIP_COLUMN_PX};
 use crate::store::WatchTrace;
 use crate::tokens::Token;
 
-/// For each height from 1 px up, the least count that reaches it: 1 + 2.6 log2(1 + n), rounded.
+/// For each height from 1 px up, the least count that reaches it: 1 + 2.6 log2(1 + n), rounded. Greater counts stay at
+/// the last height.
 const HEIGHT_FROM: [u32; 34] = [
     1, 1, 1, 1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 28, 36, 47, 62, 81, 106, 138, 181, 236, 308, 402,
     525, 686, 896, 1170, 1527, 1994, 2603, 3398, 4437, 5792,
 ];
 
-/// Height of a column that stands for `count` marks.
+/// Returns the height in px of a column that stands for `count` marks, at most `limit`.
 fn height_px(count: u32, limit: u8) -> u8 {
     let height = HEIGHT_FROM.partition_point(|&least| least <= count);
     (height as u8).min(limit)
 }
 
-/// Columns nearer than this leave no room for words between them.
+/// Columns nearer than this, in px, leave no room for words between them.
 const CLOSE: Px = Px::whole(24);
 
-/// Colours from the bottom up.
+/// Colours of a column, from the bottom up.
 const INKS: [Token; 3] = [Token::Deleted, Token::Added, Token::Modified];
 
 impl Drawer<'_> {
-    /// Columns of a watch's changes, standing on `bottom`.
+    /// Draws columns of a watch's changes, standing on `bottom`.
     pub(super) fn strip(&mut self, trace: &WatchTrace, bottom: Px, limit: u8) {
         let marks = &trace.marks;
         let column_us = self.picture.view.aligned_us(f64::from(STRIP_COLUMN_PX));
@@ -38,7 +39,7 @@ impl Drawer<'_> {
         self.columns(trace, range, bottom, limit);
     }
 
-    /// Columns of marks of a watch, by their places, rising.
+    /// Draws columns of the watch's marks with these indexes, which rise.
     pub(super) fn columns(
         &mut self,
         trace: &WatchTrace,
@@ -78,7 +79,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Words keep clear of columns; those that stand close together are one mark.
+    /// Keeps words clear of columns. Columns that stand close together count as one mark.
     fn occupy_columns(&mut self, columns: std::ops::Range<u32>, bottom: Px, limit: u8) {
         let ys = (bottom - Px::whole(i32::from(limit)), bottom);
         let mut run: Option<(Px, Px)> = None;
@@ -115,7 +116,7 @@ impl Drawer<'_> {
                 (u64::from(height) * u64::from(count) / u64::from(total)).max(1) as u8
             }
         };
-        // What is rare keeps its pixel; what is most gives way.
+        // A rare kind keeps at least 1 px; the most frequent kind gives up its height.
         let (low, mid) = (share(deleted), share(added));
         let top = height.saturating_sub(low + mid);
         let heights = if modified > 0 {

@@ -1,4 +1,4 @@
-//! The resourceVersion trace of a watch: a step line, with its jumps and reversals.
+//! Draws the resourceVersion trace of a watch: a step line, with its jumps and reversals.
 
 use watchscope_model::Time;
 
@@ -15,21 +15,21 @@ use crate::sorted::within;
 use crate::store::{StepMark, WatchTrace};
 use crate::tokens::Token;
 
-/// Jumps nearer than this are drawn without a number.
+/// Jumps nearer than this, in px, are drawn without a number.
 const STEPS_APART: Px = Px::whole(6);
 
-/// What stands in place of a line where versions have no order: those of aggregated APIs, numbers or not.
+/// Words in place of a line where versions have no order: those of aggregated APIs, even if they are numbers.
 const OPAQUE: &str = "another apiserver's: only whether two are equal can be told";
 
-/// What shows of one epoch's trace: where it begins, then what it did in each px column.
+/// The visible part of one epoch's trace: its first value, then its values in each px column.
 pub(crate) struct Line {
-    /// The value at the left edge, or the first one.
+    /// The value at the left edge; without one, the first value in view.
     pub(crate) first: (Time, u64),
     columns: Vec<Column>,
     end: Time,
 }
 
-/// All of one px column: one stroke from its least to its greatest value.
+/// The values in one px column, drawn as one stroke from the least to the greatest.
 struct Column {
     x: Px,
     least: u64,
@@ -38,7 +38,7 @@ struct Column {
 }
 
 impl Line {
-    /// The least and the greatest value.
+    /// Returns the least and the greatest value.
     pub(crate) fn range(&self) -> (u64, u64) {
         let first = (self.first.1, self.first.1);
         self.columns.iter().fold(first, |(low, high), column| {
@@ -53,7 +53,7 @@ impl Line {
     }
 }
 
-/// What the values are scaled to.
+/// How values become heights.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) low: u64,
@@ -119,7 +119,7 @@ impl Drawer<'_> {
             self.value(&lines, scale, value, TextLook::plain(Token::Text3), xs);
         }
         for (epoch, trace) in traces {
-            // What each lost gap may have cost, where nothing moves.
+            // The count of missed events stands where no line is.
             self.missed(epoch, trace, |drawer, xs| {
                 drawer.beside(&lines, scale, xs, None)
             });
@@ -127,7 +127,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// The number at an end of the trace, clear of its line.
+    /// Writes the number at an end of the trace, clear of its line.
     fn value(&mut self, lines: &[Line], scale: Scale, value: u64, look: TextLook, xs: (Px, Px)) {
         if let Some(y) = self.beside(lines, scale, xs, None) {
             let words = [number(value)];
@@ -135,7 +135,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// The baseline of a text between two x that meets no line: `wanted`, else under all lines there, else over them.
+    /// Returns the baseline of a text between two x that meets no line: `wanted`, else under all lines there, else
+    /// over them.
     pub(crate) fn beside(
         &self,
         lines: &[Line],
@@ -143,11 +144,11 @@ impl Drawer<'_> {
         (x0, x1): (Px, Px),
         wanted: Option<Px>,
     ) -> Option<Px> {
-        // A face wider than reckoned is as long as that.
+        // A face wider than calculated takes this much more room.
         let (x0, x1) = (x0 - BESIDE, x1 + BESIDE);
         let (mut top, mut bottom) = (scale.bottom, scale.top);
         for line in lines.iter().filter(|line| self.x(line.first.0) <= x1) {
-            // From the last value before the text on.
+            // The last value before the text counts too, because its line runs under the text.
             let from = line.columns.partition_point(|column| column.x <= x0);
             let before = match from.checked_sub(1) {
                 Some(before) => line.columns[before].last,
@@ -174,7 +175,7 @@ impl Drawer<'_> {
         let left = view.left();
         let from = marks.place_at(left);
         let to = marks.place_at(Time(self.right.0.saturating_add(1)));
-        // What was so at the left edge: by the last mark before it, or by what a later chapter opened with.
+        // The value at the left edge comes from the last mark before it, or from the opening of a later chapter.
         let before = (0..from)
             .rev()
             .find_map(|place| Some((marks.seq(place), marks.moved_to(place)?)));
@@ -193,7 +194,7 @@ impl Drawer<'_> {
         Some(self.line_of(first, moves, epoch.end))
     }
 
-    /// What shows of values that move.
+    /// Returns the visible part of moving values.
     pub(crate) fn line_of(
         &self,
         first: (Time, u64),
@@ -202,7 +203,7 @@ impl Drawer<'_> {
     ) -> Line {
         let view = self.picture.view;
         let mut columns: Vec<Column> = Vec::new();
-        // Where the column ends, in time: cheaper to compare than each mark's x.
+        // The end of the column as a time: cheaper to compare than each mark's x.
         let mut until = Time(i64::MIN);
         for (at, value) in moves {
             if at < until
@@ -229,7 +230,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// The trace, and what lies under it down to a floor, if there is one.
+    /// Draws the trace, and fills the area under it down to `floor`, if there is one.
     pub(crate) fn version_line(&mut self, line: &Line, scale: Scale, floor: Option<Px>) {
         let (start, value) = line.first;
         let x0 = self.x(start).max(-SPILL);
@@ -277,7 +278,7 @@ impl Drawer<'_> {
         );
     }
 
-    /// Jumps and reversals, each with its signed delta where there is room.
+    /// Draws jumps and reversals, each with its signed delta where there is room.
     fn version_steps(
         &mut self,
         row: &Row,
@@ -286,7 +287,7 @@ impl Drawer<'_> {
         lines: &[Line],
         scale: Scale,
     ) {
-        // Of those too near to be told apart one stands for all: a reversal is an error, and never gives way to a jump.
+        // One step stands for several that overlap. A reversal is an error, so it is never hidden behind a jump.
         let mut shown: Vec<(Px, &StepMark)> = Vec::new();
         for step in within(&trace.steps, |step| step.moment.at, self.left, self.right) {
             let x = self.x(step.moment.at);
@@ -309,7 +310,7 @@ impl Drawer<'_> {
             };
             let short = step_words(step);
             let mut forms = vec![short.clone()];
-            // In how long, where the value before is in view.
+            // The longest form adds the time since the value before, if that value is in view.
             let before = trace.marks.moved_before(place);
             if let Some(before) = before.filter(|before| before.0 >= self.picture.view.left()) {
                 let lasted = duration(step.moment.at.micros_since(before.0));
@@ -326,7 +327,7 @@ impl Drawer<'_> {
             if x < Px::ZERO {
                 continue;
             }
-            // Left of the step, or else right of it; as short as it must be.
+            // The words stand left of the step, or else right of it, in the longest form that fits.
             let rank = if step.back { Rank::Error } else { Rank::List };
             let look = TextLook::strong(glyph.ink()).over(self.ground(row));
             let mut label = None;
@@ -358,11 +359,11 @@ impl Drawer<'_> {
     }
 }
 
-/// Words keep so far from a step beside them.
+/// Least distance in px of words from a step beside them.
 const BESIDE: Px = Px::whole(4);
-/// How far the trace keeps from the row's edges.
+/// Distance in px of the trace from the row's edges.
 const INSET: Px = Px::whole(6);
-/// Height of a figure over its baseline.
+/// Height in px of a digit over its baseline.
 const CAP: Px = Px::whole(9);
-/// How far a notch stands beside the line it is on.
+/// Distance in px of a notch from the line that it is on.
 const HALF: Px = Px::whole(1);

@@ -1,4 +1,4 @@
-//! A watch as a signal: a plateau while its stream is open, and what concerns all lanes it feeds.
+//! Draws a watch as a signal: a plateau while its stream is open, and what concerns all lanes of the watch.
 
 use watchscope_model::Time;
 use watchscope_model::row::Attributed;
@@ -18,12 +18,12 @@ use crate::sorted::within;
 use crate::store::{Fall, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 
-/// Torn ends nearer than this are drawn as ticks.
+/// Torn ends nearer than this, in px, are drawn as ticks.
 const TORN_APART: Px = Px::whole(8);
-/// ERROR diamonds nearer than this are drawn as ticks.
+/// ERROR diamonds nearer than this, in px, are drawn as ticks.
 const ERRORS_APART: Px = Px::whole(6);
 impl Drawer<'_> {
-    /// Frames nobody could read: ticks on the plateau.
+    /// Draws frames that watchscope could not read, as ticks on the plateau.
     fn unread(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         let middle = self.y(row) + row.height.half();
         let ys = (middle - Px::whole(5), middle + Px::whole(5));
@@ -42,7 +42,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// The watch's own row.
+    /// Draws the watch's own row.
     pub(super) fn watch_row(&mut self, row: &Row) {
         let LaneId::Watch(watch) = row.id else {
             return;
@@ -67,7 +67,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Errors, relists, bookmarks, the strip of a collapsed watch, audits, what could not be read.
+    /// Draws errors, relists, bookmarks, the strip of a collapsed watch, audits and unreadable frames.
     pub(crate) fn records_in_body(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         self.errors(row, epoch, trace);
         self.list_labels(row, trace);
@@ -82,7 +82,7 @@ impl Drawer<'_> {
         self.unread(row, epoch, trace);
     }
 
-    /// The label behind each relist that shows.
+    /// Adds the label behind each relist in view.
     fn list_labels(&mut self, row: &Row, trace: &WatchTrace) {
         let lists = within(
             &trace.lists,
@@ -100,7 +100,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Why streams ended that did not fall square, inside their ends: the row of the catalogue, and how sure that is.
+    /// Adds why streams ended, inside their ends, unless they ended normally: the row of the catalogue, and its
+    /// certainty.
     fn end_labels(&mut self, row: &Row, trace: &WatchTrace) {
         let y = self.label_y(row);
         for span in trace.streams.in_sequence(self.left, self.right) {
@@ -109,11 +110,11 @@ impl Drawer<'_> {
                 Some((Fall::Fade, _)) => Rank::Wait,
                 Some((Fall::Square, _)) | None => continue,
             };
-            let (Some(end), Some(said)) = (span.end, trace.attribution(span)) else {
+            let (Some(end), Some(attributed)) = (span.end, trace.attribution(span)) else {
                 continue;
             };
             let x1 = self.x(end.at);
-            let failure = said.why().and_then(Attributed::row);
+            let failure = attributed.why().and_then(Attributed::row);
             let Some(failure) = failure.filter(|_| x1 <= self.end_x) else {
                 continue;
             };
@@ -122,11 +123,11 @@ impl Drawer<'_> {
             let look = TextLook::plain(Token::Text1)
                 .over(Token::StreamFill)
                 .aligned(Align::End);
-            let short = match said.certainty {
-                Certainty::Definite => said.code.to_string(),
-                _ => format!("{}?", said.code),
+            let short = match attributed.certainty {
+                Certainty::Definite => attributed.code.to_string(),
+                _ => format!("{}?", attributed.code),
             };
-            let full = why_ended(&said.code, said.certainty);
+            let full = why_ended(&attributed.code, attributed.certainty);
             let words = [full, format!("{short} {}", failure.name()), short];
             self.label(Label::new(rank, Layer::Error, words, look, y, xs));
         }
@@ -137,7 +138,7 @@ impl Drawer<'_> {
         self.y(row) + row.height.half() + Px::whole(down)
     }
 
-    /// What a closed watch is like now, in words.
+    /// Adds what a collapsed watch holds now, in words.
     fn state_label(&mut self, row: &Row, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace) {
         let store = self.picture.store;
         let known = store
@@ -192,7 +193,7 @@ impl Drawer<'_> {
         self.hit((x0, x1), (y, bottom), row.id, target);
         if let (Some(end), Some((fall, cause))) = (span.end, trace.fall(span)) {
             let drawn = self.fall(fall, x1, (y, bottom), torn);
-            // The diamond of an ERROR lies over the end it brought.
+            // The diamond of an ERROR covers the end that it caused.
             let drawn = drawn.filter(|_| cause != Cause::ErrorEvent);
             let area = (x1 - Px::whole(4), x1 + Px::whole(4));
             let target = Target::Record(record(epoch, end.seq));
@@ -220,7 +221,8 @@ impl Drawer<'_> {
         });
     }
 
-    /// How a plateau falls says how the stream ended; what is drawn, unless it is a mere tick.
+    /// Draws the fall of a plateau, whose shape says how the stream ended. Returns what was drawn, unless it is a mere
+    /// tick.
     fn fall(&mut self, fall: Fall, x: Px, (y, bottom): (Px, Px), torn: &mut Px) -> Option<Drawn> {
         let (glyph, x, y) = match fall {
             Fall::Square => {
@@ -255,7 +257,7 @@ impl Drawer<'_> {
         Some(Drawn { sign, ink, x, y })
     }
 
-    /// A torn end at x, over the height of what is torn.
+    /// Draws a torn end at x over the given height.
     pub(crate) fn tear(&mut self, x: Px, (y, bottom): (Px, Px), ground: Token) -> Option<Drawn> {
         if x > self.width + SPILL {
             return None;
@@ -284,7 +286,7 @@ impl Drawer<'_> {
         })
     }
 
-    /// The diamonds and codes of ERROR events.
+    /// Draws the diamonds and codes of ERROR events.
     fn errors(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         let mid = self.y(row) + row.height.half();
         let mut drawn = -SPILL - ERRORS_APART;
@@ -342,7 +344,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Ticks standing on the plateau.
+    /// Draws bookmarks as ticks that stand on the plateau.
     fn bookmarks(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         let y = self.y(row) + HAIR;
         let marks = &trace.marks;
@@ -376,7 +378,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Audit reads, low in the body of the plateau.
+    /// Draws audit reads, low in the body of the plateau.
     fn audits(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         let low = if row.kind == RowKind::Strip { 7 } else { 10 };
         let y = self.y(row) + row.height - Px::whole(low);
@@ -417,7 +419,7 @@ impl Drawer<'_> {
     }
 }
 
-/// `LIST 214 items +0 ~2 −2`; of the first list in a run `LIST 58 items, over the seam +4 ~3 −2`.
+/// Returns `LIST 214 items +0 ~2 −2`; for the first list in a run `LIST 58 items, over the seam +4 ~3 −2`.
 pub(crate) fn list_words(list: &ListMark) -> String {
     if list.older {
         return format!(
@@ -446,7 +448,7 @@ pub(crate) fn list_words(list: &ListMark) -> String {
     }
 }
 
-/// The words of a wait: how long until the next try.
+/// Returns the words of a wait: how long until the next try.
 pub(super) fn next_try(micros: i64) -> String {
     if micros <= 0 {
         "trying again".to_string()
@@ -455,7 +457,7 @@ pub(super) fn next_try(micros: i64) -> String {
     }
 }
 
-/// Rounded up to whole seconds where it is over one, so that a countdown does not flicker.
+/// Rounds times over 1 s up to whole seconds, so that a countdown does not flicker.
 fn whole_seconds(micros: i64) -> i64 {
     const SECOND: i64 = 1_000_000;
     if micros > SECOND {

@@ -1,4 +1,4 @@
-//! What this room adds to rows and drawing: the functions that the table of records calls.
+//! The functions that the table of records calls to add rows and drawing of layers.
 
 use watchscope_model::Time;
 
@@ -7,7 +7,7 @@ use crate::lanes::{Lanes, Row, RowBuilder};
 use crate::store::Store;
 use crate::view::View;
 
-/// The rows of layers, above those of watches.
+/// Returns the rows of layers, which stand above those of watches.
 pub(crate) fn layer_rows(
     lanes: &Lanes,
     store: &Store,
@@ -23,7 +23,7 @@ pub(crate) fn layer_row(drawer: &mut Drawer<'_>, row: &Row) {
     drawer.layer_row(row);
 }
 
-/// Draws the ways of writes through rows of layers.
+/// Draws the propagations of writes through rows of layers.
 pub(crate) fn travels(drawer: &mut Drawer<'_>, rows: &[Row]) {
     drawer.travels(rows);
 }

@@ -1,7 +1,7 @@
-//! What each side believes at one place of the log: etcd, each apiserver's cache, each client, and watchscope's own
-//! watch, of one resource in one namespace, object by object, with the differences.
+//! The beliefs about one resource in one namespace at one place of the log. It has those of etcd, each apiserver's
+//! cache, each client, and watchscope's own watch, with the differences for each object.
 //!
-//! Told from the fold, so it is right at any cursor: nothing here remembers what was shown before.
+//! The table is computed from the fold, so it is right at any cursor: nothing here remembers what was shown before.
 
 use std::sync::Arc;
 
@@ -18,27 +18,28 @@ use crate::levels::{Layer, namespace_of, number_of, selects};
 use crate::phrases::{crowd_words, object_words};
 use crate::store::Store;
 
-/// Rows that are shown; those beyond are counted, differences first.
+/// Most rows that are shown, differences first; the rest is counted.
 const ROWS_MOST: usize = 40;
-/// Clients of a crowd that hold the same are one side; of such sides so many are shown.
+/// Most columns of a crowd. Clients of a crowd that hold the same share a column; the clients of smaller groups are
+/// only counted.
 const ALIKE_MOST: usize = 3;
-/// Names in a sentence.
+/// Most names in a sentence; the rest is counted.
 const NAMES_MOST: usize = 3;
 
-/// What all sides hold.
+/// The beliefs of all sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BeliefTable {
-    /// Of what: `configmaps in shop`.
+    /// The resource and namespace: `configmaps in shop`.
     pub of: String,
-    /// When.
+    /// The time of the record, or of the head.
     pub at: String,
-    /// One sentence for each side, the truth first.
+    /// One sentence for each side; etcd, the truth, is first.
     pub sentences: Vec<Sentence>,
-    /// The names of the sides, the truth first.
+    /// The names of the sides; etcd is first.
     pub columns: Vec<String>,
-    /// The objects.
+    /// The objects, at most 40.
     pub rows: Vec<BeliefRow>,
-    /// Objects of which no row is shown.
+    /// How many objects have no row.
     pub more: u64,
 }
 
@@ -49,41 +50,41 @@ pub struct Sentence {
     pub side: String,
     /// What it holds.
     pub words: String,
-    /// Whether that is not so.
+    /// Whether it differs from the truth.
     pub differs: bool,
 }
 
-/// An object on all sides.
+/// The beliefs of all sides about one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeliefRow {
     /// Its name. Hostile: show as text.
     pub name: String,
-    /// What each side holds, in the order of the columns.
+    /// The belief of each side, in the order of the columns.
     pub cells: Vec<SideCell>,
 }
 
-/// What one side holds of an object.
+/// The belief of one side about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideCell {
-    /// The resourceVersion; `gone`, `ended`, `not watched`, or `–` where nothing is said.
+    /// The resourceVersion; or `gone`, `ended`, `not watched`; or `–` without a report.
     pub words: String,
-    /// How it differs from the truth.
+    /// How it differs from the truth, if it does.
     pub difference: Option<Difference>,
 }
 
-/// How what a side holds differs from the truth.
+/// How a belief differs from the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// It is held and not there.
+    /// The side holds an object that does not exist.
     Ghost,
-    /// It is there and not held.
+    /// The side lacks an object that exists.
     Missing,
-    /// It is held at another version.
+    /// The side holds the object at another version.
     Stale,
 }
 
 impl Difference {
-    /// The word for it.
+    /// Returns the word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -94,22 +95,23 @@ impl Difference {
     }
 }
 
-/// One side under comparison.
+/// One side of the comparison.
 struct BeliefColumn {
     name: String,
-    /// What it says of itself, before the differences.
-    says: String,
+    /// What it reports about itself, before the differences.
+    intro: String,
     held: BTreeMap<Place, Text>,
-    /// The one namespace that it watches; empty: all.
+    /// The namespace that it watches; empty: all.
     namespace: Text,
-    /// Whether what it does not hold is missing: not if it looks at a part only, or did not name all.
+    /// Whether an object that it does not hold is missing. That is not so if it has a selector, or if it did not
+    /// report the names of all.
     is_whole: bool,
-    /// Whether its process has ended: it holds nothing, and lacks nothing.
+    /// Whether its process has ended, so it holds nothing and lacks nothing.
     has_ended: bool,
 }
 
-/// What each side believes where the selection is; nothing for a cluster that tells nothing of its inside, or where it
-/// can no longer be told.
+/// Returns the beliefs of each side at the selection. `None` for a cluster that reports nothing of its inside, or if
+/// the records are no longer loaded.
 #[must_use]
 pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<BeliefTable> {
     let entry = record.and_then(|id| store.entry(id));
@@ -143,7 +145,7 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
         };
         sides.push(BeliefColumn {
             name: format!("apiserver {id}"),
-            says: format!("The watch cache of apiserver {id} {doing}"),
+            intro: format!("The watch cache of apiserver {id} {doing}"),
             held: versions(&mut cache.objects.iter()),
             namespace: "".into(),
             is_whole: cache.objects.unnamed() == 0,
@@ -175,14 +177,14 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
     } else {
         format!(" in {namespace}")
     };
-    let mut told = BeliefTable {
+    let mut table = BeliefTable {
         of: format!("{resource}{in_namespace}"),
         at: clock_ms(record.and(entry.as_ref()).map_or(state.at, Entry::at)),
         columns: vec!["etcd".to_owned()],
         ..BeliefTable::default()
     };
     let objects = count(truth.len() as u64, "object");
-    told.sentences.push(Sentence {
+    table.sentences.push(Sentence {
         side: "etcd".to_owned(),
         words: format!(
             "etcd is at revision {} and holds {objects}.",
@@ -191,16 +193,16 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
         differs: false,
     });
     for side in &sides {
-        told.columns.push(side.name.clone());
-        told.sentences.push(side.sentence(&truth, &namespace));
+        table.columns.push(side.name.clone());
+        table.sentences.push(side.sentence(&truth, &namespace));
     }
-    told.sentences.extend(others);
-    told.fill_rows(&truth, &sides);
-    Some(told)
+    table.sentences.extend(others);
+    table.fill_rows(&truth, &sides);
+    Some(table)
 }
 
-/// The clients of a crowd: those that hold the same as one side, of which the largest are shown, and a sentence for those
-/// of the others.
+/// Groups the clients of a crowd: clients that hold the same share a column. Returns the largest groups, and a
+/// sentence that counts the clients of the others.
 fn crowd_sides(mut members: Vec<(Text, BeliefColumn)>) -> (Vec<BeliefColumn>, Option<Sentence>) {
     tree::sort_by_key(&mut members, |(name, _)| number_of(name));
     let all = crowd_words(members.iter().map(|(name, _)| name)).unwrap_or_default();
@@ -223,7 +225,7 @@ fn crowd_sides(mut members: Vec<(Text, BeliefColumn)>) -> (Vec<BeliefColumn>, Op
             } else {
                 format!("{alike} of {all}")
             },
-            says: format!("{} of {all}", count(alike as u64, "client")),
+            intro: format!("{} of {all}", count(alike as u64, "client")),
             ..side
         },
     });
@@ -238,7 +240,7 @@ fn crowd_sides(mut members: Vec<(Text, BeliefColumn)>) -> (Vec<BeliefColumn>, Op
     (sides.collect(), more)
 }
 
-/// Which resource and namespace a selection is about; by default what a client program looks at.
+/// Returns the resource and namespace of a selection; by default those that a client program reads.
 fn topic(
     store: &Store,
     lane: LaneId,
@@ -263,7 +265,7 @@ fn topic(
         let namespace = object.namespace.clone().unwrap_or_else(|| "".into());
         (resource.clone(), namespace)
     };
-    // What programs look at is looked at as they do.
+    // A resource that a program reads is shown for the namespace that the program reads.
     let as_looked_at = |resource: &Text| {
         let looks = layers.clients.keys().filter_map(&of_client);
         let mut looks = looks.filter(|(of, _)| of == resource);
@@ -297,7 +299,7 @@ fn topic(
         .or_else(|| layers.clients.keys().find_map(of_client))
 }
 
-/// What watchscope's own watch of it holds.
+/// Returns the belief of watchscope's own watch.
 fn ours(state: &State, resource: &Text, namespace: &Text) -> Option<BeliefColumn> {
     let wanted = if namespace.is_empty() { "*" } else { namespace };
     let name = WatchName::from(format!("{wanted}/{resource}").as_str());
@@ -305,7 +307,7 @@ fn ours(state: &State, resource: &Text, namespace: &Text) -> Option<BeliefColumn
     let held = watch.objects.iter();
     Some(BeliefColumn {
         name: "watchscope".to_owned(),
-        says: format!("watchscope's watch {name}"),
+        intro: format!("watchscope's watch {name}"),
         held: held
             .map(|held| {
                 let version = held.resource_version.to_string();
@@ -346,7 +348,7 @@ fn client_side(
         } else {
             format!("{name} {}", belief.part)
         },
-        says: format!("{name} ({program}){part} {does}"),
+        intro: format!("{name} ({program}){part} {does}"),
         held: belief
             .held
             .iter()
@@ -360,18 +362,18 @@ fn client_side(
 }
 
 impl BeliefColumn {
-    /// Whether it holds the same of the same as another.
+    /// Whether it holds the same objects as another side, of the same namespace.
     fn is_like(&self, other: &Self) -> bool {
         let parts = |side: &Self| (side.namespace.clone(), side.has_ended);
         self.held == other.held && parts(self) == parts(other)
     }
 
-    /// Whether it watches where a place is.
+    /// Whether it watches the namespace of a place.
     fn watches(&self, place: &Place) -> bool {
         self.namespace.is_empty() || place.0.namespace.as_ref() == Some(&self.namespace)
     }
 
-    /// How what it holds of a place differs from what is there. What it does not watch, it does not lack.
+    /// Returns how its belief about a place differs from etcd. It cannot lack an object that it does not watch.
     fn difference(&self, place: &Place, there: Option<(&Place, &Text)>) -> Option<Difference> {
         match (self.held.get_key_value(place), there) {
             (None, Some(_)) if self.is_whole && self.watches(place) => Some(Difference::Missing),
@@ -385,12 +387,12 @@ impl BeliefColumn {
         }
     }
 
-    /// What it holds of what is in a namespace, or in all if that is empty.
+    /// Returns a sentence about what it holds of a namespace; of all namespaces if that is empty.
     fn sentence(&self, truth: &BTreeMap<Place, Text>, namespace: &Text) -> Sentence {
         if self.has_ended {
             return Sentence {
                 side: self.name.clone(),
-                words: format!("{}: its process has ended and holds nothing.", self.says),
+                words: format!("{}: its process has ended and holds nothing.", self.intro),
                 differs: false,
             };
         }
@@ -398,7 +400,7 @@ impl BeliefColumn {
         if is_elsewhere && !namespace.is_empty() && self.held.is_empty() {
             return Sentence {
                 side: self.name.clone(),
-                words: format!("{}, and watches {} only.", self.says, self.namespace),
+                words: format!("{}, and watches {} only.", self.intro, self.namespace),
                 differs: false,
             };
         }
@@ -442,7 +444,7 @@ impl BeliefColumn {
         };
         Sentence {
             side: self.name.clone(),
-            words: format!("{}, with {held}: {and}.", self.says),
+            words: format!("{}, with {held}: {and}.", self.intro),
             differs,
         }
     }
@@ -491,7 +493,7 @@ impl BeliefTable {
     }
 }
 
-/// The first few of some names.
+/// Returns the first few names, and the count of the rest.
 fn names(all: &[String]) -> String {
     let shown = all.iter().take(NAMES_MOST).cloned().collect::<Vec<_>>();
     match all.len().saturating_sub(NAMES_MOST) {

@@ -1,4 +1,4 @@
-//! The rows of servers and client programs: what each does, crowds of clients, and connections.
+//! Draws the rows of servers and client programs: what each does, crowds of clients, and connections.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::time::SECOND_US;
@@ -19,12 +19,12 @@ use crate::scene::{Px, Target};
 use crate::tokens::Token;
 
 impl Drawer<'_> {
-    /// A crowd of clients: how many of them follow, of all that are there, and what ghosts they hold together.
+    /// Draws a crowd of clients: how many of them follow, and how many ghosts they hold together.
     pub(super) fn crowd_row(&mut self, row: &Row, crowd: &Text) {
         let members = self.picture.store.layer_names().members(crowd);
         let members: Vec<LayerId> = members.into_iter().map(|(_, id)| id).collect();
         for epoch in self.epochs.clone() {
-            // What each of them changes in how many follow and in how many ghosts there are.
+            // For each change of a member: the change of the number of followers, and of the number of ghosts.
             let (mut all, mut changes) = (0_u64, Vec::new());
             for &id in &members {
                 let points = self.shown(epoch.layers, id);
@@ -51,7 +51,7 @@ impl Drawer<'_> {
             }
             tree::sort_by_key(&mut changes, |change| change.0.seq);
             let (mut following, mut ghosts) = (0, 0);
-            // Since when there are ghosts, and how many at most.
+            // Since when there are ghosts, and the most of them at once.
             let mut haunted: Option<(Moment, i64)> = None;
             for (place, &(moment, (follow, haunt))) in changes.iter().enumerate() {
                 following += follow;
@@ -75,7 +75,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// So many of a crowd follow.
+    /// Draws a stretch in which `following` clients of a crowd follow.
     fn crowd_stretch(&mut self, row: &Row, xs: (Px, Px), (following, all): (u64, u64)) {
         if following == 0 || xs.1 - xs.0 < HAIR || xs.1 < -SPILL {
             return;
@@ -95,7 +95,7 @@ impl Drawer<'_> {
         self.label_inside(label.reaching(xs.1 - xs.0));
     }
 
-    /// What an apiserver or a client does.
+    /// Draws what an apiserver or a client does.
     pub(super) fn doing_row(&mut self, row: &Row, id: LayerId) {
         for epoch in self.epochs.clone() {
             let points = self.shown(epoch.layers, id);
@@ -114,7 +114,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// All points of a layer that are like the last before `x`, from the first of them on.
+    /// Returns the points of the run of equal levels before `x`, from its first point on.
     fn run_at<'b>(&self, epoch: EpochView<'b>, id: LayerId, x: Px) -> &'b [LevelPoint] {
         let points = epoch.layers.levels(id);
         let at = |point: &LevelPoint| self.x(point.moment.at);
@@ -128,16 +128,16 @@ impl Drawer<'_> {
         &points[other.map_or(0, |other| other + 1)..to]
     }
 
-    /// A client in a loop that never waits: how often it has read a stream that is no more, and how fast.
+    /// Draws a client in a loop without waits: how often it has read a stream that has ended, and how fast.
     fn spin(&mut self, row: &Row, xs: (Px, Px), epoch: EpochView<'_>, id: LayerId) {
         let run = self.run_at(epoch, id, xs.1.min(self.end_x));
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
             return;
         };
-        let turns = last.level.turns.saturating_sub(first.level.turns);
-        let rate = per_second(turns, last.moment.at.micros_since(first.moment.at));
+        let iterations = last.level.iterations.saturating_sub(first.level.iterations);
+        let rate = per_second(iterations, last.moment.at.micros_since(first.moment.at));
         let bottom = self.y(row) + row.height - Px::whole(5);
-        // A meter: each factor of ten is as high.
+        // The bar is a meter: each factor of ten adds the same height.
         let most = row.height - Px::whole(10);
         let height =
             Px::whole(2) + Px::whole(3 * rate.checked_ilog10().map_or(0, |tens| tens as i32 + 1));
@@ -149,17 +149,17 @@ impl Drawer<'_> {
             (bottom - Px::whole(2), bottom),
             Token::Error,
         );
-        let (turns, rate) = (number(turns), number(rate));
+        let (iterations, rate) = (number(iterations), number(rate));
         let forms = vec![
-            format!("reads a dead stream: {turns} turns for 0 bytes, {rate} a second"),
-            format!("{turns} turns for 0 bytes, {rate} a second"),
-            format!("{turns} turns for 0 bytes"),
-            format!("{turns} turns"),
+            format!("reads a dead stream: {iterations} turns for 0 bytes, {rate} a second"),
+            format!("{iterations} turns for 0 bytes, {rate} a second"),
+            format!("{iterations} turns for 0 bytes"),
+            format!("{iterations} turns"),
         ];
         self.beside_ghosts(row, xs, forms);
     }
 
-    /// A client that has returned: since when nothing comes from it any more.
+    /// Draws a client that has returned: since when it sends nothing.
     fn silence(
         &mut self,
         row: &Row,
@@ -181,7 +181,7 @@ impl Drawer<'_> {
             return;
         };
         let since = since.moment.at;
-        // To the second: it is written anew with each frame.
+        // In whole seconds, because it is written anew with each frame.
         let until = self.picture.view.right().min(epoch.end);
         let lasted_us = until.micros_since(since).max(0) / SECOND_US * SECOND_US;
         let (since, lasted) = (clock(since), duration(lasted_us));
@@ -193,7 +193,7 @@ impl Drawer<'_> {
         self.beside_ghosts(row, xs, forms);
     }
 
-    /// What is wrong with a client in its row, behind what is said of the ghosts that it often leaves.
+    /// Adds the error of a client in its row, after the words about the ghosts that such a client often leaves.
     fn beside_ghosts(&mut self, row: &Row, xs: (Px, Px), forms: Vec<String>) {
         let look = TextLook::strong(Token::Error);
         let y = self.y(row) + row.height.half() + Px::whole(4);
@@ -204,7 +204,7 @@ impl Drawer<'_> {
         });
     }
 
-    /// A client's connections in the network: a bar while there are streams on them, torn where one is cut.
+    /// Draws a client's connections in the network: a bar while they carry streams, torn where one is cut.
     pub(super) fn connections_of_layer(&mut self, row: &Row, id: LayerId) {
         let (y, bottom) = (
             self.y(row) + Px::whole(3),
@@ -212,7 +212,7 @@ impl Drawer<'_> {
         );
         for epoch in self.epochs.clone() {
             let points = self.shown(epoch.layers, id);
-            let mut said: Option<&Text> = None;
+            let mut written: Option<&Text> = None;
             for (xs, level) in self.stretches(points, epoch.end, |a, b| {
                 (a.tone, &a.phase) == (b.tone, &b.phase)
             }) {
@@ -225,8 +225,8 @@ impl Drawer<'_> {
                         self.say_inside(rank, Paint::Stream, xs, text_y, &level.phase, look);
                     }
                     _ if level.phase.is_empty() => {}
-                    // What comes again and again is said once.
-                    _ if said == Some(&level.phase) => {
+                    // Words that repeat are written once.
+                    _ if written == Some(&level.phase) => {
                         let silent = Level {
                             phase: "".into(),
                             ..level.clone()
@@ -238,7 +238,7 @@ impl Drawer<'_> {
                         let words = short(&level.phase);
                         let long = text_width(words, 11, 400) + LABEL_INSET + LABEL_SPARE;
                         if xs.1 - self.shows_from(xs.0) >= long {
-                            said = Some(&level.phase);
+                            written = Some(&level.phase);
                         }
                     }
                 }
@@ -257,7 +257,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// A client or server that follows; what it does is said clear of the bands of ghosts.
+    /// Draws a client or server that follows. Its words stand clear of the bands of ghosts.
     fn plateau(&mut self, row: &Row, xs: (Px, Px), level: &Level, bands: &[(Px, Px)]) {
         let (top, bottom) = (
             self.y(row) + Px::whole(5),
@@ -279,7 +279,7 @@ impl Drawer<'_> {
     }
 }
 
-/// How many in a second, of so many in a time.
+/// Returns the rate of `count` events in a duration, in events per second.
 fn per_second(count: u64, lasted_us: i64) -> u64 {
     let lasted_us = u128::from(lasted_us.max(1).unsigned_abs());
     let rate = u128::from(count) * 1_000_000 / lasted_us;

@@ -1,4 +1,4 @@
-//! The row of etcd: its head, the writes, and where history was compacted.
+//! Draws the row of etcd: its head, the writes, and the compactions of history.
 
 use watchscope_model::vocabulary::ChangeType;
 
@@ -16,7 +16,7 @@ use crate::scene::{Align, Px, Step, Stroke, Target};
 use crate::sorted::within;
 use crate::tokens::Token;
 
-/// Writes nearer than this are drawn as ticks.
+/// Writes nearer than this, in px, are drawn as ticks.
 const GLYPHS_APART: Px = Px::whole(12);
 
 impl Drawer<'_> {
@@ -36,7 +36,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// The last revision, beside the trace's end.
+    /// Writes the last revision, beside the trace's end.
     fn revision_words(&mut self, line: &Line, scale: Scale, row: &Row) {
         let look = TextLook::plain(Token::Text2)
             .over(self.ground(row))
@@ -51,7 +51,7 @@ impl Drawer<'_> {
         self.say_at_end(Paint::Change, y, words, look);
     }
 
-    /// Where history was compacted: below that revision nothing can be read any more.
+    /// Draws the compactions: revisions below them can no longer be read.
     fn compactions(
         &mut self,
         row: &Row,
@@ -84,8 +84,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// The writes: glyphs on the trace where there is room, ticks under it else. In a picture that draws only the ways
-    /// that stopped they are density, but for the selected one.
+    /// Draws the writes: glyphs on the trace if there is room, else ticks under it. In a picture of only the stopped
+    /// propagations they are density, except for the selected write.
     fn writes(&mut self, row: &Row, epoch: EpochView<'_>, (line, scale): (&Line, Scale)) {
         let shown = self.shown_writes(epoch.layers);
         let xs: Vec<Px> = shown.iter().map(|write| self.x(write.moment.at)).collect();
@@ -105,7 +105,7 @@ impl Drawer<'_> {
                 let y = scale.y(write.revision);
                 let mark = GlyphMark::new(glyph, x, y, 10, self.ground(row));
                 self.glyph(Paint::Change, mark, row.id, Target::Record(id));
-                // The last stands at the end of the trace.
+                // The last revision stands at the end of the trace already.
                 if self.picture.ways == Ways::All && write.revision != line.last() {
                     self.revision_at(row, (x, y), write.revision);
                 }
@@ -123,7 +123,7 @@ impl Drawer<'_> {
         self.density(counted.into_iter(), bottom - HAIR);
     }
 
-    /// The revision of a write, over its glyph or under it: the text of a lesson names it.
+    /// Writes the revision of a write, above or below its glyph, because the text of a lesson names it.
     fn revision_at(&mut self, row: &Row, (x, y): (Px, Px), revision: u64) {
         let over = y - Px::whole(7);
         let has_room = over - Px::whole(9) >= self.y(row);
@@ -146,7 +146,7 @@ impl Drawer<'_> {
     }
 }
 
-/// The glyph of a write, and its colour.
+/// Returns the glyph of a write, and its colour.
 pub(super) fn drawn_as(change: ChangeType) -> (Glyph, Token) {
     match change {
         ChangeType::Added => (Glyph::Added, Token::Added),

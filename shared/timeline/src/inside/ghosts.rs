@@ -1,4 +1,4 @@
-//! Ghosts: where a layer holds what is not in etcd.
+//! Draws ghosts: objects that a layer holds and etcd does not.
 
 use watchscope_model::Time;
 use watchscope_model::fold::Moment;
@@ -12,11 +12,12 @@ use crate::levels::LayerTrace;
 use crate::scene::{Area, Primitive, Px, Stroke, Target};
 use crate::tokens::Token;
 
-/// A difference from the truth that lasts no longer is on its way, in microseconds.
+/// Time in µs up to which a difference from etcd is mere propagation delay. A longer one is drawn.
 pub(super) const UNDER_WAY_US: i64 = 1_000_000;
 
 impl Drawer<'_> {
-    /// Stretches in which a layer holds what is not in etcd, if they last longer than what is under way; where they are.
+    /// Draws the stretches longer than [`UNDER_WAY_US`] in which a layer holds objects that are not in etcd. Returns
+    /// their left and right edges.
     pub(super) fn ghost_bands(
         &mut self,
         row: &Row,
@@ -64,7 +65,7 @@ impl Drawer<'_> {
         let (x0, x1) = (self.x(from).max(-SPILL), self.x(to).min(self.width + SPILL));
         let x1 = x1.max(x0 + LEAST);
         let middle = self.y(row) + row.height.half();
-        // Lower where words stand over and under it.
+        // Lower in rows that have words over and under the band.
         let half = Px::whole(if row.kind == RowKind::LayerTrace {
             6
         } else {
@@ -94,7 +95,7 @@ impl Drawer<'_> {
     }
 }
 
-/// Since when a layer has held ghosts without a break that it holds at a moment, whether that shows or not.
+/// Returns since when the layer has held ghosts without a break up to `now`. The beginning may be out of view.
 pub(super) fn haunted_since(layers: &LayerTrace, id: LayerId, now: Moment) -> Moment {
     let points = layers.levels(id);
     let to = points.partition_point(|point| point.moment.seq <= now.seq);

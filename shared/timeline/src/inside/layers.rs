@@ -1,8 +1,8 @@
-//! The layers of a simulated cluster: how far each is, what it does, and how a write travels through them.
+//! Draws the layers of a simulated cluster: their progress, what they do, and how a write travels through them.
 //!
-//! etcd's head and each cache's progress share one scale, so that what lies lower is behind. Under a cache's progress
-//! lies the window from which a watch may resume, and under the cache a thin row for each stream it feeds, filled by what
-//! waits in its buffer.
+//! etcd's head and each cache's progress share one scale, so a lower line is behind. Under a cache's progress lies the
+//! window from which a watch may resume. Under the cache lies a thin row for each stream that it feeds, filled by the
+//! events that wait in its buffer.
 
 use crate::draw::{Drawer, HAIR, Layer as Paint, Rank, TextLook};
 use crate::format::{count, number};
@@ -12,11 +12,11 @@ use crate::levels::{Layer, Tone, Waiting};
 use crate::scene::{Align, Px};
 use crate::tokens::Token;
 
-/// What a learner needs to know of the rows below.
+/// Explains the rows of layers to a learner.
 const HEADING_WORDS: &str = "a write goes from etcd through a watch cache to its clients; none of this is seen from outside";
 
 impl Drawer<'_> {
-    /// The row of a layer, by which layer it is.
+    /// Draws the row of a layer.
     pub(super) fn layer_row(&mut self, row: &Row) {
         let LaneId::Layer(id) = row.id else {
             return;
@@ -40,7 +40,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// A watch cache: its progress on etcd's scale, under it its window, at the bottom what waits for its watches.
+    /// Draws a watch cache: its progress on etcd's scale, under it its window, at the bottom the events that wait for
+    /// its watches.
     fn cache_row(&mut self, row: &Row, id: LayerId) {
         let Some(scale) = self.layer_scale(row) else {
             return;
@@ -95,7 +96,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// What waits in a buffer: a bar of at least a height, and as much more as it is full.
+    /// Draws the fill of a buffer: a bar of a least height, and higher the fuller the buffer is.
     fn waiting(
         &mut self,
         xs: (Px, Px),
@@ -117,7 +118,8 @@ impl Drawer<'_> {
         self.fill(Paint::Change, xs, (bottom - height, bottom), ink);
     }
 
-    /// What a watch cache feeds one client: a line while there is a watch, over it what waits in the buffer.
+    /// Draws what a watch cache feeds one client: a line while there is a watch, over it the events that wait in the
+    /// buffer.
     fn stream_row(&mut self, row: &Row, id: LayerId) {
         let (top, bottom) = (self.y(row) + Px::whole(2), self.y(row) + row.height - HAIR);
         for epoch in self.epochs.clone() {

@@ -12,12 +12,12 @@ use crate::store::Store;
 use crate::tokens::Token;
 use crate::view::View;
 
-/// What stands over the layers.
+/// The heading over the rows of layers.
 const HEADING: &str = "Inside the cluster";
-/// Where there are more client programs than this, crowds aside, their connections and streams show only where they are
-/// opened.
+/// Most client programs, without crowds, whose connections and streams show by themselves. If there are more, those
+/// rows show only once the viewer opens them.
 const CLIENTS_OPEN_MOST: usize = 8;
-/// Of the streams that a watch cache feeds so many are shown.
+/// Most streams that are shown for a watch cache; the others have no row.
 const STREAMS_MOST: usize = 8;
 
 impl Lanes {
@@ -31,7 +31,7 @@ impl Lanes {
         }
     }
 
-    /// Opens or closes the rows under a layer, if there are some.
+    /// Opens or closes the rows under a layer, if it has any.
     pub fn set_layer_open(&mut self, store: &Store, layer: LayerId, is_open: bool) {
         let names = store.layer_names();
         let has_rows = match names.layer(layer) {
@@ -48,7 +48,7 @@ impl Lanes {
     }
 
     fn is_layer_open(&self, store: &Store, layer: LayerId) -> bool {
-        // The watches come first: what is inside shows once a person opens it, or in a lesson.
+        // The watches come first. The inside shows once the viewer opens it, or in a lesson.
         let names = store.layer_names();
         let is_quiet = || names.clients() <= CLIENTS_OPEN_MOST;
         let usually = self.density != Density::Labelled
@@ -61,7 +61,8 @@ impl Lanes {
         usually != self.toggled_layers.contains(&layer)
     }
 
-    /// The rows of the layers as they are now, or at the end of a view; none for a cluster that tells nothing of its inside.
+    /// Returns the rows of the layers as they are now, or at the end of a view. There are none for a cluster that
+    /// reports nothing of its inside.
     pub(super) fn layer_rows(
         &self,
         store: &Store,
@@ -147,7 +148,7 @@ impl Lanes {
                         row.expanded = Some(is_open);
                         row.count = Some(members.len() as u64);
                         let levels = members.iter().filter_map(|&(_, id)| level(id));
-                        // What one of them has to say must not be folded away.
+                        // The marks of folded members must stay visible.
                         row.mark = levels.into_iter().find_map(mark_of);
                         row.finding = self.worst_finding(store, |finding| {
                             let client = finding.client.as_ref();
@@ -174,7 +175,7 @@ impl Lanes {
         }
     }
 
-    /// A client program, and its connections where it is open.
+    /// Adds a client program, and its connections if it is open.
     fn client_rows(
         &self,
         store: &Store,
@@ -210,8 +211,8 @@ impl Lanes {
         }
     }
 
-    /// The streams of a watch cache where it is open, those for which the most waits first. Of crowds only those for
-    /// which something waits, and at most [`STREAMS_MOST`] of all.
+    /// Adds the streams of an open watch cache, those with the most waiting events first: at most [`STREAMS_MOST`].
+    /// Streams of crowds count only while events wait for them.
     fn stream_rows(
         &self,
         store: &Store,
@@ -272,12 +273,12 @@ impl RowBuilder {
     }
 }
 
-/// What stands beside a layer's name.
+/// Returns the mark beside a layer's name.
 fn mark_of(level: &Level) -> Option<(Glyph, Token)> {
     (level.ghosts > 0).then_some((Glyph::Ghost, Token::Divergence))
 }
 
-/// What a layer is like at a time, in whichever epoch.
+/// Returns a layer's level at a time, in whichever epoch.
 pub(super) fn level_at(store: &Store, layer: LayerId, at: Time) -> Option<&Level> {
     let epochs = store.epochs().iter().rev();
     epochs

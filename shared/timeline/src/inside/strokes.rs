@@ -14,17 +14,17 @@ use crate::scene::{Primitive, Px, Step, Stroke};
 use crate::sorted::within;
 use crate::tokens::Token;
 
-/// A trace keeps so far from the row's edges.
+/// Distance of a trace from the row's edges, in px.
 const INSET: Px = Px::whole(6);
-/// A column of density is so wide…
+/// Width of a density column, in px.
 pub(super) const COLUMN: Px = Px::whole(2);
-/// …so high…
+/// Height of a density column, in px.
 const COLUMN_HIGH: Px = Px::whole(4);
-/// …and so faint, in percent: nothing inside the cluster is brighter than a gap or a ghost.
+/// Opacity of a density column, in percent: nothing inside the cluster is brighter than a gap or a ghost.
 const DENSITY: u8 = 38;
 
 impl Drawer<'_> {
-    /// The points of a layer that show: the last before the view, and those in it.
+    /// Returns the points of a layer to draw: the last before the view, and those in it.
     pub(super) fn shown<'b>(&self, layers: &'b LayerTrace, id: LayerId) -> &'b [LevelPoint] {
         let points = layers.levels(id);
         let from = points.partition_point(|point| point.moment.at < self.left);
@@ -39,7 +39,7 @@ impl Drawer<'_> {
         let moves = points[1..].iter();
         let moves = moves.map(|point| (point.moment.at, point.level.revision));
         let start = (first.moment.at.max(left), first.level.revision);
-        // Where a chapter opened, a level is told again.
+        // The opening of a chapter repeats the level, so equal revisions are skipped.
         let mut last = start.1;
         let moves = moves.filter(|&(at, revision)| {
             at >= left && std::mem::replace(&mut last, revision) != revision
@@ -47,7 +47,7 @@ impl Drawer<'_> {
         Some(self.line_of(start, moves, epoch.end))
     }
 
-    /// What etcd's head, and everything beside it, is scaled to.
+    /// Returns the scale of etcd's head, which the caches share.
     pub(super) fn layer_scale(&self, row: &Row) -> Option<Scale> {
         let etcd = self.picture.store.layer_names().find(&Layer::Etcd)?;
         let ranges = self.epochs.iter();
@@ -61,7 +61,7 @@ impl Drawer<'_> {
         })
     }
 
-    /// The stretches of points that are alike, in px; those that would not show are left out.
+    /// Returns the stretches of equal points, in px, without those that are too narrow to show.
     pub(super) fn stretches<'b>(
         &self,
         points: &'b [LevelPoint],
@@ -112,7 +112,7 @@ impl Drawer<'_> {
         self.say_inside(Rank::Wait, Paint::Stream, xs, text_y, &level.phase, look);
     }
 
-    /// Where words at the beginning of a stretch meet no band of ghosts.
+    /// Returns the x from which words at the beginning of a stretch meet no band of ghosts.
     pub(super) fn clear_of(
         &self,
         bands: &[(Px, Px)],
@@ -130,7 +130,8 @@ impl Drawer<'_> {
         (from, x1)
     }
 
-    /// What a cache or a client took in, as density at the bottom of its row; lessons draw each way instead.
+    /// Draws what a cache or a client took in, as density at the bottom of its row. Lessons draw each propagation
+    /// instead.
     pub(super) fn taken_in(&mut self, epoch: EpochView<'_>, id: LayerId, bottom: Px) {
         if self.picture.ways == Ways::Stopped {
             let held = epoch.layers.held(id);
@@ -139,7 +140,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// A column for each [`COLUMN`] in which something happened, at times that rise, standing on `bottom`. Columns that
+    /// Draws a column for each [`COLUMN`] with at least one of the rising times, standing on `bottom`. Columns that
     /// touch are one stroke.
     pub(super) fn density(&mut self, times: impl Iterator<Item = Time>, bottom: Px) {
         let middle = bottom - COLUMN_HIGH.half();
@@ -171,7 +172,8 @@ impl Drawer<'_> {
         );
     }
 
-    /// Words, if there are any, inside a stretch, if there is room; else what stands before a colon or an arrow, if there is for that.
+    /// Writes words inside a stretch if they fit, or else the part before a colon or an arrow if that fits. Empty
+    /// words are skipped.
     pub(super) fn say_inside(
         &mut self,
         rank: Rank,
@@ -188,14 +190,14 @@ impl Drawer<'_> {
         self.label_inside(Label::new(rank, paint, forms, look, y, xs));
     }
 
-    /// Words at the end of the lanes, if there is room.
+    /// Writes words at the end of the lanes, if there is room.
     pub(super) fn say_at_end(&mut self, paint: Paint, y: Px, words: String, look: TextLook) {
         let xs = (Px::ZERO, self.end_x - Px::whole(6));
         self.label(Label::new(Rank::Name, paint, [words], look, y, xs));
     }
 }
 
-/// What stands before a colon or an arrow.
+/// Returns the part before a colon or an arrow.
 pub(super) fn short(words: &str) -> &str {
     let ends = [": ", " →"].map(|mark| words.find(mark).unwrap_or(words.len()));
     &words[..ends[0].min(ends[1])]

@@ -1,8 +1,10 @@
-//! The ways of writes through the layers of a simulated cluster: from etcd over a watch cache and a stream to a client.
+//! Draws the propagation of writes through the layers of a simulated cluster: from etcd over a watch cache and a
+//! stream to a client.
 //!
-//! A way is a line from row to row, tilted by its delay. Where one stopped stands a cross in the row it did not reach: in a
-//! lesson for each, elsewhere for the first of those that stop one after the other. A lesson also shows as a faint line
-//! what is still on its way. The whole way of the selected write stands out, with the delay at each stop.
+//! A propagation is a line from row to row, tilted by its delay. One that stopped has a cross in the row that it did
+//! not reach. A lesson shows each cross; other pictures show the first of a sequence of stops. A lesson also shows
+//! writes that are still travelling, as faint lines. The selected write stands out in full, with the delay at each
+//! stop.
 
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
@@ -16,24 +18,25 @@ use crate::levels::{End, Follower, Layer, Propagation, WriteMark};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 
-/// A way is drawn if it begins so far from the last that was drawn to its client: more would be a surface, not lines.
+/// Least distance in px between two lines to one client. Nearer ones are left out, because they would look like a
+/// surface.
 const APART: Px = Px::whole(6);
-/// How strongly a way is drawn that has not come to its end, in percent.
-const UNDER_WAY_PERCENT: u8 = 40;
-/// To so many clients on screen all ways are drawn; to those beyond, and to those of crowds, only that of the selected
-/// write.
+/// Opacity in percent of a propagation that has not arrived yet.
+const TRAVELLING_PERCENT: u8 = 40;
+/// Most clients on screen whose propagations are all drawn. Of clients beyond it, and of crowds, only that of the
+/// selected write is drawn.
 const CLIENTS_MOST: usize = 8;
-/// Ways that are drawn at most: long slanted lines are what a canvas takes longest for.
-const WAYS_MOST: usize = 240;
-/// The width of a way's line.
-const WAY_WIDTH: Px = Px(80);
-/// So far under the middle of its glyph a way begins.
+/// Most lines of a picture; those beyond are left out. Long slanted lines take a canvas the longest time.
+const LINES_MOST: usize = 240;
+/// Width of a line, in px.
+const LINE_WIDTH: Px = Px(80);
+/// Distance in px of a line's beginning from the middle of its glyph, downwards.
 const BELOW_GLYPH: Px = Px::whole(6);
-/// Words stand so far from the stop or cross that they tell of.
+/// Distance in px of words from their stop or cross.
 const BESIDE: Px = Px::whole(6);
-/// Half the side of a cross.
+/// Half the side of a cross, in px.
 const CROSS_ARM: Px = Px::whole(4);
-/// Half the side of what marks a stop of the selected way.
+/// Half the side of a stop's mark of the selected write, in px.
 const STOP_HALF: Px = Px::whole(3);
 
 /// The rows of layers on screen, each with its top edge and its middle.
@@ -50,7 +53,7 @@ impl Shown {
     }
 }
 
-/// A way as it is drawn: its corners, and where a cross stands behind the last.
+/// A propagation as it is drawn: its corners, and the cross behind the last one.
 struct Drawn {
     corners: Vec<(Px, Px)>,
     /// When the write was at each corner.
@@ -59,7 +62,7 @@ struct Drawn {
 }
 
 impl Drawer<'_> {
-    /// The ways of the writes in view to the clients on screen.
+    /// Draws the propagations of the writes in view to the clients on screen.
     pub(super) fn travels(&mut self, rows: &[Row]) {
         let names = self.picture.store.layer_names();
         let shown = rows.iter().filter_map(|row| match row.id {
@@ -76,10 +79,10 @@ impl Drawer<'_> {
             return;
         };
         let is_lesson = self.picture.ways == Ways::All;
-        let mut ways = 0;
+        let mut lines = 0;
         let mut crosses = Vec::new();
         for epoch in self.epochs.clone() {
-            // Several clients may lack a write for the same reason.
+            // Several clients may lack a write for the same reason; its cross is drawn once.
             let mut crossed = Vec::new();
             let mut clients = 0;
             for &(client, ..) in &shown.0 {
@@ -101,23 +104,26 @@ impl Drawer<'_> {
                     if !follower.follows(write) || !(is_shown || is_selected) {
                         continue;
                     }
-                    let way = follower.propagation(write);
-                    let is_crossed = way.end.is_some() && (is_lesson || !has_stopped);
-                    has_stopped = way.end.is_some() || has_stopped && way.client.is_none();
+                    let propagation = follower.propagation(write);
+                    let is_crossed = propagation.end.is_some() && (is_lesson || !has_stopped);
+                    has_stopped =
+                        propagation.end.is_some() || has_stopped && propagation.client.is_none();
                     let from_y = scale.y(write.revision) + BELOW_GLYPH;
-                    let drawn = self.drawn(write, way, client, &shown, from_y);
+                    let drawn = self.drawn(write, propagation, client, &shown, from_y);
                     if is_selected {
-                        self.selected_way(write, &drawn);
-                    } else if way.end.is_some() {
+                        self.draw_selected(write, &drawn);
+                    } else if propagation.end.is_some() {
                         if is_crossed {
-                            self.stopped_way(write, &drawn);
+                            self.draw_stopped(write, &drawn);
                         }
-                    } else if is_lesson && (way.client.is_some() || way.is_under_way) {
+                    } else if is_lesson
+                        && (propagation.client.is_some() || propagation.is_under_way)
+                    {
                         let x = self.x(write.moment.at);
-                        let has_room = x >= last + APART && ways < WAYS_MOST;
+                        let has_room = x >= last + APART && lines < LINES_MOST;
                         if has_room && drawn.corners.len() > 1 {
-                            self.plain_way(write, &drawn, way.is_under_way);
-                            (last, ways) = (x, ways + 1);
+                            self.draw_arrived(write, &drawn, propagation.is_under_way);
+                            (last, lines) = (x, lines + 1);
                         }
                     }
                     if let Some((layer, x, y, end)) = drawn.cross
@@ -131,17 +137,18 @@ impl Drawer<'_> {
                 }
             }
         }
-        // Words keep clear of all crosses.
+        // The words come last, so that they keep clear of all crosses.
         for (epoch, write, at, end) in crosses {
             self.words_of_cross(epoch, write, at, end);
         }
     }
 
-    /// Where a way goes: through the rows on screen, and on to above the client's where that of its stop is none of them.
+    /// Returns the line through the rows on screen. If the row of the stop with the cross is not on screen, the cross
+    /// stands above the client's row.
     fn drawn(
         &self,
         write: &WriteMark,
-        way: Propagation,
+        propagation: Propagation,
         client: LayerId,
         shown: &Shown,
         from_y: Px,
@@ -150,21 +157,24 @@ impl Drawer<'_> {
         let mut x = self.x(write.moment.at);
         let mut corners = vec![(x, from_y)];
         let mut times = vec![write.moment.at];
-        for stop in [way.cache, way.stream].into_iter().flatten() {
+        for stop in [propagation.cache, propagation.stream]
+            .into_iter()
+            .flatten()
+        {
             if let (Some(at), Some(y)) = (stop.at, shown.middle(stop.layer)) {
                 x = self.x(at);
                 corners.push((x, y));
                 times.push(at);
             }
         }
-        if let Some(at) = way.client {
+        if let Some(at) = propagation.client {
             corners.push((self.x(at), client_y));
             times.push(at);
         }
-        let cross = way.end.map(|end| {
+        let cross = propagation.end.map(|end| {
             let stop = match end {
-                End::Cache => way.cache,
-                End::NoStream | End::Stalled | End::Ended | End::Buffer => way.stream,
+                End::Cache => propagation.cache,
+                End::NoStream | End::Stalled | End::Ended | End::Buffer => propagation.stream,
                 End::Client => None,
             };
             let (layer, y) = match (end, stop) {
@@ -180,11 +190,11 @@ impl Drawer<'_> {
         }
     }
 
-    /// A way that came to its end, or is still on its way there.
-    fn plain_way(&mut self, write: &WriteMark, drawn: &Drawn, is_under_way: bool) {
+    /// Draws a write that arrived, or is still travelling.
+    fn draw_arrived(&mut self, write: &WriteMark, drawn: &Drawn, is_under_way: bool) {
         let (_, ink) = drawn_as(write.change);
         let (ink, opacity) = if is_under_way {
-            (Token::Stream, UNDER_WAY_PERCENT)
+            (Token::Stream, TRAVELLING_PERCENT)
         } else {
             (ink, 100)
         };
@@ -194,30 +204,30 @@ impl Drawer<'_> {
             Primitive::Path {
                 steps,
                 fill: None,
-                stroke: Some(Stroke::solid(ink, WAY_WIDTH)),
+                stroke: Some(Stroke::solid(ink, LINE_WIDTH)),
                 opacity,
             },
         );
     }
 
-    fn stopped_way(&mut self, write: &WriteMark, drawn: &Drawn) {
+    fn draw_stopped(&mut self, write: &WriteMark, drawn: &Drawn) {
         let (_, ink) = drawn_as(write.change);
         let mut corners = drawn.corners.clone();
         corners.extend(drawn.cross.map(|(_, x, y, _)| (x, y)));
         let steps = steps(&corners);
-        self.stroke(Paint::Rule, &steps, Stroke::dashed(ink, WAY_WIDTH, 4, 3));
+        self.stroke(Paint::Rule, &steps, Stroke::dashed(ink, LINE_WIDTH, 4, 3));
     }
 
-    /// The whole way of the selected write, with what it took to each stop.
-    fn selected_way(&mut self, write: &WriteMark, drawn: &Drawn) {
+    /// Draws the whole propagation of the selected write, with the delay at each stop.
+    fn draw_selected(&mut self, write: &WriteMark, drawn: &Drawn) {
         let (_, ink) = drawn_as(write.change);
-        let way = steps(&drawn.corners);
+        let propagation = steps(&drawn.corners);
         self.stroke(
             Paint::Finding,
-            &way,
+            &propagation,
             Stroke::solid(Token::Ground0, Px::whole(5)),
         );
-        self.stroke(Paint::Finding, &way, Stroke::solid(ink, Px(144)));
+        self.stroke(Paint::Finding, &propagation, Stroke::solid(ink, Px(144)));
         let last = drawn.corners.last().copied();
         if let (Some(from), Some((_, x, y, _))) = (last, drawn.cross) {
             let rest = steps(&[from, (x, y)]);
@@ -230,7 +240,7 @@ impl Drawer<'_> {
             let ys = (y - STOP_HALF, y + STOP_HALF);
             self.fill(Paint::Finding, xs, ys, ink);
             self.occupy(xs, ys);
-            // To the millisecond: what takes less is at once. The same is not said twice.
+            // In whole milliseconds; a shorter delay reads "at once". Equal words are written once.
             let took_us = at.micros_since(begun) / MILLISECOND_US * MILLISECOND_US;
             let words = match took_us {
                 0 => "at once".to_owned(),
@@ -244,15 +254,15 @@ impl Drawer<'_> {
             let width = text_width(&words, look.size, look.weight);
             let (left, right) = (xs.0 - BESIDE, xs.1 + BESIDE);
             let y = y + Px::whole(4);
-            // Right of the stop, or left of it; where both is taken, as by another client's way through the same cache,
-            // the panel says it.
+            // The words stand right of the stop, or left of it. If both places are taken, for example by another
+            // client's line through the same cache, only the panel has the words.
             if right + width <= self.width && self.is_clear((right, right + width), y) {
                 self.write(Paint::Finding, right, y, words, look);
             } else if self.is_clear((left - width, left), y) {
                 self.write(Paint::Finding, left, y, words, look.aligned(Align::End));
             }
         }
-        // The write itself, as a selected row is framed.
+        // The write itself gets a frame, as a selected row does.
         if let Some(&(x, y)) = drawn.corners.first() {
             let half = Px::whole(9);
             let y = y - BELOW_GLYPH;
@@ -269,7 +279,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// A cross where a way ends.
+    /// Draws a cross at the end of a propagation.
     fn cross(&mut self, (x, y): (Px, Px)) {
         let arm = CROSS_ARM;
         let cross = [
@@ -278,12 +288,12 @@ impl Drawer<'_> {
             Step::Move(x - arm, y + arm),
             Step::Line(x + arm, y - arm),
         ];
-        // Over the ghost that it often leaves.
+        // Drawn over the band of the ghost that a stopped deletion often leaves.
         self.stroke(Paint::Finding, &cross, Stroke::solid(Token::Error, Px(128)));
         self.occupy((x - arm, x + arm), (y - arm, y + arm));
     }
 
-    /// Why a way ends at its cross.
+    /// Writes why a propagation stopped, beside its cross.
     fn words_of_cross(
         &mut self,
         epoch: EpochView<'_>,
@@ -292,7 +302,7 @@ impl Drawer<'_> {
         end: End,
     ) {
         let arm = CROSS_ARM;
-        // What is said of a cross out of sight would stand in for one that shows.
+        // Words of a cross out of view would look as if they belonged to one in view.
         if x + arm < Px::ZERO || x - arm > self.width {
             return;
         }
@@ -300,8 +310,8 @@ impl Drawer<'_> {
         let forms = end.forms(write);
         let width = |words: &String| text_width(words, look.size, look.weight);
         let y = y + Px::whole(4);
-        // Left of it; right of it, where there is more room; less is said where there is little. Nor is it written over
-        // what is said of another.
+        // The words stand left of the cross, or right of it, in the longest form that fits. They are never written
+        // over other words.
         let left = x - arm - BESIDE;
         let right = x + arm + BESIDE;
         let room = self.x(epoch.end).min(self.width) - right;

@@ -1,4 +1,4 @@
-//! What happened inside a simulated cluster, in words.
+//! The events inside a simulated cluster, in words.
 
 use watchscope_model::inside::{Inside, InsideRecord};
 use watchscope_model::time::MILLISECOND_US;
@@ -13,24 +13,24 @@ use crate::levels::{End, Follower, Layer, Propagation, Tone, Waiting, WriteMark}
 use crate::phrases::object_words;
 use crate::store::Store;
 
-/// Streams of a watch cache that are named; those beyond are counted.
+/// Most streams of a watch cache that are named; the rest is counted.
 const STREAMS_MOST: usize = 8;
-/// Clients to which a write's way is told; those beyond are counted.
-const WAYS_MOST: usize = 8;
+/// Most clients whose propagation of a write is described; the rest is counted.
+const PROPAGATIONS_MOST: usize = 8;
 
-/// A record of the inside in a sentence.
+/// Returns a record of the inside as a sentence.
 #[must_use]
 pub fn inside_words(inside: &Inside) -> String {
     match inside {
-        Inside::InsideEtcd(told) if !told.has_leader => {
+        Inside::InsideEtcd(report) if !report.has_leader => {
             "etcd has no leader: nothing can be written.".to_owned()
         }
-        Inside::InsideEtcd(told) if told.compacted > 0 => format!(
+        Inside::InsideEtcd(report) if report.compacted > 0 => format!(
             "etcd is at revision {}; history below {} is compacted.",
-            number(told.revision),
-            number(told.compacted)
+            number(report.revision),
+            number(report.compacted)
         ),
-        Inside::InsideEtcd(told) => format!("etcd is at revision {}.", number(told.revision)),
+        Inside::InsideEtcd(report) => format!("etcd is at revision {}.", number(report.revision)),
         Inside::InsideWrite(write) => {
             let did = match write.change {
                 ChangeType::Added => "was created",
@@ -44,74 +44,74 @@ pub fn inside_words(inside: &Inside) -> String {
                 number(write.revision)
             )
         }
-        Inside::InsideServer(told) if told.is_serving => {
-            format!("apiserver {} ({}) serves.", told.server, told.version)
+        Inside::InsideServer(report) if report.is_serving => {
+            format!("apiserver {} ({}) serves.", report.server, report.version)
         }
-        Inside::InsideServer(told) => {
-            format!("apiserver {} refuses connections.", told.server)
+        Inside::InsideServer(report) => {
+            format!("apiserver {} refuses connections.", report.server)
         }
-        Inside::InsideCache(told) => match told.phase {
-            CachePhase::Ready if told.oldest < told.revision => format!(
+        Inside::InsideCache(report) => match report.phase {
+            CachePhase::Ready if report.oldest < report.revision => format!(
                 "The watch cache of {} is at revision {}; a watch may resume from {} on.",
-                told.resource,
-                number(told.revision),
-                number(told.oldest)
+                report.resource,
+                number(report.revision),
+                number(report.oldest)
             ),
             CachePhase::Ready => format!(
                 "The watch cache of {} is at revision {} and has no history: no watch may resume from before.",
-                told.resource,
-                number(told.revision)
+                report.resource,
+                number(report.revision)
             ),
             CachePhase::Listing => format!(
                 "The watch cache of {} reads all there is; until then reads wait or are refused.",
-                told.resource
+                report.resource
             ),
             CachePhase::Failed | CachePhase::Unknown => {
-                format!("The watch cache of {} has lost etcd.", told.resource)
+                format!("The watch cache of {} has lost etcd.", report.resource)
             }
         },
-        Inside::InsideHeld(told) => match told.revision {
+        Inside::InsideHeld(report) => match report.revision {
             Some(revision) => format!(
                 "The watch cache of {} holds {} at revision {}.",
-                told.resource,
-                object_words(&told.object),
+                report.resource,
+                object_words(&report.object),
                 number(revision)
             ),
             None => format!(
                 "The watch cache of {} no longer holds {}.",
-                told.resource,
-                object_words(&told.object)
+                report.resource,
+                object_words(&report.object)
             ),
         },
-        Inside::InsideWatcher(told) => {
-            let waiting = count(told.waiting, "event");
-            let full = if told.is_blocking {
+        Inside::InsideWatcher(report) => {
+            let waiting = count(report.waiting, "event");
+            let full = if report.is_blocking {
                 "; it is full, and the server is about to end it"
             } else {
                 ""
             };
             format!(
                 "For the watch of {} by {} {waiting} of {} wait{full}.",
-                told.resource, told.client, told.slots
+                report.resource, report.client, report.slots
             )
         }
-        Inside::InsideWatcherEnded(told) => {
-            format!("Watch {} is over for its apiserver.", told.watcher)
+        Inside::InsideWatcherEnded(report) => {
+            format!("Watch {} is over for its apiserver.", report.watcher)
         }
-        Inside::InsideConnection(told) => {
-            let client = told.client.as_deref().unwrap_or("a client");
-            let is = match told.way {
+        Inside::InsideConnection(report) => {
+            let client = report.client.as_deref().unwrap_or("a client");
+            let is = match report.way {
                 Way::Open => "is open",
                 Way::Stalled => "is stalled: what is sent is held, and neither side knows",
                 Way::Cut => "is cut on the server's side",
                 Way::Closed | Way::Unknown => "is gone",
             };
-            format!("Connection {} of {client} {is}.", told.connection)
+            format!("Connection {} of {client} {is}.", report.connection)
         }
     }
 }
 
-/// What a layer is like now, for a screen reader.
+/// Returns the current level of a layer as text for a screen reader.
 pub(crate) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
     let names = store.layer_names();
     let (Some(layer), Some(level)) = (names.layer(id), level_at(store, id, now)) else {
@@ -171,7 +171,7 @@ pub(crate) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
             )
         }
         Layer::Connections(_) if level.phase.is_empty() => "No connection.".to_owned(),
-        // It has no level of its own.
+        // A crowd has no level of its own.
         Layer::Crowd(_) => "Clients that differ in a number only.".to_owned(),
         Layer::Cache(..) | Layer::Connections(_) => format!("{}.", level.phase),
         Layer::Client(_) => format!(
@@ -182,7 +182,7 @@ pub(crate) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
     }
 }
 
-/// The streams of a watch cache and what waits in their buffers, those for which the most waits first.
+/// Returns the streams of a watch cache and the events in their buffers, those with the most waiting events first.
 fn streams_words(store: &Store, (server, resource): (u64, &Text), at: Time) -> Vec<String> {
     let streams = store.layer_names().streams_from(server, resource);
     let streams = streams.into_iter().filter_map(|(client, id)| {
@@ -198,16 +198,15 @@ fn streams_words(store: &Store, (server, resource): (u64, &Text), at: Time) -> V
         let Waiting { events, slots } = *waiting;
         format!("{client} {} of {}", number(events), number(slots))
     };
-    let mut told: Vec<String> = streams.iter().take(STREAMS_MOST).map(words).collect();
+    let mut lines: Vec<String> = streams.iter().take(STREAMS_MOST).map(words).collect();
     if more > 0 {
-        told.push(format!("{} more", number(more as u64)));
+        lines.push(format!("{} more", number(more as u64)));
     }
-    told
+    lines
 }
 
-/// The ways of a write to the clients that follow what was written, each in words: when it was where, and where it
-/// stopped.
-fn ways_words(store: &Store, id: RecordId) -> Vec<String> {
+/// Returns the propagation of a write to each client that follows the object: when it was where, and where it stopped.
+fn propagations_words(store: &Store, id: RecordId) -> Vec<String> {
     let names = store.layer_names();
     let Some(epoch) = store.epoch(id.epoch) else {
         return Vec::new();
@@ -224,39 +223,46 @@ fn ways_words(store: &Store, id: RecordId) -> Vec<String> {
         return Vec::new();
     };
     let clients = names.sorted().into_iter();
-    let mut told: Vec<String> = clients
+    let mut lines: Vec<String> = clients
         .filter_map(|(layer, id)| match layer {
             Layer::Client(name) => Some((name, Follower::of(names, trace, id, end)?)),
             _ => None,
         })
         .filter(|(_, follower)| follower.follows(write))
-        .map(|(name, follower)| way_words(store, name, write, follower.propagation(write)))
+        .map(|(name, follower)| propagation_words(store, name, write, follower.propagation(write)))
         .collect();
-    let more = told.len().saturating_sub(WAYS_MOST);
+    let more = lines.len().saturating_sub(PROPAGATIONS_MOST);
     if more > 0 {
-        told.truncate(WAYS_MOST);
-        told.push(format!("{} more", number(more as u64)));
+        lines.truncate(PROPAGATIONS_MOST);
+        lines.push(format!("{} more", number(more as u64)));
     }
-    told
+    lines
 }
 
-fn way_words(store: &Store, client: &Text, write: &WriteMark, way: Propagation) -> String {
-    // What takes less than a millisecond is at once.
+fn propagation_words(
+    store: &Store,
+    client: &Text,
+    write: &WriteMark,
+    propagation: Propagation,
+) -> String {
+    // A delay of less than 1 ms reads "at once".
     let after = |at: Time| match at.micros_since(write.moment.at) {
         ..MILLISECOND_US => "at once".to_owned(),
         took_us => format!("after {}", duration(took_us)),
     };
     let mut stops = Vec::new();
-    if let Some((cache, at)) = way.cache.and_then(|stop| Some((stop.layer, stop.at?)))
+    if let Some((cache, at)) = propagation
+        .cache
+        .and_then(|stop| Some((stop.layer, stop.at?)))
         && let Some(Layer::Cache(server, _)) = store.layer_names().layer(cache)
     {
         stops.push(format!("cache of apiserver {server} {}", after(at)));
     }
-    if let Some(at) = way.stream.and_then(|stop| stop.at) {
+    if let Some(at) = propagation.stream.and_then(|stop| stop.at) {
         stops.push(format!("stream {}", after(at)));
     }
-    stops.extend(way.client.map(|at| format!("client {}", after(at))));
-    stops.extend(way.end.map(|end| match end {
+    stops.extend(propagation.client.map(|at| format!("client {}", after(at))));
+    stops.extend(propagation.end.map(|end| match end {
         End::Cache => "the watch cache never took it in".to_owned(),
         End::NoStream => "the client had no stream then".to_owned(),
         End::Client => "the client never had it".to_owned(),
@@ -268,7 +274,7 @@ fn way_words(store: &Store, client: &Text, write: &WriteMark, way: Propagation) 
     format!("{client}: {}", stops.join(", "))
 }
 
-/// The particulars of a record of the inside.
+/// Returns the fields of a record of the inside.
 pub(crate) fn fields(
     store: &Store,
     id: RecordId,
@@ -281,33 +287,37 @@ pub(crate) fn fields(
                 ("object", object_words(&write.object)),
                 ("revision", number(write.revision)),
             ];
-            let ways = ways_words(store, id);
-            fields.extend(ways.into_iter().map(|way| ("way to", way)));
+            let propagations = propagations_words(store, id);
+            fields.extend(
+                propagations
+                    .into_iter()
+                    .map(|propagation| ("way to", propagation)),
+            );
             fields
         }
-        Inside::InsideCache(told) => {
+        Inside::InsideCache(report) => {
             let mut fields = vec![
-                ("resource", told.resource.to_string()),
-                ("revision", number(told.revision)),
-                ("window from revision", number(told.oldest)),
+                ("resource", report.resource.to_string()),
+                ("revision", number(report.revision)),
+                ("window from revision", number(report.oldest)),
                 (
                     "events in it",
-                    format!("{} of {}", number(told.events), number(told.capacity)),
+                    format!("{} of {}", number(report.events), number(report.capacity)),
                 ),
             ];
-            let streams = streams_words(store, (told.server, &told.resource), record.at);
+            let streams = streams_words(store, (report.server, &report.resource), record.at);
             fields.extend(streams.into_iter().map(|stream| ("waits for", stream)));
             fields
         }
-        Inside::InsideWatcher(told) => vec![
-            ("client", told.client.to_string()),
-            ("waiting", format!("{} of {}", told.waiting, told.slots)),
-            ("connection", told.connection.to_string()),
+        Inside::InsideWatcher(report) => vec![
+            ("client", report.client.to_string()),
+            ("waiting", format!("{} of {}", report.waiting, report.slots)),
+            ("connection", report.connection.to_string()),
         ],
-        Inside::InsideConnection(told) if told.way != Way::Closed => vec![
-            ("connection", told.connection.to_string()),
-            ("to", format!("apiserver {}", told.server)),
-            ("open responses", number(told.streams)),
+        Inside::InsideConnection(report) if report.way != Way::Closed => vec![
+            ("connection", report.connection.to_string()),
+            ("to", format!("apiserver {}", report.server)),
+            ("open responses", number(report.streams)),
         ],
         _ => Vec::new(),
     }

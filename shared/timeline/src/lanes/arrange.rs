@@ -1,14 +1,14 @@
-//! The state of the lanes: which watches are open, which of their objects have rows and in which order, and which rows
-//! stand for connections and resourceVersions.
+//! The state of the lanes: which watches are open, which of their objects have rows in which order, and which
+//! connections and resourceVersions do.
 //!
 //! ```text
-//!   log, height, view while it follows now ─┐
-//!   what a person opened or closed ─────────┼─► arrange ─► Arrangement ─► rows
-//!   the Arrangement before ─────────────────┘
+//! log, height, view while it follows now ─┐
+//! what the viewer opened or closed ───────┼─► arrange ─► Arrangement ─► rows
+//! the Arrangement before ─────────────────┘
 //! ```
 //!
-//! The first arrangement rests on the fold at the head and on the records in view, so a page that opens later begins with
-//! the watches of the latest changes. Later ones change only while the view follows now: panning moves no row. Nothing
+//! The first arrangement uses the fold at the head and the records in view, so a page that opens later begins with the
+//! watches of the latest changes. Later ones change only while the view follows now, so panning moves no row. No watch
 //! closes by itself.
 
 use watchscope_model::fold::Watch;
@@ -23,13 +23,13 @@ use crate::id::{ObjectId, ServerId, WatchId};
 use crate::scene::Px;
 use crate::store::{MarkKind, Store};
 
-/// The most objects that an open watch shows, unless a person opened all of it. One more row counts the others.
+/// Most objects that an open watch shows, unless the viewer opened all of it. One more row counts the others.
 pub(crate) const OBJECTS_MOST: usize = 12;
 
-/// Findings of a watch that lags behind: servers apart, a proxy that holds events back.
+/// Findings of a watch that lags: apiservers apart, or a proxy that holds events back.
 const LAGS: [row::Row; 2] = [row::Row::F31, row::Row::F44];
 
-/// What a person chose for a watch. It stays, whatever happens in the watch.
+/// What the viewer chose for a watch. It stays, whatever happens in the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// One strip.
@@ -41,7 +41,7 @@ pub(super) enum Choice {
 }
 
 impl Choice {
-    /// As a page keeps it.
+    /// Returns the character that a page stores for it.
     pub(super) fn sign(self) -> char {
         match self {
             Self::Closed => '-',
@@ -50,34 +50,34 @@ impl Choice {
         }
     }
 
-    /// The other way round.
+    /// Returns the choice of a stored character; `None` for any other character.
     pub(super) fn of_sign(sign: char) -> Option<Self> {
         let all = [Self::Closed, Self::Open, Self::Whole];
         all.into_iter().find(|choice| choice.sign() == sign)
     }
 }
 
-/// What a person chose, by the watch's name: names outlive the store.
+/// The viewer's choices by the watch's name, because names outlive the store.
 pub(super) type Choices = Map<WatchName, Choice>;
 
-/// The room there is for rows.
+/// The room for rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// Height of the window; `None`: as much as is wanted.
+    /// Height of the window; `None`: unlimited.
     pub(super) height: Option<Px>,
-    /// How much of it the rows above the connections take.
+    /// Height of the rows above the connections.
     pub(super) taken: Px,
-    /// How high rows are.
+    /// Height of single rows.
     pub(super) density: Density,
 }
 
-/// The state of the lanes. One entry for each watch that the store has met, so it is bounded as the store's names are.
+/// The state of the lanes. It has one entry for each watch in the store, so its bound is that of the store's names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arrangement {
     /// Whether anything was ever arranged.
     pub(super) has_begun: bool,
     watches: Vec<Kept>,
-    /// Servers of which a connection failed: their rows stay.
+    /// Servers with a connection that failed: their rows stay.
     failed: Vec<ServerId>,
     /// Servers whose connections have a row, by name.
     pub(super) connections: Vec<ServerId>,
@@ -88,27 +88,28 @@ pub struct Arrangement {
 /// The state of one watch's rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Kept {
-    /// It has a row.
+    /// Whether it has a row.
     pub(super) is_shown: bool,
-    /// It opened by itself.
+    /// Whether it opened by itself.
     is_open: bool,
-    /// The last record by which something happened in it; 0: nothing did.
+    /// Seq of the last news in it; 0: none.
     news: Seq,
     /// The news for which it last tried to open.
     tried: Seq,
-    /// Its resourceVersion has a row.
+    /// Whether its resourceVersion has a row.
     pub(super) has_version: bool,
-    /// Whether it should have one was decided when it opened.
+    /// Whether [`Arrangement::judge`] has decided about `has_version`.
     is_judged: bool,
-    /// The objects that have rows, in their order…
+    /// The objects that have rows, in their order. The first `changed` of them changed.
     pub(super) objects: Vec<ObjectId>,
-    /// …of which so many changed; a person who opens a quiet watch sees others too.
+    /// How many of `objects` changed. The rest is shown because the viewer opened a quiet watch.
     changed: usize,
-    /// How many objects have none.
+    /// How many objects have no row.
     pub(super) others: usize,
-    /// By what the objects were chosen: nothing changes until these do.
+    /// Counts of records and marks, and whether the viewer opened it, when the objects were chosen. They are chosen
+    /// again only when one of these differs.
     chosen_by: (u64, usize, bool),
-    /// It is folded into the last row.
+    /// Whether it is folded into the row of quiet watches.
     pub(super) is_folded: bool,
 }
 
@@ -118,12 +119,12 @@ impl Kept {
         choice.map_or(self.is_open, |choice| choice != Choice::Closed)
     }
 
-    /// Whether its resourceVersion has a row; not if a person closed the watch.
+    /// Whether its resourceVersion has a row; not if the viewer closed the watch.
     pub(super) fn shows_version(&self, choice: Option<Choice>) -> bool {
         self.has_version && choice != Some(Choice::Closed)
     }
 
-    /// Height of the rows under it.
+    /// Returns the height of the rows under it.
     fn under(&self, density: Density) -> Px {
         let height = |kind| density.whole_height(kind);
         let mut under = Px::ZERO;
@@ -141,26 +142,27 @@ impl Kept {
 }
 
 impl Arrangement {
-    /// Whether a watch is folded.
+    /// Whether any watch is folded.
     pub(super) fn folds(&self) -> bool {
         self.watches.iter().any(|kept| kept.is_folded)
     }
 
-    /// The state of a watch's rows.
+    /// Returns the state of a watch's rows.
     pub(super) fn of(&self, watch: WatchId) -> Option<&Kept> {
         self.watches.get(watch.0 as usize)
     }
 }
 
-/// Whether a resource is that of events, which come in numbers and tell of others: their watches open by no event.
+/// Whether a watch is of Kubernetes Events. Those are many and describe other objects, so their watches do not open by
+/// themselves.
 fn is_of_events(name: &WatchName) -> bool {
     let resource = name.resource();
     let plural = resource.split(['.', '?', '#']).next();
     plural == Some("events")
 }
 
-/// The next arrangement, from the log, the room there is, what a person chose, and the arrangement before. `window` is in
-/// view; it `follows` now, or nothing was arranged before.
+/// Returns the next arrangement, from the log, the room, the viewer's choices, and the arrangement before. `window` is
+/// the time in view. Rows change only if it `follows` now, or if nothing was arranged before.
 pub(super) fn arrange(
     store: &Store,
     choices: &Choices,
@@ -198,7 +200,7 @@ pub(super) fn arrange(
 }
 
 impl Arrangement {
-    /// Takes note of what happened: which watches there are, what they went through, what failed.
+    /// Updates which watches have a row, their last news, and which of them lag.
     fn notice(&mut self, store: &Store, state: &State, window: (Time, Time)) {
         let names = store.names();
         for &watch in names.watches_by_name() {
@@ -231,7 +233,7 @@ impl Arrangement {
         }
     }
 
-    /// Takes note of what only records tell: jumps and reversals, connections that failed, requests of our own.
+    /// Updates what only records show: jumps and reversals, connections that failed, watchscope's own requests.
     fn notice_records(&mut self, store: &Store, (left, right): (Time, Time)) {
         let names = store.names();
         let is_seen = |at: Time| at >= left && at <= right;
@@ -259,7 +261,7 @@ impl Arrangement {
         }
     }
 
-    /// Gives a row to the connections of each server of which one is shared now, or has failed.
+    /// Gives a row to the connections of each server that has a shared connection now, or had one that failed.
     fn connect(&mut self, store: &Store, state: &State) {
         let names = store.names();
         let is_shared = |server: ServerId| {
@@ -277,7 +279,7 @@ impl Arrangement {
             .collect();
     }
 
-    /// Height of all rows but those of quiet watches, and how many these are.
+    /// Returns the height of all rows except those of quiet watches, and the number of quiet watches.
     fn height(&self, store: &Store, choices: &Choices, room: Room) -> (Px, usize) {
         let height = |kind| room.density.whole_height(kind);
         let mut all = room.taken;
@@ -308,8 +310,8 @@ impl Arrangement {
         (all, quiet)
     }
 
-    /// Opens the watches in which something happened, the latest first, while all rows still end above the lower edge.
-    /// One for which there is no room tries again when more happens in it.
+    /// Opens the watches with news, the latest first, while all rows still end above the lower edge. A watch without
+    /// room tries again at its next news.
     fn open(
         &mut self,
         store: &Store,
@@ -353,7 +355,7 @@ impl Arrangement {
         }
     }
 
-    /// Whether no watch on the connection of this one, in which something changed, shows its resourceVersion.
+    /// Whether this watch has changes and a connection on which no watch shows its resourceVersion.
     fn lacks_version(&self, store: &Store, state: &State, known: Option<&Watch>) -> bool {
         let connection = known.and_then(|known| known.last_change.and(known.connection));
         let mut watches = store.names().watches_by_name().iter();
@@ -365,7 +367,8 @@ impl Arrangement {
             })
     }
 
-    /// How many resourceVersions will get a row: one for each connection of the open watches for which it is not decided.
+    /// Returns how many resourceVersions are still to get a row: one for each connection of the open watches that are
+    /// not judged yet.
     fn versions_due(&self, store: &Store, state: &State, choices: &Choices) -> usize {
         let mut due: Vec<Option<ConnectionId>> = Vec::new();
         for &watch in store.names().watches_by_name() {
@@ -384,8 +387,8 @@ impl Arrangement {
         due.len()
     }
 
-    /// Decides which open watches show their resourceVersion: one for each connection, that with the most changes. It is
-    /// decided once, when a watch is open and something has changed in it.
+    /// Decides which open watches show their resourceVersion: on each connection the one with the most modifications
+    /// and deletions. Each watch is judged once, when it is open and has changed.
     fn judge(&mut self, store: &Store, state: &State, choices: &Choices) {
         let names = store.names();
         loop {
@@ -417,7 +420,7 @@ impl Arrangement {
         }
     }
 
-    /// Folds the quiet watches for which there is no room, the last by name, into one row.
+    /// Folds the quiet watches without room into one row; the last by name fold first.
     fn fold(&mut self, store: &Store, choices: &Choices, room: Room) {
         let (height, quiet) = self.height(store, choices, room);
         let mut stand = quiet;
@@ -442,13 +445,14 @@ impl Arrangement {
 }
 
 impl Kept {
-    /// Whether nothing ever happened in it, and nobody opened or closed it.
+    /// Whether nothing ever happened in it, and the viewer neither opened nor closed it.
     fn is_quiet(&self, choice: Option<Choice>) -> bool {
         self.news == Seq(0) && !self.is_open && choice.is_none() && !self.has_version
     }
 
-    /// Chooses the objects that have rows: those that the watch and the truth see differently, then those that changed,
-    /// the last first, and those that differ over a seam; at most [`OBJECTS_MOST`]. They are sorted again only when an object enters.
+    /// Chooses the objects that have rows, at most [`OBJECTS_MOST`]. Objects with a verdict come first. Those that
+    /// changed follow, the latest first, and then those that differ over a seam. Rows are sorted again only when an
+    /// object enters.
     fn choose(
         &mut self,
         store: &Store,
@@ -476,7 +480,7 @@ impl Kept {
             let is_doubted = known.is_some_and(|known| {
                 !known.verdicts.is_empty() && known.verdict_on(place).is_some()
             });
-            // What the last list brought is no change, unless the list says so of what was held.
+            // An object from the last list has not changed, unless the list shows a change of an object that was held.
             let mark = || {
                 let trace = traces.last()?;
                 let marks = &trace.objects.get(object.0 as usize)?.marks;

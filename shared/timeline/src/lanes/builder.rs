@@ -1,4 +1,4 @@
-//! Rows under construction, from top to bottom.
+//! Builds the rows, from top to bottom.
 
 use watchscope_model::id::Extent;
 use watchscope_model::vocabulary::Severity;
@@ -76,7 +76,7 @@ impl RowBuilder {
             .epochs()
             .iter()
             .flat_map(|epoch| epoch.trace.findings.all());
-        // As the panel counts them: those of one row of the catalogue are one.
+        // Counted as the panel does: findings of one row of the catalogue are one.
         let (mut codes, mut worst): (Vec<&Text>, _) = (Vec::new(), Severity::Unknown);
         for span in spans.filter(|span| span.start.at <= right && span.end_at(right) >= left) {
             if !codes.contains(&&span.what.code) {
@@ -102,7 +102,7 @@ impl RowBuilder {
         };
     }
 
-    /// Last of all, since it tells of us and not of the cluster.
+    /// Adds watchscope's own requests. They are last, because they are not about the cluster.
     pub(super) fn own_requests(&mut self, store: &Store) {
         let own_requests = store
             .epochs()
@@ -115,7 +115,7 @@ impl RowBuilder {
         self.push(id, kind, false, "", OWN_REQUESTS.into(), Some(sent as u64));
     }
 
-    /// The connections to a server, by the number of the one that is open.
+    /// Adds the connections to a server, named by the number of the open one.
     pub(super) fn connection(&mut self, store: &Store, server: ServerId) {
         let remote = store.names().server_name(server);
         let open = store
@@ -131,7 +131,7 @@ impl RowBuilder {
         self.push(id, kind, false, "", name.into(), None);
     }
 
-    /// The objects of a watch that have no rows.
+    /// Adds the row of a watch's objects without rows.
     pub(super) fn more(&mut self, watch: WatchId, kept: &Kept, is_whole: bool) {
         let name = if is_whole {
             format!("only {OBJECTS_MOST}")
@@ -143,7 +143,7 @@ impl RowBuilder {
         row.expanded = Some(is_whole);
     }
 
-    /// The quiet watches that have no rows, or had none until a person opened them.
+    /// Adds the row of the quiet watches that have no rows, or had none until the viewer opened them.
     pub(super) fn quiet(&mut self, folded: usize, is_open: bool) {
         let name = if is_open {
             "fewer quiet watches".to_owned()
@@ -174,7 +174,7 @@ impl RowBuilder {
             .map(|trace| trace.objects.iter().map(ObjectTrace::changes).sum::<u64>())
             .sum();
         let mark = worst_mark(traces, left, right);
-        // Where a watch is pinned to a server, that is what tells it from the others of the same.
+        // If a watch is pinned to a server, only the server distinguishes it from other watches of the same name.
         let server = traces.iter().find_map(|trace| trace.server.as_ref());
         let rest = match server {
             Some(server) => format!("{rest} to {server}"),

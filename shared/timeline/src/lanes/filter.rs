@@ -1,11 +1,11 @@
-//! Which lanes a person wants to see, as typed.
+//! The filter of lanes, as the viewer typed it.
 
 use watchscope_model::{Object, WatchName};
 
-/// Words a lane must or must not have, as typed: `cart -lease kind≠events`.
+/// Words that a lane must or must not have: `cart -lease kind≠events`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Filter {
-    /// As typed.
+    /// The text as typed.
     pub(super) text: String,
     pub(super) terms: Vec<(Term, bool)>,
 }
@@ -38,7 +38,7 @@ impl Filter {
         }
     }
 
-    /// Whether a watch may be shown at all: its kind, and no word that forbids it.
+    /// Whether a watch may be shown at all, by its kind and the words that it must not have.
     pub(super) fn allows_watch(&self, watch: &WatchName) -> bool {
         self.terms.iter().all(|(term, wanted)| match term {
             Term::Kind(kind) => is_kind(watch.resource(), kind) == *wanted,
@@ -64,8 +64,8 @@ impl Filter {
     }
 }
 
-/// Whether a name has a word in it, in whatever case. Byte by byte: names are short, and the standard library's search
-/// would be a fiftieth of what the page needs for its first paint.
+/// Whether a name contains a word, regardless of ASCII case. It compares byte by byte, because names are short. The
+/// standard library's search would be one fiftieth of the code that the page needs for its first paint.
 fn has_word(name: &str, word: &str) -> bool {
     let (name, word) = (name.as_bytes(), word.as_bytes());
     let mut places = 0..=name.len().saturating_sub(word.len());

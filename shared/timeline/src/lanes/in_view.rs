@@ -1,4 +1,4 @@
-//! A watch between two times: whether it is wanted then, and the worst that happened as a mark.
+//! A watch between two times: whether it was wanted then, and its most severe mark.
 
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Divergence, Phase};
@@ -29,7 +29,7 @@ pub(super) fn has_mark(trace: &WatchTrace, marks: &[u32], left: Time, right: Tim
         .is_some_and(|&mark| trace.marks.at(mark as usize) <= right)
 }
 
-/// The worst thing between `left` and `right`, as a mark beside the watch's name.
+/// Returns the most severe event between `left` and `right`, as a mark beside the watch's name.
 pub(super) fn worst_mark(
     traces: &[&WatchTrace],
     left: Time,
@@ -65,7 +65,7 @@ pub(super) fn worst_mark(
     (refused || error || lost).then_some((Glyph::Error, Token::Error))
 }
 
-/// The mark of the worst divergence between `left` and `right` that is confirmed.
+/// Returns the mark of the most severe confirmed divergence between `left` and `right`.
 pub(super) fn divergence_mark<'a>(
     verdicts: impl Iterator<Item = &'a Span<VerdictSpan>>,
     left: Time,
@@ -77,7 +77,7 @@ pub(super) fn divergence_mark<'a>(
     Some((divergence_glyph(worst), Token::Divergence))
 }
 
-/// The glyph of a divergence.
+/// Returns the glyph of a divergence.
 pub(crate) fn divergence_glyph(kind: Divergence) -> Glyph {
     match kind {
         Divergence::Ghost => Glyph::Ghost,

@@ -1,4 +1,4 @@
-//! A row, and all rows: which lane each shows, where it stands and how high it is.
+//! A row, and all rows: the lane of each, its place and its height.
 
 use watchscope_model::Text;
 use watchscope_model::vocabulary::Severity;
@@ -8,7 +8,7 @@ use crate::id::LaneId;
 use crate::scene::Px;
 use crate::tokens::Token;
 
-/// How high rows are.
+/// The height of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Density {
     /// Many lanes on a screen.
@@ -21,7 +21,7 @@ pub enum Density {
 }
 
 impl Density {
-    /// How high a row is: the room for its name above it, and the row itself.
+    /// Returns the height of the room for a row's name above it, and the height of the row itself.
     pub(super) fn heights(self, kind: RowKind, diverged: bool) -> (Px, Px) {
         let is_compact = self != Self::Comfortable;
         let (compact, comfortable) = match (kind, diverged) {
@@ -42,7 +42,7 @@ impl Density {
         (Px::whole(label), Px::whole(height))
     }
 
-    /// Height of a row with the room for its name; of an object that does not diverge.
+    /// Returns the height of a row together with the room for its name, for an object that does not diverge.
     pub(super) fn whole_height(self, kind: RowKind) -> Px {
         let (label, height) = self.heights(kind, false);
         label + height
@@ -68,55 +68,55 @@ pub enum RowKind {
     More,
     /// The quiet watches that have no rows of their own.
     Quiet,
-    /// What watchscope asks beside its watches.
+    /// The requests that watchscope sends beside its watches.
     OwnRequests,
-    /// A layer of a simulated cluster, by what it does.
+    /// A layer of a simulated cluster, drawn by what it does.
     Layer,
-    /// A layer of a simulated cluster, by how far it is.
+    /// A layer of a simulated cluster, drawn by its progress.
     LayerTrace,
     /// The connections of a client in a simulated cluster's network.
     LayerConnection,
-    /// What a watch cache of a simulated cluster feeds one client.
+    /// The events that a watch cache of a simulated cluster feeds one client.
     LayerStream,
 }
 
 /// A row of the picture and of the tree beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Which lane.
+    /// Its lane.
     pub id: LaneId,
-    /// What kind.
+    /// Its kind.
     pub kind: RowKind,
     /// Top edge, from the top of all rows.
     pub y: Px,
-    /// Room left above the top edge for the name.
+    /// Height of the room above the top edge for the name.
     pub label: Px,
-    /// Height.
+    /// Height, without `label`.
     pub height: Px,
     /// Side of its glyphs, in whole px.
     pub glyph_size: u8,
     /// Where its name begins in the tree, in px.
     pub indent_px: u8,
-    /// What stands before the name, quieter: `shop/`.
+    /// The fainter part before the name: `shop/`.
     pub prefix: Text,
     /// Its name. Hostile: show as text.
     pub name: Text,
-    /// The figure on its right: events loaded, or objects.
+    /// The number at its right: events loaded, or objects.
     pub count: Option<u64>,
     /// For a watch: whether its rows are shown.
     pub expanded: Option<bool>,
-    /// The worst thing in it, as a mark in the tree.
+    /// Its most severe event, as a mark in the tree.
     pub mark: Option<(Glyph, Token)>,
-    /// The worst finding that stands in it and is not muted: its code, and how bad it is.
+    /// The most severe finding of it that is open and not muted: its code and severity.
     pub finding: Option<(Text, Severity)>,
-    /// Whether the watch and the truth have parted here.
+    /// Whether the watch and the truth differ here.
     pub diverged: bool,
     /// Whether it is pinned to the top.
     pub pinned: bool,
 }
 
 impl Row {
-    /// Bottom edge.
+    /// Returns the bottom edge.
     #[must_use]
     pub fn bottom(&self) -> Px {
         self.y + self.height
@@ -128,27 +128,27 @@ impl Row {
 pub struct Rows {
     /// From top to bottom.
     pub rows: Vec<Row>,
-    /// Height of all together.
+    /// Height of all rows together.
     pub height: Px,
     /// How many lanes the filter hides.
     pub hidden: usize,
 }
 
 impl Rows {
-    /// The row of a lane.
+    /// Returns the row of a lane.
     #[must_use]
     pub fn find(&self, lane: LaneId) -> Option<&Row> {
         self.rows.iter().find(|row| row.id == lane)
     }
 
-    /// The row at a y from the top of all rows.
+    /// Returns the row at a y from the top of all rows.
     #[must_use]
     pub fn at(&self, y: Px) -> Option<&Row> {
         let place = self.rows.partition_point(|row| row.bottom() <= y);
         self.rows.get(place).filter(|row| row.y <= y)
     }
 
-    /// The places of the rows that show between two y.
+    /// Returns the indexes of the rows between two y.
     #[must_use]
     pub fn window(&self, top: Px, bottom: Px) -> std::ops::Range<usize> {
         let from = self.rows.partition_point(|row| row.bottom() <= top);

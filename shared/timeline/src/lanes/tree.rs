@@ -1,4 +1,4 @@
-//! The lanes of a page: what a person chose, the state of the lanes, and the rows that come of both.
+//! The lanes of a page: the viewer's choices, the state of the lanes, and the rows that result from both.
 
 use std::collections::BTreeSet;
 
@@ -18,46 +18,45 @@ use crate::scene::Px;
 use crate::store::{Known, Store, WatchTrace};
 use crate::view::View;
 
-/// The most watches for which a page keeps what a person chose: the first of them by name.
+/// Most watches whose choices a page stores: the first by name. Others are not stored.
 const CHOICES_MOST: usize = 1_000;
 
-/// What the person chose: opened and closed lanes, pins, filter, density. And the state of the lanes.
+/// The viewer's choices (opened and closed lanes, pins, filter, density) and the state of the lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
-    /// How high rows are.
+    /// The height of rows.
     pub density: Density,
-    /// Height of the window: watches open by themselves while all rows end above its lower edge. `None`: without end.
+    /// Height of the window: watches open by themselves while all rows end above its lower edge. `None`: unlimited.
     pub height: Option<Px>,
-    /// Every watch is open with all that it has, whatever the height: for lessons, and pictures of a failure.
+    /// Opens every watch with all its objects, whatever the height: for lessons, and pictures of a failure.
     pub shows_all: bool,
-    /// The rows stay as they are arranged: a recording that is played shows the lanes of all of it.
+    /// Keeps the rows as they are arranged. A recording that is played shows the lanes of the whole recording.
     pub is_held: bool,
-    /// The selected lane: it stays, whatever the view.
+    /// The selected lane; it stays, whatever the view.
     pub selected: Option<LaneId>,
-    /// What makes all rows but strips and findings: that of [`RECORDS`](crate::records::RECORDS), or `None` before it is
-    /// loaded.
+    /// Makes all rows except strips and findings: [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
     pub records: Option<&'static RowTable>,
-    /// Findings the person does not want to see.
+    /// Findings that the viewer muted.
     pub muted: Muted,
     pub(super) filter: Filter,
-    /// Layers that were opened or closed, against what they are unless asked.
+    /// Layers that the viewer toggled from their default, open or closed.
     pub(crate) toggled_layers: Vec<LayerId>,
     choices: Choices,
-    /// Whether a person opened the row of quiet watches.
+    /// Whether the viewer opened the row of quiet watches.
     quiet_is_open: bool,
     arrangement: Arrangement,
     pub(super) pinned: BTreeSet<LaneId>,
 }
 
-/// What makes the rows that a page shows once it has taken in records.
+/// The functions that make the rows which a page shows once it has read records.
 #[derive(Clone, Copy, Debug)]
 pub struct RowTable {
-    /// All rows but that of the findings.
+    /// Makes all rows except that of the findings.
     pub(crate) rows: fn(&mut Lanes, &Store, &mut RowBuilder, &View, Time),
 }
 
 impl Lanes {
-    /// Lanes that show all rows of all watches, as a table makes them.
+    /// Returns lanes that show all rows of all watches, made by a table.
     pub(crate) fn showing_all_by(table: &'static RowTable) -> Self {
         Self {
             shows_all: true,
@@ -66,12 +65,12 @@ impl Lanes {
         }
     }
 
-    /// Shows only lanes that fit: words a name must have, `-word` it must not, `kind=pods`, `kind≠events`.
+    /// Shows only lanes that match: a name must have each word, must not have `-word`; `kind=pods`, `kind≠events`.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
     }
 
-    /// The filter as typed.
+    /// Returns the filter as typed.
     #[must_use]
     pub fn filter(&self) -> &str {
         &self.filter.text
@@ -82,7 +81,7 @@ impl Lanes {
         !self.filter.terms.is_empty()
     }
 
-    /// Shows or hides the rows under a watch, as a person chose.
+    /// Shows or hides the rows under a watch, as the viewer's choice.
     pub fn set_expanded(&mut self, store: &Store, watch: WatchId, expanded: bool) {
         let name = store.names().watch_name(watch);
         let choice = match (expanded, self.choices.get(name)) {
@@ -93,7 +92,7 @@ impl Lanes {
         self.choices.insert(name.clone(), choice);
     }
 
-    /// Shows or hides the rows under a watch, whichever it is not.
+    /// Shows the rows under a watch if they are hidden, and hides them if they are shown.
     pub fn toggle(&mut self, store: &Store, watch: WatchId) {
         let is_open = self.is_open(store, watch);
         self.set_expanded(store, watch, !is_open);
@@ -113,7 +112,7 @@ impl Lanes {
         }
     }
 
-    /// Shows all objects of a watch, or only those that changed last.
+    /// Shows all objects of a watch, or only the [`OBJECTS_MOST`] that changed last.
     pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();
         let choice = if is_whole {
@@ -124,24 +123,25 @@ impl Lanes {
         self.choices.insert(name, choice);
     }
 
-    /// Shows all objects of a watch if it shows some, and the other way round.
+    /// Shows all objects of a watch if only some are shown, and the other way round.
     pub fn toggle_more(&mut self, store: &Store, watch: WatchId) {
         let name = store.names().watch_name(watch);
         let is_whole = self.choices.get(name) == Some(&Choice::Whole);
         self.set_whole(store, watch, !is_whole);
     }
 
-    /// Shows or folds the quiet watches for which there is no room.
+    /// Shows or folds the quiet watches without room.
     pub fn set_quiet_open(&mut self, is_open: bool) {
         self.quiet_is_open = is_open;
     }
 
-    /// Shows or folds them, whichever they are not.
+    /// Shows the quiet watches if they are folded, and folds them if they are shown.
     pub fn toggle_quiet(&mut self) {
         self.quiet_is_open = !self.quiet_is_open;
     }
 
-    /// What a person opened and closed, as a page keeps it: a line for each watch, at most [`CHOICES_MOST`].
+    /// Returns what the viewer opened and closed, as a page stores it: one line for each watch, at most
+    /// [`CHOICES_MOST`].
     #[must_use]
     pub fn choices(&self) -> String {
         let mut text = String::new();
@@ -153,7 +153,7 @@ impl Lanes {
         text
     }
 
-    /// Takes what a page kept of [`Lanes::choices`]; a line that cannot be read is passed over.
+    /// Restores what [`Lanes::choices`] returned. Skips lines that it cannot read, and lines beyond [`CHOICES_MOST`].
     pub fn set_choices(&mut self, text: &str) {
         for line in text.lines().take(CHOICES_MOST) {
             let mut chars = line.chars();
@@ -171,12 +171,12 @@ impl Lanes {
         }
     }
 
-    /// Lets go of the state of the lanes: the store begins again. What the person chose stays.
+    /// Forgets the state of the lanes, because the store begins anew. The viewer's choices stay.
     pub fn forget(&mut self) {
         self.arrangement = Arrangement::default();
     }
 
-    /// Pins a lane to the top, or lets it go.
+    /// Pins a lane to the top, or unpins it.
     pub fn set_pinned(&mut self, lane: LaneId, pinned: bool) {
         if pinned {
             self.pinned.insert(lane);
@@ -185,15 +185,15 @@ impl Lanes {
         }
     }
 
-    /// The rows for a view. The state of the lanes moves on with the log; see [`Arrangement`]. Before there are
-    /// [`Lanes::records`], each watch is a strip.
+    /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. Without
+    /// [`Lanes::records`] each watch is a strip.
     pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
         let window = (view.left(), view.right().min(now));
         let mut builder = RowBuilder {
             density: self.density,
             rows: Rows::default(),
         };
-        // It stands without any as well, so that no row moves as one comes into view.
+        // The row of findings is there even without findings, so that no row moves when one comes into view.
         let is_needed = !self.shows_all && self.filter.terms.is_empty();
         builder.findings(store, window, is_needed);
         if let Some(records) = self.records {
@@ -211,7 +211,7 @@ impl Lanes {
         builder.rows
     }
 
-    /// All rows but that of the findings and those of layers.
+    /// Adds all rows except those of findings and of layers.
     pub(crate) fn watch_and_other_rows(
         &mut self,
         store: &Store,
@@ -228,7 +228,7 @@ impl Lanes {
             taken: builder.rows.height,
             density: self.density,
         };
-        // What shows all of it is drawn for one view, and follows whichever that is.
+        // A picture with all rows is drawn for one view, so it always follows that view.
         let follows = (view.following && !self.is_held) || self.shows_all;
         let before = std::mem::take(&mut self.arrangement);
         let after = arrange(store, &self.choices, room, window, follows, before);
@@ -253,7 +253,7 @@ impl Lanes {
         self.arrangement = after;
     }
 
-    /// The rows of a watch, if it has some; says whether it is not folded into the last row.
+    /// Adds the rows of a watch, if it has any. Returns whether the watch is not folded into the row of quiet watches.
     fn watch_rows(
         &self,
         store: &Store,
@@ -319,7 +319,7 @@ impl Lanes {
         true
     }
 
-    /// The worst of some findings that stands and is not muted.
+    /// Returns the most severe of the open findings that `is_meant` accepts and that are not muted.
     pub(crate) fn worst_finding(
         &self,
         store: &Store,
@@ -344,7 +344,7 @@ impl Lanes {
         self.selected.and_then(LaneId::watch)
     }
 
-    /// The objects of a watch that have something in the view and pass the filter.
+    /// Returns the objects of a watch that have something in view and pass the filter.
     fn objects(
         &self,
         store: &Store,
@@ -364,7 +364,7 @@ impl Lanes {
             let mut parts = traces
                 .iter()
                 .filter_map(|trace| Some((trace, trace.objects.get(object.0 as usize)?)));
-            // What is held stays; what is gone has a row only where it is in view.
+            // A held object keeps its row. A deleted one has a row only if it is in view.
             let is_held = !self.shows_all
                 && known.is_some_and(|known| {
                     known.held(store.names().object_at(watch, object)).is_some()
@@ -399,7 +399,7 @@ impl Lanes {
         found
     }
 
-    /// The objects of a watch that the state of the lanes has rows for, and the selected one.
+    /// Returns the objects with rows by the state of the lanes, and the selected one.
     fn kept_objects(
         &self,
         store: &Store,

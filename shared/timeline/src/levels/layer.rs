@@ -1,35 +1,35 @@
-//! Which layers a simulated cluster has: what each is, its name, and its number.
+//! The layers of a simulated cluster: what each is, its name, and its number.
 
 use watchscope_model::Text;
 use watchscope_model::tree;
 
 use crate::id::LayerId;
 
-/// A layer, by what it is.
+/// A layer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Layer {
-    /// All of them.
+    /// All of them together.
     All,
     /// etcd.
     Etcd,
     /// An apiserver: all its caches together.
     Server(u64),
-    /// The watch cache of a resource in an apiserver, and the watches it feeds.
+    /// The watch cache of a resource in an apiserver, with the watches that it feeds.
     Cache(u64, Text),
-    /// What such a cache feeds a client: the buffers of its watches, and the connections they go over.
+    /// What such a cache feeds a client: the buffers of its watches, and their connections.
     Stream(u64, Text, Text),
-    /// What etcd feeds a client through an apiserver, past the watch cache of the resource.
+    /// What etcd feeds a client through an apiserver that bypasses its watch cache of the resource.
     Direct(u64, Text, Text),
-    /// Client programs whose names differ in a number only, by what stands before it.
+    /// Client programs whose names differ only in a number. The text is the part before the number.
     Crowd(Text),
     /// A client program.
     Client(Text),
-    /// The connections of a client, which need not be a program of the world's.
+    /// The connections of a client; the client need not be a program of the simulated world.
     Connections(Text),
 }
 
 impl Layer {
-    /// Its name, the same for as long as it lives: tests and links find its lane by it.
+    /// Returns its name. It never changes: tests and links find its lane by it.
     pub(crate) fn name(&self) -> Text {
         match self {
             Self::All => "inside".into(),
@@ -49,7 +49,7 @@ impl Layer {
     }
 }
 
-/// All layers met, with their names; a layer's number is the same in all epochs.
+/// All layers met, with their names. A layer's number is the same in all epochs.
 #[derive(Debug, Default)]
 pub(crate) struct LayerNames {
     all: Vec<(Layer, Text)>,
@@ -58,28 +58,28 @@ pub(crate) struct LayerNames {
 }
 
 impl LayerNames {
-    /// A layer's name.
+    /// Returns a layer's name.
     pub(crate) fn name(&self, id: LayerId) -> Option<&Text> {
         self.all.get(id.0 as usize).map(|(_, name)| name)
     }
 
-    /// A layer, by its number.
+    /// Returns the layer with a number.
     pub(crate) fn layer(&self, id: LayerId) -> Option<&Layer> {
         self.all.get(id.0 as usize).map(|(layer, _)| layer)
     }
 
-    /// A layer's number, if it was met.
+    /// Returns a layer's number, if it was met.
     pub(crate) fn find(&self, layer: &Layer) -> Option<LayerId> {
         let place = self.all.iter().position(|(known, _)| known == layer)?;
         Some(LayerId(place as u32))
     }
 
-    /// The connections of a client program, if any were met.
+    /// Returns the connections of a client program, if any were met.
     pub(crate) fn connections_of(&self, client: &Text) -> Option<LayerId> {
         self.find(&Layer::Connections(client.clone()))
     }
 
-    /// How many client programs were met that are in no crowd.
+    /// Returns how many client programs were met that are in no crowd.
     pub(crate) fn clients(&self) -> usize {
         let alone = |layer: &Layer| match layer {
             Layer::Client(name) => self.crowd(name).is_none(),
@@ -88,7 +88,7 @@ impl LayerNames {
         self.all.iter().filter(|(layer, _)| alone(layer)).count()
     }
 
-    /// The crowd a client program is in.
+    /// Returns the crowd that a client program is in.
     pub(crate) fn crowd(&self, client: &str) -> Option<LayerId> {
         let (crowd, _) = crowd_of(client)?;
         let found = self.crowds.iter().find(|(known, _)| **known == *crowd)?;
@@ -100,7 +100,7 @@ impl LayerNames {
         layers.zip((0..).map(LayerId))
     }
 
-    /// The streams that a watch cache feeds, with their clients.
+    /// Returns the streams that a watch cache feeds, with their clients.
     pub(crate) fn streams_from(&self, server: u64, resource: &Text) -> Vec<(&Text, LayerId)> {
         let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Stream(from, of, client) if *from == server && of == resource => {
@@ -111,7 +111,8 @@ impl LayerNames {
         streams.collect()
     }
 
-    /// The streams that etcd feeds through a server past its watch caches, each with its resource and client.
+    /// Returns the streams that etcd feeds through a server that bypasses its watch caches, each with resource and
+    /// client.
     pub(crate) fn streams_past(&self, server: u64) -> Vec<(&Text, &Text, LayerId)> {
         let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Direct(from, of, client) if *from == server => Some((of, client, id)),
@@ -120,7 +121,7 @@ impl LayerNames {
         streams.collect()
     }
 
-    /// The streams of a resource to a client, with the servers they come from.
+    /// Returns the streams of a resource to a client, each with its server.
     pub(crate) fn streams_of(&self, resource: &Text, client: &Text) -> Vec<(u64, LayerId)> {
         let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Stream(server, of, to) | Layer::Direct(server, of, to)
@@ -133,12 +134,12 @@ impl LayerNames {
         streams.collect()
     }
 
-    /// Whether a stream comes from etcd, past the watch cache.
+    /// Whether a stream comes from etcd and bypasses the watch cache.
     pub(crate) fn is_past_cache(&self, stream: LayerId) -> bool {
         matches!(self.layer(stream), Some(Layer::Direct(..)))
     }
 
-    /// The client programs of a crowd in the order of their numbers.
+    /// Returns the client programs of a crowd by rising number.
     pub(crate) fn members(&self, crowd: &str) -> Vec<(&Text, LayerId)> {
         let members = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Client(name) => match crowd_of(name) {
@@ -152,14 +153,14 @@ impl LayerNames {
         members.into_iter().map(|(_, member)| member).collect()
     }
 
-    /// All layers with their numbers, from the top of the picture to its bottom.
+    /// Returns all layers with their numbers, from the top of the picture to its bottom.
     pub(crate) fn sorted(&self) -> Vec<(&Layer, LayerId)> {
         let mut all: Vec<_> = self.numbered().collect();
         tree::sort(&mut all);
         all
     }
 
-    /// A layer's number, a new one if it was not met before.
+    /// Returns a layer's number; a layer that was not met before gets a new one.
     pub(super) fn number(&mut self, layer: &Layer) -> LayerId {
         if let Some(known) = self.find(layer) {
             return known;
@@ -180,15 +181,16 @@ impl LayerNames {
     }
 }
 
-/// So many client programs whose names differ in a number only are a crowd.
+/// Least number of client programs that form a crowd, if their names differ only in a number. Fewer have rows of their
+/// own.
 const CROWD_LEAST: usize = 8;
 
-/// The number at the end of a client's name, if it is of a crowd.
+/// Returns the number at the end of a client's name, if its name is like that of a crowd's member.
 pub(crate) fn number_of(client: &str) -> Option<u32> {
     Some(crowd_of(client)?.1)
 }
 
-/// Of `crowd-12` what stands before the number, and the number.
+/// Splits `crowd-12` into the part before the number, and the number.
 fn crowd_of(client: &str) -> Option<(&str, u32)> {
     let (crowd, number) = client.rsplit_once('-')?;
     Some((crowd, number.parse().ok()?))

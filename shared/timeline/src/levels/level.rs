@@ -1,4 +1,4 @@
-//! What a layer of a simulated cluster is like at one time, told from the fold of the inside.
+//! The level of a layer of a simulated cluster at one time, from the fold of the inside.
 
 use std::sync::Arc;
 
@@ -12,87 +12,88 @@ use watchscope_model::{Layers, Object, Text};
 use super::layer::Layer;
 use crate::format::count as counted;
 
-/// What a layer was like from a moment on.
+/// The state of a layer from a moment on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Level {
-    /// How it does.
+    /// How well it works.
     pub(crate) tone: Tone,
     /// What it does, in a word.
     pub(crate) phase: Text,
-    /// The same of a client; none of other layers.
+    /// The phase of a client; `None` for other layers.
     pub(crate) client: Option<ClientPhase>,
-    /// Whether it is a watch cache that is there no more.
+    /// Whether it is a watch cache that no longer exists.
     pub(crate) is_gone: bool,
-    /// Up to which revision it knows; 0 if it does not say. For a client that keeps none, the newest it holds.
+    /// The revision up to which it knows etcd; 0 if it does not report one. For a client that keeps no revision, the
+    /// newest that it holds.
     pub(crate) revision: u64,
     /// Whether it is a client that keeps no revision.
-    pub(crate) keeps_none: bool,
-    /// From which revision on it has history.
+    pub(crate) keeps_no_revision: bool,
+    /// The first revision of its history.
     pub(crate) from: u64,
     /// How many objects it holds.
     pub(crate) objects: u64,
-    /// What waits for the slowest of the watches it feeds.
+    /// The events that wait for the slowest of the watches that it feeds.
     pub(crate) waiting: Waiting,
     /// How many watches it feeds.
     pub(crate) feeds: u64,
-    /// For a client in a loop that never waits: how often that turned since the client started.
-    pub(crate) turns: u64,
-    /// Objects it holds that are not in etcd.
+    /// For a client in a loop without waits: the iterations since the client started.
+    pub(crate) iterations: u64,
+    /// How many of its objects are not in etcd.
     pub(crate) ghosts: u64,
-    /// Connections that are cut, of which one end may not know yet.
+    /// How many of its connections are cut; one end may not know it yet.
     pub(crate) cut: u64,
-    /// For a client: the resource it looks at, and in which namespace; empty: in all.
+    /// For a client: the resource that it reads, and the namespace; empty: all.
     pub(crate) looks_at: (Text, Text),
-    /// Whether it is a client that looks at all objects of one kind there and names each that it holds.
+    /// Whether it is a client that reads all objects of one kind there and reports each that it holds.
     pub(crate) names_all: bool,
 }
 
 impl Level {
-    /// Whether it is a client whose process has ended: it holds nothing any more.
+    /// Whether it is a client whose process has ended, so it holds nothing.
     pub(crate) fn has_ended(&self) -> bool {
         self.client.is_some_and(ClientPhase::has_ended)
     }
 }
 
-/// What waits in a buffer; the more waits, the greater.
+/// The fill of a buffer. More waiting events compare as greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Waiting {
-    /// Events that wait.
+    /// How many events wait.
     pub(crate) events: u64,
-    /// How many may.
+    /// How many events the buffer can hold.
     pub(crate) slots: u64,
 }
 
 impl Waiting {
-    fn of(told: &InsideWatcher) -> Self {
+    fn of(report: &InsideWatcher) -> Self {
         Self {
-            events: told.waiting,
-            slots: told.slots,
+            events: report.waiting,
+            slots: report.slots,
         }
     }
 }
 
-/// How a layer does.
+/// How well a layer works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// It follows.
+    /// It follows etcd.
     Open,
-    /// It reads or asks, to follow.
+    /// It reads or sends a request, in order to follow.
     Asking,
-    /// It waits, or sleeps.
+    /// It waits or sleeps.
     Resting,
-    /// It does not follow, and will not by itself soon.
+    /// It does not follow, and will not recover by itself soon.
     Failed,
 }
 
-/// A level from its moment on.
+/// A level and the moment from which it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LevelPoint {
     pub(crate) moment: Moment,
     pub(crate) level: Level,
 }
 
-/// What a layer is like now; nothing if it is not there.
+/// Returns the level of a layer now; `None` if the layer does not exist.
 pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
     let base = Level {
         tone: Tone::Open,
@@ -100,19 +101,19 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         client: None,
         is_gone: false,
         revision: 0,
-        keeps_none: false,
+        keeps_no_revision: false,
         from: 0,
         objects: 0,
         waiting: Waiting::default(),
         feeds: 0,
-        turns: 0,
+        iterations: 0,
         ghosts: 0,
         cut: 0,
         looks_at: ("".into(), "".into()),
         names_all: false,
     };
     Some(match layer {
-        // What a crowd does is what its members do: it has no level of its own.
+        // The members of a crowd have levels; the crowd itself has none.
         Layer::All | Layer::Crowd(_) => base,
         Layer::Etcd => {
             let etcd = layers.etcd.as_ref()?;
@@ -131,10 +132,10 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
             }
         }
         Layer::Server(server) => {
-            let told = layers.servers.get(server)?;
-            let not_ready = told.caches.values();
+            let report = layers.servers.get(server)?;
+            let not_ready = report.caches.values();
             let not_ready = not_ready.filter(|cache| cache.phase != CachePhase::Ready);
-            let (tone, phase) = match (told.is_serving, not_ready.count()) {
+            let (tone, phase) = match (report.is_serving, not_ready.count()) {
                 (false, _) => (Tone::Failed, "refuses connections".into()),
                 (true, 0) => (Tone::Open, Text::from("")),
                 (true, count) => {
@@ -145,7 +146,7 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
             Level {
                 tone,
                 phase,
-                objects: told.caches.len() as u64,
+                objects: report.caches.len() as u64,
                 ..base
             }
         }
@@ -182,7 +183,7 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
             let is_direct = matches!(layer, Layer::Direct(..));
             let fed = fed(layers, *server, resource, is_direct);
             let fed: Vec<_> = fed
-                .filter(|told| plain(&told.client) == &**client)
+                .filter(|report| plain(&report.client) == &**client)
                 .collect();
             let Some(slowest) = slowest(&fed) else {
                 return Some(Level {
@@ -230,13 +231,13 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 client: Some(does),
                 phase: client.phase.clone(),
                 revision: kept.or(newest).unwrap_or(0),
-                keeps_none: kept.is_none(),
+                keeps_no_revision: kept.is_none(),
                 objects: if has_ended {
                     0
                 } else {
                     beliefs.iter().map(|belief| belief.objects).sum()
                 },
-                turns: if does == ClientPhase::Spinning {
+                iterations: if does == ClientPhase::Spinning {
                     client.iterations
                 } else {
                     0
@@ -258,19 +259,19 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         }
         Layer::Connections(client) => {
             let all = layers.connections.values().map(|known| &known.told);
-            let all = all.filter(|told| owner(told).as_ref() == Some(client));
-            let (mut ways, mut streams, mut only) = ([0_u64; 3], 0, None);
-            for told in all {
-                let way = match told.way {
+            let all = all.filter(|report| owner(report).as_ref() == Some(client));
+            let (mut by_state, mut streams, mut only) = ([0_u64; 3], 0, None);
+            for report in all {
+                let state = match report.way {
                     Way::Open | Way::Closed | Way::Unknown => 0,
                     Way::Stalled => 1,
                     Way::Cut => 2,
                 };
-                ways[way] += 1;
-                streams += told.streams;
-                only = Some(told);
+                by_state[state] += 1;
+                streams += report.streams;
+                only = Some(report);
             }
-            let [open, stalled, cut] = ways;
+            let [open, stalled, cut] = by_state;
             let count = open + stalled + cut;
             let of_many = if count > 1 {
                 format!(" of {count}")
@@ -286,12 +287,12 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 Some(_) if streams == 0 && count > 1 => {
                     (Tone::Resting, format!("{count} connections: {IDLE}"))
                 }
-                Some(told) if streams == 0 => {
-                    (Tone::Resting, format!("conn {}: {IDLE}", told.connection))
+                Some(report) if streams == 0 => {
+                    (Tone::Resting, format!("conn {}: {IDLE}", report.connection))
                 }
                 Some(_) if count > 1 => (Tone::Open, format!("{count} connections")),
-                Some(told) => {
-                    let (connection, server) = (told.connection, told.server);
+                Some(report) => {
+                    let (connection, server) = (report.connection, report.server);
                     (
                         Tone::Open,
                         format!("conn {connection} → apiserver {server}"),
@@ -308,39 +309,39 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
     })
 }
 
-/// What is said of a connection on which nothing passes.
+/// Words for a connection on which nothing passes.
 const STALLED: &str = "stalled: what is sent is held, and neither side knows";
 
-/// What is said of a connection over which no response comes.
+/// Words for a connection without a response.
 const IDLE: &str = "no stream";
 
-/// Who opened a connection, without a version.
-pub(super) fn owner(told: &InsideConnection) -> Option<Text> {
-    Some(plain(told.client.as_ref()?).into())
+/// Returns the client of a connection, without its version.
+pub(super) fn owner(report: &InsideConnection) -> Option<Text> {
+    Some(plain(report.client.as_ref()?).into())
 }
 
-/// The name of a client without a version.
+/// Returns the name of a client without its version.
 fn plain(client: &str) -> &str {
     client.split_once('/').map_or(client, |(name, _)| name)
 }
 
-/// What a watch is a part of.
-pub(super) fn stream_of(told: &InsideWatcher) -> Layer {
-    let client = plain(&told.client).into();
-    let (server, resource) = (told.server, told.resource.clone());
-    if is_direct(told) {
+/// Returns the stream layer that a watch belongs to.
+pub(super) fn stream_of(report: &InsideWatcher) -> Layer {
+    let client = plain(&report.client).into();
+    let (server, resource) = (report.server, report.resource.clone());
+    if is_direct(report) {
         Layer::Direct(server, resource, client)
     } else {
         Layer::Stream(server, resource, client)
     }
 }
 
-/// Whether etcd serves a watch, past the watch cache.
-fn is_direct(told: &InsideWatcher) -> bool {
-    told.from_etcd == Some(true)
+/// Whether etcd serves a watch and bypasses the watch cache.
+fn is_direct(report: &InsideWatcher) -> bool {
+    report.from_etcd == Some(true)
 }
 
-/// The watches of a resource in a server: those that its watch cache serves, or those that etcd does.
+/// Returns the watches of a resource in a server: those that its watch cache serves, or those that etcd serves.
 fn fed<'a>(
     layers: &'a Layers,
     server: u64,
@@ -348,31 +349,31 @@ fn fed<'a>(
     are_direct: bool,
 ) -> impl Iterator<Item = &'a InsideWatcher> {
     let watchers = layers.watchers.values().map(|watcher| &watcher.told);
-    watchers.filter(move |told| {
-        told.server == server && told.resource == *resource && is_direct(told) == are_direct
+    watchers.filter(move |report| {
+        report.server == server && report.resource == *resource && is_direct(report) == are_direct
     })
 }
 
-/// The one of some watches for which the most waits.
+/// Returns the watch for which the most events wait.
 fn slowest<'a>(fed: &[&'a InsideWatcher]) -> Option<&'a InsideWatcher> {
     fed.iter()
         .copied()
-        .max_by_key(|told| (told.is_blocking, told.waiting))
+        .max_by_key(|report| (report.is_blocking, report.waiting))
 }
 
-/// Whether a client's request asks for the objects that a selector matches only.
+/// Whether a client's request has a selector.
 pub(crate) fn selects(request: &str) -> bool {
     read_get(request).is_some_and(|(_, options)| options.selects())
 }
 
-/// The namespace of a client's request, as `VERB PATH?QUERY`; empty if it is about all.
+/// Returns the namespace of a client's request `VERB PATH?QUERY`; empty if the request covers all namespaces.
 pub(crate) fn namespace_of(request: &str) -> &str {
     let path = request.split('?').next().unwrap_or_default();
     let mut parts = path.split('/').skip_while(|part| *part != "namespaces");
     parts.nth(1).unwrap_or_default()
 }
 
-/// How a client does, by what it does.
+/// Returns how well a client works, from its phase.
 fn tone_of(phase: ClientPhase) -> Tone {
     match phase {
         ClientPhase::Watching | ClientPhase::Syncing => Tone::Open,
@@ -384,13 +385,13 @@ fn tone_of(phase: ClientPhase) -> Tone {
     }
 }
 
-/// Whether etcd holds an object; of what is not known there, it is taken for so.
+/// Whether etcd holds an object. An object that etcd's report does not cover counts as held.
 fn is_in_etcd(layers: &Layers, resource: &Text, object: &Arc<Object>) -> bool {
     let stock = layers
         .etcd
         .as_ref()
         .and_then(|etcd| etcd.objects.get(resource));
-    // Of what etcd only counts nothing is known.
+    // etcd may report only a count of objects, without their names.
     stock.is_none_or(|stock| {
         stock.unnamed() > 0
             || stock

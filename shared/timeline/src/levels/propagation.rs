@@ -1,12 +1,12 @@
-//! The way of a write from etcd to a client program: through which watch cache and which stream, when it was where, and
-//! where it stopped.
+//! The propagation of a write from etcd to a client program: its watch cache and stream, when it was where, and where
+//! it stopped.
 //!
-//! A server tells a client what its stream brings, and each server has a cache of its own; so a way is looked for
-//! through the server that the client's stream belonged to when the write came to the client, or else when it was
-//! written.
+//! A client receives what its stream delivers, and each server has a cache of its own. So the search begins at a
+//! server. It is the one whose stream the client had when it received the write. If it never did, it is that of its
+//! stream when the write happened.
 //!
-//! A write has come to a client once the client holds the object as the write left it. A later resourceVersion alone
-//! proves nothing: a client that watched again without one hears of later writes and never of the deletion before them.
+//! A write has arrived once the client holds the object as the write left it. A later resourceVersion alone proves
+//! nothing: a client that watches again without one receives later writes, but never the deletion before them.
 
 use watchscope_model::vocabulary::{ChangeType, ClientPhase};
 use watchscope_model::{Text, Time};
@@ -17,94 +17,93 @@ use super::trace::{LayerTrace, WriteMark};
 use crate::format::number;
 use crate::id::LayerId;
 
-/// What has not come after this long is no longer on its way, in microseconds.
+/// Time in µs after which a write that has not arrived no longer counts as travelling.
 const UNDER_WAY_US: i64 = 2_000_000;
-/// Where the client has had no stream for this long since a write came to its cache, none carries the write, in
-/// microseconds.
+/// Time in µs after a write came to its cache. A client without a stream for that long gets the write from none.
 const NO_STREAM_US: i64 = 500_000;
-/// An informer comes to a revision before its store does: so much earlier at most, in microseconds. What a client holds
-/// is reported every 100 ms.
+/// Most that an informer's revision precedes its store, in µs. A client's holdings are reported every 100 ms.
 const STORED_US: i64 = 1_000_000;
-/// A stream that ends so soon after a write came to its cache may have taken it along, in microseconds.
+/// Time in µs after a write came to its cache. A stream that ends within it may have lost the write.
 const ALONG_US: i64 = 1_000_000;
 
-/// A client program as what writes go to.
+/// A client program as the target of writes.
 pub(crate) struct Follower<'a> {
     names: &'a LayerNames,
     trace: &'a LayerTrace,
     client: LayerId,
-    /// What it looks at, and in which namespace; empty: in all.
+    /// The resource that it reads, and the namespace; empty: all.
     resource: Text,
     namespace: Text,
-    /// What was written before it was there came to it by other ways.
+    /// When it began. Earlier writes reached it in other ways, for example by its first list.
     begun: Time,
-    /// Whether what it reports names each object that it holds of one whole kind.
+    /// Whether its report names each object that it holds of one whole kind.
     names_all: bool,
-    /// The revision it came to. One that keeps none came as far as the newest it ever held.
-    come_to: u64,
-    /// Whether it says of deletions whether they came: one that keeps no revision only says what it still believes in.
-    tells_deletions: bool,
-    /// Its streams of the resource, with the servers they come from.
+    /// Its revision. For a client that keeps none, the newest revision that it ever held.
+    last_revision: u64,
+    /// Whether its reports show which deletions arrived. A client that keeps no revision shows it only while it holds
+    /// ghosts.
+    reports_deletions: bool,
+    /// Its streams of the resource, each with its server.
     streams: Vec<(u64, LayerId)>,
     end: Time,
 }
 
-/// When a write was where.
+/// Where a write was, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Propagation {
-    /// The watch cache it goes through; absent if the client asks etcd, or what it looks at is not cached.
+    /// The watch cache on the path; `None` if the client reads from etcd, or its resource is not cached.
     pub(crate) cache: Option<Stop>,
-    /// The stream from there to the client; absent if none is known.
+    /// The stream from there to the client; `None` if none is known.
     pub(crate) stream: Option<Stop>,
     /// When the client had it.
     pub(crate) client: Option<Time>,
-    /// Where and why it goes no further; absent if it came to the client, is on its way, or the client does not say.
+    /// Where and why it stopped; `None` if it arrived, is travelling, or the client does not report it.
     pub(crate) end: Option<End>,
-    /// Whether it may still come to the client.
+    /// Whether it may still arrive.
     pub(crate) is_under_way: bool,
 }
 
-/// Whether a client has a write.
+/// Whether and how a client got a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
-    /// From this time on, by an event.
-    Told(Time),
-    /// From this time on, by a list: no event told it.
+enum Receipt {
+    /// An event delivered it at this time.
+    Delivered(Time),
+    /// A list showed it at this time; no event delivered it.
     Listed(Time),
-    /// It does not have it.
-    Not,
-    /// It does not say: what it reports names only a part of what it holds, or it never held the object.
+    /// The client does not have it.
+    Missing,
+    /// Unknown: the client reports only a part of its objects, or it never held the object.
     Unknown,
 }
 
-/// A layer on the way.
+/// A layer on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
     /// The layer.
     pub(crate) layer: LayerId,
-    /// When the write came there.
+    /// When the write came there; `None` if it never did.
     pub(crate) at: Option<Time>,
 }
 
-/// Where a way ends that does not end at the client.
+/// Where a propagation stopped before the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The watch cache never took it in.
+    /// The watch cache never received it.
     Cache,
-    /// The client had no stream when the cache took it in, and none that began later told it.
+    /// The client had no stream when the cache received it, and no later stream delivered it.
     NoStream,
-    /// The stream's connection holds what is sent.
+    /// The stream's connection is stalled.
     Stalled,
-    /// The stream ended before the client had it.
+    /// The stream ended before the client had the write.
     Ended,
-    /// It waits in the watch's buffer.
+    /// The write waits in the watch's buffer.
     Buffer,
-    /// All that is known is that the client does not have it.
+    /// Only the fact is known that the client does not have it.
     Client,
 }
 
 impl End {
-    /// What is said of a write at the place where its way ends; the longest first.
+    /// Returns the words at the cross, the longest form first.
     pub(crate) fn forms(self, write: &WriteMark) -> [String; 3] {
         let [long, short] = self.words();
         let verb = match write.change {
@@ -120,7 +119,7 @@ impl End {
         ]
     }
 
-    /// What became of it; the longest first.
+    /// Returns what happened to the write, the longest form first.
     pub(crate) fn words(self) -> [&'static str; 2] {
         match self {
             Self::Cache => ["never came to this cache", "never came"],
@@ -134,7 +133,7 @@ impl End {
 }
 
 impl<'a> Follower<'a> {
-    /// A client as it is at `end`; nothing if it told nothing.
+    /// Returns a client as it is at `end`; `None` if it has reported nothing.
     pub(crate) fn of(
         names: &'a LayerNames,
         trace: &'a LayerTrace,
@@ -146,7 +145,7 @@ impl<'a> Follower<'a> {
         };
         let (_, now) = trace.level_at(client, end)?;
         let levels = trace.levels(client);
-        let come_to = if now.keeps_none {
+        let last_revision = if now.keeps_no_revision {
             levels.iter().map(|point| point.level.revision).max()
         } else {
             Some(now.revision)
@@ -158,8 +157,8 @@ impl<'a> Follower<'a> {
             client,
             begun: levels.first()?.moment.at,
             names_all: now.names_all,
-            come_to: come_to.unwrap_or(0),
-            tells_deletions: !now.keeps_none || now.ghosts > 0,
+            last_revision: last_revision.unwrap_or(0),
+            reports_deletions: !now.keeps_no_revision || now.ghosts > 0,
             streams: names.streams_of(&resource, name),
             resource,
             namespace,
@@ -167,7 +166,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether a write is of what the client looks at, from its start to its end.
+    /// Whether the client reads the object of a write, and its process was running at that time.
     pub(crate) fn follows(&self, write: &WriteMark) -> bool {
         let namespace = write.object.namespace.as_deref();
         let at = write.moment.at;
@@ -180,92 +179,92 @@ impl<'a> Follower<'a> {
                 .is_some_and(|(_, level)| !level.has_ended())
     }
 
-    /// The way of a write that it follows.
+    /// Returns the propagation of a write that the client follows.
     pub(crate) fn propagation(&self, write: &WriteMark) -> Propagation {
-        let heard = self.heard(write);
-        let reached = match heard {
-            Heard::Told(at) | Heard::Listed(at) => Some(at),
-            Heard::Not | Heard::Unknown => None,
+        let receipt = self.receipt(write);
+        let reached = match receipt {
+            Receipt::Delivered(at) | Receipt::Listed(at) => Some(at),
+            Receipt::Missing | Receipt::Unknown => None,
         };
         let is_old = self.end.micros_since(write.moment.at) > UNDER_WAY_US;
-        let lacks = is_old && heard == Heard::Not;
-        let mut way = Propagation {
+        let lacks = is_old && receipt == Receipt::Missing;
+        let mut propagation = Propagation {
             cache: None,
             stream: None,
             client: reached,
             end: None,
-            is_under_way: !is_old && heard == Heard::Not,
+            is_under_way: !is_old && receipt == Receipt::Missing,
         };
         let Some((server, stream)) = self.fed_by(reached.unwrap_or(write.moment.at)) else {
-            way.end = lacks.then_some(End::Client);
-            return way;
+            propagation.end = lacks.then_some(End::Client);
+            return propagation;
         };
         let cache = Layer::Cache(server, self.resource.clone());
         let mut begins = Some(write.moment.at);
         let is_past_cache = self.names.is_past_cache(stream);
         if let Some(layer) = self.names.find(&cache).filter(|_| !is_past_cache) {
             begins = self.trace.taken_in(layer, server, write);
-            way.cache = Some(Stop { layer, at: begins });
+            propagation.cache = Some(Stop { layer, at: begins });
         }
         let Some(begins) = begins else {
-            // Later writes came through the cache, this one did not: a client that has it read it from etcd, and a later
-            // revision does not show that.
+            // The cache has later writes but not this one. A client that has it read it from etcd; a later revision
+            // alone would not show that.
             if self.names_all && reached.is_some() {
-                way.cache = None;
+                propagation.cache = None;
             } else {
                 let layer = stream;
-                way.client = None;
-                way.stream = Some(Stop { layer, at: None });
-                way.end = is_old.then_some(End::Cache);
-                way.is_under_way = !is_old;
+                propagation.client = None;
+                propagation.stream = Some(Stop { layer, at: None });
+                propagation.end = is_old.then_some(End::Cache);
+                propagation.is_under_way = !is_old;
             }
-            return way;
+            return propagation;
         };
-        // A list that came after the gap shows what is. The event itself stopped where no stream took it up.
-        let is_missed = match heard {
-            Heard::Listed(at) => begins < at && self.is_in_gap(begins),
-            Heard::Not => {
+        // A list after the gap shows the object's state. The event itself stopped where no stream delivered it.
+        let is_missed = match receipt {
+            Receipt::Listed(at) => begins < at && self.is_in_gap(begins),
+            Receipt::Missing => {
                 let waited_us = self.end.micros_since(begins);
                 let mut streams = self.streams.iter();
                 waited_us >= NO_STREAM_US
                     && streams.all(|&(_, stream)| self.open_from(stream, begins).is_none())
             }
-            Heard::Told(_) | Heard::Unknown => false,
+            Receipt::Delivered(_) | Receipt::Unknown => false,
         };
         if is_missed && self.has_followed(begins) {
-            way.client = None;
-            way.stream = Some(Stop {
+            propagation.client = None;
+            propagation.stream = Some(Stop {
                 layer: stream,
                 at: None,
             });
-            way.end = Some(End::NoStream);
-            way.is_under_way = false;
-            return way;
+            propagation.end = Some(End::NoStream);
+            propagation.is_under_way = false;
+            return propagation;
         }
         let begins = reached.map_or(begins, |at| at.min(begins));
         let open = self.open_from(stream, begins);
-        // A stream that begins later tells it only to a client that has it then.
+        // A stream that begins later delivers the write only if the client has it then.
         let at = match (open, reached) {
             (Some(at), Some(reached)) => Some(at.min(reached)),
             (Some(at), None) if at == begins => Some(at),
             (_, reached) => reached,
         };
-        way.stream = Some(Stop { layer: stream, at });
+        propagation.stream = Some(Stop { layer: stream, at });
         if lacks {
-            way.end = Some(self.lost_at(stream, begins));
+            propagation.end = Some(self.lost_at(stream, begins));
         }
-        way
+        propagation
     }
 
-    /// Whether the client has a write, and since when.
-    fn heard(&self, write: &WriteMark) -> Heard {
+    /// Returns whether and how the client got a write.
+    fn receipt(&self, write: &WriteMark) -> Receipt {
         let by_revision = self.trace.reached(self.client, write);
         if !self.names_all {
-            let tells = self.tells_deletions || write.change != ChangeType::Deleted;
+            let reports_it = self.reports_deletions || write.change != ChangeType::Deleted;
             return match by_revision {
-                Some(at) => Heard::Told(at),
-                None if tells && write.revision > self.come_to => Heard::Not,
-                None => Heard::Unknown,
+                Some(at) => Receipt::Delivered(at),
+                None if reports_it && write.revision > self.last_revision => Receipt::Missing,
+                None => Receipt::Unknown,
             };
         }
         let (before, since) = self.trace.held_around(self.client, write);
@@ -276,7 +275,7 @@ impl<'a> Follower<'a> {
         let is_deletion = write.change == ChangeType::Deleted;
         let has = if is_deletion {
             if held.is_none_or(|held| held.object.uid != *uid) {
-                return Heard::Unknown;
+                return Receipt::Unknown;
             }
             marks.find(|mark| mark.revision.is_none() || mark.object.uid != *uid)
         } else {
@@ -287,26 +286,26 @@ impl<'a> Follower<'a> {
         };
         let Some(mark) = has else {
             return if !is_deletion && held.is_none() && self.is_gone_soon(write) {
-                Heard::Unknown
+                Receipt::Unknown
             } else {
-                Heard::Not
+                Receipt::Missing
             };
         };
         let at = mark.moment.at;
-        // Another object was put over it, or it went: a report tells of several events, if a stream was open all the
-        // while; else the client has the later ones alone.
+        // The object was replaced or deleted meanwhile. If a stream was open all the time, one report covers several
+        // events; if not, the client got only the later ones.
         let is_direct =
             mark.revision.is_none() == is_deletion && (is_deletion || mark.object.uid == *uid);
         if !is_direct && !self.is_open_between(write.moment.at, at) {
-            return Heard::Not;
+            return Receipt::Missing;
         }
         let at = by_revision
             .filter(|&came| came <= at && at.micros_since(came) <= STORED_US)
             .unwrap_or(at);
         if self.is_listed(at) {
-            Heard::Listed(at)
+            Receipt::Listed(at)
         } else {
-            Heard::Told(at)
+            Receipt::Delivered(at)
         }
     }
 
@@ -324,7 +323,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether what the client came to hold at a time it has from a list.
+    /// Whether the client was listing just before a time, so that what it holds then comes from a list.
     fn is_listed(&self, at: Time) -> bool {
         let levels = self.trace.levels(self.client);
         let later = levels.partition_point(|point| point.moment.at < at);
@@ -341,7 +340,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether the client had a stream before a time: what came before its first it need not be told.
+    /// Whether the client had a stream before a time. Its first list shows everything before its first stream.
     fn has_followed(&self, at: Time) -> bool {
         self.streams.iter().any(|&(_, stream)| {
             let mut points = self.trace.levels(stream).iter();
@@ -349,7 +348,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether one of its streams is open from a time to a later one, or none of it is known.
+    /// Whether one of its streams is open from a time to a later one. Also true if no stream is known.
     fn is_open_between(&self, from: Time, to: Time) -> bool {
         let mut streams = self.streams.iter();
         self.streams.is_empty()
@@ -361,8 +360,8 @@ impl<'a> Follower<'a> {
             })
     }
 
-    /// The server its stream comes from at a time, and that stream; where it has none, that of its next one, or else of
-    /// its last.
+    /// Returns the server and the stream that feed the client at a time; without one, its next stream, or else its
+    /// last.
     fn fed_by(&self, at: Time) -> Option<(u64, LayerId)> {
         let opened = self.streams.iter().filter_map(|&(server, stream)| {
             let open = self.open_from(stream, at)?;
@@ -381,21 +380,21 @@ impl<'a> Follower<'a> {
         Some((server, stream))
     }
 
-    /// From when on, at or after a time, a stream is open.
+    /// Returns when a stream is open, at or after a time.
     fn open_from(&self, stream: LayerId, at: Time) -> Option<Time> {
         let points = self.from(stream, at);
         let point = points.iter().find(|point| is_open(&point.level))?;
         Some(point.moment.at.max(at))
     }
 
-    /// The levels of a stream from a time on.
+    /// Returns the levels of a stream from a time on.
     fn from(&self, stream: LayerId, at: Time) -> &'a [LevelPoint] {
         let points = self.trace.levels(stream);
         let after = points.partition_point(|point| point.moment.at <= at);
         &points[after.saturating_sub(1)..]
     }
 
-    /// Why a write that a cache took in at a time did not come through its stream.
+    /// Returns why a write that a cache received at a time did not come through its stream.
     fn lost_at(&self, stream: LayerId, at: Time) -> End {
         let points = self.from(stream, at);
         let Some(first) = points.first().filter(|first| first.moment.at <= at) else {
@@ -412,7 +411,7 @@ impl<'a> Follower<'a> {
                 Tone::Open | Tone::Asking => {}
             }
         }
-        // All the while something waits.
+        // Events waited all the time.
         if points.iter().all(|point| point.level.waiting.events > 0) {
             return End::Buffer;
         }
@@ -420,7 +419,7 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// Whether a stream is there, however it does.
+/// Whether a stream exists, even if it is stalled.
 fn is_open(level: &Level) -> bool {
     level.tone != Tone::Resting
 }

@@ -1,7 +1,7 @@
-//! What the layers of a simulated cluster were like over time: one list of levels for each, as far as it is loaded.
+//! The layers of a simulated cluster over time: one list of levels for each, as far as it is loaded.
 //!
-//! A level holds from its moment until the next. A chapter begins with the levels its opening tells, so what is known
-//! of the layers adds up in any order, as traces do.
+//! A level holds from its moment until the next. A chapter begins with the levels of its opening, so chapters may be
+//! merged in any order, as traces may.
 
 use std::sync::Arc;
 
@@ -25,27 +25,27 @@ pub(crate) struct WriteMark {
     pub(crate) resource: Text,
     pub(crate) object: Arc<Object>,
     pub(crate) revision: u64,
-    /// Of a deletion: the servers whose watch caches held the object.
+    /// For a deletion: the servers whose watch caches held the object.
     pub(crate) held_by: Vec<u64>,
 }
 
-/// An object came into a watch cache or into what a client holds, changed there, or went.
+/// An object that entered a watch cache or a client's store, changed there, or left it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HeldMark {
     pub(crate) moment: Moment,
     pub(crate) object: Arc<Object>,
-    /// The revision it is held at; absent if it went.
+    /// The revision at which it is held; `None` if it left.
     pub(crate) revision: Option<u64>,
 }
 
 impl WriteMark {
-    /// Whether it is of the object in this place, whatever its uid.
+    /// Whether it is about the object of this name and namespace, whatever its uid.
     pub(crate) fn is_of(&self, object: &Object) -> bool {
         object.name == self.object.name && object.namespace == self.object.namespace
     }
 }
 
-/// The levels of all layers in an epoch, by their numbers, what watch caches and clients took in, and the writes.
+/// The levels of an epoch's layers by their numbers, what watch caches and clients received, and the writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LayerTrace {
     levels: Vec<Vec<LevelPoint>>,
@@ -54,12 +54,12 @@ pub(crate) struct LayerTrace {
 }
 
 impl LayerTrace {
-    /// A layer's levels.
+    /// Returns a layer's levels.
     pub(crate) fn levels(&self, layer: LayerId) -> &[LevelPoint] {
         self.levels.get(layer.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The level of a layer at a time, and the place of its point.
+    /// Returns the level of a layer at a time, with the index of its point.
     pub(crate) fn level_at(&self, layer: LayerId, at: Time) -> Option<(usize, &Level)> {
         let levels = self.levels(layer);
         let place = levels
@@ -68,7 +68,7 @@ impl LayerTrace {
         Some((place, &levels[place].level))
     }
 
-    /// When a layer came to a write's revision.
+    /// Returns when a layer came to a write's revision.
     pub(crate) fn reached(&self, layer: LayerId, write: &WriteMark) -> Option<Time> {
         let points = self.levels(layer);
         let after = points.partition_point(|point| point.moment.at < write.moment.at);
@@ -77,12 +77,12 @@ impl LayerTrace {
         Some(point.moment.at.max(write.moment.at))
     }
 
-    /// What a layer took in.
+    /// Returns what a layer received.
     pub(crate) fn held(&self, layer: LayerId) -> &[HeldMark] {
         self.held.get(layer.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// What a layer took in before a write, and since.
+    /// Returns what a layer received before a write, and what it received since.
     pub(crate) fn held_around(
         &self,
         layer: LayerId,
@@ -92,7 +92,7 @@ impl LayerTrace {
         held.split_at(held.partition_point(|mark| mark.moment.seq < write.moment.seq))
     }
 
-    /// When the watch cache of a server took a write in: it may come to later ones without.
+    /// Returns when the watch cache of a server received a write. A cache may come to later revisions without it.
     pub(crate) fn taken_in(&self, cache: LayerId, server: u64, write: &WriteMark) -> Option<Time> {
         if write.change == ChangeType::Deleted && !write.held_by.contains(&server) {
             return self.reached(cache, write);
@@ -105,7 +105,8 @@ impl LayerTrace {
                     .is_none_or(|revision| revision >= write.revision)
         });
         mark.map(|mark| mark.moment.at).or_else(|| {
-            // One that was made anew reads what there is; what it does not find there it need not be told.
+            // A cache that was built anew reads the current objects. It needs no event for an object that is already
+            // gone.
             let levels = self.levels(cache);
             let from = levels.partition_point(|point| point.moment.seq < write.moment.seq);
             let mut later = levels[from..].iter();
@@ -117,16 +118,16 @@ impl LayerTrace {
         })
     }
 
-    /// Takes in what an opening tells.
+    /// Reads the levels of a chapter's opening.
     pub(crate) fn seed(&mut self, layers: &Layers, now: Moment, names: &mut LayerNames) {
         if layers.is_empty() {
             return;
         }
         let mut all = vec![Layer::All];
         all.extend(layers.etcd.as_ref().map(|_| Layer::Etcd));
-        for (&server, told) in &layers.servers {
+        for (&server, report) in &layers.servers {
             all.push(Layer::Server(server));
-            let caches = told.caches.keys().cloned();
+            let caches = report.caches.keys().cloned();
             all.extend(caches.map(|resource| Layer::Cache(server, resource)));
         }
         let watchers = layers.watchers.values();
@@ -143,13 +144,13 @@ impl LayerTrace {
         }
     }
 
-    /// Folds the next entry into `layers` and takes in what it changed.
+    /// Folds the next entry into `layers` and notes what it changed.
     pub(crate) fn absorb(&mut self, entry: &Entry, layers: &mut Layers, names: &mut LayerNames) {
         let now = Moment {
             seq: entry.seq(),
             at: entry.at(),
         };
-        // Of a watch that is over it is not told what it watched.
+        // A record of an ended watch does not repeat what it watched, so that is read before the fold.
         let ended = match entry {
             Entry::Inside(record) => match &record.inside {
                 Inside::InsideWatcherEnded(ended) => layers
@@ -160,18 +161,18 @@ impl LayerTrace {
             },
             Entry::Record(_) => None,
         };
-        // Nor of a connection that is gone whose it was.
+        // A record of a lost connection does not repeat its client.
         let lost = match entry {
             Entry::Inside(record) => match &record.inside {
-                Inside::InsideConnection(told) => layers
+                Inside::InsideConnection(report) => layers
                     .connections
-                    .get(&told.connection)
+                    .get(&report.connection)
                     .and_then(|known| owner(&known.told)),
                 _ => None,
             },
             Entry::Record(_) => None,
         };
-        // Nor of a client what it held before.
+        // A client's report does not repeat what the client held before.
         let reported = match entry {
             Entry::Record(record) => match &record.event {
                 Event::ClientReport(report) if report.belief.is_some() => layers
@@ -211,41 +212,41 @@ impl LayerTrace {
                     revision: write.revision,
                     held_by,
                 });
-                // What is a ghost changes with the truth.
+                // A write changes which held objects are ghosts.
                 for client in layers.clients.keys() {
                     self.note(&Layer::Client(client.clone()), layers, now, names);
                 }
             }
-            Inside::InsideServer(told) => {
-                self.note(&Layer::Server(told.server), layers, now, names);
+            Inside::InsideServer(report) => {
+                self.note(&Layer::Server(report.server), layers, now, names);
             }
-            Inside::InsideCache(told) => {
-                let cache = Layer::Cache(told.server, told.resource.clone());
+            Inside::InsideCache(report) => {
+                let cache = Layer::Cache(report.server, report.resource.clone());
                 self.note(&cache, layers, now, names);
-                self.note(&Layer::Server(told.server), layers, now, names);
+                self.note(&Layer::Server(report.server), layers, now, names);
             }
-            Inside::InsideWatcher(told) => self.note_watcher(told, layers, now, names),
+            Inside::InsideWatcher(report) => self.note_watcher(report, layers, now, names),
             Inside::InsideWatcherEnded(_) => {
-                if let Some(told) = ended {
-                    self.note_watcher(&told, layers, now, names);
+                if let Some(report) = ended {
+                    self.note_watcher(&report, layers, now, names);
                 }
             }
-            Inside::InsideHeld(told) => {
-                let cache = Layer::Cache(told.server, told.resource.clone());
+            Inside::InsideHeld(report) => {
+                let cache = Layer::Cache(report.server, report.resource.clone());
                 self.note(&cache, layers, now, names);
                 let mark = HeldMark {
                     moment: now,
-                    object: told.object.clone(),
-                    revision: told.revision,
+                    object: report.object.clone(),
+                    revision: report.revision,
                 };
                 self.hold(names.number(&cache), mark);
             }
-            Inside::InsideConnection(told) => {
+            Inside::InsideConnection(report) => {
                 let watchers = layers.watchers.values().map(|watcher| &watcher.told);
-                for watcher in watchers.filter(|watcher| watcher.connection == told.connection) {
+                for watcher in watchers.filter(|watcher| watcher.connection == report.connection) {
                     self.note(&stream_of(watcher), layers, now, names);
                 }
-                if let Some(client) = owner(told).or(lost) {
+                if let Some(client) = owner(report).or(lost) {
                     self.note(&Layer::Connections(client), layers, now, names);
                 }
             }
@@ -254,21 +255,21 @@ impl LayerTrace {
 
     fn note_watcher(
         &mut self,
-        told: &InsideWatcher,
+        report: &InsideWatcher,
         layers: &Layers,
         now: Moment,
         names: &mut LayerNames,
     ) {
-        // A watch of what is not cached has no cache to be told of.
+        // A resource that is not cached has no cache to note.
         let caches = layers
             .servers
-            .get(&told.server)
+            .get(&report.server)
             .map(|server| &server.caches);
-        if caches.is_some_and(|caches| caches.contains_key(&told.resource)) {
-            let cache = Layer::Cache(told.server, told.resource.clone());
+        if caches.is_some_and(|caches| caches.contains_key(&report.resource)) {
+            let cache = Layer::Cache(report.server, report.resource.clone());
             self.note(&cache, layers, now, names);
         }
-        self.note(&stream_of(told), layers, now, names);
+        self.note(&stream_of(report), layers, now, names);
     }
 
     fn note_client(&mut self, event: &Event, layers: &Layers, now: Moment, names: &mut LayerNames) {
@@ -282,8 +283,8 @@ impl LayerTrace {
         self.note(&Layer::Client(client.clone()), layers, now, names);
     }
 
-    /// Notes what a client holds of single objects, as far as that differs from what it held before. Of one that does not
-    /// look at one whole kind, nothing: what it does not hold says nothing.
+    /// Notes each object that a client holds differently than before. Skips a client that does not report one whole
+    /// kind: an object that it does not hold proves nothing.
     fn note_belief(
         &mut self,
         client: &Text,
@@ -324,7 +325,7 @@ impl LayerTrace {
         self.held[place].push(mark);
     }
 
-    /// Notes a layer's level, unless it is as it was.
+    /// Notes a layer's level, unless it is unchanged.
     fn note(&mut self, layer: &Layer, layers: &Layers, now: Moment, names: &mut LayerNames) {
         let Some(level) = level(layer, layers) else {
             return;
@@ -339,7 +340,7 @@ impl LayerTrace {
         }
     }
 
-    /// Adds what another chapter of the epoch tells; no record is in both.
+    /// Adds another chapter of the epoch; no record may be in both.
     pub(crate) fn merge(&mut self, other: Self) {
         let most = self.levels.len().max(other.levels.len());
         self.levels.resize_with(most, Vec::new);
@@ -354,7 +355,7 @@ impl LayerTrace {
         merge_sorted(&mut self.writes, other.writes, |write| write.moment.seq);
     }
 
-    /// Forgets all records up to `last`; what was so then stays known.
+    /// Forgets all records up to `last`; the level at `last` stays known.
     pub(crate) fn forget(&mut self, last: Seq) {
         for points in &mut self.levels {
             let gone = points.partition_point(|point| point.moment.seq <= last);
@@ -379,7 +380,7 @@ impl LayerTrace {
         self.writes.retain(|write| write.moment.seq > last);
     }
 
-    /// About how many bytes it takes.
+    /// Estimates its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let levels = self.levels.iter().map(Vec::capacity).sum::<usize>();
         let held = self.held.iter().map(Vec::capacity).sum::<usize>();
@@ -389,7 +390,7 @@ impl LayerTrace {
     }
 }
 
-/// The servers whose watch caches hold an object.
+/// Returns the servers whose watch caches hold an object.
 fn holders(layers: &Layers, resource: &Text, object: &Arc<Object>) -> Vec<u64> {
     let servers = layers.servers.iter().filter(|(_, server)| {
         let cache = server.caches.get(resource);

@@ -1,4 +1,4 @@
-//! How many changes there were: counted from marks where records are loaded, from the catalogue where they are not.
+//! Counts changes: from marks where records are loaded, from the catalogue elsewhere.
 
 use watchscope_model::Time;
 use watchscope_model::event::Change;
@@ -9,25 +9,24 @@ use crate::scene::STRIP_COLUMN_PX;
 use crate::store::{Epoch, Store};
 
 const COLUMN_PX: usize = STRIP_COLUMN_PX as usize;
-/// A listed chapter is one step if it is at least this wide, in px; narrower ones add up in columns.
+/// Least width in px of a listed chapter for a step of its own. Narrower chapters add up in columns.
 const STEP_PX: i64 = 6;
-/// Steps stand 1 px apart if they are at least this wide, in px.
+/// Width in px from which steps stand 1 px apart.
 const APART_FROM_PX: i64 = 12;
 
 /// Changes in each part of the strip.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
-    /// Of loaded records, by column.
+    /// Changes of loaded records, by column.
     pub(super) loaded: Vec<u32>,
-    /// Of narrow listed chapters, by column.
+    /// Changes of narrow listed chapters, by column.
     pub(super) narrow: Vec<u32>,
-    /// Of wide listed chapters, by px: how many a column has on average, and whether the px parts two
-    /// chapters.
+    /// For wide listed chapters, by px: the average changes of a column, and whether the px separates two chapters.
     pub(super) wide: Vec<(u32, bool)>,
 }
 
-/// The changes of a strip, to be drawn again while neither store nor strip change: counting 100,000 loaded ones takes a
-/// millisecond, which a view that is dragged has not.
+/// The changes of a strip, kept while neither store nor strip changes. To count 100,000 loaded ones takes 1 ms, too
+/// long while a view is dragged.
 #[derive(Clone, Debug)]
 pub struct Counted {
     version: u64,
@@ -36,7 +35,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Those that were counted, or counts anew.
+    /// Returns the counts, and counts anew if the store or the strip changed.
     pub(super) fn of<'a>(
         counted: &'a mut Option<Self>,
         store: &Store,
@@ -68,7 +67,7 @@ impl Density {
         density
     }
 
-    /// The most changes of a column.
+    /// Returns the most changes of a column.
     pub(super) fn most(&self) -> u32 {
         let columns = self.loaded.iter().chain(&self.narrow).copied();
         let steps = self.wide.iter().map(|&(count, _)| count);
@@ -79,7 +78,7 @@ impl Density {
         let column_us = scale.column_us();
         for watch in epoch.trace.watches.iter().flatten() {
             let marks = &watch.marks;
-            // Times rise, so most marks are in the column of the one before.
+            // Times rise, so most marks are in the column of the mark before.
             let (mut column, mut ends) = (0, scale.left());
             for place in marks.place_at(scale.left())..marks.len() {
                 let at = marks.at(place);
@@ -147,29 +146,30 @@ impl Density {
     }
 }
 
-/// The changes of an average column, rounded, but at least 1: a column that has any is no lower.
+/// Returns the changes of an average column, rounded, but at least 1, so that a column with changes is never empty.
 fn average(count: u64, column_us: i64, whole_us: i64) -> u32 {
     let (column, whole) = (column_us.max(0) as u128, whole_us.max(1) as u128);
     let average = (u128::from(count) * column + whole / 2) / whole;
     u32::try_from(average.max(1)).unwrap_or(u32::MAX)
 }
 
-/// The part of `count` that belongs to a part of a duration, rounded up: what is rare does not vanish.
+/// Returns the part of `count` for a part of a duration, rounded up, so that rare changes do not vanish.
 fn share(count: u64, part_us: i64, whole_us: i64) -> u32 {
     let (part, whole) = (part_us.max(0) as u128, whole_us.max(1) as u128);
     let share = (u128::from(count) * part).div_ceil(whole);
     u32::try_from(share).unwrap_or(u32::MAX)
 }
 
-/// The heights of columns and steps: they rise with log2(1 + n), and the most fills the row.
+/// The heights of columns and steps. They rise with log2(1 + n), and the greatest count fills the row.
 pub(super) struct Heights {
     /// Height of the row, in px.
     limit: u32,
-    /// log2 of the most changes of a column, rounded up to a whole number: heights keep while it grows little.
+    /// log2 of the most changes of a column, rounded up to a whole number, so that heights stay the same while it
+    /// grows little.
     most_bits: u32,
 }
 
-/// A row is full at 15 changes in a column or more, so that a few do not look like many.
+/// log2 of the least count that fills the row: 15 changes in a column, so that a few do not look like many.
 const LEAST_BITS: u32 = 4;
 
 impl Heights {
@@ -180,7 +180,7 @@ impl Heights {
         }
     }
 
-    /// Height of a column of `count` changes in px: at least 1 if there is any.
+    /// Returns the height in px of a column of `count` changes: at least 1 if there is any.
     pub(super) fn height_px(&self, count: u32) -> u8 {
         let height = log2(count) * self.limit / (self.most_bits * BIT);
         let least = u32::from(count > 0);
@@ -191,11 +191,11 @@ impl Heights {
 /// Steps of [`log2`] in a bit.
 const BIT: u32 = 256;
 
-/// log2 of 1 + `count` in steps of 1/256: whole numbers give the same on host and wasm.
+/// Returns log2 of 1 + `count` in steps of 1/256. Whole numbers give the same on host and wasm32.
 fn log2(count: u32) -> u32 {
     let value = u64::from(count) + 1;
     let whole = value.ilog2();
-    // Between two powers of two a straight line is near enough.
+    // Between two powers of two a straight line is close enough.
     let part = (value << 8 >> whole) as u32 - BIT;
     whole * BIT + part
 }

@@ -1,4 +1,4 @@
-//! What is known of each px of the strip, and the seams in it.
+//! What is known at each px of the strip, and its seams.
 
 use std::ops::Range;
 
@@ -7,28 +7,28 @@ use watchscope_model::Time;
 use super::scale::Overview;
 use crate::store::{Coverage, Stretch};
 
-/// A seam is at least this wide, in px: two lines of 2 px, 4 px apart.
+/// Least width of a seam, in px: two lines of 2 px, 4 px apart.
 const SEAM_PX: i64 = 6;
-/// What watchscope lost is at least this wide, in px.
+/// Least width of a stretch that watchscope lost, in px.
 const LOST_PX: i64 = 3;
 
-/// What is known of the stretch of time that a strip shows.
+/// What is known of the time that a strip shows.
 pub(super) struct Known {
-    /// Of each px; absent: it is before all that is known, or after now.
+    /// For each px; `None`: before all that is known, or after now.
     pixels: Vec<Option<Coverage>>,
-    /// Seams from left to right; those that would touch are one.
+    /// Seams from left to right; those that would touch are merged.
     pub(super) seams: Vec<Seam>,
-    /// Until when records have expired, if the oldest ones have.
+    /// The end of the expired records, if the oldest ones have expired.
     pub(super) expired_before: Option<Time>,
-    /// What is kept and older than the axis of the strip reaches, if something is.
+    /// Kept records from before the strip's axis, if there are any.
     pub(super) older: Option<Older>,
 }
 
-/// What is kept of the time before the axis.
+/// Kept records from before the axis.
 #[derive(Clone, Copy)]
 pub(super) struct Older {
     pub(super) from: Time,
-    /// Whether all of it is loaded.
+    /// Whether all of them are loaded.
     pub(super) is_loaded: bool,
 }
 
@@ -41,7 +41,8 @@ pub(super) struct Seam {
 }
 
 impl Known {
-    /// Reads what the store knows. Where kinds meet in a px: lost over seam over the others.
+    /// Reads the store's coverage. If kinds meet in a px, lost records win over a seam, and a seam wins over the
+    /// others.
     pub(super) fn read(coverage: &[Stretch], scale: &Overview, now: Time) -> Self {
         let first = coverage.first();
         let expired = first.filter(|first| is_gone(first.coverage));
@@ -90,12 +91,12 @@ impl Known {
         }
     }
 
-    /// What is known of a px.
+    /// Returns what is known at a px.
     pub(super) fn at(&self, px: usize) -> Option<Coverage> {
         self.pixels.get(px).copied().flatten()
     }
 
-    /// The runs of px for which `is` holds, from left to right.
+    /// Returns the runs of px for which `is` holds, from left to right.
     pub(super) fn runs(&self, is: impl Fn(Coverage) -> bool) -> Vec<Range<i64>> {
         let holds = |px: usize| self.pixels[px].is_some_and(&is);
         runs(self.pixels.len(), |px| holds(px).then_some(()))
@@ -104,12 +105,12 @@ impl Known {
     }
 }
 
-/// Whether the records of a stretch can be had no more.
+/// Whether the records of a stretch are no longer available.
 pub(super) fn is_gone(coverage: Coverage) -> bool {
     matches!(coverage, Coverage::Expired | Coverage::Dropped)
 }
 
-/// What is kept and begins before the axis does.
+/// Returns the kept records from before the axis.
 fn older(coverage: &[Stretch], scale: &Overview) -> Option<Older> {
     let begin = scale.begin();
     let is_older = |stretch: &&Stretch| stretch.coverage.is_kept() && stretch.from < begin;
@@ -119,14 +120,14 @@ fn older(coverage: &[Stretch], scale: &Overview) -> Option<Older> {
     Some(Older { from, is_loaded })
 }
 
-/// A run widened to the right to `least` px, and kept inside the strip.
+/// Widens a run to the right to `least` px, and keeps it inside the strip.
 fn wide(pxs: &Range<usize>, least: i64, scale: &Overview) -> Range<i64> {
     let width = scale.pixels() as i64;
     let start = (pxs.start as i64).min(width - least);
     start..(pxs.end as i64).max(start + least)
 }
 
-/// The runs of equal values, from left to right; px without a value are in none.
+/// Returns the runs of equal values, from left to right. A px without a value is in none.
 pub(super) fn runs<T: PartialEq>(
     pixels: usize,
     value: impl Fn(usize) -> Option<T>,

@@ -1,4 +1,4 @@
-//! The strip as a scene. From the top: hours and labels, problem ticks, divergences, density, a free foot.
+//! Draws the strip as a scene. From the top: hours and labels, problem ticks, divergences, density, an empty foot.
 
 use std::ops::Range;
 
@@ -19,9 +19,9 @@ use crate::store::{Coverage, Store};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// The least height of a strip, in px.
+/// Least height of a strip, in px. A lower one is drawn this high.
 const LEAST_HEIGHT_PX: i64 = 44;
-/// From this height on rows stand farther apart, in px.
+/// Height of a strip, in px, from which its rows stand farther apart.
 const ROOMY_PX: i64 = 56;
 /// Height of the row of hours and labels, in px.
 const LABELS_PX: i64 = 14;
@@ -35,11 +35,11 @@ const BAR_PX: i64 = 2;
 const GAP_EDGE_PX: i64 = 2;
 /// Width of a handle, in px.
 const HANDLE_PX: i64 = 4;
-/// Labels keep this far from each other, in px.
+/// Least distance of labels from each other, in px.
 const APART_PX: i64 = 6;
-/// Words stand this far inside a stretch, in px.
+/// Distance of words from the edge of their stretch, in px.
 const INSET_PX: i64 = 8;
-/// Size of all words, in px.
+/// Font size of all words, in px.
 const SIZE: u8 = 11;
 
 /// The y of each row in px.
@@ -68,7 +68,7 @@ impl Rows {
     }
 }
 
-/// Draws the strip of a scale, `height` high (whole px, at least 44), with `view` framed in it.
+/// Draws the strip of a scale, `height` high (whole px, at least 44), with a frame around `view`.
 #[must_use]
 pub fn overview(
     store: &Store,
@@ -80,7 +80,7 @@ pub fn overview(
     overview_again(store, scale, view, moments, height, &mut None)
 }
 
-/// The same, with what was counted for it before, if that still holds.
+/// Like [`overview`], but uses the counts from before if they are still valid.
 #[must_use]
 pub fn overview_again(
     store: &Store,
@@ -127,15 +127,15 @@ const fn px(whole: i64) -> Px {
     Px::whole(whole as i32)
 }
 
-/// Before which time records have expired.
+/// Returns the words for the time before which records have expired.
 fn before_words(before: Time) -> String {
     let day = date(before);
     format!("before {} {}", &day[5..], tick(before, 60 * SECOND_US))
 }
 
-/// A label of the first row, which is drawn if its place is free.
+/// A label of the first row, drawn if its place is free.
 struct Label {
-    /// The least comes first.
+    /// Labels of the least rank are placed first.
     rank: u8,
     x: i64,
     align: Align,
@@ -187,7 +187,7 @@ impl Painter<'_> {
     }
 
     fn hatch(&mut self, xs: Range<i64>, ys: Range<i64>, hatch: Hatch) {
-        // Dots keep to the time they stand for when the strip moves, which it does by columns.
+        // Dots keep to their time when the strip moves, because it moves by whole columns.
         let pitch_px = 6;
         let column = self.scale.left().0.div_euclid(self.scale.column_us());
         let anchor = -(column * i64::from(STRIP_COLUMN_PX)).rem_euclid(pitch_px);
@@ -198,7 +198,7 @@ impl Painter<'_> {
         });
     }
 
-    /// The ground; what has expired and what is not loaded.
+    /// Draws the ground, expired stretches and stretches that are not loaded.
     fn ground(&mut self) {
         let width = self.scale.pixels() as i64;
         self.rect(0..width, self.rows.all(), Token::Ground1);
@@ -210,7 +210,7 @@ impl Painter<'_> {
         }
     }
 
-    /// The ground where records have expired, with a dashed edge to the stretch behind it.
+    /// Draws the ground where records have expired, with a dashed edge to the next stretch.
     fn expired(&mut self, xs: Range<i64>) {
         let edge = xs.end;
         self.rect(xs, self.rows.all(), Token::Expired);
@@ -220,7 +220,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Lines at the labelled hours, wherever something is known.
+    /// Draws lines at the labelled hours, wherever something is known.
     fn hours(&mut self) {
         let step = self.scale.tick_step();
         let mut at = self.scale.left().0.div_euclid(step).saturating_mul(step);
@@ -258,7 +258,7 @@ impl Painter<'_> {
         self.columns(&density.loaded, &heights, None, 62);
     }
 
-    /// Listed chapters that are wide enough: one step each, 1 px apart.
+    /// Draws one step for each listed chapter that is wide enough, 1 px apart.
     fn steps(&mut self, density: &Density, heights: &Heights) {
         let base = self.rows.density.end;
         let value = |px: usize| {
@@ -272,7 +272,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Columns, where nothing else is known than `only`.
+    /// Draws columns, where the coverage is `only` or unknown.
     fn columns(&mut self, counts: &[u32], heights: &Heights, only: Option<Coverage>, opacity: u8) {
         let start = self.scene.columns.len() as u32;
         for (column, &count) in counts.iter().enumerate() {
@@ -296,7 +296,7 @@ impl Painter<'_> {
         }
     }
 
-    /// What is off screen recedes; problems are drawn later, so they do not.
+    /// Shades the time off screen. Problems are drawn later, so they are not shaded.
     fn shade(&mut self) {
         let (left, right) = self.window;
         self.rect_faint(0..left, self.rows.all(), Token::Ground0, 35);
@@ -304,7 +304,7 @@ impl Painter<'_> {
         self.rect_faint(right..width, self.rows.all(), Token::Ground0, 35);
     }
 
-    /// Where nobody watched: two dotted lines, and nothing between them.
+    /// Draws the times in which nobody watched: two dotted lines, and nothing between them.
     fn seams(&mut self) {
         let step = self.scale.tick_step().min(60 * SECOND_US);
         for seam in std::mem::take(&mut self.known.seams) {
@@ -331,8 +331,8 @@ impl Painter<'_> {
         }
     }
 
-    /// What stands for all that is older than the axis: what has expired, what is kept, and two slanted lines where the
-    /// axis goes on to the left.
+    /// Draws the stub for all that is older than the axis: expired records, kept records, and two slanted lines where
+    /// the axis continues.
     fn stub(&mut self) {
         let end = self.scale.before_px();
         if end == 0 {
@@ -377,7 +377,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Names each kind of nothing where there is room for it.
+    /// Names each kind of stretch without records, if there is room.
     fn words(&mut self) {
         let y = self.rows.density.start + 9;
         for (coverage, words, ink) in [
@@ -396,7 +396,7 @@ impl Painter<'_> {
         }
     }
 
-    /// That records have expired, and before which time, in two lines; where there is no room in one.
+    /// Writes that records have expired, and before which time: in two lines, or in one if there is no room.
     fn name_expired(&mut self, xs: Range<i64>, y: i64) {
         let before = self.known.expired_before;
         let before = before.filter(|&before| self.scale.px_of(before) == xs.end);
@@ -412,7 +412,7 @@ impl Painter<'_> {
         }
     }
 
-    /// The wider part of a stretch that the window does not cover.
+    /// Returns the wider part of a stretch that the window does not cover.
     fn beside_window(&self, xs: Range<i64>) -> Range<i64> {
         let (left, right) = self.window;
         let before = xs.start..xs.end.min(left - HANDLE_PX);
@@ -458,7 +458,7 @@ impl Painter<'_> {
         }));
     }
 
-    /// Where events may be lost the density cannot tell that nothing happened.
+    /// Hatches lost gaps, because there the density does not show whether something happened.
     fn lost_gaps(&mut self, gaps: &Overlaps) {
         for xs in gaps.runs() {
             let ys = self.rows.density.clone();
@@ -475,7 +475,7 @@ impl Painter<'_> {
         }
     }
 
-    /// The ticks of one colour; those that touch are one.
+    /// Draws the ticks of one colour; ticks that touch are one.
     fn ticks(&mut self, worst: &[usize], place: usize, ink: Token) {
         let width = worst.len() as i64;
         let mut run: Option<Range<i64>> = None;
@@ -501,7 +501,7 @@ impl Painter<'_> {
         }
     }
 
-    /// The frame of the view with its handles, and the lines of now and of the moment that panels answer for.
+    /// Draws the frame of the view with its handles, and the lines of now and of the moment that panels answer for.
     fn window(&mut self, view: &View, moments: Moments) {
         let (left, right) = self.window;
         let (width, height) = (self.scale.pixels() as i64, self.rows.height);
@@ -546,7 +546,7 @@ impl Painter<'_> {
         self.name_window(view);
     }
 
-    /// Which time the window shows, left of it or else right of it.
+    /// Writes the time of the window, left of it or else right of it.
     fn name_window(&mut self, view: &View) {
         let (step, _) = view.tick_steps();
         let step = step.min(60 * SECOND_US);
@@ -564,7 +564,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Writes the labels of the first row, the most important first, each where it meets no other.
+    /// Writes the labels of the first row by rank, each where it meets no other.
     fn place_labels(&mut self) {
         let mut labels = std::mem::take(&mut self.labels);
         tree::sort_by_key(&mut labels, |label| label.rank);
@@ -598,7 +598,7 @@ fn area(xs: Range<i64>, ys: Range<i64>) -> Area {
     Area::between(px(xs.start), px(xs.end), px(ys.start), px(ys.end))
 }
 
-/// The room that words take at most, in px: those of a wider face are squeezed.
+/// Returns the most room that words take, in px. Words in a wider face are squeezed.
 fn width_of(words: &str, weight: u16) -> i64 {
     i64::from(text_width(words, SIZE, weight).0 / 64) + 3
 }

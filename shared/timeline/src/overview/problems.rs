@@ -1,4 +1,4 @@
-//! The problems of a strip by px: the worst that began in each, where something diverged, where events may be lost.
+//! The problems of a strip by px: the most severe that began in each, divergences, and lost gaps.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use super::troubles::{Found, TroubleMark, each};
 use crate::store::Store;
 use crate::tokens::Token;
 
-/// A divergence is at least this wide, in px.
+/// Least width of a divergence, in px.
 const LEAST_DIVERGENCE_PX: usize = 3;
-/// A lost gap is at least this wide, in px: two edges of 2 px and its ground.
+/// Least width of a lost gap, in px: two edges of 2 px and its ground.
 const LEAST_GAP_PX: usize = 6;
 
 /// Colours of problem ticks, the least severe first.
@@ -23,16 +23,16 @@ pub(super) const TICK_INKS: [Token; 4] =
 
 /// The problems that a strip shows.
 pub(super) struct Problems {
-    /// How bad the worst problem is that began in each px: 0 for none, else 1 more than its place in [`TICK_INKS`].
+    /// Rank of the most severe problem that began in each px: 0 for none, else 1 more than its index in [`TICK_INKS`].
     pub(super) worst: Vec<usize>,
-    /// Where something diverged.
+    /// Stretches with a divergence.
     pub(super) divergences: Overlaps,
-    /// Where events may be lost.
+    /// Stretches in which events may be lost.
     pub(super) gaps: Overlaps,
 }
 
 impl Problems {
-    /// Merges all problems known by px.
+    /// Merges all known problems by px.
     pub(super) fn read(store: &Store, scale: &Overview, now: Time) -> Self {
         let pixels = scale.pixels();
         let mut problems = Self {
@@ -63,7 +63,7 @@ impl Problems {
     }
 }
 
-/// How bad a problem is among others of its px.
+/// Returns the rank of a problem among others of its px.
 fn rank(mark: &TroubleMark) -> usize {
     match (mark.severity, mark.kind) {
         (Severity::Divergence, _) => 4,
@@ -73,33 +73,33 @@ fn rank(mark: &TroubleMark) -> usize {
     }
 }
 
-/// The union of stretches that may overlap, each at least some px wide.
+/// The union of stretches that may overlap, each at least `least` px wide.
 pub(super) struct Overlaps {
-    /// How many more stretches cover a px than the one before it.
-    turns: Vec<i32>,
+    /// For each px, how many more stretches cover it than cover the px before.
+    deltas: Vec<i32>,
     least: usize,
 }
 
 impl Overlaps {
     fn new(pixels: usize, least: usize) -> Self {
         Self {
-            turns: vec![0; pixels + 1],
+            deltas: vec![0; pixels + 1],
             least,
         }
     }
 
     fn add(&mut self, pxs: &Range<usize>) {
-        let pixels = self.turns.len() - 1;
+        let pixels = self.deltas.len() - 1;
         let start = pxs.start.min(pixels - self.least);
-        self.turns[start] += 1;
-        self.turns[pxs.end.max(start + self.least)] -= 1;
+        self.deltas[start] += 1;
+        self.deltas[pxs.end.max(start + self.least)] -= 1;
     }
 
-    /// The stretches of the union, from left to right, in px.
+    /// Returns the stretches of the union, from left to right, in px.
     pub(super) fn runs(&self) -> impl Iterator<Item = Range<i64>> {
         let mut open = 0;
-        let turns = self.turns.iter();
-        let is_covered: Vec<bool> = turns
+        let deltas = self.deltas.iter();
+        let is_covered: Vec<bool> = deltas
             .map(|turn| {
                 open += turn;
                 open > 0

@@ -8,51 +8,51 @@ use crate::scene::{Px, STRIP_COLUMN_PX};
 use crate::store::{Epoch, Store};
 use crate::view::View;
 
-/// How far back from now the strip reaches unless a person widens it, in microseconds: 10 h.
+/// How far back from now the strip reaches by default, in µs: 10 h. The viewer may widen it.
 pub const REACH_US: i64 = 36_000 * SECOND_US;
-/// The strip shows at least this much, in microseconds: 1 min.
+/// Least time that the strip shows, in µs: 1 min.
 const LEAST_US: i64 = 60 * SECOND_US;
-/// The strip is at least this wide, in px.
+/// Least width of the strip, in px; a narrower view gets this one.
 const LEAST_WIDTH_PX: f64 = 16.0;
-/// The strip is at most this wide, in px: it bounds the work and the primitives of a scene.
+/// Greatest width of the strip, in px; a wider view gets this one. It bounds the work and the primitives of a scene.
 const MOST_WIDTH_PX: f64 = 16_384.0;
-/// At least this much stays free right of now, in px: the line of now is seen, and a handle on it can be gripped.
+/// Least free room right of now, in px, so that the line of now shows and a handle on it can be gripped.
 const LEAD_PX: i64 = 12;
-/// Where older records have expired, they take this share of the strip.
+/// Divisor of the strip's reach: one sixteenth of it is added before the log, if older records have expired.
 const EXPIRED_SHARE: i64 = 16;
-/// The frame of the view is at least this wide, in px.
+/// Least width of the view's frame, in px.
 const LEAST_WINDOW_PX: i64 = 6;
-/// A handle can be gripped this far outside of the window, in px, and inside up to a third of it.
+/// How far outside of the frame a handle can be gripped, in px. Inside, up to a third of the frame.
 const HANDLE_REACH_PX: f64 = 8.0;
 
 const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 
-/// Width of the break in the axis, in px: behind it is what is older than the strip reaches.
+/// Width of the break in the axis, in px. Left of it are the records that are older than the strip's reach.
 pub(super) const BREAK_PX: i64 = 12;
-/// Width of the stub before the break that stands for all that is kept and older, in px.
+/// Width in px of the stub before the break, which stands for all older kept records.
 pub(super) const STUB_PX: i64 = 102;
-/// Width of the words before the stub that say which records have expired, in px.
+/// Width in px of the words before the stub that name the expired records.
 pub(super) const EXPIRED_PX: i64 = 132;
-/// A strip has a stub from this width on, in px; a narrower one has the break alone.
+/// Least width in px of a strip with a stub. A narrower one has only the break.
 const STUB_FROM_PX: i64 = 640;
 
 /// The scale of an overview: which stretch of time the strip shows, and its width.
 ///
-/// The left edge is a multiple of the duration of a density column, and that duration grows in steps of 1 to 2 %. So
-/// a live strip stands still, then moves by whole columns: what is drawn does not shimmer.
+/// The left edge is a multiple of a density column's duration, and that duration grows in steps of 1 to 2 %. So a live
+/// strip stands still, then moves by whole columns, and nothing shimmers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overview {
     left: Time,
     column_us: i64,
     width_px: i64,
     reach_us: i64,
-    /// Where the axis begins, in px: behind stub and break, or at the left edge.
+    /// Where the axis begins, in px: after stub and break, or at the left edge.
     before_px: i64,
 }
 
 impl Overview {
-    /// Chooses the stretch from the oldest time known to `now`: at least 1 min, at most the last `most_us` microseconds
-    /// (see [`REACH_US`]). It always includes the view; the strip is as wide as the view, in px.
+    /// Chooses the stretch from the oldest known time to `now`: at least 1 min, at most the last `most_us` µs (see
+    /// [`REACH_US`]). It always includes the view. The strip is as wide as the view, in px.
     #[must_use]
     pub fn new(store: &Store, now: Time, view: &View, most_us: i64) -> Self {
         let width_px = view.width_px.clamp(LEAST_WIDTH_PX, MOST_WIDTH_PX) as i64;
@@ -80,7 +80,7 @@ impl Overview {
         };
         let begin = begin.plus_micros(-more_us);
         let end = now.max(view.right()).max(begin.plus_micros(LEAST_US));
-        // Snapping the left edge to a column takes up to one of them.
+        // To snap the left edge to a column takes up to one column.
         let room_px = (width_px - LEAD_PX - COLUMN_PX - before_px).max(width_px / 2);
         let span_us = end.micros_since(begin);
         let column_us = in_steps(span_us.saturating_mul(COLUMN_PX) / room_px + 1);
@@ -95,82 +95,82 @@ impl Overview {
         }
     }
 
-    /// The x of a time, in px from the left edge of the strip.
+    /// Returns the x of a time, in px from the left edge of the strip.
     #[must_use]
     pub fn x_from_time(&self, at: Time) -> Px {
         let us = at.micros_since(self.left) as f64;
         Px::from_f64(us * COLUMN_PX as f64 / self.column_us as f64)
     }
 
-    /// The time at `x_px` px from the left edge of the strip.
+    /// Returns the time at `x_px` px from the left edge of the strip.
     #[must_use]
     pub fn time_from_x(&self, x_px: f64) -> Time {
         let us = x_px * self.column_us as f64 / COLUMN_PX as f64;
         self.left.plus_micros(us.round_ties_even() as i64)
     }
 
-    /// The time at the left edge, also where a stub covers it.
+    /// Returns the time at the left edge, even if a stub covers it.
     #[must_use]
     pub fn left(&self) -> Time {
         self.left
     }
 
-    /// The time that the axis begins with, behind a stub and its break.
+    /// Returns the time at which the axis begins, after a stub and its break.
     #[must_use]
     pub fn begin(&self) -> Time {
         self.time_from_x(self.before_px as f64)
     }
 
-    /// Where the axis begins, in px from the left edge: 0 if nothing older is known than the strip shows.
+    /// Returns where the axis begins, in px from the left edge: 0 if the strip shows all that is known.
     pub(super) fn before_px(&self) -> i64 {
         self.before_px
     }
 
-    /// The time at the right edge, which is after now.
+    /// Returns the time at the right edge, which is after now.
     #[must_use]
     pub fn right(&self) -> Time {
         self.time_from_x(self.width_px as f64)
     }
 
-    /// The width of the strip in px.
+    /// Returns the width of the strip in px.
     #[must_use]
     pub fn width_px(&self) -> f64 {
         self.width_px as f64
     }
 
-    /// How far back from now it reaches, in microseconds; a stretch that has expired before all else is not counted.
+    /// Returns how far back from now it reaches, in µs, without an expired stretch before all else.
     pub(super) fn reach_us(&self) -> i64 {
         self.reach_us
     }
 
-    /// The duration of a density column in microseconds.
+    /// Returns the duration of a density column in µs.
     pub(super) fn column_us(&self) -> i64 {
         self.column_us
     }
 
-    /// How many whole columns there are.
+    /// Returns the number of whole columns.
     pub(super) fn columns(&self) -> usize {
         (self.width_px / COLUMN_PX) as usize
     }
 
-    /// How many whole px there are.
+    /// Returns the number of whole px.
     pub(super) fn pixels(&self) -> usize {
         self.width_px as usize
     }
 
-    /// The whole px that holds a time; it may lie outside of the strip.
+    /// Returns the whole px that holds a time; it may lie outside of the strip.
     pub(super) fn px_of(&self, at: Time) -> i64 {
         let us = at.micros_since(self.left);
         us.saturating_mul(COLUMN_PX).div_euclid(self.column_us)
     }
 
-    /// The whole px from one time to another, cut at the edges of the strip; none if `to` is before `from`.
+    /// Returns the whole px from one time to another, cut at the edges of the strip; none if `to` is before `from`.
     pub(super) fn pxs_of(&self, from: Time, to: Time) -> std::ops::Range<usize> {
         let cut = |at| self.px_of(at).clamp(0, self.width_px) as usize;
         cut(from)..cut(to.max(from))
     }
 
-    /// Distance of the labelled hours, in microseconds: those of the ruler, so that labels are at least 90 px apart.
+    /// Returns the distance of the labelled hours, in µs: that of the ruler, so that labels are at least 90 px apart.
     pub(super) fn tick_step(&self) -> i64 {
         let view = View::between(self.left, self.right(), self.width_px as f64);
         let (mut step, _) = view.tick_steps();
@@ -182,7 +182,7 @@ impl Overview {
         step
     }
 
-    /// The edges of the view's frame in whole px: at least 6 px apart and inside the strip.
+    /// Returns the edges of the view's frame in whole px: at least 6 px apart and inside the strip.
     pub(super) fn window(&self, view: &View) -> (i64, i64) {
         let (x0, x1) = (self.px_of(view.left()), self.px_of(view.right()));
         let missing = (LEAST_WINDOW_PX - (x1 - x0)).max(0);
@@ -192,7 +192,7 @@ impl Overview {
     }
 }
 
-/// The duration rounded up by at most 1/64, so that it rarely changes while it grows.
+/// Rounds a duration up by at most 1/64, so that it rarely changes while it grows.
 fn in_steps(us: i64) -> i64 {
     let us = us.max(1);
     let step = 1_i64 << us.ilog2().saturating_sub(6);
@@ -202,18 +202,18 @@ fn in_steps(us: i64) -> i64 {
 /// What a pointer grips in the strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grip {
-    /// The frame of the view: a drag moves it.
+    /// The frame of the view: dragging moves it.
     Window,
-    /// The frame's left edge: a drag moves where the view begins.
+    /// The frame's left edge: dragging moves the start of the view.
     LeftHandle,
-    /// The frame's right edge: a drag moves where the view ends.
+    /// The frame's right edge: dragging moves the end of the view.
     RightHandle,
-    /// Neither: a drag draws a new frame.
+    /// Neither: dragging draws a new frame.
     Outside,
 }
 
-/// Returns what lies at `x_px` px from the left edge of the strip. Handles reach 8 px outwards; they leave the middle
-/// third of a narrow frame to be moved.
+/// Returns what lies at `x_px` px from the left edge of the strip. Handles reach 8 px outwards. They leave the middle
+/// third of a narrow frame for moving it.
 #[must_use]
 pub fn grip_at(scale: &Overview, view: &View, x_px: f64) -> Grip {
     let (left, right) = scale.window(view);
@@ -235,14 +235,14 @@ pub fn grip_at(scale: &Overview, view: &View, x_px: f64) -> Grip {
 pub struct Moments {
     /// Now, or the end of a recording.
     pub now: Time,
-    /// Whether it is the end of a recording.
+    /// Whether `now` is the end of a recording.
     pub is_end: bool,
     /// The moment that panels answer for, if it is not now.
     pub as_of: Option<Time>,
 }
 
 impl Moments {
-    /// Of a live log whose panels answer for now.
+    /// Returns the moments of a live log whose panels answer for now.
     #[must_use]
     pub fn live(now: Time) -> Self {
         Self {

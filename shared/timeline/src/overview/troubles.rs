@@ -1,4 +1,4 @@
-//! What went wrong, of all that is known: from the catalogue, and from records that no listed chapter holds.
+//! All known problems: from the catalogue, and from records that no listed chapter holds.
 
 use watchscope_model::Time;
 use watchscope_model::summary::{Summary, Trouble, TroubleKind};
@@ -7,7 +7,7 @@ use watchscope_model::vocabulary::{Divergence, Severity};
 
 use crate::store::{Epoch, Store, WatchTrace};
 
-/// When an open trouble ends.
+/// The end of an open problem.
 const OPEN: Time = Time(i64::MAX);
 
 /// A problem on the time axis.
@@ -15,7 +15,7 @@ const OPEN: Time = Time(i64::MAX);
 pub struct TroubleMark {
     /// When it began.
     pub at: Time,
-    /// When it ended, or until when it is known to last; the end of all time while it is open now.
+    /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open.
     pub until: Time,
     /// Its severity: at least a warning.
     pub severity: Severity,
@@ -23,7 +23,7 @@ pub struct TroubleMark {
     pub kind: TroubleKind,
 }
 
-/// All problems known, by time. A problem that lasts over several chapters is listed once, where it began.
+/// Returns all known problems by time. A problem that lasts over several chapters is listed once, where it began.
 #[must_use]
 pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     let mut marks = Vec::new();
@@ -32,7 +32,7 @@ pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     marks
 }
 
-/// When the last problem before `at` began.
+/// Returns when the last problem before `at` began.
 #[must_use]
 pub fn previous_trouble(store: &Store, at: Time) -> Option<Time> {
     let mut previous = None;
@@ -43,7 +43,7 @@ pub fn previous_trouble(store: &Store, at: Time) -> Option<Time> {
     previous
 }
 
-/// When the first problem after `at` began.
+/// Returns when the first problem after `at` began.
 #[must_use]
 pub fn next_trouble(store: &Store, at: Time) -> Option<Time> {
     let mut next: Option<Time> = None;
@@ -59,18 +59,18 @@ pub fn next_trouble(store: &Store, at: Time) -> Option<Time> {
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) mark: TroubleMark,
-    /// Whether it goes on from the chapter before, where it is marked.
+    /// Whether it continues from the chapter before, where it is marked.
     pub(super) goes_on: bool,
 }
 
 impl Found {
-    /// The problem, if it began here.
+    /// Returns the problem, if it began here.
     fn begun(self) -> Option<TroubleMark> {
         (!self.goes_on).then_some(self.mark)
     }
 }
 
-/// Hands out all problems known, in no order.
+/// Passes all known problems to `out`, in no order.
 pub(super) fn each(store: &Store, out: &mut impl FnMut(Found)) {
     for epoch in store.epochs() {
         listed(epoch, out);
@@ -81,7 +81,7 @@ pub(super) fn each(store: &Store, out: &mut impl FnMut(Found)) {
     }
 }
 
-/// Those that the summaries of listed chapters name.
+/// Passes on the problems in the summaries of listed chapters.
 fn listed(epoch: &Epoch, out: &mut impl FnMut(Found)) {
     let mut before: Option<&Summary> = None;
     for entry in epoch.catalogue() {
@@ -102,13 +102,13 @@ fn listed(epoch: &Epoch, out: &mut impl FnMut(Found)) {
     }
 }
 
-/// Notes are no problems.
+/// Whether a severity counts as a problem; a note does not.
 fn counts(severity: Severity) -> bool {
     severity.rank() >= Severity::Warning.rank()
 }
 
-/// Whether a trouble was open at the end of the chapter before, and was marked there. Several that stand as one may
-/// hold a new one, so they do not count as going on.
+/// Whether a problem was open at the end of the chapter before, and was marked there. An entry for several problems
+/// may hold a new one, so it does not count as continuing.
 fn goes_on(before: &Summary, trouble: &Trouble) -> bool {
     let is_same = |other: &Trouble| {
         other.open_at_end
@@ -118,7 +118,8 @@ fn goes_on(before: &Summary, trouble: &Trouble) -> bool {
     trouble.open_at_begin && trouble.count == 1 && before.troubles.iter().any(is_same)
 }
 
-/// Findings of loaded records. Those that a summary names are handed out as going on: they may last longer than it knows.
+/// Passes on findings of loaded records. A finding that a summary names counts as continuing, because it may last
+/// longer than the summary knows.
 fn findings(epoch: &Epoch, out: &mut impl FnMut(Found)) {
     for span in epoch.trace.occurrences.all() {
         if counts(span.what.severity) {
@@ -135,7 +136,7 @@ fn findings(epoch: &Epoch, out: &mut impl FnMut(Found)) {
     }
 }
 
-/// Lost gaps, errors and divergences of a watch in loaded records.
+/// Passes on lost gaps, errors and divergences of a watch in loaded records.
 fn of_watch(epoch: &Epoch, watch: &WatchTrace, out: &mut impl FnMut(Found)) {
     for span in watch.gaps.all() {
         let is_lost = span.what.outcome.is_some_and(|outcome| !outcome.resumed);
@@ -166,7 +167,7 @@ fn of_watch(epoch: &Epoch, watch: &WatchTrace, out: &mut impl FnMut(Found)) {
         }
     }
     for span in watch.objects.iter().flat_map(|of| of.verdicts.all()) {
-        // Only a confirmed verdict is shown as a fact; a list older than the watch says nothing against it.
+        // Only a confirmed verdict is shown as a fact. A list older than the watch proves nothing against the watch.
         if span.what.is_confirmed && span.what.kind != Divergence::ListOlder {
             out(Found {
                 mark: TroubleMark {

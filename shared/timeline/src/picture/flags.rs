@@ -1,4 +1,4 @@
-//! Numbered flags for notes: a row of them below the ruler, and their texts below the legend.
+//! Draws numbered flags for notes: a row of them below the ruler, and their texts below the legend.
 
 use watchscope_model::Time;
 
@@ -9,37 +9,37 @@ use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// The most notes that have a flag; how many others there are is said.
+/// Most notes that have a flag; the rest is counted.
 pub const FLAGS_MOST: usize = 40;
-/// The most lines of a note's text; the last one says that there is more.
+/// Most lines of a note's text; the last one says that more follow.
 const LINES_MOST: usize = 8;
-/// Height of the row of flags.
+/// Height of the row of flags, in px.
 const ROW: Px = Px::whole(22);
-/// The least width of a column of texts.
+/// Least width of a column of texts, in px.
 const COLUMN: i32 = 300;
 const LINE: i32 = 14;
-/// Where a text begins, from the left of its column.
+/// Where a text begins, in px from the left of its column.
 const INDENT: Px = Px::whole(22);
 
-/// A note as a picture has it.
+/// A note in a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
-    /// When the time begins that it is about.
+    /// Start of the time span that the note is about.
     pub from: Time,
-    /// When that time ends.
+    /// End of that span.
     pub to: Time,
     /// Its first line.
     pub heading: String,
     /// The other lines.
     pub text: String,
-    /// What it is about, if not the whole log.
+    /// What it is about; empty: the whole log.
     pub place: String,
 }
 
-/// The flags of a picture, measured. Numbers are given by place.
+/// The flags of a picture, measured. A flag's number is its index plus 1.
 pub(super) struct Flags<'a> {
     flags: &'a [Flag],
-    /// How many there are beyond those that are drawn.
+    /// How many notes are beyond those that are drawn.
     more: usize,
     columns: Vec<Vec<Text<'a>>>,
     column_width: Px,
@@ -53,7 +53,7 @@ struct Text<'a> {
 }
 
 impl<'a> Flags<'a> {
-    /// For a picture of a width.
+    /// Measures the flags for a picture of a width.
     pub(super) fn new(flags: &'a [Flag], width: Px) -> Self {
         let more = flags.len().saturating_sub(FLAGS_MOST);
         let flags = &flags[..flags.len() - more];
@@ -77,12 +77,12 @@ impl<'a> Flags<'a> {
         }
     }
 
-    /// Height of the row; none without flags.
+    /// Returns the height of the row; zero without flags.
     pub(super) fn row_height(&self) -> Px {
         if self.flags.is_empty() { Px::ZERO } else { ROW }
     }
 
-    /// Height of the texts; none without flags.
+    /// Returns the height of the texts; zero without flags.
     pub(super) fn texts_height(&self) -> Px {
         if self.flags.is_empty() {
             return Px::ZERO;
@@ -97,14 +97,14 @@ impl<'a> Flags<'a> {
 }
 
 impl Text<'_> {
-    /// Its lines, with those of heading and place.
+    /// Returns the number of its lines, with heading and place.
     fn lines(&self) -> usize {
         1 + usize::from(!self.flag.place.is_empty()) + self.lines.len()
     }
 }
 
 impl Page {
-    /// The row of flags at `top`, and dotted lines from it down to `bottom`.
+    /// Draws the row of flags at `top`, and dotted lines from it down to `bottom`.
     pub(super) fn flags(&mut self, flags: &Flags<'_>, view: &View, (top, bottom): (Px, Px)) {
         if flags.flags.is_empty() {
             return;
@@ -122,7 +122,7 @@ impl Page {
             let x = view.x(at.max(view.left()).min(view.right()));
             (lanes_x + x).max(lanes_x).min(right)
         };
-        // Flags give way to each other; their dotted lines stay where the time is.
+        // Flags push each other aside; their dotted lines stay at their time.
         let wanted = flags.flags.iter().map(|flag| (x_of(flag.from), FLAG));
         let wanted: Vec<(Px, Px)> = wanted.collect();
         let middles = spread(&wanted, (lanes_x - FLAG.half(), right));
@@ -149,7 +149,7 @@ impl Page {
         }
     }
 
-    /// A flag by its middle.
+    /// Draws a flag around its middle.
     fn flag(&mut self, x: Px, y: Px, number: usize) {
         let number = number.to_string();
         let area = Area {
@@ -174,7 +174,7 @@ impl Page {
         self.text(x, y + Px::whole(4), number, look);
     }
 
-    /// The texts of the notes from `top` down.
+    /// Draws the texts of the notes from `top` down.
     pub(super) fn flag_texts(&mut self, flags: &Flags<'_>, top: Px) {
         if flags.flags.is_empty() {
             return;
@@ -217,7 +217,7 @@ impl Page {
     }
 }
 
-/// A text broken into lines that fit, between words where it can be; of one that is too long the end is cut.
+/// Breaks a text into lines that fit, between words if possible. A text that is too long is cut at its end.
 fn broken(text: &str, room: Px) -> Vec<String> {
     let fits = |line: &str| spared(text_width(line, 11, 400)) <= room;
     let mut lines: Vec<String> = Vec::new();
@@ -244,7 +244,7 @@ fn broken(text: &str, room: Px) -> Vec<String> {
     if let Some(last) = lines.last_mut().filter(|_| is_cut) {
         last.push_str(" …");
     }
-    // A word may be wider than the room.
+    // A single word may be wider than the room.
     lines
         .iter()
         .map(|line| shortened(line, room, 400, Cut::End))

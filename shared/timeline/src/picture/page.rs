@@ -1,13 +1,13 @@
-//! A page of a picture, and what is put on it: fills, lines, and texts that fit.
+//! A page of a picture, and how fills, lines and fitting texts are put on it.
 
 use crate::format::text_width;
 use crate::scene::{Align, Area, Primitive, Px, Scene, Stroke, TextLine};
 use crate::tokens::Token;
 
-/// What a saved picture leaves free on its sides.
+/// Free space on the sides of a saved picture, in px.
 pub(super) const EDGE: Px = Px::whole(24);
 
-/// How a text of the frame looks.
+/// The look of a text of the frame.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     pub(super) size: u8,
@@ -37,7 +37,7 @@ impl Look {
 /// A page under construction.
 pub(super) struct Page {
     pub(super) scene: Scene,
-    /// What is left free on both sides.
+    /// Free space on both sides, in px.
     pub(super) edge: Px,
     pub(super) tree_width: Px,
 }
@@ -93,7 +93,7 @@ impl Page {
 
     pub(super) fn text(&mut self, x: Px, y: Px, text: impl Into<String>, look: Look) {
         let text = text.into();
-        // Wider faces are given what they need; only what is wider still is squeezed.
+        // A wider face gets the room that it needs. Only what is wider still is squeezed.
         let max_width = Some(spared(text_width(&text, look.size, look.weight)));
         let Look {
             size,
@@ -115,21 +115,21 @@ impl Page {
     }
 }
 
-/// A reckoned width with what wide faces need on top.
+/// Adds a quarter to a calculated width, because faces differ.
 pub(super) fn spared(width: Px) -> Px {
     width + Px(width.0 / 4)
 }
 
-/// Where a text is cut that has too little room.
+/// Where a text is cut that is too long.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// A name: both its ends say which it is.
+    /// In the middle: both ends of a name identify it.
     Middle,
-    /// A sentence.
+    /// At the end, as for a sentence.
     End,
 }
 
-/// A text cut so that it fits.
+/// Cuts a text so that it fits.
 pub(super) fn shortened(text: &str, room: Px, weight: u16, at: Cut) -> String {
     let fits = |text: &str| spared(text_width(text, 11, weight)) <= room;
     if fits(text) {
@@ -141,7 +141,7 @@ pub(super) fn shortened(text: &str, room: Px, weight: u16, at: Cut) -> String {
         let (head, tail) = (&letters[..kept - tail], &letters[letters.len() - tail..]);
         head.iter().chain(&['…']).chain(tail).collect()
     };
-    // The more is kept, the wider it is: the most that fits is found by halves.
+    // More letters are always wider, so bisection finds the most that fit.
     let (mut fitting, mut too_many) = (1, letters.len());
     while fitting + 1 < too_many {
         let kept = usize::midpoint(fitting, too_many);

@@ -1,4 +1,4 @@
-//! A scene as text, one primitive a line: for tests, which compare scenes and read them.
+//! A scene as text, one primitive on each line. Tests compare scenes by it, and people read it.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::px::{Area, Px};
 use crate::tokens::Token;
 
 impl Scene {
-    /// The display list as text.
+    /// Returns the display list as text.
     #[must_use]
     pub fn dump(&self) -> String {
         let mut out = String::new();
@@ -20,7 +20,7 @@ impl Scene {
         out
     }
 
-    /// The hit boxes as text, without those of whole lanes.
+    /// Returns the hit boxes as text, without those of whole lanes.
     #[must_use]
     pub fn dump_hits(&self) -> String {
         let mut out = String::new();

@@ -1,40 +1,40 @@
-//! Hatches: what each says of a stretch of time, and how it looks.
+//! Hatches: the meaning of each, and how it looks.
 
 use super::px::Px;
 use crate::tokens::{Theme, Token};
 
-/// What an area is hatched with.
+/// The hatch of an area, by its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Hatch {
     /// A gap after which the watch was resumed.
     Resumed,
-    /// A gap that has not closed, or of which it is not known how.
+    /// A gap that is open, or whose end is unknown.
     Open,
     /// A gap in which events may be lost.
     Lost,
-    /// The same, over 200 px wide.
+    /// A gap in which events may be lost, over 200 px wide.
     LostWide,
-    /// The same, in a strip.
+    /// A gap in which events may be lost, in a strip.
     LostStrip,
-    /// What watchscope itself lost or did not see.
+    /// Time that watchscope itself lost or did not see.
     Own,
-    /// What is not loaded yet.
+    /// Records that are not loaded yet.
     NotLoaded,
-    /// Behind what a list returned.
+    /// An object older than a list returned it.
     Stale,
 }
 
 /// The lines of a hatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Lines that rise to the right at 45°… (`/`).
+    /// Lines that rise to the right at 45° (`/`).
     Rising,
     /// Lines that fall to the right at 45° (`\`).
     Falling,
-    /// Both.
+    /// Both kinds of lines.
     Cross,
-    /// Level lines.
+    /// Horizontal lines.
     Level,
     /// Square dots.
     Dots,
@@ -56,7 +56,7 @@ pub struct HatchStyle {
 }
 
 impl Hatch {
-    /// How it is drawn in a theme.
+    /// Returns how it is drawn in a theme.
     #[must_use]
     pub const fn style(self, theme: Theme) -> HatchStyle {
         let (pattern, ink, pitch, width, dark, light) = match self {
@@ -82,7 +82,7 @@ impl Hatch {
         }
     }
 
-    /// A short name for tests; those of one meaning have one.
+    /// Returns a short name for tests. Hatches of one meaning share one.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Hatch {
         }
     }
 
-    /// What a legend calls it.
+    /// Returns its words in a legend.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What lies under the pointer: an area of the picture, and what it stands for.
+//! Hit boxes: areas of the picture that answer to the pointer, and what each stands for.
 
 use super::hatch::Hatch;
 use super::px::{Area, Px};
@@ -6,12 +6,12 @@ use crate::glyph::Glyph;
 use crate::id::{LaneId, RecordId};
 use crate::tokens::Token;
 
-/// What a place in the picture stands for.
+/// What an area of the picture stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// One record.
     Record(RecordId),
-    /// Several changes too near to be told apart.
+    /// Several changes too near each other to be drawn apart.
     Merged {
         /// The first.
         first: RecordId,
@@ -20,16 +20,16 @@ pub enum Target {
         /// How many.
         count: u32,
     },
-    /// Something that lasts, told by the record it began with.
+    /// A stretch, named by the record that it began with.
     Stretch(StretchKind, RecordId),
-    /// A lane, where nothing else is.
+    /// A lane, where nothing else is drawn.
     Lane,
 }
 
-/// What lasts.
+/// The kinds of stretches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StretchKind {
-    /// What a watch does.
+    /// A phase of a watch.
     Phase,
     /// An open stream.
     Stream,
@@ -45,36 +45,36 @@ pub enum StretchKind {
     Finding,
 }
 
-/// A place that answers to the pointer.
+/// An area that answers to the pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// Where; covers what is drawn.
+    /// The area; it covers what is drawn.
     pub area: Area,
-    /// The lane.
+    /// Its lane.
     pub lane: LaneId,
     /// What it stands for.
     pub target: Target,
-    /// What is drawn there, if it is more than a plain area.
+    /// The sign that is drawn there, if it is more than a plain area.
     pub drawn: Option<Drawn>,
 }
 
-/// What is drawn at a [`Hit`], and a point that has its ink unless something is painted over it.
+/// A sign at a [`Hit`], and a point of it that has its ink unless something is painted over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// What.
+    /// The sign.
     pub sign: Sign,
     /// Its colour.
     pub ink: Token,
-    /// The point.
+    /// x of the point.
     pub x: Px,
-    /// The point.
+    /// y of the point.
     pub y: Px,
 }
 
-/// What stands for something.
+/// A sign that a legend explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// A glyph, or what a legend explains by it.
+    /// A glyph, or a shape that the legend explains by that glyph.
     Glyph(Glyph),
     /// A hatched stretch.
     Hatch(Hatch),

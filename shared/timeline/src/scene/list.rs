@@ -1,4 +1,4 @@
-//! The display list itself, what it explains in a legend, and how it is joined, cut and asked.
+//! The display list, its legend, and how lists are joined, cut and searched.
 
 use std::ops::Range;
 
@@ -24,28 +24,28 @@ pub struct Scene {
     pub steps: Vec<Step>,
     /// Columns of the strips.
     pub columns: Vec<Column>,
-    /// What answers to the pointer; what is painted later comes later.
+    /// The hit boxes in paint order.
     pub hits: Vec<Hit>,
-    /// What a legend of it explains.
+    /// The signs that a legend of it explains.
     pub legend: Legend,
 }
 
-/// What a scene has that a legend explains.
+/// The signs of a scene that a legend explains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Legend {
-    /// Glyphs, and what is drawn like them.
+    /// Glyphs, and shapes drawn like them.
     pub glyphs: Set<Glyph>,
-    /// Hatches; those of one meaning are one.
+    /// Hatches; hatches of one meaning count as one.
     pub hatches: Set<Hatch>,
-    /// Whether marks are merged.
+    /// Whether some marks are merged into plates.
     pub plates: bool,
 }
 
-/// How far beside a mark a click still counts.
+/// Distance in px beside a mark within which a click still selects it.
 const REACH: Px = Px::whole(4);
 
 impl Scene {
-    /// How far down the mark of a record stands in a lane, if it has one between its edges. Its x is that of its time.
+    /// Returns the y of a record's mark in a lane, if it has one between the lane's edges. Its x is that of its time.
     #[must_use]
     pub fn y_of(&self, lane: LaneId, (top, bottom): (Px, Px), record: RecordId) -> Option<Px> {
         let hits = self.hits.iter().rev().filter(|hit| hit.lane == lane);
@@ -60,7 +60,7 @@ impl Scene {
         middles.find(|&y| top <= y && y < bottom)
     }
 
-    /// What lies at a point: the last painted place that holds it, else the nearest mark within reach.
+    /// Returns the hit at a point: the last painted one that holds the point, else the nearest mark within 4 px.
     #[must_use]
     pub fn hit(&self, x: Px, y: Px) -> Option<&Hit> {
         let is_mark = |hit: &&Hit| matches!(hit.target, Target::Record(_) | Target::Merged { .. });
@@ -89,11 +89,11 @@ impl Scene {
         near.min_by_key(distance).or(exact)
     }
 
-    /// Between which y a primitive of this scene is drawn, halos and mitres included; `None` if it changes how others
-    /// are.
+    /// Returns the top and bottom of a primitive, with halos and mitres; `None` for one that changes how others are
+    /// drawn.
     #[must_use]
     pub fn span(&self, primitive: &Primitive) -> Option<(Px, Px)> {
-        // A mitre reaches at most twice the line's width beyond its corner, at right angles and wider.
+        // At corners of 90° and more a mitre reaches at most twice the line's width beyond the corner.
         let pen =
             |stroke: Option<Stroke>| stroke.map_or(Px::ZERO, |stroke| stroke.width + stroke.width);
         let around = |y: Px, reach: Px| (y - reach, y + reach);
@@ -138,7 +138,7 @@ impl Scene {
         })
     }
 
-    /// Adds a path's steps and returns their place.
+    /// Adds a path's steps and returns their range.
     pub fn path(&mut self, steps: &[Step]) -> Range<u32> {
         let start = self.steps.len() as u32;
         self.steps.extend_from_slice(steps);

@@ -14,12 +14,12 @@ pub struct Stroke {
     pub ink: Token,
     /// Width.
     pub width: Px,
-    /// Length of dashes and of the spaces between them, in whole px; absent: solid.
+    /// Length of dashes and of the spaces between them, in whole px; `None`: solid.
     pub dash: Option<(u8, u8)>,
 }
 
 impl Stroke {
-    /// A solid line.
+    /// Returns a solid line.
     #[must_use]
     pub const fn solid(ink: Token, width: Px) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Stroke {
         }
     }
 
-    /// A dashed line.
+    /// Returns a dashed line.
     #[must_use]
     pub const fn dashed(ink: Token, width: Px, on: u8, off: u8) -> Self {
         Self {
@@ -43,35 +43,35 @@ impl Stroke {
 /// A step of a [`Primitive::Path`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Starts a line here.
+    /// Begins a line here.
     Move(Px, Px),
     /// A straight line to here.
     Line(Px, Px),
     /// A cubic curve: two control points and the end.
     Curve(Px, Px, Px, Px, Px, Px),
-    /// Back to the start.
+    /// A line back to the start.
     Close,
 }
 
-/// Where a text stands relative to its x.
+/// The part of a text that stands at its x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// It starts there.
+    /// Its start.
     Start,
-    /// It is centred there.
+    /// Its middle.
     Middle,
-    /// It ends there.
+    /// Its end.
     End,
 }
 
 /// A line of text. The face is the page's sans with tabular digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextLine {
-    /// Where it is aligned to.
+    /// The x that it is aligned to.
     pub x: Px,
     /// Its baseline.
     pub y: Px,
-    /// What it says. Text of the cluster is hostile: draw it as text, never as markup.
+    /// Its words. Text of the cluster is hostile: draw it as text, never as markup.
     pub text: String,
     /// Size in whole px.
     pub size: u8,
@@ -79,11 +79,11 @@ pub struct TextLine {
     pub weight: u16,
     /// Colour.
     pub ink: Token,
-    /// Colour of a 3 px outline painted before it.
+    /// Colour of a 3 px outline painted before the text.
     pub halo: Option<Token>,
-    /// Which part of it stands at x.
+    /// The part that stands at x.
     pub align: Align,
-    /// Wider text is squeezed to this; absent: unlimited.
+    /// Wider text is squeezed to this width; `None`: unlimited.
     pub max_width: Option<Px>,
 }
 
@@ -101,11 +101,11 @@ pub struct Column {
 pub enum Primitive {
     /// A rectangle.
     Rect {
-        /// Where.
+        /// The rectangle.
         area: Area,
-        /// Filled with this.
+        /// Fill colour.
         fill: Option<Token>,
-        /// Outlined with this, centred on the edge.
+        /// Outline, centred on the edge.
         stroke: Option<Stroke>,
         /// Radius of the corners, in whole px.
         radius: u8,
@@ -116,35 +116,35 @@ pub enum Primitive {
     Path {
         /// Its steps.
         steps: Range<u32>,
-        /// Filled with this.
+        /// Fill colour.
         fill: Option<Token>,
-        /// Drawn along with this; mitre joins, butt caps.
+        /// Outline; mitre joins, butt caps.
         stroke: Option<Stroke>,
         /// Opacity in percent.
         opacity: u8,
     },
     /// A glyph, centred.
     Glyph {
-        /// Which.
+        /// The glyph.
         glyph: Glyph,
-        /// Centre.
+        /// x of its centre.
         x: Px,
-        /// Centre.
+        /// y of its centre.
         y: Px,
         /// Side of its box, in whole px.
         size: u8,
         /// Colour.
         ink: Token,
-        /// The row's ground: fills hollow glyphs.
+        /// The row's ground, which fills hollow glyphs.
         ground: Token,
         /// Whether it has a halo in the ground.
         halo: bool,
     },
-    /// A hatched area. The pattern lies at (`anchor`, top of the area), so that it moves with the time it stands for.
+    /// A hatched area. The pattern lies at (`anchor`, top of the area), so it moves with its time.
     Hatch {
-        /// Where.
+        /// The area.
         area: Area,
-        /// With what.
+        /// The hatch.
         hatch: Hatch,
         /// The x at which a line of the pattern begins.
         anchor: Px,
@@ -155,7 +155,7 @@ pub enum Primitive {
     Plate {
         /// The whole plate.
         area: Area,
-        /// How many.
+        /// How many marks are merged.
         count: u32,
         /// The row's ground, for the halo.
         ground: Token,
@@ -173,13 +173,13 @@ pub enum Primitive {
         /// Opacity in percent.
         opacity: u8,
     },
-    /// What follows is cut to this area, until [`Primitive::Unclip`]. Clips do not nest.
+    /// Cuts all that follows to this area, until [`Primitive::Unclip`]. Clips do not nest.
     Clip(Area),
     /// Ends a clip.
     Unclip,
 }
 
-/// Width of a strip's columns.
+/// Width of a strip's columns, in px.
 pub const STRIP_COLUMN_PX: i32 = 2;
 
 /// Colours of a plate's foot, from the left.

@@ -14,31 +14,31 @@ impl Px {
     /// No length.
     pub const ZERO: Self = Self(0);
 
-    /// So many whole px.
+    /// Returns a length of whole px; `px` must be within ±33,554,431.
     #[must_use]
     pub const fn whole(px: i32) -> Self {
         Self(px * 64)
     }
 
-    /// The nearest step to `px`; far values stop at ±1,000,000 px.
+    /// Returns the nearest step to `px`; values beyond ±1,000,000 px become ±1,000,000 px.
     #[must_use]
     pub fn from_f64(px: f64) -> Self {
         Self((px.clamp(-1e6, 1e6) * 64.0).round_ties_even() as i32)
     }
 
-    /// In px.
+    /// Returns the length in px.
     #[must_use]
     pub fn to_f64(self) -> f64 {
         f64::from(self.0) / 64.0
     }
 
-    /// Half of it.
+    /// Returns half of it.
     #[must_use]
     pub const fn half(self) -> Self {
         Self(self.0 / 2)
     }
 
-    /// Moved to the whole px at or before it.
+    /// Returns the whole px at or below it.
     #[must_use]
     pub const fn floor(self) -> Self {
         Self(self.0.div_euclid(64) * 64)
@@ -66,7 +66,7 @@ impl Neg for Px {
     }
 }
 
-/// In px, without needless decimals.
+/// Writes the length in px, rounded to 1/100.
 impl fmt::Display for Px {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", (self.to_f64() * 100.0).round_ties_even() / 100.0)
@@ -87,7 +87,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// The area between two x and two y.
+    /// Returns the area between two x and two y.
     #[must_use]
     pub fn between(x0: Px, x1: Px, y0: Px, y1: Px) -> Self {
         Self {
@@ -98,13 +98,13 @@ impl Area {
         }
     }
 
-    /// Right edge.
+    /// Returns the right edge.
     #[must_use]
     pub fn right(self) -> Px {
         self.x + self.w
     }
 
-    /// Bottom edge.
+    /// Returns the bottom edge.
     #[must_use]
     pub fn bottom(self) -> Px {
         self.y + self.h

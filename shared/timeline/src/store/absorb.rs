@@ -1,6 +1,6 @@
-//! How a trace takes in what a snapshot says is open, and each record after it.
+//! Builds a trace from what a snapshot has open, and from each record after it.
 //!
-//! Built from the fold: a record is compared with the state before and after it, so nothing here decides what is open.
+//! The fold decides what is open. A record is compared with the state before and after it.
 
 use watchscope_model::event::{Change, Event, Finding, ListComplete, Record, Verdict};
 use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep, Watch};
@@ -17,28 +17,29 @@ use super::parts::{
 use super::trace::{Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 
-/// An `end` this close to the asked timeout is the timeout (F05).
+/// Difference in ms up to which the age of a stream that ended with `end` equals the requested timeout (F05;
+/// docs/semantics/streams.md#ends).
 const TIMEOUT_REACH_MS: u64 = 2_000;
 
 impl Trace {
-    /// An empty trace with what is open at its beginning. All that opens in it goes on until it is
-    /// [frozen](Self::freeze), as that of a chapter is at its end.
+    /// Returns a trace with all stretches that are open in a state. All that opens in it goes on until it is [frozen](Self::freeze), as
+    /// the trace of a chapter is at its end.
     pub(crate) fn seeded(state: &State, names: &mut Names) -> Self {
         let mut trace = Self::default();
         trace.seed(state, names);
         trace
     }
 
-    /// Takes in what a snapshot says is open.
+    /// Adds what a snapshot has open.
     pub(crate) fn seed(&mut self, state: &State, names: &mut Names) {
-        let told = state.seq;
+        let updated = state.seq;
         let now = Moment {
             seq: state.seq,
             at: state.at,
         };
         self.take_cluster(state);
         for open in state.findings.values() {
-            self.open_finding(open, told);
+            self.open_finding(open, updated);
         }
         for (&id, connection) in &state.connections {
             names.server(&connection.remote);
@@ -49,23 +50,25 @@ impl Trace {
                 tls: connection.tls.clone(),
                 cause: None,
             };
-            self.connections.open(connection.since, told, what);
+            self.connections.open(connection.since, updated, what);
         }
         for (name, watch) in &state.watches {
             let id = names.watch(name);
             let trace = self.watch_mut(id);
             trace.started = Some(watch.since);
             if let Some(phase) = &watch.phase {
-                trace.phases.open(phase.since, told, PhaseSpan::of(phase));
+                trace
+                    .phases
+                    .open(phase.since, updated, PhaseSpan::of(phase));
             }
             if let Some(stream) = &watch.stream {
                 let what = StreamSpan::of(stream);
-                trace.streams.open(stream.since, told, what);
+                trace.streams.open(stream.since, updated, what);
             }
             if let Some(gap) = &watch.gap {
                 trace.gaps.open(
                     gap.since,
-                    told,
+                    updated,
                     GapSpan {
                         cause: gap.reason,
                         outcome: None,
@@ -78,17 +81,17 @@ impl Trace {
             for held in watch.objects.iter() {
                 let object = names.object(id, &held.object);
                 let lives = &mut trace.object_mut(object).lives;
-                lives.open(held.since, told, LifeSpan { doubt: None });
+                lives.open(held.since, updated, LifeSpan { doubt: None });
             }
             for open in watch.verdicts.values() {
                 let object = names.object(id, &open.verdict.object);
                 let verdicts = &mut trace.object_mut(object).verdicts;
-                verdicts.open(open.since, told, VerdictSpan::of(&open.verdict));
+                verdicts.open(open.since, updated, VerdictSpan::of(&open.verdict));
             }
         }
     }
 
-    /// Folds the next record into `state` and takes in what it changed.
+    /// Folds the next record into `state` and adds what it changed.
     pub(crate) fn absorb(&mut self, record: &Record, state: &mut State, names: &mut Names) {
         let now = Moment::from(record);
         let event = &record.event;
@@ -149,7 +152,7 @@ impl Trace {
                 }
             }
             Event::Note(note) => {
-                // Those of persons stand by themselves, and are changed and withdrawn.
+                // Notes of persons are kept apart, because they can be changed and withdrawn.
                 if note.author != Author::Person {
                     self.notes.push(NarratorLine {
                         moment: now,
@@ -214,22 +217,22 @@ impl Trace {
         }
     }
 
-    /// Takes in what the fold knows of a finding that stands, and of its last occurrence.
-    fn open_finding(&mut self, open: &OpenFinding, told: Seq) {
+    /// Adds an open finding of the fold, with its last occurrence.
+    fn open_finding(&mut self, open: &OpenFinding, updated: Seq) {
         let what = FindingSpan::of(open);
-        self.findings.open(open.since, told, what);
+        self.findings.open(open.since, updated, what);
         let what = Occurrence::of(open);
-        self.occurrences.open(open.raised(), told, what);
+        self.occurrences.open(open.raised(), updated, what);
     }
 
-    /// Takes in a head snapshot: what is open in it is open live.
+    /// Adds a head snapshot. What is open in it is open live.
     pub(crate) fn go_live(&mut self, state: &State, names: &mut Names) {
         self.seed(state, names);
     }
 }
 
 impl WatchTrace {
-    /// Takes in a record; `after` is the watch behind it, which most changes need not know.
+    /// Adds a record. `after` returns the watch after the record; most changes do not need it.
     fn absorb<'a>(
         &mut self,
         record: &Record,
@@ -285,12 +288,12 @@ impl WatchTrace {
                 code: error.code,
             }),
             Event::Attribution(attribution) => {
-                let said = StreamAttribution {
+                let attributed = StreamAttribution {
                     seq: now.seq,
                     code: attribution.code.clone(),
                     certainty: attribution.certainty,
                 };
-                self.attributions.insert(attribution.stream, said);
+                self.attributions.insert(attribution.stream, attributed);
             }
             Event::Audit(audit) => self.audits.push(AuditMark {
                 moment: now,
@@ -337,7 +340,7 @@ impl WatchTrace {
         }
     }
 
-    /// Phases, streams, gaps and connections: whatever the fold says opened or closed with this record.
+    /// Adds each phase, stream, gap and connection that the fold opened or closed with this record.
     fn absorb_open(&mut self, record: &Record, before: &Before, watch: &Watch) {
         let now = Moment::from(record);
         let phase = watch.phase.as_ref();
@@ -444,17 +447,17 @@ impl WatchTrace {
     }
 }
 
-/// What the state said of a watch before a record.
+/// The state of a watch before a record.
 struct Before {
     phase: Option<Seq>,
     stream: Option<OpenStream>,
     gap: Option<Moment>,
     life: Option<Seq>,
-    /// Whether a change leaves the object's life as it is.
+    /// Whether a change leaves the object's life unbroken.
     lives_on: bool,
     verdict: Option<Seq>,
     listed: bool,
-    /// A list that is older than progress: it changes nothing.
+    /// Whether the record is a list older than progress, which changes nothing.
     older_list: bool,
     step: VersionStep,
     /// Whether the watch has seen no version since it was started.
@@ -515,16 +518,16 @@ fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
     Some((open.since.seq, open.since))
 }
 
-/// A finding that stands, by two records: the one since which it does, and the one that raised it the last time.
+/// Returns two records of an open finding: the one that first raised it, and the one that raised it last.
 fn open_finding(state: &State, finding: &Finding) -> Option<(Moment, Moment)> {
     let open = state.findings.get(&finding.key())?;
     Some((open.since, open.raised()))
 }
 
-/// How a stream falls that ended with this event, before any attribution.
+/// Returns how a stream falls that ended with this event, before any attribution.
 fn fall_of(event: &Event, stream: &OpenStream) -> (Fall, Cause) {
     let Event::StreamEnded(ended) = event else {
-        // The watch was stopped, or started anew, over an open stream.
+        // The watch was stopped or started anew while the stream was open.
         return (Fall::Square, Cause::Cancelled);
     };
     let in_time = |timeout: u64| ended.age_ms.abs_diff(timeout) <= TIMEOUT_REACH_MS;

@@ -1,4 +1,4 @@
-//! What was known at a moment of the log: the fold of all records up to it, for whoever asks about the past.
+//! The knowledge at a moment of the log: the fold of all records up to it.
 
 use watchscope_model::{Seq, State, Time};
 
@@ -8,21 +8,21 @@ use super::coverage::Coverage;
 use super::epoch::Epoch;
 use crate::id::RecordId;
 
-/// Why it is not known what was known at a moment.
+/// Why the knowledge at a moment is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// The server has the records, and they are not here yet.
+    /// The server has the records, and they are not loaded yet.
     NotLoaded,
     /// watchscope did not run.
     NotWatched,
-    /// The records are gone: expired, dropped for want of room, or lost.
+    /// The records are gone: expired, dropped for lack of room, or lost.
     NotKept,
 }
 
-/// What was known at a moment of the log.
+/// The knowledge at a moment of the log.
 #[derive(Clone, Debug)]
 pub struct AsOf {
-    /// The moment that was asked for.
+    /// The requested moment.
     pub at: Time,
     /// The last record up to it. Its `seq` is 0 if the moment is that of the run's first record.
     pub record: RecordId,
@@ -30,7 +30,7 @@ pub struct AsOf {
 }
 
 impl AsOf {
-    /// What functions that answer from a store take.
+    /// Returns the input for functions that read a store.
     #[must_use]
     pub fn known<'a>(&'a self, store: &'a Store) -> Known<'a> {
         Known {
@@ -43,22 +43,22 @@ impl AsOf {
     }
 }
 
-/// A store, and up to which record it is asked: all that is loaded, or as of a moment.
+/// A store, and the record up to which it counts: all that is loaded, or as of a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     pub(crate) store: &'a Store,
-    /// The fold up to there; nothing before the first snapshot.
+    /// The fold up to there; `None` before the first snapshot.
     pub(crate) state: Option<&'a State>,
-    /// The run that the fold is of.
+    /// The run of the fold.
     pub(crate) epoch: u32,
-    /// The last record of that run which counts.
+    /// The last record of that run that counts.
     pub(crate) until: Seq,
-    /// The time up to there.
+    /// The time of that moment.
     pub at: Time,
 }
 
 impl<'a> Known<'a> {
-    /// All that is loaded, as of the live head.
+    /// Returns all that is loaded, as of the live head.
     #[must_use]
     pub fn now(store: &'a Store, now: Time) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The runs that count, the oldest first.
+    /// Returns the runs that count, the oldest first.
     pub(crate) fn epochs(&self) -> &'a [Epoch] {
         let epochs = self.store.epochs();
         let mut runs = epochs.iter();
@@ -78,7 +78,7 @@ impl<'a> Known<'a> {
         &epochs[..last.map_or(0, |last| last + 1)]
     }
 
-    /// The last record of a run that counts.
+    /// Returns the last record of a run that counts.
     pub(crate) fn until_in(&self, epoch: &Epoch) -> Seq {
         if epoch.number() == self.epoch {
             self.until
@@ -89,10 +89,10 @@ impl<'a> Known<'a> {
 }
 
 impl Store {
-    /// What was known at a moment; where two runs overlap, by the later one. Reads at most one chapter.
+    /// Returns the knowledge at a moment. If two runs overlap, the later one counts. Reads at most one chapter.
     ///
     /// # Errors
-    /// Why that is not known here.
+    /// Returns why the knowledge at that moment is unknown.
     pub fn as_of(&self, at: Time, now: Time) -> Result<AsOf, Unknown> {
         let stretches = self.coverage(now);
         let stretch = stretches
@@ -110,7 +110,7 @@ impl Store {
         let found = epochs.find_map(|epoch| {
             let mut chapters = epoch.chapters.iter().rev();
             let chapter = chapters.find(|chapter| chapter.from <= at)?;
-            // A run whose clock was set back may have ended by then.
+            // A run may have ended by then because a clock was set back.
             let reaches = at <= chapter.to || epoch.live.is_some();
             reaches.then_some((epoch, chapter))
         });

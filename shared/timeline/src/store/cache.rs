@@ -1,4 +1,4 @@
-//! The store as a cache: all the page holds of a log, within a budget of bytes, and what is let go when that is exceeded.
+//! The store as a cache: all that the page holds of a log, within a budget of bytes, and what is dropped beyond it.
 
 use watchscope_model::Time;
 use watchscope_model::fold::Moment;
@@ -8,31 +8,31 @@ use super::names::Names;
 use super::notes::KnownNotes;
 use crate::levels::LayerNames;
 
-/// Bytes the page may hold of logs, unless told otherwise.
+/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
-/// The live log is cut after at most so many encoded bytes.
+/// Encoded bytes after which the live log is cut: 1 MiB. So its oldest part can be dropped alone.
 const CHAPTER_BYTES: usize = 1 << 20;
-/// No more is asked for once the encoded bytes in view are this part of the budget: what is drawn from them takes about as
-/// much again.
+/// Part of the budget that the encoded bytes in view may take: a third. Beyond it nothing more is requested, because
+/// their traces take about as much again.
 pub(super) const SHOWN_SHARE: usize = 3;
-/// The budget is looked at each time this share of it was taken in.
+/// Part of the budget after which the size is checked again: each 1/128 of it that was read.
 const WEIGH_SHARE: usize = 128;
 
-/// All the page holds of a log.
+/// All that the page holds of a log.
 #[derive(Debug)]
 pub struct Store {
-    /// The oldest first; the last is the live one, once there is one.
+    /// The oldest first. The last one is live, once there is a live one.
     pub(super) epochs: Vec<Epoch>,
     pub(super) names: Names,
     pub(super) layer_names: LayerNames,
     /// Notes of persons.
     pub(super) notes: KnownNotes,
     pub(super) budget_bytes: usize,
-    /// The live log is cut after so many encoded bytes.
+    /// Encoded bytes after which the live log is cut.
     pub(super) chapter_bytes: usize,
-    /// Bytes taken in since the budget was last looked at.
+    /// Bytes read since the size was last checked.
     pub(super) unweighed_bytes: usize,
-    /// The stretch of time that is looked at.
+    /// The stretch of time in view.
     pub(super) looks_at: Option<(Time, Time)>,
     pub(super) version: u64,
 }
@@ -44,7 +44,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// An empty store that holds at most about `budget_bytes`.
+    /// Returns an empty store that holds at most about `budget_bytes`.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
         Self {
@@ -60,21 +60,21 @@ impl Store {
         }
     }
 
-    /// Changes whenever the picture may.
+    /// Returns a number that changes whenever the picture may change.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// About how many bytes are held, encoded chapters included.
+    /// Estimates the bytes held, with encoded chapters.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.epochs.iter().map(Epoch::bytes).sum()
     }
 
-    /// Lets go of chapters while more than the budget is held: first of those of earlier runs that are not looked at, which
-    /// can be loaded again, then of the oldest. The newest stays, and so does what is looked at: with that up to a third more
-    /// than the budget may be held.
+    /// Drops chapters while the store is over its budget. Chapters of earlier runs that are out of view go first,
+    /// because they can be loaded again; then the oldest. The newest chapter and those in view stay, so the store may
+    /// exceed the budget by a third.
     pub(super) fn make_room(&mut self, taken_bytes: usize) {
         self.unweighed_bytes += taken_bytes;
         if self.unweighed_bytes < self.budget_bytes / WEIGH_SHARE {
@@ -88,9 +88,9 @@ impl Store {
         }
     }
 
-    /// Drops the oldest chapter that may go; returns whether there was one beside the newest.
+    /// Drops the oldest chapter that may go. Returns whether there was one beside the newest.
     pub(super) fn drop_oldest(&mut self) -> bool {
-        // What a person looks at stays, as long as it is a small part.
+        // Chapters in view stay if they take at most a third of the budget.
         let stays = self
             .looks_at
             .filter(|&(from, to)| self.shown_bytes(from, to) <= self.budget_bytes / SHOWN_SHARE);
@@ -105,7 +105,7 @@ impl Store {
         let oldest = epoch.chapters.remove(0);
         epoch.trace.forget(oldest.last, oldest.to);
         epoch.layer_trace.forget(oldest.last);
-        // What the server still has is loaded again when it is looked at.
+        // Chapters that the server still has are loaded again when they come into view.
         if !epoch.is_kept(oldest.last) {
             let dropped = Moment {
                 seq: oldest.last,

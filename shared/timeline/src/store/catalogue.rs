@@ -1,4 +1,4 @@
-//! What the server lists of chapters that are not here: which there are, and in which order runs come.
+//! The server's list of chapters, loaded or not, and the order of runs.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::wire::{Availability, CatalogueEntry};
@@ -10,13 +10,13 @@ use super::epoch::Epoch;
 use super::trace::Trace;
 use crate::levels::LayerTrace;
 
-/// The order of the run that is being written.
+/// The order number of the run that is being written.
 const LIVE: u64 = u64::MAX;
-/// Chapters of an earlier run are let go once they take this part of the memory.
+/// Part of the budget: chapters of an earlier run are unloaded once they take 1/16 of it.
 const UNLOADED_SHARE: usize = 16;
 
 impl Store {
-    /// The run of a head becomes the live one; returns its place. What is open in the one before ends at the seam.
+    /// Makes the run of a head the live one, and returns its index. What is open in the run before ends at the seam.
     pub(super) fn go_live(&mut self, known: Option<usize>, log: LogId, id: EpochId) -> usize {
         let last = self.epochs.len().checked_sub(1);
         if known.is_some() && known == last {
@@ -29,12 +29,12 @@ impl Store {
             Some(place) => self.epochs.remove(place),
             None => Epoch::new(log, id, self.next_number(), LIVE),
         };
-        // The others stay before it, in their order, until the server says where they belong.
+        // The other runs stay before it, in their order, until the server sends their places.
         for other in &mut self.epochs {
             if other.order > LIVE / 2 {
                 other.order -= 1;
             }
-            // Another server may not have them; it lists what it has.
+            // Another server may not have them; it lists those that it has.
             for entry in &mut other.catalogue {
                 if entry.availability == Availability::Kept {
                     entry.availability = Availability::Expired;
@@ -53,20 +53,20 @@ impl Store {
         numbers.max().unwrap_or(0)
     }
 
-    /// Takes the list of a run's chapters that the server sent (of `Catalogue`).
+    /// Reads the list of a run's chapters that the server sent (message `Catalogue`).
     pub fn list(&mut self, log: &LogId, id: &EpochId, order: u64, entries: Vec<CatalogueEntry>) {
         self.version += 1;
         let place = self.epochs.iter().position(|epoch| epoch.id == *id);
         let place = place.unwrap_or_else(|| {
             let epoch = Epoch::new(log.clone(), id.clone(), self.next_number(), order);
-            // There is a live one: the catalogue comes after the first head.
+            // There is a live run, because the catalogue comes after the first head.
             self.epochs.insert(0, epoch);
             0
         });
         let epoch = &mut self.epochs[place];
         epoch.order = order;
         entries.into_iter().for_each(|entry| epoch.list(entry));
-        // What was let go and is kept there can be loaded again.
+        // A chapter that was dropped here and is kept there can be loaded again.
         if epoch.dropped.is_some_and(|last| epoch.is_kept(last.seq)) {
             epoch.dropped = None;
         }
@@ -74,12 +74,12 @@ impl Store {
         self.compare_over_seams();
     }
 
-    /// A chapter is no longer at the server (of `Expired`), up to its record `last`.
+    /// Marks chapters as expired at the server, up to the record `last` (message `Expired`).
     pub fn expired(&mut self, epoch: &EpochId, last: Seq) {
         self.mark(epoch, last, Availability::Expired);
     }
 
-    /// The chapter that holds a record is at the server, and cannot be read (of `NotRead`).
+    /// Marks the chapter of a record as unreadable at the server (message `NotRead`).
     pub fn not_read(&mut self, epoch: &EpochId, seq: Seq) {
         self.mark(epoch, seq, Availability::Lost);
     }
@@ -97,7 +97,7 @@ impl Store {
         }
         let first = last.next();
         if epoch.ring_first.is_none_or(|known| known.seq < first) {
-            // About when: the next heartbeat tells it to the record.
+            // This time is approximate; the next heartbeat brings the exact one.
             let at = epoch
                 .chapters
                 .iter()
@@ -108,14 +108,14 @@ impl Store {
         }
     }
 
-    /// Says which stretch of time is looked at: it is the last to be dropped for want of room.
+    /// Sets the stretch of time in view. It is dropped last.
     pub fn look_at(&mut self, from: Time, to: Time) {
         self.looks_at = Some((from, to));
     }
 }
 
 impl Store {
-    /// Lets go of the chapters of an earlier run that are not looked at; returns whether there was one.
+    /// Unloads the chapters of an earlier run that are out of view; returns whether there was one.
     pub(super) fn unload(&mut self) -> bool {
         let looks_at = self.looks_at;
         let is_seen = |chapter: &Chapter| looks_at.is_some_and(|at| chapter.is_within(at));
@@ -124,7 +124,7 @@ impl Store {
             let unseen = epoch.chapters.iter().filter(|chapter| !is_seen(chapter));
             let unseen: usize = unseen.map(|chapter| chapter.bytes.len()).sum();
             let mut chapters = epoch.chapters.iter();
-            // Reading again what stays is work: for a little it is not done.
+            // Chapters that stay must be read again, so a small gain is not worth it.
             epoch.live.is_none()
                 && unseen > least_bytes
                 && chapters.all(|chapter| epoch.is_kept(chapter.last))
@@ -136,9 +136,9 @@ impl Store {
         let (seen, unseen): (Vec<_>, Vec<_>) = chapters.into_iter().partition(is_seen);
         drop(unseen);
         for chapter in seen {
-            // A chapter that came live has no opening of its own, and is loaded again.
+            // A live chapter has no opening of its own, so it is loaded again.
             if chapter.cut.is_none() {
-                // It was read before.
+                // It cannot fail: these bytes were read before.
                 let _ = self.take_chapter(&chapter.bytes);
             }
         }
@@ -154,7 +154,7 @@ impl Chapter {
 }
 
 impl Epoch {
-    /// The listed chapter that holds a record.
+    /// Returns the listed chapter of a record.
     fn listed(&self, seq: Seq) -> Option<&CatalogueEntry> {
         let behind = self
             .catalogue
@@ -169,7 +169,7 @@ impl Epoch {
         listed.is_some_and(|entry| entry.availability == Availability::Kept)
     }
 
-    /// The chapters that the server listed, in the order of their first records.
+    /// Returns the chapters that the server listed, by their first records.
     pub(crate) fn catalogue(&self) -> &[CatalogueEntry] {
         &self.catalogue
     }
@@ -194,7 +194,7 @@ impl Epoch {
         }
     }
 
-    /// Lets go of all that is loaded; returns the chapters. The server may have them still.
+    /// Unloads the run and returns its chapters. The server may still have them.
     fn take_loaded(&mut self) -> Vec<Chapter> {
         self.trace = Trace::default();
         self.layer_trace = LayerTrace::default();

@@ -1,25 +1,25 @@
-//! A chapter: a run of records held as it came, and how it is read again.
+//! A chapter: a run of records as encoded bytes, and how it is read again.
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::split_frame;
 use watchscope_model::{Entry, Layers, Seq, State, Time};
 
-/// What an object takes in a fold that shares its names with others, in bytes.
+/// Estimate of an object's bytes in a fold that shares its names with others.
 const HELD_BYTES: usize = 160;
 
-/// A run of records held as it came.
+/// A run of records as encoded bytes.
 #[derive(Debug)]
 pub(super) struct Chapter {
     pub(super) first: Seq,
     pub(super) last: Seq,
     pub(super) from: Time,
     pub(super) to: Time,
-    /// Where a live log was cut, so that this chapter goes on from there; absent if its bytes begin with their own opening.
+    /// Where the live log was cut, if this chapter continues from there; `None` if its bytes begin with an opening.
     pub(super) cut: Option<Box<LiveCut>>,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Where a live log was cut into chapters: what reads on from there, and the folds of all before.
+/// A cut of the live log into chapters: the reader that continues there, and the folds of all records before.
 #[derive(Clone, Debug)]
 pub(super) struct LiveCut {
     pub(super) reader: ChapterReader,
@@ -28,7 +28,7 @@ pub(super) struct LiveCut {
 }
 
 impl LiveCut {
-    /// About how many bytes it takes: each object that is held is one of a map.
+    /// Estimates its bytes: each object that is held is an entry of a map.
     fn bytes(&self) -> usize {
         let watches = self.state.watches.values();
         watches.map(|watch| watch.objects.len() * HELD_BYTES).sum()
@@ -36,8 +36,8 @@ impl LiveCut {
 }
 
 impl Chapter {
-    /// The folds of all records before it, and of its own as long as they are `wanted`, which gets the fold before each. Reads
-    /// it up to there.
+    /// Returns the folds of all records before the chapter, and of its own records while `wanted` returns true.
+    /// `wanted` gets each entry and the fold before it.
     pub(super) fn fold_while(
         &self,
         mut wanted: impl FnMut(&Entry, &State) -> bool,
@@ -75,7 +75,7 @@ impl Chapter {
         Some((state, layers))
     }
 
-    /// About how many bytes it holds.
+    /// Estimates the bytes that it holds.
     pub(super) fn held_bytes(&self) -> usize {
         self.bytes.capacity() + self.cut.as_ref().map_or(0, |cut| cut.bytes())
     }

@@ -1,4 +1,4 @@
-//! What is known of time: loaded, not loaded yet, expired, dropped, lost, never known.
+//! Coverage of time: loaded, not loaded yet, expired, dropped, lost, never known.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::wire::Availability;
@@ -8,56 +8,56 @@ use super::cache::{SHOWN_SHARE, Store};
 use super::chapter::Chapter;
 use super::epoch::Epoch;
 
-/// The most chapters that are asked for to show a stretch of time: of about a mebibyte each, they and what is drawn from
-/// them fit in the page's memory.
+/// Most chapters that are requested to show a stretch of time. At about 1 MiB each, they and their traces fit in the
+/// page's memory. Older ones are not requested.
 pub const MOST_AT_ONCE: usize = 128;
 
 /// What is known of a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// All records are here.
+    /// All records are loaded.
     Loaded,
-    /// The server has records that are not here yet.
+    /// The server has records that are not loaded yet.
     NotLoaded,
     /// The server no longer has them.
     Expired,
-    /// They were here and were dropped for want of room.
+    /// They were loaded and were dropped for lack of room.
     Dropped,
-    /// watchscope saw them, and neither kept them nor has them.
+    /// watchscope saw them, but lost them.
     Lost,
     /// watchscope did not run.
     Seam,
 }
 
 impl Coverage {
-    /// Whether the records are here or at the server.
+    /// Whether the records are loaded or at the server.
     #[must_use]
     pub fn is_kept(self) -> bool {
         matches!(self, Self::Loaded | Self::NotLoaded)
     }
 }
 
-/// A stretch of time and what is known of it.
+/// A stretch of time and its coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// Its beginning.
     pub from: Time,
     /// Its end.
     pub to: Time,
-    /// What is known of it.
+    /// Its coverage.
     pub coverage: Coverage,
 }
 
-/// What there is to say of a seam, besides how long it is.
+/// Facts about a seam besides its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeamFacts {
-    /// By how much the run behind it begins before the end of those before it, in microseconds.
+    /// How far the run after it begins before the end of the runs before it, in µs.
     pub(crate) clock_back_us: i64,
-    /// Whether the run behind it watched another cluster than the run before it.
+    /// Whether the run after it watched another cluster than the run before it.
     pub(crate) is_another_cluster: bool,
 }
 
-/// A run of records that have one coverage.
+/// A run of records with one coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     first: Seq,
@@ -70,7 +70,7 @@ struct Piece {
 }
 
 impl Store {
-    /// The stretches of time from the oldest known to `now`, in order, and what is known of each.
+    /// Returns the stretches of time from the oldest known to `now`, in order, with their coverage.
     #[must_use]
     pub fn coverage(&self, now: Time) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
@@ -94,10 +94,10 @@ impl Store {
         stretches
     }
 
-    /// What to ask for next, so that all from `left` to `right` is loaded: the newest chapter of it that is not, as log, run
-    /// and the record behind it. Of a chapter that goes on behind `right` for longer than that stretch, about as much as is
-    /// needed. `None` if all is loaded that can be. Of more than 128 chapters, and of more than fit in the memory, the newest
-    /// are loaded.
+    /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. It is the newest
+    /// missing one, given as log, run and the record after it. For a chapter that extends beyond `right` by more than
+    /// the stretch, it returns an earlier record, so that less is loaded. `None` if all is loaded that can be. At most
+    /// 128 chapters are loaded, and at most those that fit in the memory; the newest come first.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
         if self.shown_bytes(left, right) > self.budget_bytes / SHOWN_SHARE {
@@ -108,7 +108,7 @@ impl Store {
         for epoch in self.epochs.iter().rev() {
             for piece in epoch.pieces(Time(0), None).iter().rev() {
                 let is_shown = piece.to > left && piece.from <= right;
-                // Of several chapters as one the newest would come first, wherever the view is.
+                // Of a merged piece the newest chapter would come first, wherever the view is.
                 let is_in_reach = !piece.is_merged || piece.to <= right;
                 if !is_shown || !piece.coverage.is_kept() {
                     continue;
@@ -126,7 +126,7 @@ impl Store {
         None
     }
 
-    /// What there is to say of the seam that begins at a time, besides how long it is.
+    /// Returns the facts about the seam that begins at a time.
     pub(crate) fn seam_at(&self, from: Time) -> SeamFacts {
         let mut ended = Time(0);
         let mut before: Option<&Epoch> = None;
@@ -145,14 +145,14 @@ impl Store {
         SeamFacts::default()
     }
 
-    /// Encoded bytes of the chapters that reach into a stretch of time.
+    /// Returns the encoded bytes of the chapters that reach into a stretch of time.
     pub(super) fn shown_bytes(&self, left: Time, right: Time) -> usize {
         let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
         let shown = chapters.filter(|chapter| chapter.to > left && chapter.from <= right);
         shown.map(|chapter| chapter.bytes.len()).sum()
     }
 
-    /// Whether anything of a stretch of time is here or at the server.
+    /// Whether any records of a stretch of time are loaded or at the server.
     #[must_use]
     pub fn keeps(&self, from: Time, to: Time) -> bool {
         let mut epochs = self.epochs.iter().rev();
@@ -161,26 +161,26 @@ impl Store {
             let is_live = epoch.live.is_some();
             let last = pieces.last().map(|piece| piece.last);
             pieces.iter().any(|piece| {
-                // The live run goes on.
+                // The live run goes on after its last piece.
                 let goes_on = is_live && Some(piece.last) == last;
                 piece.coverage.is_kept() && piece.from <= to && (goes_on || from <= piece.to)
             })
         })
     }
 
-    /// When the oldest record was taken that is here or at the server.
+    /// Returns the time of the oldest record that is loaded or at the server.
     #[must_use]
     pub fn oldest_kept(&self) -> Option<Time> {
         self.kept_from_newest().min()
     }
 
-    /// The same, of as many of the newest chapters as are loaded to be shown at once.
+    /// Like [`Store::oldest_kept`], but counts only the newest [`MOST_AT_ONCE`] chapters.
     #[must_use]
     pub fn oldest_shown_at_once(&self) -> Option<Time> {
         self.kept_from_newest().take(MOST_AT_ONCE).min()
     }
 
-    /// When each chapter that is here or at the server begins, the newest first.
+    /// Returns when each chapter that is loaded or at the server begins, the newest first.
     fn kept_from_newest(&self) -> impl Iterator<Item = Time> {
         self.epochs.iter().rev().flat_map(|epoch| {
             let pieces = epoch.pieces(Time(0), None).into_iter().rev();
@@ -216,8 +216,8 @@ fn push(out: &mut Vec<Stretch>, piece: Piece) {
 }
 
 impl Piece {
-    /// The record behind those that are about as old as `until` or older: what is to be read of a chapter for a window early
-    /// in it. In eighths of its records, so that few more are asked for as the window moves on.
+    /// Returns the record up to which a window needs this chapter, at an estimate from its times. It is rounded up to
+    /// eighths of the records, so that a window that moves on requests few more.
     fn behind(&self, until: Time) -> Seq {
         let eighth_us = (self.to.micros_since(self.from) / 8).max(1);
         let eighths = (until.micros_since(self.from).max(0) / eighth_us).unsigned_abs() + 1;
@@ -243,14 +243,14 @@ impl Chapter {
 }
 
 impl Epoch {
-    /// All records that are here or listed, in their order, from `floor` on. The last ones reach to `now`, if that is
-    /// given.
+    /// Returns all records that are loaded or listed, in order, from `floor` on. The last ones reach to `now`, if it
+    /// is given.
     fn pieces(&self, floor: Time, now: Option<Time>) -> Vec<Piece> {
         let mut known = self.known();
         if let (Some(last), Some(now)) = (known.last_mut(), now) {
             last.to = last.to.max(now);
         }
-        // An earlier run begins where its list does: what was before has expired.
+        // An earlier run begins where its list does; earlier records have expired.
         let listed = self.catalogue.first().filter(|_| self.live.is_none());
         let listed = listed.map(|entry| Moment {
             seq: entry.summary.first,
@@ -317,13 +317,13 @@ impl Epoch {
             (after, cursor) = (after.max(piece.last), piece.to.max(cursor));
         }
         if let Some(Moment { seq, .. }) = self.dropped {
-            // That they are listed does not bring them back.
+            // Dropped records stay dropped, although the server lists them.
             pieces.retain(|piece| piece.coverage == Coverage::Dropped || piece.last > seq);
         }
         pieces
     }
 
-    /// The chapters that are loaded, and as far as they are not, those that the server has listed; in their order.
+    /// Returns the loaded chapters, and the listed ones as far as they are not loaded, in order.
     fn known(&self) -> Vec<Piece> {
         let mut known = Vec::with_capacity(self.chapters.len() + self.catalogue.len());
         let mut loaded = self.chapters.iter().peekable();
@@ -342,7 +342,7 @@ impl Epoch {
             before = Some((summary.last, summary.last_at));
             let is_merged = entry.is_merged;
             let (mut next, mut from) = (summary.first, begins);
-            // A chapter that is loaded may reach into the next one that is listed.
+            // A loaded chapter may reach into the next listed one.
             if let Some((last, to)) = covered.filter(|(last, _)| *last >= next) {
                 (next, from) = (last.next(), to.max(from));
             }
@@ -376,7 +376,7 @@ impl Epoch {
         known
     }
 
-    /// The earliest time known of it.
+    /// Returns the earliest time known of it.
     pub(crate) fn begins(&self) -> Option<Time> {
         let chapter = self.chapters.first().map(|chapter| chapter.from);
         let ring = self.ring_first.map(|first| first.at);
@@ -388,7 +388,7 @@ impl Epoch {
             .min()
     }
 
-    /// The time of the last record that is known of it.
+    /// Returns the time of the last record known of it.
     pub(crate) fn ends(&self) -> Option<Time> {
         let chapter = self.chapters.last().map(|chapter| chapter.to);
         let listed = self.catalogue.last().map(|entry| entry.summary.last_at);

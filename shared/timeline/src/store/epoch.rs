@@ -1,4 +1,4 @@
-//! An epoch: one run of the log's writer, as far as it is here.
+//! An epoch: one run of the log's writer, as far as it is loaded.
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::fold::Moment;
@@ -14,7 +14,7 @@ use crate::levels::LayerTrace;
 pub(super) struct Live {
     pub(super) reader: ChapterReader,
     pub(super) state: State,
-    /// The fold of the inside, as it came with the snapshot, until the next segment: the page's second part reads it.
+    /// The encoded fold of the inside from the snapshot, until the next segment. The page's second part decodes it.
     pub(super) unread_layers: Option<Vec<u8>>,
 }
 
@@ -23,21 +23,21 @@ pub(super) struct Live {
 pub(crate) struct Epoch {
     pub(super) log: LogId,
     pub(super) id: EpochId,
-    /// What [`RecordId`](crate::id::RecordId)s name it by; it never changes.
+    /// The number in [`RecordId`](crate::id::RecordId)s; it never changes.
     pub(super) number: u32,
-    /// Runs are in the order of this number.
+    /// Runs are sorted by this number.
     pub(super) order: u64,
-    /// Chapters that the server has listed, in the order of their first records.
+    /// Chapters that the server has listed, by their first records.
     pub(super) catalogue: Vec<CatalogueEntry>,
-    /// In the order of their seqs; what is between two of them is not loaded.
+    /// Loaded chapters by seq; records between two of them are not loaded.
     pub(super) chapters: Vec<Chapter>,
     pub(crate) trace: Trace,
     pub(super) live: Option<Live>,
-    /// The first record the server keeps.
+    /// The first record that the server keeps.
     pub(super) ring_first: Option<Moment>,
-    /// The last record that was dropped for want of room.
+    /// The last record that was dropped for lack of room.
     pub(super) dropped: Option<Moment>,
-    /// Records of kinds this build does not know: they took their seqs, and nothing of them is drawn.
+    /// Records of kinds that this build does not know. They have seqs, and are not drawn.
     pub(super) unknown: u64,
     /// The inside of a simulated cluster at the live head, and over time.
     pub(super) layers: Layers,
@@ -64,7 +64,7 @@ impl Epoch {
     }
 
     pub(super) fn merge(&mut self, (trace, layers): (Trace, LayerTrace)) {
-        // The first one needs no place among others.
+        // The first chapter needs no merge.
         if self.chapters.is_empty() {
             (self.trace, self.layer_trace) = (trace, layers);
         } else {
@@ -73,15 +73,15 @@ impl Epoch {
         }
     }
 
-    /// The live log stops here: what is open is not known to last.
+    /// Ends the live log here. What is open may have ended since.
     pub(super) fn end_live(&mut self) {
         if let Some(live) = self.live.take() {
             self.trace.freeze(live.state.at);
         }
     }
 
-    /// What can be taken of a chapter from `first` to `last`: nothing that was dropped or that a chapter holds which
-    /// reaches beyond it, and nothing that comes live.
+    /// Returns the part of a chapter from `first` to `last` that may be read. It leaves out records that were dropped,
+    /// records of a loaded chapter that reaches beyond it, and live records.
     pub(super) fn room_for(&self, first: Seq, last: Seq) -> (Seq, Seq) {
         let dropped = self.dropped.map_or(Seq(0), |dropped| dropped.seq);
         let (mut from, mut to) = (first.max(dropped.next()), last);
@@ -96,18 +96,18 @@ impl Epoch {
         (from, to)
     }
 
-    /// What [`RecordId`](crate::id::RecordId)s name it by.
+    /// Returns the number in [`RecordId`](crate::id::RecordId)s.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
-    /// Whether a record is here.
+    /// Whether a record is loaded.
     pub(crate) fn has_record(&self, seq: Seq) -> bool {
         let mut chapters = self.chapters.iter();
         chapters.any(|chapter| chapter.first <= seq && seq <= chapter.last)
     }
 
-    /// Whether all records from one to another are here; to the last one that is known, if `last` lies behind it.
+    /// Whether all records from `first` to `last` are loaded; if `last` is not known yet, to the last known record.
     pub(crate) fn has_all(&self, first: Seq, last: Seq) -> bool {
         let mut reached = None;
         let chapters = self.chapters.iter().rev();

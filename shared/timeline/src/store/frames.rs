@@ -1,4 +1,4 @@
-//! The frames of a stretch of time, as a file is made of them.
+//! The frames of a stretch of time, for a file.
 
 use watchscope_model::chapter::{ChapterWriter, Fold};
 use watchscope_model::codec::{DecodeError, split_frame};
@@ -10,7 +10,8 @@ use super::cache::Store;
 use super::chapter::Chapter;
 
 impl Store {
-    /// From when to when there are records, with stretches between them that are not loaded perhaps; `None` if there are none.
+    /// Returns the time range of the loaded records, which may have stretches without records; `None` if no record is
+    /// loaded.
     #[must_use]
     pub fn loaded(&self) -> Option<(Time, Time)> {
         let chapters = self.epochs.iter().flat_map(|epoch| epoch.chapters.iter());
@@ -19,9 +20,9 @@ impl Store {
             .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
     }
 
-    /// The chapters that are loaded and reach into a stretch of time, each as a head frame and the segment frames behind it.
-    /// They come in the order of their records, those of one run after those of the run before; two of them may have records
-    /// in common, and the outer ones have records beyond the stretch.
+    /// Returns the loaded chapters that reach into a stretch of time, each as a head frame and its segment frames.
+    /// They are ordered by run, then by record. Two chapters may share records, and the outer ones have records beyond
+    /// the stretch.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -43,7 +44,8 @@ impl Store {
 }
 
 impl Chapter {
-    /// Its frames; the first opens it. The live log was cut without one: from there its records are encoded anew.
+    /// Returns its frames; the first one opens it. A cut of the live log has no opening, so its records are encoded
+    /// anew.
     fn frames(&self, log: &LogId, epoch: &EpochId) -> Result<Vec<u8>, DecodeError> {
         let Some(cut) = &self.cut else {
             return Ok(self.bytes.clone());
@@ -70,7 +72,7 @@ impl Chapter {
     }
 }
 
-/// What stands for a record of a kind that this build does not know.
+/// Returns a record that replaces one of a kind that this build does not know.
 fn unknown(seq: Seq, at: Time) -> Record {
     let loss = Loss {
         reason: Some("It is of a later version of watchscope.".to_owned()),

@@ -1,33 +1,33 @@
-//! The gaps of a stretch of time, counted: resumed, lost, still open.
+//! Counts the gaps of a stretch of time: resumed, lost, still open.
 
 use watchscope_model::Time;
 
 use super::cache::Store;
 use crate::format::duration;
 
-/// Gaps of a stretch of time. Each counts whole, also one that only reaches into the stretch.
+/// Gaps of a stretch of time. A gap that only reaches into the stretch counts whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GapTotals {
-    /// Resumed from where the stream stopped: nothing is lost.
+    /// Gaps after which the watch resumed where the stream stopped: no event is lost.
     pub resumed: u64,
-    /// How long those lasted, all together.
+    /// Sum of their durations, in µs.
     pub resumed_us: i64,
-    /// Not resumed: events may be lost.
+    /// Gaps without a resume: events may be lost.
     pub lost: u64,
-    /// How long those lasted, all together.
+    /// Sum of their durations, in µs.
     pub lost_us: i64,
-    /// Not closed yet, or never: the watch was stopped.
+    /// Gaps that are still open, or never closed because the watch was stopped.
     pub open: u64,
 }
 
 impl GapTotals {
-    /// How many.
+    /// Returns the number of all.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.resumed + self.lost + self.open
     }
 
-    /// `1 resumed (3.2 s), 1 lost (15 s), 1 open`; nothing if there is none.
+    /// Returns `1 resumed (3.2 s), 1 lost (15 s), 1 open`; empty if there is none.
     #[must_use]
     pub fn words(&self) -> String {
         let mut parts = Vec::new();
@@ -47,7 +47,7 @@ impl GapTotals {
 }
 
 impl Store {
-    /// The gaps that reach into a stretch of time, as far as they are loaded; `now` is where the open ones stand.
+    /// Counts the loaded gaps that reach into a stretch of time. An open gap lasts until `now`.
     #[must_use]
     pub fn gaps(&self, from: Time, to: Time, now: Time) -> GapTotals {
         let mut totals = GapTotals::default();

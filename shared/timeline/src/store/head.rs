@@ -1,4 +1,4 @@
-//! What the head of the live log knows: its fold, its last record, the news, and the end of a story.
+//! The head of the live log: its fold, its last record, the last news, and the end of a story.
 
 use watchscope_model::{EpochId, LogId, Seq, State, Time};
 
@@ -6,13 +6,13 @@ use super::cache::Store;
 use crate::id::RecordId;
 
 impl Store {
-    /// The fold at the head of the live log.
+    /// Returns the fold at the head of the live log.
     #[must_use]
     pub fn state(&self) -> Option<&State> {
         self.epochs.last()?.live.as_ref().map(|live| &live.state)
     }
 
-    /// What `Hello` tells: log, epoch and the last record of the last whole segment.
+    /// Returns the point for `Hello`: log, epoch and the last record of the last whole segment.
     #[must_use]
     pub fn resume_point(&self) -> Option<(LogId, EpochId, Seq)> {
         let epoch = self.epochs.last()?;
@@ -24,7 +24,7 @@ impl Store {
         ))
     }
 
-    /// The time of the last record.
+    /// Returns the time of the last record.
     #[must_use]
     pub fn head_at(&self) -> Option<Time> {
         self.epochs
@@ -34,7 +34,7 @@ impl Store {
             .map(|chapter| chapter.to)
     }
 
-    /// The newest record there is.
+    /// Returns the newest record.
     #[must_use]
     pub fn head(&self) -> Option<RecordId> {
         let epoch = self.newest_epoch()?;
@@ -42,7 +42,7 @@ impl Store {
         Some(RecordId { epoch, seq })
     }
 
-    /// The last line of a narrator, with its record.
+    /// Returns the last line of a narrator, with its record.
     #[must_use]
     pub fn last_note(&self) -> Option<(RecordId, Time, &str)> {
         let epoch = self.epochs.last()?;
@@ -57,15 +57,15 @@ impl Store {
         ))
     }
 
-    /// When a story was over, if one was: of the last epoch, as far as it is loaded.
+    /// Returns when a story ended, if one did in the last epoch, as far as it is loaded.
     #[must_use]
     pub fn story_over(&self) -> Option<Time> {
         let over = self.epochs.last()?.trace.story_over?;
         Some(over.at)
     }
 
-    /// The end of the picture of a story that is over: the story's own end, or the last finding within 60 s after it.
-    /// Some failures of a story are found only after its last deed.
+    /// Returns the end of the picture of a finished story: the story's own end, or the last finding within 60 s after
+    /// it. Some failures are found only after the last step of their story.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
         const FOUND_LATER_US: i64 = 60_000_000;
@@ -78,8 +78,8 @@ impl Store {
             .max()
     }
 
-    /// When something last happened, as the head knows: a change that a stream delivered, a broken stream, a gap, or a
-    /// finding that stands.
+    /// Returns when something last happened by the head's fold: a change that a stream delivered, a broken stream, a
+    /// gap, or an open finding.
     #[must_use]
     pub fn last_news(&self) -> Option<Time> {
         let state = self.state()?;

@@ -1,4 +1,4 @@
-//! Takes in what the server sends: head snapshots, live segments, chapters of the past, and where its ring begins.
+//! Reads what the server sends: head snapshots, live segments, chapters of the past, and the begin of its ring.
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::{DecodeError, split_frame};
@@ -12,27 +12,27 @@ use super::marks::make_space;
 use super::trace::Trace;
 use crate::levels::LayerTrace;
 
-/// Data that the store cannot take.
+/// Data that the store cannot read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The bytes are damaged or not what was announced.
+    /// The bytes are damaged, or differ from their announcement.
     #[error("cannot read what the server sent: {0}; reload the page")]
     Decode(#[from] DecodeError),
     /// A segment came before any snapshot.
     #[error("a segment came before any snapshot; reload the page")]
     NoSnapshot,
-    /// A chapter is of an epoch the store has never seen.
+    /// A chapter belongs to an epoch that the store does not know.
     #[error("a chapter of the unknown epoch {0} came; reload the page")]
     UnknownEpoch(EpochId),
 }
 
 impl Store {
-    /// Takes a head snapshot (the frame behind `Snapshot`): the live log goes on from here.
+    /// Reads a head snapshot (the frame after `Snapshot`). The live log continues from here.
     ///
-    /// An unknown epoch begins a new one: all that is open in the old one ends at the seam.
+    /// An unknown epoch begins a new run: all that is open in the old one ends at the seam.
     ///
     /// # Errors
-    /// If the frame cannot be read; the store is then as before.
+    /// If the frame cannot be read; the store then stays as it was.
     pub fn snapshot(&mut self, frame: &[u8]) -> Result<(), StoreError> {
         let (reader, opening) = ChapterReader::open(frame)?;
         self.version += 1;
@@ -70,10 +70,10 @@ impl Store {
         Ok(())
     }
 
-    /// Takes the next live segment; returns how many records were in it.
+    /// Reads the next live segment; returns how many records were in it.
     ///
     /// # Errors
-    /// If there is no snapshot to go on from or the frame cannot be read; the page then connects anew.
+    /// If there is no snapshot to continue from, or the frame cannot be read; the page then connects anew.
     pub fn segment(&mut self, frame: &[u8]) -> Result<usize, StoreError> {
         let epoch = self.epochs.last_mut().ok_or(StoreError::NoSnapshot)?;
         let live = epoch.live.as_mut().ok_or(StoreError::NoSnapshot)?;
@@ -99,7 +99,7 @@ impl Store {
             if let Some(whole) = epoch.chapters.last_mut() {
                 whole.bytes.shrink_to_fit();
             }
-            // A live log goes on and on: what is held of it is cut, so that its oldest can be dropped alone.
+            // A live log has no end, so it is cut: its oldest part can then be dropped alone.
             let at = live.state.at;
             let cut = LiveCut {
                 reader,
@@ -143,14 +143,14 @@ impl Store {
         Ok(entries.len())
     }
 
-    /// Takes a chapter of the past (the frames behind `Chapter`); returns how many of its records were new.
+    /// Reads a chapter of the past (the frames after `Chapter`); returns how many of its records were new.
     ///
-    /// Some of it may be held already: the server cuts chapters by their size, the page holds what came live between
-    /// one snapshot and the next.
+    /// The store may hold some of it already, because the server cuts chapters by size, and the page holds live
+    /// records between two snapshots.
     ///
     /// # Errors
-    /// If it cannot be read, or is of an epoch the store does not have; the store then shows the same as before, and may
-    /// have numbers for names that it met.
+    /// If it cannot be read, or if its epoch is unknown. The store then shows the same as before, but may have given
+    /// numbers to new names.
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let new = self.take_chapter(bytes)?;
         if new > 0 {
@@ -186,7 +186,7 @@ impl Store {
             .ok_or_else(|| StoreError::UnknownEpoch(opening.epoch.clone()))?;
         let mut state = opening.state;
         let (first, last) = epoch.room_for(state.seq.next(), Seq(end.0.saturating_sub(1)));
-        // What is held of it stays as it is, and is only folded.
+        // Records that are held already are only folded.
         let held: Vec<(Seq, Seq)> = epoch
             .chapters
             .iter()
@@ -196,9 +196,9 @@ impl Store {
         let held_count: u64 = held.iter().map(|held| held.1.0 + 1 - held.0.0).sum();
         let new = (last.0 + 1).saturating_sub(first.0) - held_count;
         let (mut from, mut to, mut unknown) = (None, state.at, 0);
-        // Folded as it is decoded: all of a chapter at once takes 20 MB.
+        // It is folded while it is decoded: a whole decoded chapter takes 20 MB.
         let (mut runs, mut run) = (Vec::new(), None);
-        // Taken in once all of it is read: what cannot be read changes nothing.
+        // Notes are added once the whole chapter is read, so that an unreadable one changes nothing.
         let mut notes = Vec::new();
         let mut seq = state.seq;
         for frame in frames {
@@ -280,8 +280,8 @@ impl Store {
         Ok(usize::try_from(new).unwrap_or(usize::MAX))
     }
 
-    /// The server keeps records from `first` on, taken at `at` (of `Welcome` and `Heartbeat`). It never gets back what
-    /// it dropped.
+    /// Sets the first record that the server keeps, taken at `at` (messages `Welcome` and `Heartbeat`). The server
+    /// never gets back what it dropped.
     pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
         let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);
         if let Some(epoch) = epoch

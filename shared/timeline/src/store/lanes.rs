@@ -11,7 +11,7 @@ use crate::id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
 use crate::levels::LayerNames;
 
 impl Store {
-    /// A lane's watch and object, by name.
+    /// Returns the names of a lane's watch and object.
     #[must_use]
     pub fn lane_names(&self, lane: LaneId) -> (Option<&WatchName>, Option<&Object>) {
         let watch = lane.watch().map(|watch| self.names.watch_name(watch));
@@ -22,7 +22,7 @@ impl Store {
         (watch, object)
     }
 
-    /// A lane's name, the same for as long as it lives: tests, links and lessons find it by it.
+    /// Returns a lane's name. It never changes: tests, links and lessons find the lane by it.
     #[must_use]
     pub fn lane_key(&self, lane: LaneId) -> String {
         let (watch, object) = self.lane_names(lane);
@@ -49,7 +49,7 @@ impl Store {
         }
     }
 
-    /// The server that a lane of connections leads to.
+    /// Returns the address of the server of a lane of connections.
     #[must_use]
     pub fn lane_server(&self, lane: LaneId) -> Option<&Text> {
         match lane {
@@ -58,7 +58,7 @@ impl Store {
         }
     }
 
-    /// The lane of an object of a watch, if it was ever met.
+    /// Returns the lane of a watch or of its object, if it was ever met.
     #[must_use]
     pub fn find_lane(&self, watch: &WatchName, object: Option<&Arc<Object>>) -> Option<LaneId> {
         let watch = self.names.find_watch(watch)?;
@@ -71,7 +71,7 @@ impl Store {
         }
     }
 
-    /// The version of an object before the one a record brought: for the difference in the detail panel.
+    /// Returns the record with the object's version before this one, for the difference in the detail panel.
     #[must_use]
     pub fn previous_of_object(&self, lane: LaneId, id: RecordId) -> Option<RecordId> {
         let LaneId::Object(watch, object) = lane else {
@@ -87,8 +87,8 @@ impl Store {
         })
     }
 
-    /// The record after (`forward`) or before `id` in a lane: an object's change, any mark of a watch, what opened a
-    /// connection, what moved the resourceVersion.
+    /// Returns the record after (`forward`) or before `id` in a lane. Records of a lane are an object's changes, any
+    /// marks of a watch, openings of a connection, or steps of the resourceVersion.
     #[must_use]
     pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
         let seqs = self.lane_seqs(lane, id.epoch)?;
@@ -103,7 +103,7 @@ impl Store {
         })
     }
 
-    /// The last record in a lane at or before a time.
+    /// Returns the last record in a lane at or before a time.
     #[must_use]
     pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
         let epochs = self.epochs.iter().rev();
@@ -120,7 +120,7 @@ impl Store {
         })
     }
 
-    /// The time of a mark in a lane.
+    /// Returns the time of a mark in a lane.
     fn at_of(&self, lane: LaneId, epoch: u32, seq: Seq) -> Option<Time> {
         let of = self.epoch(epoch)?;
         let trace = &of.trace;
@@ -200,7 +200,7 @@ impl Store {
         Some((trace, &trace.objects.get(object.0 as usize)?.marks))
     }
 
-    /// What each epoch has of a watch.
+    /// Returns the traces of a watch in all epochs.
     pub(crate) fn watch_traces(&self, watch: WatchId) -> Vec<&WatchTrace> {
         let epochs = self.epochs.iter();
         epochs
@@ -212,7 +212,7 @@ impl Store {
         &self.layer_names
     }
 
-    /// A layer's name, as tests and links find it.
+    /// Returns a layer's name, by which tests and links find it.
     #[must_use]
     pub fn layer_name(&self, layer: LayerId) -> Option<&Text> {
         self.layer_names.name(layer)

@@ -1,4 +1,4 @@
-//! Looks up records and runs: what stands at a place of the log, and the fold up to there.
+//! Looks up records and runs, and the fold up to a record.
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::split_frame;
@@ -9,13 +9,13 @@ use super::epoch::Epoch;
 use crate::id::RecordId;
 
 impl Store {
-    /// A record, decoded anew from its chapter; nothing if it is not here, or of the inside.
+    /// Returns a record, decoded anew from its chapter; `None` if it is not loaded, or is a record of the inside.
     #[must_use]
     pub fn record(&self, id: RecordId) -> Option<Record> {
         self.entry(id)?.into_record()
     }
 
-    /// What stands at a place of the log, decoded anew from its chapter; nothing if it is not here.
+    /// Returns the entry at a place of the log, decoded anew from its chapter; `None` if it is not loaded.
     #[must_use]
     pub fn entry(&self, id: RecordId) -> Option<Entry> {
         let epoch = self.epoch(id.epoch)?;
@@ -43,14 +43,15 @@ impl Store {
         None
     }
 
-    /// Whether what stands at a place of the log is here.
+    /// Whether the entry at a place of the log is loaded.
     #[must_use]
     pub fn has(&self, id: RecordId) -> bool {
         let epoch = self.epoch(id.epoch);
         epoch.is_some_and(|epoch| epoch.has_record(id.seq))
     }
 
-    /// The folds of all records up to one, that of the inside too; nothing if what it takes is no longer here.
+    /// Returns the folds of all records up to one, with that of the inside; `None` if the needed chapters are not
+    /// loaded.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
         let mut chapters = self.epoch(id.epoch)?.chapters.iter();
@@ -58,7 +59,7 @@ impl Store {
         chapter.fold_while(|entry, _| entry.seq() <= id.seq)
     }
 
-    /// The same at the head of the live log.
+    /// Returns both folds at the head of the live log.
     #[must_use]
     pub fn live_fold(&self) -> Option<(State, Layers)> {
         let epoch = self.epochs.last()?;
@@ -66,27 +67,27 @@ impl Store {
         Some((live.state.clone(), epoch.layers.clone()))
     }
 
-    /// Records of kinds that this build does not know, written by a later one: they are held, but nothing of them is
-    /// drawn.
+    /// Returns the number of records of kinds that this build does not know, from a later version. They are held but
+    /// not drawn.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         self.epochs.iter().map(|epoch| epoch.unknown).sum()
     }
 
-    /// The epoch of a record, for requests about it.
+    /// Returns the epoch of a record, for requests about it.
     #[must_use]
     pub fn epoch_of(&self, id: RecordId) -> Option<&EpochId> {
         self.epoch(id.epoch).map(|epoch| &epoch.id)
     }
 
-    /// A record of the newest epoch.
+    /// Returns the id of a record of the newest epoch.
     #[must_use]
     pub fn newest(&self, seq: Seq) -> RecordId {
         let epoch = self.newest_epoch().unwrap_or(0);
         RecordId { epoch, seq }
     }
 
-    /// How many records are loaded.
+    /// Returns how many records are loaded.
     #[must_use]
     pub fn records(&self) -> u64 {
         let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
@@ -101,24 +102,24 @@ impl Store {
             .sum()
     }
 
-    /// All runs, the oldest first.
+    /// Returns all runs, the oldest first.
     pub(crate) fn epochs(&self) -> &[Epoch] {
         &self.epochs
     }
 
-    /// A run by the number that [`RecordId`]s name it by.
+    /// Returns a run by its number in [`RecordId`]s.
     pub(crate) fn epoch(&self, number: u32) -> Option<&Epoch> {
         self.epochs.iter().find(|epoch| epoch.number == number)
     }
 
-    /// The number of a run.
+    /// Returns the number of a run.
     #[must_use]
     pub fn number_of(&self, id: &EpochId) -> Option<u32> {
         let epoch = self.epochs.iter().find(|epoch| epoch.id == *id)?;
         Some(epoch.number)
     }
 
-    /// The number of the newest run.
+    /// Returns the number of the newest run.
     pub(crate) fn newest_epoch(&self) -> Option<u32> {
         self.epochs.last().map(|epoch| epoch.number)
     }

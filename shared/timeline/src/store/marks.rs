@@ -1,4 +1,4 @@
-//! Marks of a watch in columns: what came, when, and at which resourceVersion.
+//! Marks of a watch in columns: their kind, time and resourceVersion.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use watchscope_model::{Seq, Time};
 
 use crate::glyph::Glyph;
 
-/// What a mark is.
+/// The kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum MarkKind {
@@ -27,7 +27,7 @@ pub(crate) enum MarkKind {
 }
 
 impl MarkKind {
-    /// The mark of a change; `status_only` by the fold.
+    /// Returns the mark of a change; `status_only` comes from the fold.
     pub(crate) fn of(change: &Change, status_only: bool) -> Self {
         let listed = change.origin != Origin::Live;
         match (change.change, listed) {
@@ -42,7 +42,7 @@ impl MarkKind {
         }
     }
 
-    /// How it is drawn.
+    /// Returns its glyph.
     pub(crate) fn glyph(self) -> Glyph {
         match self {
             Self::Added => Glyph::Added,
@@ -59,7 +59,7 @@ impl MarkKind {
         }
     }
 
-    /// Added, modified, deleted as 0, 1, 2; nothing for what is no change.
+    /// Returns 0, 1 or 2 for added, modified and deleted; `None` if it is no change.
     pub(crate) fn class(self) -> Option<usize> {
         match self {
             Self::Added | Self::AddedByList => Some(0),
@@ -83,29 +83,29 @@ impl MarkKind {
     }
 }
 
-/// A mark whose resourceVersion is no number.
+/// The version of a mark whose resourceVersion is not a number.
 pub(crate) const NO_VERSION: u64 = u64::MAX;
 
-/// Times of a trace lie within so many microseconds around its first mark: four years.
+/// Most distance in µs of a time from the trace's first mark: four years. A farther time is stored at that distance.
 const AT_REACH: i64 = 1 << 47;
-/// Versions of a trace lie within so many around its first; others are kept apart.
+/// Most distance of a version from the trace's first. Farther versions are stored in `far`.
 const VERSION_REACH: u64 = 1 << 31;
-/// A version that is kept apart, or none.
+/// Marks a version that is stored in `far`, or is not a number.
 const FAR: u32 = u32::MAX;
 
-/// Marks in the order of their seqs, in columns: 15 bytes a mark.
+/// Marks by rising seq, in columns: 15 bytes for each mark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Marks {
-    /// Microseconds after `at_base`: the lower 32 bits and the 16 above them.
+    /// µs after the base's time: the lower 32 bits, and the 16 bits above them.
     at_low: Vec<u32>,
     at_high: Vec<u16>,
     seq: Vec<u32>,
     kind: Vec<MarkKind>,
-    /// How far above `version_base`.
+    /// Difference from the base's version.
     version: Vec<u32>,
-    /// Versions that are too far away, by seq.
+    /// Versions too far from the base, by seq.
     far: BTreeMap<u32, u64>,
-    /// What times and versions are told from, since there was a mark.
+    /// The time and version from which the columns count; `None` before the first mark.
     base: Option<(i64, u64)>,
 }
 
@@ -114,7 +114,7 @@ impl Marks {
         self.seq.len()
     }
 
-    /// Appends a mark; its seq is above all others.
+    /// Appends a mark; its seq must be above all others.
     pub(crate) fn push(&mut self, seq: Seq, at: Time, kind: MarkKind, version: u64) {
         let (at_base, version_base) = *self.base.get_or_insert((
             at.0.saturating_sub(AT_REACH),
@@ -122,7 +122,7 @@ impl Marks {
         ));
         let offset = at.0.saturating_sub(at_base).clamp(0, 2 * AT_REACH - 1);
         let version_offset = version.wrapping_sub(version_base);
-        // An epoch of over four thousand million records ends a page's memory long before its numbers do.
+        // An epoch with over 4,294,967,295 records would fill the page's memory first.
         let seq = u32::try_from(seq.0).unwrap_or(u32::MAX);
         let version_offset = match u32::try_from(version_offset) {
             Ok(offset) if offset != FAR && version != NO_VERSION => offset,
@@ -156,7 +156,7 @@ impl Marks {
         self.kind[..][place]
     }
 
-    /// Its resourceVersion as a number, or [`NO_VERSION`].
+    /// Returns its resourceVersion as a number, or [`NO_VERSION`].
     #[inline]
     pub(crate) fn version(&self, place: usize) -> u64 {
         match self.version[..][place] {
@@ -171,12 +171,12 @@ impl Marks {
         }
     }
 
-    /// The place of the first mark with at least this seq.
+    /// Returns the index of the first mark with at least this seq.
     pub(crate) fn place_of(&self, seq: Seq) -> usize {
         self.seq.partition_point(|&other| u64::from(other) < seq.0)
     }
 
-    /// The place of the first mark at or after a time.
+    /// Returns the index of the first mark at or after a time.
     pub(crate) fn place_at(&self, at: Time) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {
@@ -190,12 +190,12 @@ impl Marks {
         from
     }
 
-    /// Whether what it tells has versions that have no order: those of a resource are all of one kind.
+    /// Whether the versions have no order. The versions of a resource are all of one kind, so the first one decides.
     pub(crate) fn are_opaque(&self) -> bool {
         self.len() > 0 && self.version(0) == NO_VERSION
     }
 
-    /// The resourceVersion a mark moved its watch to, if it did and it is a number.
+    /// Returns the resourceVersion that a mark moved its watch to, if it did and it is a number.
     pub(crate) fn moved_to(&self, place: usize) -> Option<u64> {
         if place >= self.len() || !self.kind(place).moves_version() {
             return None;
@@ -203,7 +203,7 @@ impl Marks {
         Some(self.version(place)).filter(|&version| version != NO_VERSION)
     }
 
-    /// When the resourceVersion moved last before a mark, and where to.
+    /// Returns when the resourceVersion last moved before a mark, and its value.
     pub(crate) fn moved_before(&self, place: usize) -> Option<(Time, u64)> {
         let before = (0..place.min(self.len())).rev();
         before
@@ -211,7 +211,7 @@ impl Marks {
             .next()
     }
 
-    /// How many steps up, of the last the fold judges a jump by, are known before a mark, and the largest.
+    /// Returns how many of the upward steps by which the fold judges a jump are known before a mark, and the largest.
     pub(crate) fn steps_before(&self, place: usize) -> (u64, u64) {
         let (mut count, mut largest) = (0, 0);
         let mut values = (0..place.min(self.len()))
@@ -229,13 +229,13 @@ impl Marks {
         (count, largest)
     }
 
-    /// Puts a run of marks where its seqs belong; returns the place.
+    /// Inserts a run of marks where its seqs belong; returns the index.
     pub(crate) fn insert(&mut self, other: &Self) -> usize {
         let Some(&first) = other.seq.first() else {
             return self.len();
         };
         let place = self.place_of(Seq(u64::from(first)));
-        // What they are told from may differ.
+        // The two bases may differ.
         let mut run = Self {
             base: self.base,
             ..Self::default()
@@ -270,7 +270,7 @@ impl Marks {
         self.version.drain(..count);
     }
 
-    /// About how many bytes it takes.
+    /// Estimates its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.at_low.capacity() * 4
             + self.at_high.capacity() * 2
@@ -287,7 +287,7 @@ pub(crate) fn push<T>(column: &mut Vec<T>, value: T) {
     column.push(value);
 }
 
-/// Makes space for so many more. Grows by an eighth: doubling would leave up to half of it unused.
+/// Makes space for `more` values. A column grows by an eighth, because doubling would leave up to half of it unused.
 pub(crate) fn make_space<T>(column: &mut Vec<T>, more: usize) {
     if column.capacity() - column.len() < more {
         column.reserve_exact(more.max(column.len() / 8 + 4));
@@ -318,7 +318,7 @@ mod tests {
         (0..marks.len()).map(one).collect()
     }
 
-    /// Marks with rising seqs from `first` on.
+    /// Returns marks with rising seqs from `first` on.
     fn list(first: u64) -> impl Strategy<Value = Vec<Mark>> {
         let version = prop_oneof![
             1_000..2_000_u64,

@@ -1,4 +1,4 @@
-//! How the traces of chapters become one, and how the oldest are forgotten.
+//! Merges the traces of chapters, and forgets the oldest records.
 
 use watchscope_model::{Seq, Time};
 
@@ -8,7 +8,7 @@ use crate::id::{ObjectId, WatchId};
 use crate::sorted::merge_sorted;
 
 impl Trace {
-    /// Adds what another chapter of the epoch tells; no record is in both.
+    /// Adds another chapter of the epoch; no record may be in both.
     pub(crate) fn merge(&mut self, other: Self) {
         self.findings.merge(other.findings);
         self.occurrences.merge(other.occurrences);
@@ -29,7 +29,7 @@ impl Trace {
         }
     }
 
-    /// No record after `at` is known to follow.
+    /// Marks the end of the known records at `at`.
     pub(crate) fn freeze(&mut self, at: Time) {
         self.findings.freeze(at);
         self.occurrences.freeze(at);
@@ -45,7 +45,7 @@ impl Trace {
         }
     }
 
-    /// Forgets all records up to `last`, and what was over by `at`.
+    /// Forgets all records up to `last`, and what had ended by `at`.
     pub(crate) fn forget(&mut self, last: Seq, at: Time) {
         self.findings.forget_before(last, at);
         self.occurrences.forget_before(last, at);
@@ -61,7 +61,7 @@ impl Trace {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Estimates its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let watches = self
             .watches

@@ -1,4 +1,4 @@
-//! Numbers for watches and the places of their objects, the same in all epochs: lanes are joined by name.
+//! Numbers for watches and their objects, the same in all epochs: lanes of several epochs join by name.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use watchscope_model::{Object, Text, WatchName};
 
 use crate::id::{ObjectId, ServerId, WatchId};
 
-/// The number of objects that are remembered by where they lie in memory: within a chapter its records share them. A power of
-/// two.
+/// How many objects are found by their address in memory; within a chapter records share them. An object with the same
+/// slot replaces the older one. A power of two.
 const LATELY: usize = 1 << 14;
 
-/// All names met. Grows with the names of the cluster; never shrinks while the page lives.
+/// All names met. It grows with the names of the cluster, and never shrinks while the page lives.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     watches: IndexSet<WatchName, FxBuildHasher>,
     watch_order: Vec<WatchId>,
     objects: Vec<ObjectNames>,
-    /// What was met lately: found without looking at the names, which takes a quarter of the time of a chapter. The newer of
-    /// two with the same place stays.
-    /// Empty but between [`await_many`](Self::await_many) and [`settle`](Self::settle), which puts new names in order.
+    /// Objects met lately, by their address. To compare names instead takes a quarter of the time of a chapter. An
+    /// object with the same slot replaces the older one.
+    /// Empty except between [`await_many`](Self::await_many) and [`settle`](Self::settle), which sorts new names.
     lately: Vec<Option<Met>>,
     servers: Vec<Text>,
     server_order: Vec<ServerId>,
 }
 
-/// An object and the number that its place has in a watch.
+/// An object and its number in a watch.
 #[derive(Debug)]
 struct Met {
     object: Arc<Object>,
@@ -39,14 +39,14 @@ struct Met {
 #[derive(Debug, Default)]
 struct ObjectNames {
     places: IndexSet<Place, FxBuildHasher>,
-    /// By name, as far as it is settled.
+    /// Objects by name; the first `settled` of them are sorted.
     order: Vec<ObjectId>,
     settled: usize,
 }
 
 impl ObjectNames {
-    /// Puts in order what came since the last time. Comparing names is what costs: each is looked for behind the one before
-    /// it, in steps that double.
+    /// Sorts the names that came since the last call. To compare names is the expensive part, so each is searched
+    /// after the one before it, in steps that double.
     fn settle(&mut self) {
         if self.settled == self.order.len() {
             return;
@@ -75,7 +75,7 @@ impl ObjectNames {
 }
 
 impl Names {
-    /// The number of a watch, given if it is new.
+    /// Returns the number of a watch; a new one gets a number.
     pub(crate) fn watch(&mut self, name: &WatchName) -> WatchId {
         if let Some(place) = self.watches.get_index_of(name) {
             return WatchId(place as u32);
@@ -90,19 +90,20 @@ impl Names {
         id
     }
 
-    /// Many names may follow: they are put in order all at once, which is to be done before the order is asked for.
+    /// Announces many names. They are sorted together by [`settle`](Self::settle), which must be called before their
+    /// order is read.
     pub(crate) fn await_many(&mut self) {
         self.lately.resize_with(LATELY, || None);
     }
 
-    /// Puts in order what came since.
+    /// Sorts the names that came since [`await_many`](Self::await_many).
     pub(crate) fn settle(&mut self) {
-        // Another chapter has objects of its own.
+        // The next chapter has objects of its own.
         self.lately.clear();
         self.objects.iter_mut().for_each(ObjectNames::settle);
     }
 
-    /// The number of an object's place in a watch, given if it is new.
+    /// Returns the number of an object's name in a watch; a new one gets a number.
     pub(crate) fn object(&mut self, watch: WatchId, object: &Arc<Object>) -> ObjectId {
         // Objects lie at least 16 bytes apart.
         let address = Arc::as_ptr(object).addr() >> 4;
@@ -144,14 +145,14 @@ impl Names {
         id
     }
 
-    /// The number of a watch, if it was met.
+    /// Returns the number of a watch, if it was met.
     pub(crate) fn find_watch(&self, name: &WatchName) -> Option<WatchId> {
         self.watches
             .get_index_of(name)
             .map(|place| WatchId(place as u32))
     }
 
-    /// The number of an object's place, if it was met.
+    /// Returns the number of an object's name, if it was met.
     pub(crate) fn find_object(&self, watch: WatchId, object: &Arc<Object>) -> Option<ObjectId> {
         let names = self.objects.get(watch.0 as usize)?;
         names
@@ -160,17 +161,17 @@ impl Names {
             .map(|place| ObjectId(place as u32))
     }
 
-    /// A watch's name.
+    /// Returns a watch's name.
     pub(crate) fn watch_name(&self, watch: WatchId) -> &WatchName {
         &self.watches[watch.0 as usize]
     }
 
-    /// The object that was first met in a place.
+    /// Returns the object that was first met under a number.
     pub(crate) fn object_at(&self, watch: WatchId, object: ObjectId) -> &Arc<Object> {
         &self.objects[watch.0 as usize].places[object.0 as usize].0
     }
 
-    /// The number of a server's address, given if it is new.
+    /// Returns the number of a server's address; a new one gets a number.
     pub(crate) fn server(&mut self, remote: &Text) -> ServerId {
         if let Some(known) = self.find_server(remote) {
             return known;
@@ -184,28 +185,28 @@ impl Names {
         id
     }
 
-    /// The number of a server's address, if it was met.
+    /// Returns the number of a server's address, if it was met.
     pub(crate) fn find_server(&self, remote: &Text) -> Option<ServerId> {
         let place = self.servers.iter().position(|known| known == remote)?;
         Some(ServerId(place as u32))
     }
 
-    /// A server's address.
+    /// Returns a server's address.
     pub(crate) fn server_name(&self, server: ServerId) -> &Text {
         &self.servers[server.0 as usize]
     }
 
-    /// All servers, by address.
+    /// Returns all servers, by address.
     pub(crate) fn servers_by_name(&self) -> &[ServerId] {
         &self.server_order
     }
 
-    /// All watches, by name.
+    /// Returns all watches, by name.
     pub(crate) fn watches_by_name(&self) -> &[WatchId] {
         &self.watch_order
     }
 
-    /// All objects of a watch, by namespace and name.
+    /// Returns all objects of a watch, by namespace and name.
     pub(crate) fn objects_by_name(&self, watch: WatchId) -> &[ObjectId] {
         &self.objects[watch.0 as usize].order
     }
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_came_many_at_once_have_the_order_and_numbers_of_those_that_came_one_by_one() {
+    fn many_names_at_once_get_the_order_and_numbers_of_names_one_by_one() {
         let object = |step: usize| {
             Arc::new(Object {
                 namespace: Some("shop".into()),

@@ -1,36 +1,36 @@
-//! The notes of persons that the page knows: those of records that are here, and those that the server listed.
+//! The notes of persons that the page knows: those of loaded records, and those that the server listed.
 
 use watchscope_model::{KeptNote, LogId, Notes};
 
 use super::cache::Store;
 
 impl Store {
-    /// The notes of persons that are known.
+    /// Returns the known notes of persons.
     #[must_use]
     pub fn notes(&self) -> &Notes {
         &self.notes.notes
     }
 
-    /// Changes whenever the notes do.
+    /// Returns a number that changes whenever the notes do.
     #[must_use]
     pub fn notes_version(&self) -> u64 {
         self.notes.version
     }
 
-    /// Takes in the notes that a server lists of a log, also those whose records are not here; those of other logs are
-    /// passed over.
+    /// Adds the notes that a server lists for a log, also those whose records are not loaded. Notes of other logs are
+    /// skipped.
     pub fn list_notes(&mut self, log: &LogId, notes: Vec<KeptNote>) {
         let notes = notes.into_iter();
         self.notes.extend(notes.filter(|note| note.key.log == *log));
     }
 
-    /// Lets go of the notes whose records are neither here nor at the server any more: they left the ring, and no history
-    /// keeps them.
+    /// Drops the notes whose records are neither loaded nor at the server: they left the ring, and no history keeps
+    /// them.
     pub fn let_notes_go(&mut self) {
         let Self { epochs, notes, .. } = self;
         notes.retain(|key| {
             let epoch = epochs.iter().find(|epoch| epoch.id == key.epoch);
-            // Of a run that is not known yet, the server keeps it: it has listed the note.
+            // A note of an unknown run stays: the server has listed it, so the server keeps it.
             epoch.is_none_or(|epoch| {
                 let is_dropped = epoch.dropped.is_some_and(|last| key.seq <= last.seq);
                 let is_in_ring = epoch.ring_first.is_some_and(|first| first.seq <= key.seq);

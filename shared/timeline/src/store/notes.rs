@@ -1,8 +1,8 @@
-//! Notes of persons as a store holds them, with a number that says when they have changed.
+//! Notes of persons as a store holds them, with a number that changes when they do.
 
 use watchscope_model::{EpochId, KeptNote, LogId, NoteKey, Notes, Record};
 
-/// Notes of persons, and when they changed.
+/// Notes of persons, and a number for their changes.
 ///
 /// [`Notes`] bounds them.
 #[derive(Debug, Default)]
@@ -13,19 +13,19 @@ pub(super) struct KnownNotes {
 }
 
 impl KnownNotes {
-    /// Takes in a record, if it is a person's note.
+    /// Adds a record, if it is a person's note.
     pub(super) fn record(&mut self, log: &LogId, epoch: &EpochId, record: &Record) {
         self.extend(KeptNote::of(log, epoch, record));
     }
 
-    /// Takes in notes.
+    /// Adds notes.
     pub(super) fn extend(&mut self, notes: impl IntoIterator<Item = KeptNote>) {
         for note in notes {
             self.version += u64::from(self.notes.insert(note));
         }
     }
 
-    /// Lets go of the notes that `is_kept` does not keep.
+    /// Drops the notes for which `is_kept` returns false.
     pub(super) fn retain(&mut self, is_kept: impl Fn(&NoteKey) -> bool) {
         let before = self.notes.len();
         if before > 0 {

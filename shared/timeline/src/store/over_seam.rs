@@ -1,5 +1,5 @@
-//! What changed while nobody watched: the first list of a watch in a run, against what the watch held at the end of the run
-//! before. The log of a run knows nothing before it, so the page compares.
+//! Finds what changed while nobody watched: compares a watch's first list in a run with its objects at the end of the
+//! run before. A run's log knows nothing before it, so the page compares.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::parts::{Compared, Differs, OverSeam};
 use crate::id::{ObjectId, WatchId};
 
 impl Store {
-    /// Compares first lists with the ends of the runs before them, as far as both are loaded and it was not done.
+    /// Compares first lists with the ends of the runs before them, if both are loaded and not compared yet.
     pub(super) fn compare_over_seams(&mut self) {
         for place in 1..self.epochs.len() {
             let (earlier, later) = self.epochs.split_at_mut(place);
@@ -23,7 +23,7 @@ impl Store {
                 continue;
             };
             if before.is_of_another_cluster(after) {
-                // What the one holds says nothing of the other.
+                // The objects of one cluster say nothing about another cluster.
                 after.forget_compared();
                 continue;
             }
@@ -46,8 +46,8 @@ impl Store {
         }
     }
 
-    /// The stretch of time that is to be loaded so that a first list from `left` to `right` can be compared with the end of the
-    /// run before it.
+    /// Returns the stretch of time to load for a first list from `left` to `right`. With it the list can be compared
+    /// with the end of the run before it.
     #[must_use]
     pub fn lacks_before_seam(&self, left: Time, right: Time) -> Option<(Time, Time)> {
         let mut pairs = self.epochs.iter().zip(self.epochs.iter().skip(1)).rev();
@@ -60,7 +60,7 @@ impl Store {
         })
     }
 
-    /// Whether the end of the run before this one is at the server, and not here yet.
+    /// Whether the end of the run before this one is at the server, and not loaded yet.
     pub(crate) fn is_to_load_before(&self, run: u32) -> bool {
         let mut pairs = self.epochs.iter().zip(self.epochs.iter().skip(1));
         let pair = pairs.find(|(_, after)| after.number == run);
@@ -69,7 +69,7 @@ impl Store {
 }
 
 impl Epoch {
-    /// Whether two runs watched different clusters, as far as both are known.
+    /// Whether two runs are known to have watched different clusters.
     pub(super) fn is_of_another_cluster(&self, other: &Self) -> bool {
         let uids = self.trace.cluster_uid.as_ref();
         uids.zip(other.trace.cluster_uid.as_ref())
@@ -84,7 +84,8 @@ impl Epoch {
         }
     }
 
-    /// The first list of each watch that is loaded from the begin of the run on, and not compared with this run.
+    /// Returns the first list of each watch that is loaded from the begin of the run on, and not compared with this
+    /// run.
     fn uncompared_lists(&self, before: u32) -> Vec<(WatchId, Moment)> {
         let watches = (0..).map(WatchId).zip(&self.trace.watches);
         let first = watches.filter_map(|(id, watch)| {
@@ -100,7 +101,8 @@ impl Epoch {
             .collect()
     }
 
-    /// When its last record was taken, if the server has it, it is not here, and the next run can be compared with it.
+    /// Returns the time of its last record, if the server has it, it is not loaded, and the next run can be compared
+    /// with it.
     fn end_to_load_for(&self, after: &Self) -> Option<Time> {
         let last = &self.catalogue.last()?.summary;
         let is_to_load = self.is_kept(last.last) && !self.has_record(last.last);
@@ -115,12 +117,12 @@ impl Epoch {
         }
     }
 
-    /// What each watch held at the end of a run that is over, if its last chapter is here: one that was stopped in it, what it
-    /// held then.
+    /// Returns what each watch held at the end of a finished run, if its last chapter is loaded. For a watch that was
+    /// stopped in that chapter, it is what the watch held then.
     fn held_at_end(&self) -> Option<BTreeMap<WatchName, Objects>> {
         let last = self.chapters.last()?;
         let listed = self.catalogue.last().map(|entry| entry.summary.last);
-        // Only then is it read: the answer is asked for with each segment until it is there.
+        // The chapter is read only if it is the last one, because each segment repeats this request until it is.
         if listed.is_some_and(|listed| listed > last.last) {
             return None;
         }
@@ -131,7 +133,7 @@ impl Epoch {
                 && let Some(objects) = held(before, watch)
             {
                 let started = before.watches[watch].since.seq;
-                // A second stop would have nothing.
+                // The state after a second stop would have no objects.
                 if ended.get(watch).is_none_or(|(known, _)| *known != started) {
                     ended.insert(watch.clone(), (started, objects.clone()));
                 }
@@ -150,7 +152,7 @@ impl Epoch {
         Some(objects.collect())
     }
 
-    /// The fold up to a record that is here.
+    /// Returns the fold up to a loaded record.
     fn state_at(&self, seq: Seq) -> Option<State> {
         let mut chapters = self.chapters.iter();
         let chapter = chapters.find(|chapter| chapter.first <= seq && seq <= chapter.last)?;
@@ -159,7 +161,7 @@ impl Epoch {
     }
 }
 
-/// What a watch holds, if it has listed.
+/// Returns what a watch holds, if it has listed.
 fn held<'a>(state: &'a State, watch: &WatchName) -> Option<&'a Objects> {
     let watch = state.watches.get(watch)?;
     (watch.counts.of(ListComplete::KIND) > 0).then_some(&watch.objects)

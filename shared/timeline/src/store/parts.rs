@@ -1,4 +1,4 @@
-//! What a trace is made of: what lasts in a watch, and the moments that must always be seen.
+//! The parts of a trace: stretches of a watch, and moments that must always be seen.
 
 use crate::id::ObjectId;
 
@@ -10,18 +10,18 @@ use watchscope_model::vocabulary::{
 };
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
 
-/// How a plateau falls.
+/// How a plateau falls, which shows how the stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fall {
     /// Square: a normal end.
     Square,
-    /// It fades: an end nobody explained.
+    /// It fades: an end without an explanation.
     Fade,
-    /// Torn.
+    /// Torn: an abnormal end.
     Torn,
 }
 
-/// What a watch does for a while.
+/// A phase of a watch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PhaseSpan {
     pub(crate) phase: Phase,
@@ -36,14 +36,14 @@ pub(crate) struct StreamSpan {
     pub(crate) request: RequestId,
     pub(crate) from: Option<ResourceVersion>,
     pub(crate) timeout_ms: Option<u64>,
-    /// How it ended, if it did and before any attribution.
+    /// How it ended, before any attribution; `None` while it is open.
     pub(crate) fall: Option<(Fall, Cause)>,
 }
 
-/// Why a stream ended, as told last.
+/// Why a stream ended, by its last attribution.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StreamAttribution {
-    /// The record that said so.
+    /// The record of the attribution.
     pub(crate) seq: Seq,
     /// A row of the catalogue, or `normal`, `ours`, `unknown`.
     pub(crate) code: Text,
@@ -51,12 +51,12 @@ pub(crate) struct StreamAttribution {
 }
 
 impl StreamAttribution {
-    /// What its code says; `None` for what a later version may say.
+    /// Returns the meaning of its code; `None` for a code of a later version.
     pub(crate) fn why(&self) -> Option<Attributed> {
         Attributed::of(&self.code)
     }
 
-    /// Whether it is a guess: nothing may look as if it were so.
+    /// Whether it is a guess, which must not look like a fact.
     pub(crate) fn is_guess(&self) -> bool {
         matches!(self.certainty, Certainty::Suspected | Certainty::Unknown)
     }
@@ -66,7 +66,7 @@ impl StreamAttribution {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GapSpan {
     pub(crate) cause: Cause,
-    /// Whether it was resumed and how many events were lost, once it closed.
+    /// Whether it was resumed and how many events were lost; `None` until it closes.
     pub(crate) outcome: Option<GapOutcome>,
 }
 
@@ -77,10 +77,10 @@ pub(crate) struct GapOutcome {
     pub(crate) lost: Option<u64>,
 }
 
-/// The life of an incarnation of an object in a watch.
+/// The life of one incarnation of an object in a watch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LifeSpan {
-    /// Since when it is not known that it lived: set when its end was inferred.
+    /// From when on it is unknown whether the object lived; set when its end was inferred.
     pub(crate) doubt: Option<Time>,
 }
 
@@ -90,51 +90,51 @@ pub(crate) struct VerdictSpan {
     pub(crate) kind: Divergence,
     pub(crate) listed: Option<ResourceVersion>,
     pub(crate) held: Option<ResourceVersion>,
-    /// Whether a second read at the same version found the same: only then is it shown as so
+    /// Whether a second read at the same version found the same. Only then is it shown as a fact
     /// (docs/semantics/checks.md#confirm).
     pub(crate) is_confirmed: bool,
 }
 
-/// A finding, from first raised to cleared.
+/// A finding, from when it was first raised until it was cleared.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FindingSpan {
     pub(crate) code: Text,
     pub(crate) name: Text,
-    /// The worst of its occurrences so far.
+    /// The worst severity of its occurrences so far.
     pub(crate) severity: Severity,
     pub(crate) subject: Option<Text>,
     /// What happened the last time.
     pub(crate) summary: String,
-    /// The record that raised it the last time, by which that occurrence is known.
+    /// The record that raised it last, which identifies that occurrence.
     pub(crate) raised: Seq,
 }
 
-/// One occurrence of a finding, from the record that raised it to the next one, or until the finding is cleared.
+/// One occurrence of a finding, from the record that raised it until the next one, or until the finding is cleared.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Occurrence {
     pub(crate) code: Text,
     pub(crate) name: Text,
-    /// How bad this one is.
+    /// Severity of this occurrence.
     pub(crate) severity: Severity,
     pub(crate) summary: String,
-    /// The records it rests on.
+    /// The records of its evidence.
     pub(crate) evidence: Vec<Seq>,
     /// How often the finding had occurred by then.
     pub(crate) count: u64,
-    /// The record since which its finding stands.
+    /// The record that first raised its finding.
     pub(crate) since: Seq,
 }
 
-/// watchscope ran again after a pause.
+/// The moment at which watchscope ran again after a pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PauseMark {
     pub(crate) moment: Moment,
-    /// For how long it had not run, in microseconds.
+    /// How long it had not run, in µs.
     pub(crate) paused_us: i64,
 }
 
 impl PauseMark {
-    /// Since when it had not run.
+    /// Returns when the pause began.
     pub(crate) fn since(self) -> Time {
         self.moment.at.plus_micros(-self.paused_us)
     }
@@ -151,7 +151,7 @@ pub(crate) struct NarratorLine {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SentRequest {
     pub(crate) request: RequestId,
-    /// The record that says so.
+    /// The record of the request.
     pub(crate) seq: Seq,
 }
 
@@ -175,23 +175,23 @@ pub(crate) struct ListMark {
     pub(crate) removed: u64,
     /// Whether the watch had listed before.
     pub(crate) relist: bool,
-    /// Whether it is older than the watch's progress (F22, F33): nothing was compared with it.
+    /// Whether it is older than the watch's progress (F22, F33), and so was not compared.
     pub(crate) older: bool,
-    /// Of the first list in a run: what differs from the run before, once both are loaded.
+    /// For the first list in a run: the differences from the run before, once both are loaded.
     pub(crate) compared: Option<Compared>,
 }
 
-/// What differs over a seam, by the places of objects: one that was deleted and created again has changed.
+/// Differences over a seam, by the names of objects. An object that was deleted and created again has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OverSeam {
     pub(crate) added: u64,
     pub(crate) changed: u64,
     pub(crate) removed: u64,
-    /// The objects that differ, by number.
+    /// The objects that differ, by rising number.
     pub(crate) objects: Vec<(ObjectId, Differs)>,
 }
 
-/// How an object differs from before.
+/// How an object differs from the run before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Differs {
     Added,
@@ -202,19 +202,19 @@ pub(crate) enum Differs {
 }
 
 impl OverSeam {
-    /// How an object differs, if it does.
+    /// Returns how an object differs, if it does.
     pub(crate) fn of(&self, object: ObjectId) -> Option<Differs> {
         let place = self.objects.binary_search_by_key(&object, |(id, _)| *id);
         place.ok().map(|place| self.objects[place].1)
     }
 }
 
-/// The comparison of a first list: the number of the run before, and what differs; nothing if that run did not have the
-/// watch.
+/// The comparison of a first list: the number of the run before, and the differences; `None` if that run did not have
+/// the watch.
 pub(crate) type Compared = (u32, Option<OverSeam>);
 
 impl ListMark {
-    /// Whether it says what changed while nobody listened.
+    /// Whether it shows changes of a time in which nobody listened.
     pub(crate) fn is_shown(&self) -> bool {
         self.relist || self.over_seam().is_some()
     }
@@ -224,7 +224,7 @@ impl ListMark {
         !self.relist && self.compared.is_none()
     }
 
-    /// What differs from the run before.
+    /// Returns the differences from the run before.
     pub(crate) fn over_seam(&self) -> Option<&OverSeam> {
         self.compared.as_ref()?.1.as_ref()
     }
@@ -243,11 +243,11 @@ pub(crate) struct StepMark {
     pub(crate) moment: Moment,
     pub(crate) by: u64,
     pub(crate) back: bool,
-    /// Whether it is from where the watch was before it was stopped and started again.
+    /// Whether it starts from the version before the watch was stopped and started again.
     pub(crate) anew: bool,
 }
 
-/// Something lost.
+/// Something that was lost.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LossMark {
     pub(crate) moment: Moment,
@@ -256,8 +256,8 @@ pub(crate) struct LossMark {
 }
 
 impl LossMark {
-    /// Whether records of the log are lost. A body that made room, a frame nobody could read and what an extract leaves out on
-    /// purpose are none.
+    /// Whether records of the log are lost. Bodies dropped for room, unreadable frames, and what an extract leaves out
+    /// on purpose do not count.
     pub(crate) fn is_own(&self) -> bool {
         !matches!(
             self.place,
@@ -271,14 +271,14 @@ impl LossMark {
 pub(crate) struct AuditMark {
     pub(crate) moment: Moment,
     pub(crate) read: Audit,
-    /// The object, where one alone was compared.
+    /// The object, if the read compared only one.
     pub(crate) object: Option<ObjectId>,
 }
 
 impl AuditMark {
-    /// Whether it was a read that has, or has not, an object that the watch holds since a version: one that is younger
-    /// than the read, or that the read's server may only believe in, it says nothing of.
-    pub(crate) fn tells_of(&self, object: ObjectId, since: Option<u64>) -> bool {
+    /// Whether the read shows if an object exists that the watch holds since a version. It does not if the object is
+    /// younger than the read, or if the read may come from a cache.
+    pub(crate) fn covers(&self, object: ObjectId, since: Option<u64>) -> bool {
         let is_of_it = match self.object {
             Some(compared) => compared == object,
             None => self.read.is_whole() && !self.read.may_be_a_caches(),
@@ -288,13 +288,13 @@ impl AuditMark {
     }
 }
 
-/// Whether a read at a version is of something that is held since one; what has no order came before the read, or would
-/// not be known.
+/// Whether a read at a version covers an object held since another version. An object whose version has no order is
+/// always covered: it came before the read, or would not be known.
 pub(crate) fn reaches(at: Option<u64>, since: Option<u64>) -> bool {
     since.is_none_or(|since| at.is_some_and(|at| at >= since))
 }
 
-/// A request that is none of a watch itself, sent or answered.
+/// A request that watchscope sent beside its watches, or the answer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnRequestMark {
     pub(crate) moment: Moment,
@@ -302,16 +302,16 @@ pub(crate) struct OwnRequestMark {
     pub(crate) step: OwnRequestStep,
 }
 
-/// How far a request is.
+/// The state of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnRequestStep {
     Sent,
     Answered,
-    /// It has no answer, or a refusal.
+    /// It has no answer, or was refused.
     Failed,
 }
 
-/// What was so when a chapter opened: steps of what a snapshot tells without since when.
+/// The state at the opening of a chapter, for values whose start time is not in a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OpeningPoint {
     pub(crate) moment: Moment,

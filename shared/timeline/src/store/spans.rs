@@ -1,39 +1,39 @@
-//! Things that last, told by the record they began with, so that what chapters know of them adds up in any order.
+//! Stretches, identified by their first record, so that the knowledge of several chapters merges in any order.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::{Seq, Time};
 
-/// Still open as far as the live log tells.
+/// `until` of a span that is open at the head of the live log.
 pub(crate) const LIVE: Time = Time(i64::MAX);
 
-/// Something that lasts.
+/// A stretch of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Span<T> {
-    /// The record it began with.
+    /// The record with which it began.
     pub(crate) start: Moment,
     /// The record that ended it, if that is loaded.
     pub(crate) end: Option<Moment>,
     /// Until when it is known to be open, if its end is not loaded; [`LIVE`] at the head of a live log.
     pub(crate) until: Time,
-    /// The last record that told something of it.
-    pub(crate) told: Seq,
-    /// What it is.
+    /// The last record that updated `what`.
+    pub(crate) updated: Seq,
+    /// Its content.
     pub(crate) what: T,
 }
 
 impl<T> Span<T> {
-    /// Whether it goes on now. What has no end is else only known to have lasted until some time.
+    /// Whether it is open now. A span without a loaded end may only be known until some time.
     pub(crate) fn is_open(&self) -> bool {
         self.end.is_none() && self.until == LIVE
     }
 
-    /// When it ended, or until when it is known to last.
+    /// Returns when it ended, or until when it is known to last, at most `now`.
     pub(crate) fn end_at(&self, now: Time) -> Time {
         self.end.map_or(self.until.min(now), |end| end.at)
     }
 }
 
-/// Spans of one kind, by the record they began with.
+/// Spans of one kind, by their first records.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spans<T>(Vec<Span<T>>);
 
@@ -44,12 +44,12 @@ impl<T> Default for Spans<T> {
 }
 
 impl<T: Clone> Spans<T> {
-    /// All, oldest first.
+    /// Returns all spans, the oldest first.
     pub(crate) fn all(&self) -> &[Span<T>] {
         &self.0
     }
 
-    /// The one that began with a record.
+    /// Returns the span that began with a record.
     pub(crate) fn get(&self, start: Seq) -> Option<&Span<T>> {
         let place = self
             .0
@@ -58,7 +58,7 @@ impl<T: Clone> Spans<T> {
         Some(&self.0[place])
     }
 
-    /// The one that began with a record, to be told more of.
+    /// Returns the span that began with a record, for an update.
     pub(crate) fn get_mut(&mut self, start: Seq) -> Option<&mut Span<T>> {
         let place = self
             .0
@@ -67,26 +67,26 @@ impl<T: Clone> Spans<T> {
         Some(&mut self.0[place])
     }
 
-    /// Opens one, unless it is known. It goes on until it is closed or [frozen](Self::freeze).
-    pub(crate) fn open(&mut self, start: Moment, told: Seq, what: T) {
+    /// Opens a span, unless it is known. It goes on until it is closed or [frozen](Self::freeze).
+    pub(crate) fn open(&mut self, start: Moment, updated: Seq, what: T) {
         self.add(Span {
             start,
             end: None,
             until: LIVE,
-            told,
+            updated,
             what,
         });
     }
 
-    /// Ends the one that began with `start`, and hands out what it is.
+    /// Ends the span that began with `start`, and returns its content.
     pub(crate) fn close(&mut self, start: Seq, end: Moment) -> Option<&mut T> {
         let span = self.get_mut(start)?;
         span.end = Some(end);
-        span.told = end.seq;
+        span.updated = end.seq;
         Some(&mut span.what)
     }
 
-    /// Adds what is known of a span: an end wins, else the longer knowledge; the later word on what it is.
+    /// Adds knowledge of a span. A known end wins, else the longer duration. The later update of its content wins.
     pub(crate) fn add(&mut self, span: Span<T>) {
         match self
             .0
@@ -96,15 +96,15 @@ impl<T: Clone> Spans<T> {
                 let known = &mut self.0[place];
                 known.end = known.end.or(span.end);
                 known.until = known.until.max(span.until);
-                if span.told > known.told {
-                    (known.told, known.what) = (span.told, span.what);
+                if span.updated > known.updated {
+                    (known.updated, known.what) = (span.updated, span.what);
                 }
             }
             Err(place) => self.0.insert(place, span),
         }
     }
 
-    /// Adds all that another set knows.
+    /// Adds all spans of another set.
     pub(crate) fn merge(&mut self, other: Self) {
         if self.0.is_empty() {
             *self = other;
@@ -113,14 +113,14 @@ impl<T: Clone> Spans<T> {
         other.0.into_iter().for_each(|span| self.add(span));
     }
 
-    /// No record after `at` is known to follow: what is open is known to be so until then.
+    /// Marks the end of the known records: open spans are known to be open until `at`.
     pub(crate) fn freeze(&mut self, at: Time) {
         for span in self.0.iter_mut().filter(|span| span.end.is_none()) {
             span.until = span.until.min(at);
         }
     }
 
-    /// Forgets what was over by the record `last`, taken at `at`. Records of one moment are told apart by their seqs.
+    /// Forgets spans that had ended by the record `last`, taken at `at`. Seqs distinguish records of one moment.
     pub(crate) fn forget_before(&mut self, last: Seq, at: Time) {
         self.0.retain(|span| match span.end {
             Some(end) => end.seq > last,
@@ -128,7 +128,7 @@ impl<T: Clone> Spans<T> {
         });
     }
 
-    /// The ones that may reach into a stretch of time, for spans of which one begins when the one before is over.
+    /// Returns the spans that may reach into a stretch of time. Only for spans that do not overlap.
     pub(crate) fn in_sequence(&self, left: Time, right: Time) -> &[Span<T>] {
         let from = self
             .0
@@ -138,7 +138,7 @@ impl<T: Clone> Spans<T> {
         &self.0[from.min(to)..to]
     }
 
-    /// About how many bytes it takes.
+    /// Estimates its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<Span<T>>()
     }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ended_in_the_moment_of_the_last_record_forgotten_but_after_it_is_kept() {
+    fn a_span_that_ended_right_after_the_last_forgotten_record_is_kept() {
         let moment = |seq: u64, at: i64| Moment {
             seq: Seq(seq),
             at: Time(at),

@@ -1,7 +1,7 @@
-//! What happened in one epoch, per watch and object, as far as it is loaded.
+//! The events of one epoch, by watch and object, as far as they are loaded.
 //!
-//! A trace begins with what a snapshot says is open, and traces of different chapters merge in any order. `absorb.rs`
-//! builds it.
+//! A trace begins with what a snapshot has open. Traces of different chapters merge in any order. `absorb.rs` builds
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +22,9 @@ use crate::id::{ObjectId, WatchId};
 /// An object in a watch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ObjectTrace {
-    /// Places of its marks in the watch's, rising.
+    /// Indexes of its marks among the watch's marks, rising.
     pub(crate) marks: Vec<u32>,
-    /// How many of them came by a list: they are no changes that the watch saw.
+    /// How many of its marks came by a list, which are no changes that the watch saw.
     pub(crate) listed: u32,
     pub(crate) lives: Spans<LifeSpan>,
     pub(crate) verdicts: Spans<VerdictSpan>,
@@ -34,7 +34,7 @@ pub(crate) struct ObjectTrace {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct WatchTrace {
     pub(crate) started: Option<Moment>,
-    /// The address of the apiserver it is pinned to.
+    /// The address of the apiserver that it is pinned to.
     pub(crate) server: Option<Text>,
     pub(crate) marks: Marks,
     pub(crate) phases: Spans<PhaseSpan>,
@@ -57,25 +57,25 @@ pub(crate) struct WatchTrace {
 pub(crate) struct Trace {
     pub(crate) watches: Vec<Option<Box<WatchTrace>>>,
     pub(crate) findings: Spans<FindingSpan>,
-    /// What each record that raised a finding states, as last told.
+    /// Each record that raised a finding, with its last update.
     pub(crate) occurrences: Spans<Occurrence>,
-    /// Every record that raised a finding and is loaded.
+    /// All loaded records that raised a finding.
     pub(crate) raised: Vec<Moment>,
     pub(crate) connections: Spans<ConnectionSpan>,
-    /// Losses of no watch.
+    /// Losses that concern no single watch.
     pub(crate) losses: Vec<LossMark>,
     pub(crate) pauses: Vec<PauseMark>,
-    /// What watchscope asked beside its watches, and how it was answered.
+    /// The requests that watchscope sent beside its watches, and their answers.
     pub(crate) own_requests: Vec<OwnRequestMark>,
     pub(crate) notes: Vec<NarratorLine>,
     /// The uid of the cluster, if it is known.
     pub(crate) cluster_uid: Option<Text>,
-    /// When the last story was over.
+    /// When the last story ended.
     pub(crate) story_over: Option<Moment>,
 }
 
 impl Trace {
-    /// A watch's trace, made if there is none.
+    /// Returns a watch's trace; makes one if there is none.
     pub(super) fn watch_mut(&mut self, id: WatchId) -> &mut WatchTrace {
         let place = id.0 as usize;
         if self.watches.len() <= place {
@@ -84,14 +84,14 @@ impl Trace {
         self.watches[place].get_or_insert_default()
     }
 
-    /// A watch's trace.
+    /// Returns a watch's trace.
     pub(crate) fn watch(&self, id: WatchId) -> Option<&WatchTrace> {
         self.watches.get(id.0 as usize)?.as_deref()
     }
 }
 
 impl ObjectTrace {
-    /// How many changes of it a stream delivered, as far as they are loaded.
+    /// Returns how many of its loaded changes a stream delivered.
     pub(crate) fn changes(&self) -> u64 {
         (self.marks.len() as u64).saturating_sub(u64::from(self.listed))
     }
@@ -106,7 +106,7 @@ impl WatchTrace {
         &mut self.objects[place]
     }
 
-    /// The first list of the run and what differs in it from the run before, if that is known.
+    /// Returns the first list of the run and its differences from the run before, if they are known.
     pub(crate) fn list_over_seam(&self) -> Option<(&ListMark, &OverSeam)> {
         let list = self.lists.first()?;
         list.over_seam().map(|found| (list, found))
@@ -118,34 +118,35 @@ impl WatchTrace {
         over_seam.is_some_and(|(_, found)| !found.objects.is_empty())
     }
 
-    /// Why a stream ended, if it did and that was said since.
+    /// Returns why a stream ended, if it ended and an attribution followed.
     pub(crate) fn attribution(&self, stream: &Span<StreamSpan>) -> Option<&StreamAttribution> {
-        let said = self.attributions.get(&stream.what.stream)?;
+        let attributed = self.attributions.get(&stream.what.stream)?;
         stream
             .end
-            .is_some_and(|end| end.seq < said.seq)
-            .then_some(said)
+            .is_some_and(|end| end.seq < attributed.seq)
+            .then_some(attributed)
     }
 
-    /// How a stream's plateau falls: by its attribution, if that is more than a guess; else by what was seen.
+    /// Returns how a stream's plateau falls: by its attribution, unless that is a guess; else by the event that ended
+    /// it.
     pub(crate) fn fall(&self, stream: &Span<StreamSpan>) -> Option<(Fall, Cause)> {
         let (fall, cause) = stream.what.fall?;
-        let said = self.attribution(stream);
-        let Some(said) = said else {
+        let attributed = self.attribution(stream);
+        let Some(attributed) = attributed else {
             return Some((fall, cause));
         };
-        let fall = match said.why() {
+        let fall = match attributed.why() {
             Some(Attributed::Normal | Attributed::Ours | Attributed::Row(Row::F05)) => Fall::Square,
             Some(Attributed::Unknown) => Fall::Fade,
-            _ if said.is_guess() => fall,
+            _ if attributed.is_guess() => fall,
             _ => Fall::Torn,
         };
         Some((fall, cause))
     }
 
-    /// Since when it is not known whether an object existed in one of its lives, if so: since the gap in which it went; or,
-    /// where the watch was started again and etcd had gone back, since the first that the watch had been told of it at a
-    /// later version than that.
+    /// Returns from when on it is unknown whether an object existed in one of its lives. That is the gap in which it
+    /// vanished. If the watch was started again and etcd had gone back, it is the object's first event at a version
+    /// later than etcd's.
     pub(crate) fn doubt(&self, object: &ObjectTrace, life: &Span<LifeSpan>) -> Option<Time> {
         life.what.doubt.or_else(|| {
             let end = life.end?.seq;
@@ -169,14 +170,14 @@ impl WatchTrace {
         })
     }
 
-    /// The resourceVersion of the first event of an object that is loaded and not before a record, if it is a number.
+    /// Returns the resourceVersion of an object's first loaded event at or after a record, if it is a number.
     pub(crate) fn version_since(&self, object: &ObjectTrace, since: Seq) -> Option<u64> {
         let mut marks = object.marks.iter().map(|&mark| mark as usize);
         let first = marks.find(|&mark| self.marks.seq(mark) >= since)?;
         Some(self.marks.version(first)).filter(|&version| version != NO_VERSION)
     }
 
-    /// The seq of the record that sent a request.
+    /// Returns the seq of the record that sent a request.
     pub(crate) fn request(&self, request: RequestId) -> Option<Seq> {
         self.requests
             .iter()

@@ -1,4 +1,4 @@
-//! Asking for a comparison: what can be compared from a lane, and what came of it.
+//! Requests for a comparison: what can be compared from a lane, and the result.
 
 use watchscope_model::event::Verdict;
 use watchscope_model::vocabulary::{AuditOutcome, Standing};
@@ -9,18 +9,19 @@ use crate::format::count;
 use crate::id::{LaneId, RecordId};
 use crate::store::Store;
 
-/// A comparison that a person may ask for.
+/// A comparison that the viewer may request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// The lane it is about.
     pub lane: LaneId,
-    /// What to ask, for a button.
+    /// The question, for a button.
     pub offer: &'static str,
-    /// The argument of the command `audit`: the watch, and in a second line the object, if it is about one.
+    /// The argument of the command `audit`: the watch, and in a second line the object, if there is one.
     pub argument: String,
 }
 
-/// What can be compared from a lane; nothing for the lanes of layers and findings, and of watches that prove others.
+/// Returns what can be compared from a lane; `None` for lanes of layers and findings, and of watches that check
+/// others.
 #[must_use]
 pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
     let (watch, object) = store.lane_names(lane);
@@ -40,24 +41,24 @@ pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
     })
 }
 
-/// What came of a comparison, so far or at its end.
+/// The result of a comparison, so far or final.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The record that says so.
+    /// The record of the result.
     pub record: RecordId,
-    /// What it says, and what is confirmed to be wrong.
+    /// The result, and confirmed divergences.
     pub words: String,
-    /// What is waited for, as long as more may come.
+    /// What is still awaited; empty once the result is final.
     pub so_far: String,
 }
 
-/// What came of a comparison asked for after `asked`, the newest record then. What was told counts before what could not
-/// be, and the last before the others.
+/// Returns the result of a comparison requested after `asked`, the newest record at that time. A comparison that
+/// succeeded counts before one that could not be made, and the last one before the others.
 #[must_use]
 pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<Checked> {
     let epoch = store.epochs().last()?;
     let number = epoch.number();
-    // Of an epoch before this one nothing will come; what this one tells first is as good.
+    // No result of an earlier epoch can come any more, so the first result of this epoch counts.
     let after = asked
         .filter(|id| id.epoch == number)
         .map_or(Seq(0), |id| id.seq);
@@ -69,17 +70,17 @@ pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<C
         trace.version_since(object, life.start.seq)
     });
     let answers = trace.audits.iter().filter_map(|audit| {
-        let is_told = audit.read.outcome() != AuditOutcome::CannotTell;
+        let is_decided = audit.read.outcome() != AuditOutcome::CannotTell;
         let nearness = match object {
             None => 0,
             Some(object) if audit.object == Some(object) => 1,
-            Some(object) if audit.tells_of(object, since) => 0,
-            // That nothing can be told is told of all.
-            Some(_) if !is_told && audit.object.is_none() => 0,
+            Some(object) if audit.covers(object, since) => 0,
+            // A comparison of all objects that could not be made is the result for each object.
+            Some(_) if !is_decided && audit.object.is_none() => 0,
             Some(_) => return None,
         };
         let seq = audit.moment.seq;
-        (seq > after).then_some((is_told, nearness, seq))
+        (seq > after).then_some((is_decided, nearness, seq))
     });
     let (_, _, seq) = answers.max()?;
     let record = RecordId { epoch: number, seq };
@@ -99,7 +100,7 @@ pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<C
     })
 }
 
-/// What is known to be wrong of a lane.
+/// Returns the confirmed divergences of a lane, in words.
 fn confirmed(store: &Store, lane: LaneId) -> Option<String> {
     let (watch, object) = store.lane_names(lane);
     let watch = store.state()?.watches.get(watch?)?;

@@ -1,4 +1,4 @@
-//! Each kind of event as a sentence and as named particulars; the page and the terminal have no other words for them.
+//! Each kind of event as a sentence and as named fields. The page and the terminal use only these words.
 //!
 //! Each family of records has a file.
 
@@ -16,7 +16,7 @@ use watchscope_model::event::Event;
 
 use self::fields::Fields;
 
-/// An event in words.
+/// Returns an event as a sentence.
 #[must_use]
 pub fn event_words(event: &Event) -> String {
     match event {
@@ -50,7 +50,7 @@ pub fn event_words(event: &Event) -> String {
     }
 }
 
-/// The particulars of an event, by name.
+/// Returns the fields of an event, by name.
 pub(super) fn fields(event: &Event) -> Fields {
     let mut fields = Vec::new();
     if let Some(watch) = event.watch() {

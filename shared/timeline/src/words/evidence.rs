@@ -10,11 +10,12 @@ use crate::id::RecordId;
 use crate::phrases::name_in;
 use crate::store::Store;
 
-/// Most records behind a read that are looked through for its verdict: those that end others stand before it.
+/// Most records after a read that are searched for its verdict: verdicts that end others stand before it. Beyond them
+/// the read has no words of a verdict.
 const VERDICTS_BEHIND: u64 = 8;
 
 impl Evidence {
-    /// The evidence of the occurrence that a record raised; nothing if it raised none that is known here.
+    /// Returns the evidence of the occurrence that a record raised; `None` if the store knows no such occurrence.
     #[must_use]
     pub fn of(store: &Store, finding: RecordId) -> Option<Self> {
         let mut evidence = Self::without_words(store, finding)?;
@@ -25,21 +26,21 @@ impl Evidence {
     }
 }
 
-/// The time of a record, its lane and what it is.
+/// Returns the time of a record, its lane and its content.
 fn item_words(store: &Store, item: &Item) -> [String; 3] {
     let Some((lane, at)) = item.place else {
         let what = "This record is not loaded, or no longer held.".to_owned();
         return [String::new(), String::new(), what];
     };
-    let told = describe_record(store, lane, item.record);
+    let described = describe_record(store, lane, item.record);
     let what = match answer(store, item.record) {
-        Some(answer) => format!("{} {answer}", told.what),
-        None => told.what,
+        Some(answer) => format!("{} {answer}", described.what),
+        None => described.what,
     };
-    [clock_ms(at), told.lane, what]
+    [clock_ms(at), described.lane, what]
 }
 
-/// What a read of the audit found, if it differed: by the first verdict that it led to, which is logged right behind it.
+/// Returns what a read of the audit found, if it differed, from its first verdict, which is logged right after it.
 fn answer(store: &Store, record: RecordId) -> Option<String> {
     let Event::Audit(read) = store.record(record)?.event else {
         return None;

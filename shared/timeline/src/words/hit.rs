@@ -1,4 +1,4 @@
-//! What lies under the pointer in words: a record, several that are drawn as one, a stretch, or the lane itself.
+//! Hits in words: a record, several that are drawn as one, a stretch, or the lane itself.
 
 use watchscope_model::Time;
 
@@ -10,7 +10,7 @@ use crate::id::RecordId;
 use crate::scene::{Hit, Target};
 use crate::store::{Known, Store};
 
-/// Says what a hit stands for.
+/// Returns what a hit stands for.
 #[must_use]
 pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
     let lane = lane_words(store, hit.lane);

@@ -1,4 +1,4 @@
-//! What lies in a stretch of time: problems for the header of a page that looks at the past, and counts of a range.
+//! A stretch of time in words: problems for the header of a page that shows the past, and counts of a range.
 
 use watchscope_model::event::Finding;
 use watchscope_model::tree::{self, BTreeMap};
@@ -13,9 +13,9 @@ use crate::scene::StretchKind;
 use crate::store::{Coverage, Epoch, Span, Store, WatchTrace};
 use crate::tokens::Token;
 
-/// Most places that a problem leads to, the latest first; it counts all.
+/// Most places that a problem leads to, the latest first; the count includes all.
 const MAX_PLACES: usize = 64;
-/// Most error findings that are named, each row of the catalogue once.
+/// Most error findings that are named, each row of the catalogue once; the rest is counted.
 const MAX_FINDINGS: usize = 3;
 
 /// The problems of one kind.
@@ -44,8 +44,9 @@ impl Kind {
     }
 }
 
-/// What went wrong between `from` and `to` and is loaded, worst first, as [`super::state::problems`] names what is wrong now.
-/// A watch that waits or is refused counts only at the moment `at`: one that waited and went on is no problem.
+/// Returns the loaded problems between `from` and `to`, the most severe first, in the words of
+/// [`super::state::problems`]. A watch that waits or is refused counts only at the moment `at`, because one that went
+/// on is no problem.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -134,7 +135,7 @@ pub fn problems_in(
     problems
 }
 
-/// The watches of a run that are wanted for themselves, not to find out about another.
+/// Returns the watches of a run without those that only check another watch.
 fn wanted<'a>(
     store: &'a Store,
     epoch: &'a Epoch,
@@ -158,20 +159,20 @@ fn stretch<T>(lane: LaneId, kind: StretchKind, span: &Span<T>, epoch: &Epoch) ->
     }
 }
 
-/// What is in a stretch of time.
+/// The content of a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeWords {
-    /// How long it is: `1 min 36 s`.
+    /// Its duration: `1 min 36 s`.
     pub lasted: String,
-    /// What is in it, each with its colour: `214 changes`, `1 gap lost`, `2 findings`.
+    /// Its content, each part with its colour: `214 changes`, `1 gap lost`, `2 findings`.
     pub parts: Vec<(String, Token)>,
-    /// Whether nothing of the log is in it.
+    /// Whether no records of the log are in it.
     pub is_empty: bool,
-    /// Whether some of it is not loaded yet: the counts are of the rest.
+    /// Whether a part of it is not loaded yet, so that the counts are incomplete.
     pub is_loading: bool,
 }
 
-/// Counts what is in a stretch of time, as far as it is loaded; a zero is left out.
+/// Counts the loaded content of a stretch of time; a zero is left out.
 #[must_use]
 pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
     let mut changes = 0;
@@ -227,8 +228,8 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
     }
 }
 
-/// The edge of a gap, or the begin or end of a finding, that is nearest to a time and at most `reach_us` from it; else the
-/// time itself. As far as it is loaded.
+/// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` from it. It
+/// considers only loaded ones; without one it returns the time itself.
 #[must_use]
 pub fn snapped(store: &Store, at: Time, reach_us: i64) -> Time {
     let mut nearest: Option<Time> = None;

@@ -1,4 +1,4 @@
-//! A lane in words: its name, and what it holds.
+//! A lane in words: its name, and its content.
 
 use super::phase::phase_sentence;
 use crate::findings::{Muted, tally};
@@ -8,7 +8,7 @@ use crate::inside::layer_words;
 use crate::phrases::OWN_REQUESTS;
 use crate::store::{Known, Store};
 
-/// A lane's name in words.
+/// Returns a lane's name in words.
 #[must_use]
 pub fn lane_words(store: &Store, lane: LaneId) -> String {
     let (watch, object) = store.lane_names(lane);
@@ -31,7 +31,7 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
     }
 }
 
-/// What a lane holds, now or as of a moment; for a screen reader.
+/// Returns a lane's content for a screen reader, now or as of a moment.
 #[must_use]
 pub fn accessible(known: Known<'_>, lane: LaneId) -> String {
     let Known { store, at: now, .. } = known;

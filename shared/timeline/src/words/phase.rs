@@ -1,17 +1,17 @@
-//! What a watch does and why, in a sentence.
+//! The phase of a watch and its reason, in a sentence.
 
 use watchscope_model::vocabulary::{Phase, PhaseReason};
 
 use crate::format::duration;
 
-/// What a watch is doing and why, in one sentence.
+/// Returns what a watch does and why, in one sentence.
 #[must_use]
 pub fn phase_sentence(phase: Phase, reason: PhaseReason, delay_ms: Option<u64>) -> String {
-    phase_told(phase, reason, delay_ms, false)
+    phase_words(phase, reason, delay_ms, false)
 }
 
-/// The same of a phase that goes on, or is over.
-pub(super) fn phase_told(
+/// Returns the same sentence for a phase that goes on, or that is over.
+pub(super) fn phase_words(
     phase: Phase,
     reason: PhaseReason,
     delay_ms: Option<u64>,
@@ -39,7 +39,7 @@ pub(super) fn phase_told(
     format!("{doing}, because {}.", because(reason))
 }
 
-/// The reason of a phase, after "because".
+/// Returns the reason of a phase, after "because".
 fn because(reason: PhaseReason) -> &'static str {
     match reason {
         PhaseReason::Started => "the watch has just been started",

@@ -1,7 +1,8 @@
-//! Why an object is here: since which event, from which origin, confirmed when, by which read.
+//! Why an object is here: the event that brought it, its origin, and when which read confirmed it.
 //!
-//! The answer is of now, or as of a moment of the past. It rests on the records that are loaded up to then, and where some
-//! since the beginning of its life are not, on the fold alone; what neither says is not loaded, never not so.
+//! The answer is for now, or as of a moment of the past. It uses the loaded records up to then. If some since the
+//! beginning of the object's life are missing, it uses only the fold. A fact that neither has is called not loaded,
+//! never false.
 
 use watchscope_model::event::Event;
 use watchscope_model::fold::{Held, Moment, Watch};
@@ -23,76 +24,77 @@ pub struct Presence {
     pub held: bool,
     /// The answer in a sentence.
     pub answer: String,
-    /// What it rests on: a name, and a sentence.
+    /// Its grounds: each with a name and a sentence.
     pub grounds: Vec<(&'static str, String)>,
-    /// The record that brought it, or took it away.
+    /// The record that brought the object, or removed it.
     pub record: Option<RecordId>,
 }
 
-/// Why the object of a lane is here, or is not; nothing for other lanes.
+/// Returns why the object of a lane is here, or is not; `None` for other lanes.
 #[must_use]
 pub fn presence(known: Known<'_>, lane: LaneId) -> Option<Presence> {
-    let told = Told::of(known, lane)?;
+    let knowledge = Knowledge::of(known, lane)?;
     let now = known.at;
-    Some(match told.ended(told.life) {
-        None => told.while_held(now),
-        Some(end) => told.once_gone(end, now),
+    Some(match knowledge.ended(knowledge.life) {
+        None => knowledge.while_held(now),
+        Some(end) => knowledge.once_gone(end, now),
     })
 }
 
-/// What an answer rests on. While this stays, only its durations can be others, and how far the watch has come.
+/// The inputs of an answer. While they stay, only durations and the watch's progress can change in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PresenceBasis {
     life: (u32, Span<LifeSpan>),
     verdict: Option<Span<VerdictSpan>>,
     gap: Option<Moment>,
-    /// What is held, and the list that the fold knows of.
+    /// The held version, and the list that the fold knows.
     of_fold: (Option<ResourceVersion>, Option<Seq>, bool),
     /// The newest mark of the object, list and audit, and how many of each are loaded.
     newest: [(Option<Seq>, usize); 3],
-    /// Whether the record that brought it is here, and all since; and all since its last mark.
+    /// Whether the record that brought it is loaded, whether all since are, and whether all since its last mark are.
     loaded: [bool; 3],
 }
 
-/// What the answer for a lane rests on, which costs less than the answer; nothing for other lanes than objects'.
+/// Returns the inputs of the answer for a lane, which is cheaper than the answer; `None` for lanes that are not an
+/// object's.
 #[must_use]
 pub fn presence_basis(known: Known<'_>, lane: LaneId) -> Option<PresenceBasis> {
-    let told = Told::of(known, lane)?;
-    let Told { watch, object, .. } = told;
-    let start = told.life.start.seq;
-    let mark = told.marks().next_back();
-    let gap = told.open_gap();
-    let list = told.live.and_then(|live| live.list.as_ref()?.complete);
+    let knowledge = Knowledge::of(known, lane)?;
+    let Knowledge { watch, object, .. } = knowledge;
+    let start = knowledge.life.start.seq;
+    let mark = knowledge.marks().next_back();
+    let gap = knowledge.open_gap();
+    let list = knowledge.live.and_then(|live| live.list.as_ref()?.complete);
     Some(PresenceBasis {
-        life: (told.number, told.life.clone()),
-        verdict: told.verdict(),
+        life: (knowledge.number, knowledge.life.clone()),
+        verdict: knowledge.verdict(),
         gap: gap.map(|gap| gap.start),
         of_fold: (
-            told.held.map(|held| held.resource_version.clone()),
+            knowledge.held.map(|held| held.resource_version.clone()),
             list.map(|complete| complete.seq),
-            told.live.is_some(),
+            knowledge.live.is_some(),
         ),
         newest: [
             (mark, object.marks.len()),
             (
-                told.lists().next().map(|list| list.moment.seq),
+                knowledge.lists().next().map(|list| list.moment.seq),
                 watch.lists.len(),
             ),
             (
-                told.audits().next().map(|audit| audit.moment.seq),
+                knowledge.audits().next().map(|audit| audit.moment.seq),
                 watch.audits.len(),
             ),
         ],
         loaded: [
-            told.epoch.has_record(start),
-            told.is_all_loaded(),
-            mark.is_some_and(|mark| told.has_since(mark)),
+            knowledge.epoch.has_record(start),
+            knowledge.is_all_loaded(),
+            mark.is_some_and(|mark| knowledge.has_since(mark)),
         ],
     })
 }
 
-/// What is known of an object, as of its newest life up to then.
-struct Told<'a> {
+/// The knowledge of an object, in its newest life up to a moment.
+struct Knowledge<'a> {
     store: &'a Store,
     epoch: &'a Epoch,
     number: u32,
@@ -104,11 +106,11 @@ struct Told<'a> {
     life: &'a Span<LifeSpan>,
     /// Its watch in the fold, if that is of this run.
     live: Option<&'a Watch>,
-    /// What that holds in its place.
+    /// The object that this watch holds under the name.
     held: Option<&'a Held>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Knowledge<'a> {
     fn of(known: Known<'a>, lane: LaneId) -> Option<Self> {
         let LaneId::Object(watch_id, id) = lane else {
             return None;
@@ -147,21 +149,21 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// The record that ended something, if it counts.
+    /// Returns the record that ended a span, if it counts.
     fn ended<T>(&self, span: &Span<T>) -> Option<Moment> {
         span.end.filter(|end| end.seq <= self.until)
     }
 
-    /// Whether something goes on.
+    /// Whether a span is open.
     fn is_open<T>(&self, span: &Span<T>) -> bool {
         match span.end {
             Some(end) => end.seq > self.until,
-            // As of a moment of the past, what is known to last until later did so then.
+            // A span that is known to last until later was also open at that moment of the past.
             None => span.is_open() || self.live.is_some() && self.until < Seq(u64::MAX),
         }
     }
 
-    /// The seqs of its marks, the oldest first.
+    /// Returns the seqs of its marks, the oldest first.
     fn marks(&self) -> impl DoubleEndedIterator<Item = Seq> {
         let seqs = self.object.marks.iter();
         let seqs = seqs.map(|&mark| self.watch.marks.seq(mark as usize));
@@ -169,36 +171,36 @@ impl<'a> Told<'a> {
         seqs.filter(move |&seq| seq <= until)
     }
 
-    /// The watch's lists, the newest first.
+    /// Returns the watch's lists, the newest first.
     fn lists(&self) -> impl Iterator<Item = &'a ListMark> + Clone {
         let (lists, until) = (self.watch.lists.iter().rev(), self.until);
         lists.filter(move |list| list.moment.seq <= until)
     }
 
-    /// The reads of the audit, the newest first.
+    /// Returns the reads of the audit, the newest first.
     fn audits(&self) -> impl Iterator<Item = &'a AuditMark> + Clone {
         let (audits, until) = (self.watch.audits.iter().rev(), self.until);
         audits.filter(move |audit| audit.moment.seq <= until)
     }
 
-    /// The gap in which the watch is.
+    /// Returns the gap that the watch is in.
     fn open_gap(&self) -> Option<&'a Span<GapSpan>> {
         let mut gaps = self.watch.gaps.all().iter();
         let last = gaps.rfind(|gap| gap.start.seq <= self.until)?;
         self.is_open(last).then_some(last)
     }
 
-    /// Whether all records from one on are here.
+    /// Whether all records from one on are loaded.
     fn has_since(&self, first: Seq) -> bool {
         self.epoch.has_all(first, self.until)
     }
 
-    /// Whether all records since its life began are here.
+    /// Whether all records since its life began are loaded.
     fn is_all_loaded(&self) -> bool {
         self.has_since(self.life.start.seq)
     }
 
-    /// It is held, or what became of it is not loaded.
+    /// Returns the answer for an object that is held, or whose end is not loaded.
     fn while_held(&self, now: Time) -> Presence {
         let life = self.life;
         let from = clock_ms(life.start.at);
@@ -211,7 +213,7 @@ impl<'a> Told<'a> {
             format!("It was held from {from}; what became of it is not known.")
         };
         let mut grounds = Vec::new();
-        // What speaks against it first: it is what one came for.
+        // A divergence comes first, because the viewer came for it.
         grounds.extend(self.doubted(now));
         grounds.push(("from", self.origin()));
         grounds.extend(self.last_event());
@@ -251,7 +253,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// Which event brought it.
+    /// Returns the words for the event that brought it.
     fn origin(&self) -> String {
         let Some(record) = self.store.record(self.record(self.life.start.seq)) else {
             return "The record that brought it is not loaded.".to_owned();
@@ -281,7 +283,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// What took it away.
+    /// Returns the words for the event that removed it.
     fn departure(&self, end: Moment) -> String {
         let record = self.store.record(self.record(end.seq));
         let at = clock_ms(end.at);
@@ -303,8 +305,8 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// The last event of it. One that is loaded is the last only if nothing after it is missing, or if it told of what is
-    /// held now.
+    /// Returns the words for its last event. The last loaded event counts only if no later record is missing, or if
+    /// its version is the held one.
     fn last_event(&self) -> Option<(&'static str, String)> {
         let seq = self.marks().next_back();
         let seq = seq.filter(|&seq| seq >= self.life.start.seq);
@@ -337,13 +339,13 @@ impl<'a> Told<'a> {
         Some(("last told", words))
     }
 
-    /// The least resourceVersion that it is known to have had in this life, if that is a number.
+    /// Returns the least resourceVersion that it is known to have had in this life, if it is a number.
     fn first_version(&self) -> Option<u64> {
         let first = self.watch.version_since(self.object, self.life.start.seq);
         first.or_else(|| self.held?.resource_version.number())
     }
 
-    /// Which read had it last.
+    /// Returns which read had it last.
     fn confirmed(&self) -> String {
         let (since, first) = (self.life.start.seq, self.first_version());
         let marks = &self.watch.marks;
@@ -367,9 +369,7 @@ impl<'a> Told<'a> {
         let agreeing = self.audits().filter(|audit| {
             audit.read.outcome() == AuditOutcome::Agrees && audit.moment.seq > since
         });
-        let audit = agreeing
-            .clone()
-            .find(|audit| audit.tells_of(self.id, first));
+        let audit = agreeing.clone().find(|audit| audit.covers(self.id, first));
         let audit = audit.map(|audit| (audit.moment, read_words(audit)));
         if let Some((_, words)) = list.max(audit) {
             return words;
@@ -387,7 +387,8 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// The last list that the fold knows of, if it had the object and its record is not loaded: when, and of how many.
+    /// Returns the time and the number of items of the fold's last list, if the list had the object and its record is
+    /// not loaded.
     fn list_of_fold(&self, first: Option<u64>) -> Option<(Moment, u64)> {
         let list = self.live?.list.as_ref()?;
         let complete = list.complete?;
@@ -397,7 +398,7 @@ impl<'a> Told<'a> {
         (had_it && !is_loaded).then_some((complete, list.items))
     }
 
-    /// Up to when the stream proves that nothing of it is missing.
+    /// Returns up to when the stream proves that no event of it is missing.
     fn proved(&self) -> Option<(&'static str, String)> {
         let marks = &self.watch.marks;
         let words = match self.open_gap() {
@@ -427,14 +428,14 @@ impl<'a> Told<'a> {
         Some(("up to date", words))
     }
 
-    /// What a read says against it, while that stands.
+    /// Returns the open verdict against it, in words.
     fn doubted(&self, now: Time) -> Option<(&'static str, String)> {
         let span = self.verdict()?;
         let lasting_us = now.micros_since(span.start.at);
         Some(("but", format!("{}.", verdict_words(&span.what, lasting_us))))
     }
 
-    /// The verdict that stands. A later record may have said more of it; the fold has what was said by then.
+    /// Returns the open verdict. A later record may have changed it, so the fold's version counts.
     fn verdict(&self) -> Option<Span<VerdictSpan>> {
         let mut spans = self.object.verdicts.all().iter();
         let last = spans.rfind(|span| span.start.seq <= self.until)?;
@@ -450,7 +451,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// A read that agrees: when, how, at which resourceVersion, and what it cannot reveal.
+/// Returns the words for a read that agrees: when, how, at which resourceVersion, and what it cannot reveal.
 fn read_words(audit: &AuditMark) -> String {
     let read = &audit.read;
     let (when, method) = (clock_ms(audit.moment.at), &read.method);

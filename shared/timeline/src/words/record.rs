@@ -1,4 +1,4 @@
-//! A record in words: when it was, what it says, its particulars, and the request that brought it.
+//! A record in words: its time, its sentence, its fields, and the request that brought it.
 
 use watchscope_model::event::{Event, RequestSent};
 use watchscope_model::{Entry, Record};
@@ -11,29 +11,29 @@ use crate::inside::{inside_fields, inside_words};
 use crate::phrases::{step_words, why_ended};
 use crate::store::{Span, Store, StreamSpan, WatchTrace};
 
-/// Something of the picture in words.
+/// A thing of the picture in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// The lane: a watch, or an object and its watch.
     pub lane: String,
-    /// When: a time, or from when to when and how long.
+    /// When: a time, or begin, end and duration.
     pub time: String,
-    /// What it is, in a sentence.
+    /// Its sentence.
     pub what: String,
-    /// Its particulars by name. Values may be of the cluster: show as text.
+    /// Its fields by name. Values may come from the cluster: show as text.
     pub fields: Vec<(&'static str, String)>,
     /// The record it is about.
     pub record: Option<RecordId>,
     /// The record whose body is the object as it came, if one came.
     pub body: Option<RecordId>,
-    /// The version of the object before.
+    /// The record with the object's version before.
     pub previous_body: Option<RecordId>,
     /// The request that brought it: verb, path and parameters.
     pub request: Vec<(&'static str, String)>,
 }
 
 impl Description {
-    /// The lines of a tooltip: lane and time, what, then the key that opens it.
+    /// Returns the lines of a tooltip: lane and time, sentence, then the key that opens it.
     #[must_use]
     pub fn tooltip(&self) -> Vec<String> {
         let mut lines = vec![self.lane.clone(), self.time.clone(), self.what.clone()];
@@ -44,24 +44,24 @@ impl Description {
         lines
     }
 
-    /// All in one line, for a screen reader.
+    /// Returns all in one line, for a screen reader.
     #[must_use]
     pub fn spoken(&self) -> String {
         format!("{}, {}: {}", self.lane, self.time, self.what)
     }
 }
 
-/// Says what a record of a lane is; for the keyboard, which moves from record to record.
+/// Describes a record of a lane, for the keyboard, which moves from record to record.
 #[must_use]
 pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
     let entry = store.entry(id);
-    if let Some(Entry::Inside(told)) = &entry {
-        let mut fields = inside_fields(store, id, told);
+    if let Some(Entry::Inside(record)) = &entry {
+        let mut fields = inside_fields(store, id, record);
         fields.push(("seq", number(id.seq.0)));
         return Description {
             lane: lane_words(store, lane),
-            time: clock_ms(told.at),
-            what: inside_words(&told.inside),
+            time: clock_ms(record.at),
+            what: inside_words(&record.inside),
             fields,
             record: Some(id),
             ..Description::default()
@@ -108,7 +108,8 @@ pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description
     }
 }
 
-/// By how much a record moved its watch's resourceVersion, in how long and against what, if it is a jump or reversal.
+/// Returns how far a record moved its watch's resourceVersion, in how long and compared with what, if it is a jump or
+/// reversal.
 fn step_sentence(store: &Store, record: &Record, id: RecordId) -> Option<String> {
     let watch = watch_of(store, record, id)?;
     let step = watch.steps.iter().find(|step| step.moment.seq == id.seq)?;
@@ -129,14 +130,14 @@ fn step_sentence(store: &Store, record: &Record, id: RecordId) -> Option<String>
     ))
 }
 
-/// The watch a record is about.
+/// Returns the watch that a record is about.
 fn watch_of<'a>(store: &'a Store, record: &Record, id: RecordId) -> Option<&'a WatchTrace> {
     let lane = store.find_lane(record.event.watch()?, None)?;
     let epoch = store.epoch(id.epoch)?;
     epoch.trace.watch(lane.watch()?)
 }
 
-/// The request behind a record: its own, or that of its stream.
+/// Returns the request behind a record: its own, or that of its stream.
 pub(super) fn request_of(
     store: &Store,
     record: &Record,
@@ -148,7 +149,7 @@ pub(super) fn request_of(
     let Some(watch) = watch_of(store, record, id) else {
         return Vec::new();
     };
-    // What a list told came by the watch's last request before it.
+    // Items of a list came by the watch's last request before them.
     let last = || {
         let sent = watch.requests.iter().rev().find(|sent| sent.seq < id.seq);
         sent.map(|sent| sent.request)
@@ -193,11 +194,14 @@ fn request_fields(sent: &RequestSent) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// Why a stream ended, if that was said.
+/// Returns why a stream ended, if an attribution came.
 pub(super) fn attribution_field(
     watch: &WatchTrace,
     stream: &Span<StreamSpan>,
 ) -> Option<(&'static str, String)> {
-    let said = watch.attribution(stream)?;
-    Some(("attribution", why_ended(&said.code, said.certainty)))
+    let attribution = watch.attribution(stream)?;
+    Some((
+        "attribution",
+        why_ended(&attribution.code, attribution.certainty),
+    ))
 }

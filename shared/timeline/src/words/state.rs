@@ -1,4 +1,4 @@
-//! What is wrong now, and why there may be nothing to see.
+//! What is wrong now, and why the view may be empty.
 
 use watchscope_model::fold::{Moment, OpenFinding, OpenVerdict, Watch};
 use watchscope_model::id::Extent;
@@ -16,25 +16,25 @@ use crate::store::{Coverage, Store};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Something that is wrong now, for the header.
+/// A current problem, for the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// In a few words: `1 ghost`, `1 gap lost`, `4 watches waiting`.
     pub words: String,
     /// Its colour.
     pub ink: Token,
-    /// Where it is to be seen, the latest first; none if its lane is not known.
+    /// Where it shows, the latest first; empty if its lane is unknown.
     pub places: Vec<ProblemPlace>,
 }
 
-/// Where a problem is to be seen.
+/// A place where a problem shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemPlace {
     /// The lane of the first watch, or object, that has it.
     Lane(LaneId),
     /// A record.
     Record(RecordId),
-    /// A gap or a phase. What the fold knows of it may not be loaded.
+    /// A gap or a phase. The fold may know one that is not loaded.
     Stretch {
         /// Its lane.
         lane: LaneId,
@@ -49,7 +49,7 @@ pub enum ProblemPlace {
     Finding(RecordId),
 }
 
-/// What is wrong now and not muted, worst first; nothing if nothing is.
+/// Returns the current problems that are not muted, the most severe first.
 #[must_use]
 pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
@@ -74,7 +74,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let mut problems = Vec::new();
     for &kind in Divergence::ALL {
         let watches = || state.watches.iter();
-        // What one read found alone may be no more than a race.
+        // A divergence that only one read found may be a mere race.
         let is_counted = |open: &&OpenVerdict| {
             open.verdict.kind == kind && open.verdict.state == Standing::Confirmed
         };
@@ -85,7 +85,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
                 Divergence::Ghost => count(total, "ghost"),
                 _ => format!("{total} {}", kind.word()),
             };
-            // What is found of it says more than the object alone.
+            // A finding about it says more than the object alone.
             let first = watches().find(|(_, watch)| of_kind(watch) > 0);
             let finding = first.and_then(|(name, _)| {
                 let findings = state.findings.iter();
@@ -110,7 +110,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             });
         }
     }
-    // Those of one row are one problem.
+    // Findings of one row of the catalogue are one problem.
     let mut errors: Vec<(&OpenFinding, Places)> = Vec::new();
     for (key, open) in &state.findings {
         let finding = &open.finding;
@@ -159,7 +159,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             Some((open.since, name))
         };
         let found = || wanted(state).filter_map(in_phase);
-        // The last to begin is the one that is nearest to what is in view.
+        // The problem that began last is nearest to the view.
         if let Some((since, name)) = found().max() {
             let total = distinct(found().map(|(_, name)| name));
             problems.push(Problem {
@@ -174,20 +174,20 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     problems
 }
 
-/// The watches that are wanted for themselves, not to find out about another.
+/// Returns the watches without those that only check another watch.
 fn wanted(state: &State) -> impl Iterator<Item = (&WatchName, &Watch)> {
     let all = state.watches.iter();
     all.filter(|(name, _)| !name.is_aside())
 }
 
-/// How many watches these are; what is watched at several servers is one.
+/// Counts these watches; one that is watched at several servers counts once.
 fn distinct<'a>(names: impl Iterator<Item = &'a WatchName>) -> u64 {
     let what: BTreeSet<&str> = names.map(|name| name.what_and_ordinal().0).collect();
     what.len() as u64
 }
 
-/// The gaps that this run of watchscope has seen, loaded or not: `no gaps`, or `12 gaps in all: 11 resumed, 1 lost (15 s)`;
-/// nothing while nothing is known.
+/// Returns the gaps of this run of watchscope, loaded or not: `no gaps`, or `12 gaps in all: 11 resumed, 1 lost (15
+/// s)`. Empty before the first snapshot.
 #[must_use]
 pub fn gaps(store: &Store) -> String {
     let Some(state) = store.state() else {
@@ -209,7 +209,7 @@ pub fn gaps(store: &Store) -> String {
     }
 }
 
-/// The gaps that reach into the window, as far as they are loaded: `in view: 1 lost (15 s)`; nothing if there are none.
+/// Returns the loaded gaps that reach into the window: `in view: 1 lost (15 s)`; empty if there are none.
 #[must_use]
 pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     let gaps = store.gaps(view.left(), view.right(), now);
@@ -219,7 +219,7 @@ pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     }
 }
 
-/// The records of this run of watchscope, and how many of all that is kept here are loaded: `169 records`, or
+/// Returns the records of this run of watchscope, and how many of all kept records are loaded: `169 records`, or
 /// `1,204 of 1,198,204 records loaded`.
 #[must_use]
 pub fn records(store: &Store) -> String {
@@ -231,7 +231,7 @@ pub fn records(store: &Store) -> String {
     format!("{} of {} loaded", number(loaded), count(total, "record"))
 }
 
-/// That records came which only a later version of the page knows; nothing if none did.
+/// Returns that records came which only a later version of the page knows; empty if none did.
 #[must_use]
 pub fn unknown(store: &Store) -> String {
     match store.unknown() {
@@ -243,7 +243,7 @@ pub fn unknown(store: &Store) -> String {
     }
 }
 
-/// Why there is nothing to see.
+/// Why the view is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Empty {
     /// There is no cluster.
@@ -255,52 +255,52 @@ pub enum Empty {
     NoAccess {
         /// The watch.
         watch: WatchName,
-        /// Whether the account is not known at all (401).
+        /// Whether the server does not know the account at all (401).
         unknown: bool,
         /// How many others are refused.
         others: u64,
     },
-    /// The cluster does not answer, and nothing was ever heard of it.
+    /// The cluster does not answer, and never did.
     NoAnswer {
         /// What was tried and what came back, in a sentence, if it is known.
         error: Option<String>,
         /// When the next try is due, in a sentence.
         next: String,
     },
-    /// Watches are open and no event came.
+    /// Watches are open, and no event came.
     NothingYet {
-        /// How many.
+        /// How many watches.
         watches: u64,
-        /// Since when.
+        /// Since when they are open.
         since: Time,
     },
     /// The filter hides all lanes.
     FilteredOut {
-        /// How many.
+        /// How many lanes.
         lanes: u64,
         /// The filter.
         filter: String,
     },
-    /// The view shows only what was before watchscope started.
+    /// The view shows only time before watchscope started.
     Before {
         /// The time in the middle of the view.
         at: Time,
         /// When its log begins.
         began: Time,
     },
-    /// The view shows only what is no longer held.
+    /// The view shows only time whose records are no longer held.
     Expired {
         /// The time in the middle of the view.
         at: Time,
         /// The oldest time held.
         oldest: Time,
-        /// How much is held, in microseconds.
+        /// How much time is held, in µs.
         kept_us: i64,
     },
 }
 
 impl Empty {
-    /// One sentence, and one line of what to do.
+    /// Returns one sentence, and one line with what to do.
     #[must_use]
     pub fn words(&self) -> (String, String) {
         match self {
@@ -369,7 +369,7 @@ impl Empty {
     }
 }
 
-/// What is needed, and how far that reaches.
+/// Returns what is needed, and how many other watches need it.
 fn affected(needed: &str, others: u64) -> String {
     match others {
         0 => format!("{needed}. Nothing else is affected."),
@@ -378,7 +378,7 @@ fn affected(needed: &str, others: u64) -> String {
     }
 }
 
-/// Why there is little or nothing to see in a view, if so. No cluster is for the page to know.
+/// Returns why the view shows little or nothing, if it does. The page itself knows whether there is a cluster.
 #[must_use]
 pub fn emptiness(
     store: &Store,
@@ -448,7 +448,7 @@ pub fn emptiness(
     let is_silent = state.cluster.is_none()
         && state.watches.values().all(|watch| {
             let phase = watch.phase.as_ref().map(|open| open.phase);
-            // A cluster may answer everything but what its version is.
+            // A cluster may answer all requests except that for its version.
             let was_heard = watch.list.is_some() || watch.stream.is_some();
             !was_heard && watch.objects.is_empty() && !matches!(phase, None | Some(Phase::Stopped))
         });

@@ -4,7 +4,7 @@ use watchscope_model::vocabulary::Cause;
 use watchscope_model::{Seq, Time};
 
 use super::event::fields as event_fields;
-use super::phase::phase_told;
+use super::phase::phase_words;
 use super::record::{Description, attribution_field, describe_record, request_of};
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
@@ -12,7 +12,7 @@ use crate::phrases::{cause_words, protocol, verdict_words};
 use crate::scene::StretchKind;
 use crate::store::{GapOutcome, Span, Store, StreamSpan, WatchTrace};
 
-/// A stretch of a lane: when it was, what it is, and its particulars.
+/// Returns a stretch of a lane: its time, its sentence, and its fields.
 pub(super) fn stretch(
     store: &Store,
     lane: LaneId,
@@ -73,17 +73,21 @@ pub(super) fn stretch(
         return describe_record(store, lane, id);
     };
     if kind == StretchKind::Life {
-        // What it was last, in this life.
+        // The last record in this life.
         let end = span_end(watch, lane, id.seq, now);
         if let Some(last) = store.last_before(lane, end) {
-            let told = describe_record(store, lane, last);
-            let what = format!("{what} {}", told.what);
-            return Description { time, what, ..told };
+            let described = describe_record(store, lane, last);
+            let what = format!("{what} {}", described.what);
+            return Description {
+                time,
+                what,
+                ..described
+            };
         }
     }
     let record = store.record(id);
     if fields.is_empty() {
-        // A phase is told by the record that began it, a gap by the one that closed it.
+        // The record that began a phase describes it; the record that closed a gap describes that.
         let closed = watch
             .and_then(|watch| watch.gaps.get(id.seq)?.end)
             .and_then(|end| store.record(RecordId { seq: end.seq, ..id }));
@@ -117,7 +121,7 @@ pub(super) fn stretch(
     }
 }
 
-/// A span's time: from, to, how long.
+/// Returns a span's time: begin, end, duration.
 fn span_time<T>(span: &Span<T>, now: Time) -> String {
     let from = clock_ms(span.start.at);
     let lasted = duration(span.end_at(now).micros_since(span.start.at));
@@ -131,7 +135,7 @@ fn span_time<T>(span: &Span<T>, now: Time) -> String {
     }
 }
 
-/// When an object's life ended, or now.
+/// Returns when an object's life ended, or now.
 fn span_end(watch: Option<&WatchTrace>, lane: LaneId, seq: Seq, now: Time) -> Time {
     let life = watch.zip(lane.object()).and_then(|(watch, object)| {
         let object = watch.objects.get(object.0 as usize)?;
@@ -140,8 +144,8 @@ fn span_end(watch: Option<&WatchTrace>, lane: LaneId, seq: Seq, now: Time) -> Ti
     life.map_or(now, |life| life.end_at(now))
 }
 
-/// What the client did last while a stream was open, and why, as a sentence with a blank behind it; nothing if that is
-/// not loaded.
+/// Returns what the client did last while a stream was open, and why, as a sentence with a trailing blank. Empty if
+/// that is not loaded.
 fn doing_while_open(watch: &WatchTrace, stream: &Span<StreamSpan>) -> String {
     let is_within =
         |start: Seq| start > stream.start.seq && stream.end.is_none_or(|end| start < end.seq);
@@ -153,12 +157,12 @@ fn doing_while_open(watch: &WatchTrace, stream: &Span<StreamSpan>) -> String {
     phase.map_or_else(String::new, |phase| {
         let what = &phase.what;
         let is_over = !phase.is_open() || !stream.is_open();
-        phase_told(what.phase, what.reason, what.delay_ms, is_over) + " "
+        phase_words(what.phase, what.reason, what.delay_ms, is_over) + " "
     })
 }
 
-/// Time, sentence and particulars of a stretch.
-type Told = (String, String, Vec<(&'static str, String)>);
+/// Time, sentence and fields of a stretch.
+type StretchWords = (String, String, Vec<(&'static str, String)>);
 
 fn watch_stretch(
     watch: &WatchTrace,
@@ -166,7 +170,7 @@ fn watch_stretch(
     kind: StretchKind,
     seq: Seq,
     now: Time,
-) -> Option<Told> {
+) -> Option<StretchWords> {
     let object = lane
         .object()
         .and_then(|object| watch.objects.get(object.0 as usize));
@@ -176,7 +180,7 @@ fn watch_stretch(
             let what = &span.what;
             (
                 span_time(span, now),
-                phase_told(what.phase, what.reason, what.delay_ms, !span.is_open()),
+                phase_words(what.phase, what.reason, what.delay_ms, !span.is_open()),
                 Vec::new(),
             )
         }

@@ -1,4 +1,4 @@
-//! What was known at a moment: a log that goes on answers as the same log did when it ended there.
+//! The knowledge at a moment: a log that goes on answers as the same log did when it ended there.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ fn answers(known: Known<'_>, store: &Store) -> String {
             let Some(lane) = lane else { continue };
             let told = presence(known, lane);
             assert_eq!(told.is_some(), presence_basis(known, lane).is_some());
-            // An object that came later has a lane and nothing to tell.
+            // An object that came later has a lane, and no answer.
             if lane == watchscope_timeline::LaneId::Findings || told.is_some() {
                 writeln!(out, "{watch} {name}: {}", accessible(known, lane)).expect("a string");
                 writeln!(out, "{told:#?}").expect("a string");
@@ -49,7 +49,7 @@ fn answers(known: Known<'_>, store: &Store) -> String {
     out
 }
 
-/// What the log answered when it had `count` records.
+/// Returns what the log answered when it had `count` records.
 fn when_it_ended(log: &Log, count: usize, now: Time) -> String {
     let mut store = Store::default();
     log.send(&mut store, 0, count);
@@ -65,7 +65,7 @@ fn a_log_that_goes_on_answers_as_it_did_when_it_ended_there() {
     for seed in 0..6 {
         let log = random_log(seed, 240);
         let end = log.records.last().expect("records").at;
-        // Live all the time, in one chapter and cut into small ones; in chapters of the past.
+        // Three stores: live in one chapter, live in small chapters, and chapters of the past.
         let whole = log.store();
         let mut cut = Store::new(128 << 10);
         log.send_all(&mut cut);
@@ -101,7 +101,7 @@ fn the_last_moment_of_a_live_log_is_now() {
 }
 
 #[test]
-fn what_is_not_loaded_not_kept_or_not_watched_is_not_answered() {
+fn a_moment_that_is_not_loaded_not_kept_or_not_watched_has_no_answer() {
     let mut first = Log::new("one");
     first.opened(0.0, PODS, 1, &["web-0"], 100);
     first.change(10.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 110);
@@ -135,7 +135,7 @@ fn what_is_not_loaded_not_kept_or_not_watched_is_not_answered() {
 }
 
 #[test]
-fn in_a_view_of_the_past_what_went_on_is_no_problem_and_what_was_lost_is() {
+fn a_view_of_the_past_lists_lost_gaps_and_no_wait_that_ended() {
     let mut log = Log::new("one");
     log.opened(0.0, PODS, 1, &["web-0"], 100);
     log.end(10.0, PODS, 10, Cause::Eof);

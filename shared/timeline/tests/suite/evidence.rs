@@ -1,4 +1,5 @@
-//! What a selected finding rests on, in the picture: its chip framed, its evidence numbered, a thread between them.
+//! The evidence of a selected finding in the picture: its chip has a frame, its records have numbers, and a thread
+//! connects them.
 
 use crate::common::{FOREVER, Log, at};
 use watchscope_model::event::Finding;
@@ -11,7 +12,7 @@ use watchscope_timeline::{LaneId, Lanes, Picture, Px, RecordId, Rows, Scene, Sto
 
 const PODS: &str = "shop/pods";
 
-/// A pod that was deleted at 20 s, of which the watch was told at 10 s for the last time; found at 30 s.
+/// A pod that was deleted at 20 s. The watch received its last event at 10 s, and the audit finds the ghost at 30 s.
 fn ghost() -> (Log, RecordId, [Seq; 3]) {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["cart-0", "cart-1"], 1_000);
@@ -63,7 +64,7 @@ fn find(log: &mut Log, s: f64, state: Standing, evidence: &[Seq]) -> Seq {
     )
 }
 
-/// The first 40 s, 10 px a second, with a finding selected.
+/// Draws the first 40 s, 10 px for each second, with a finding selected.
 fn draw(
     store: &Store,
     lanes: &mut Lanes,
@@ -80,7 +81,7 @@ fn draw(
     (rows, scene)
 }
 
-/// Tags as they are drawn: number, fill, the middle of each.
+/// Returns the tags as they are drawn: number, fill, and middle.
 fn tags(scene: &Scene) -> Vec<(String, Token, f64, f64)> {
     let pairs = scene.primitives.windows(2);
     let tag = |pair: &[Primitive]| match pair {
@@ -103,7 +104,7 @@ fn tags(scene: &Scene) -> Vec<(String, Token, f64, f64)> {
     pairs.filter_map(tag).collect()
 }
 
-/// Lines of the thread, 1 px wide, in the colour of divergence.
+/// Returns the lines of the thread: 1 px wide, in the colour of divergence.
 fn thread(scene: &Scene) -> Vec<Area> {
     let line = |primitive: &Primitive| match primitive {
         Primitive::Rect {
@@ -147,12 +148,12 @@ fn the_evidence_of_a_selected_finding_is_numbered_on_its_lanes_and_a_thread_lead
             ("3".to_owned(), divergence, 204.5, on_pod),
         ]
     );
-    // Each leads to its record.
+    // Each tag leads to its record.
     for (seq, (.., x, y)) in seqs.into_iter().zip(drawn) {
         let hit = scene.hit(Px::from_f64(x), Px::from_f64(y)).unwrap();
         assert_eq!(hit.target, Target::Record(RecordId { epoch: 0, seq }));
     }
-    // From under the chip at 30 s to the height of tag 3, and along it to the tag.
+    // The thread goes down from the chip at 30 s to the height of tag 3, and along to the tag.
     let [down, along] = thread(&scene)[..] else {
         panic!("{:?}", thread(&scene));
     };
@@ -162,7 +163,7 @@ fn the_evidence_of_a_selected_finding_is_numbered_on_its_lanes_and_a_thread_lead
     );
     assert_eq!((along.x.to_f64(), along.right().to_f64()), (210.0, 301.0));
 
-    // Without it there is none of that.
+    // Without a selected finding none of it is drawn.
     let (_, scene) = draw(&store, &mut lanes, None, None);
     assert!(tags(&scene).is_empty() && thread(&scene).is_empty() && !is_framed(&scene));
 }
@@ -187,13 +188,13 @@ fn a_tag_lights_up_and_stands_on_the_watch_while_that_is_collapsed() {
     let middle = (row.y + row.height.half()).to_f64();
     let drawn = tags(&scene);
     assert!(drawn.iter().all(|tag| tag.3 == middle), "{drawn:?}");
-    // 5 px apart in time, so side by side.
+    // They are 5 px apart in time, so they stand side by side.
     let xs: Vec<f64> = drawn.iter().map(|tag| tag.2).collect();
     assert_eq!(xs, [99.5, 199.5, 212.5]);
 }
 
 #[test]
-fn what_is_told_later_is_evidence_too_and_what_is_not_loaded_says_so_until_it_is() {
+fn later_evidence_is_added_and_a_record_that_is_not_loaded_says_so() {
     let (mut log, id, seqs) = ghost();
     let mut store = Store::default();
     let cut = log.records.len();
@@ -221,7 +222,7 @@ fn what_is_told_later_is_evidence_too_and_what_is_not_loaded_says_so_until_it_is
     assert_eq!(known, [seqs[0], seqs[2], more]);
 }
 
-/// F11 of one watch, raised at 10 s and, milder, at 20 s; what became of the second is told at 21 s.
+/// F11 of one watch, raised at 10 s and, milder, at 20 s. A record at 21 s updates the second occurrence.
 fn expired_twice() -> (Log, [RecordId; 2], [Seq; 2]) {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["cart-0"], 1_000);
@@ -289,7 +290,7 @@ fn expired(
     )
 }
 
-/// Chips and ticks of the findings: where they begin, and what a click on them selects.
+/// Returns chips and ticks of the findings: where they begin, and what a click on them selects.
 fn chips(scene: &Scene) -> Vec<(f64, RecordId)> {
     let chip = |hit: &watchscope_timeline::scene::Hit| match hit.target {
         Target::Stretch(StretchKind::Finding, id) => Some((hit.area.x.to_f64(), id)),
@@ -332,7 +333,7 @@ fn a_chip_stands_at_each_record_that_raised_a_finding_with_the_numbers_and_evide
     );
     let outcome = "from 19044. It listed again.".to_owned();
     assert_eq!(told(second), (outcome, note, at(20.0), vec![errors[1]]));
-    // The board, which tells of the last one, leads to its record.
+    // The board describes the last occurrence, and leads to its record.
     let board =
         watchscope_timeline::findings::board(Known::now(&store, FOREVER), &Default::default());
     let item = &board.standing[0].items[0];
@@ -340,7 +341,7 @@ fn a_chip_stands_at_each_record_that_raised_a_finding_with_the_numbers_and_evide
 }
 
 #[test]
-fn what_a_late_page_is_told_of_a_finding_is_its_last_occurrence() {
+fn a_late_page_shows_the_last_occurrence_of_a_finding() {
     let (log, [_, second], errors) = expired_twice();
     let mut late = Store::default();
     log.send_from(&mut late, log.records.len());
@@ -352,7 +353,7 @@ fn what_a_late_page_is_told_of_a_finding_is_its_last_occurrence() {
 }
 
 #[test]
-fn of_a_finding_that_stands_since_before_the_view_the_last_occurrence_has_its_chip_at_the_edge() {
+fn a_finding_raised_before_the_view_has_its_last_occurrence_at_the_edge() {
     let (log, [_, second], _) = expired_twice();
     let store = log.store();
     let view = View::between(at(25.0), at(65.0), 400.0);

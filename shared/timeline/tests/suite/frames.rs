@@ -1,4 +1,4 @@
-//! The frames of a stretch of time: whoever reads them has the records of the log, each chapter from its own opening.
+//! The frames of a stretch of time: a reader of them has the records of the log, each chapter from its own opening.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use watchscope_timeline::Store;
 use crate::common::random::random_log;
 use crate::common::{Log, at, with_unknown_kinds};
 
-/// The records of a stretch by run and seq. Each chapter must open with the fold of all before it.
+/// Returns the records of a stretch by run and seq. Each chapter must open with the fold of all records before it.
 fn records(store: &Store, from: Time, to: Time) -> BTreeMap<(String, Seq), Record> {
     let mut records = BTreeMap::new();
     for frames in store.frames(from, to) {
@@ -59,7 +59,7 @@ fn the_frames_of_any_stretch_hold_its_records_and_openings_that_fit_them() {
                 }
             }
         }
-        // Of a log that is cut, a short stretch takes little.
+        // A short stretch of a log that is cut has few records.
         let middle = log.records[120].at;
         assert!(records(&cut, middle, middle).len() < 120, "seed {seed}");
         assert_eq!(
@@ -89,7 +89,7 @@ fn runs_come_in_their_order_and_a_stretch_without_records_has_no_frames() {
 }
 
 #[test]
-fn what_this_build_does_not_know_is_told_as_left_out_where_the_log_is_encoded_anew() {
+fn an_unknown_record_becomes_a_loss_when_the_log_is_encoded_anew() {
     let mut log = Log::steady("a", 0.0, 400);
     let later = Note::new(Author::Person, "LATER".into());
     let seq = log.push(401.0, later);

@@ -1,5 +1,6 @@
-//! The layers of a simulated cluster: rows only where one tells of itself, ghosts, ways that stopped and connections
-//! that were cut, the same picture in whatever order chapters come, and what each side believes at any record.
+//! The layers of a simulated cluster: rows only if the cluster reports its inside, ghosts, propagations that stopped,
+//! connections that were cut. The picture is the same in whatever order chapters come, and the beliefs are right at
+//! any record.
 
 use crate::common::{Log, START, at, object};
 use watchscope_model::chapter::{ChapterWriter, Fold};
@@ -18,7 +19,7 @@ use watchscope_timeline::{
     Glyph, LaneId, Lanes, Picture, Primitive, Px, RecordId, Rows, Scene, Store, Token, View, words,
 };
 
-/// A log with an inside, by hand.
+/// A log with an inside, written by hand.
 #[derive(Default)]
 struct Told(Vec<Entry>);
 
@@ -105,7 +106,7 @@ impl Told {
         self.inside(s, told);
     }
 
-    /// A write to etcd alone.
+    /// Appends a write to etcd alone.
     fn written(&mut self, s: f64, change: ChangeType, name: &str, revision: u64) -> Seq {
         let write = InsideWrite {
             resource: "configmaps".into(),
@@ -116,7 +117,7 @@ impl Told {
         self.inside(s, write)
     }
 
-    /// A watch cache comes to a revision.
+    /// Appends that a watch cache came to a revision.
     fn cached(&mut self, s: f64, server: u64, revision: u64) {
         let cache = InsideCache {
             server,
@@ -130,7 +131,7 @@ impl Told {
         self.inside(s, cache);
     }
 
-    /// A watch cache takes an object in, or lets it go.
+    /// Appends that an object entered or left a watch cache.
     fn held(&mut self, s: f64, server: u64, name: &str, revision: Option<u64>) {
         let held = InsideHeld {
             server,
@@ -141,7 +142,7 @@ impl Told {
         self.inside(s, held);
     }
 
-    /// A client's watch, over a connection of the same number.
+    /// Appends a client's watch, over a connection of the same number.
     fn watcher(&mut self, s: f64, number: u64, server: u64, client: &str, waiting: u64) {
         self.connection(s, number, Some(client), (server, 1), Way::Open);
         let told = InsideWatcher {
@@ -174,7 +175,7 @@ impl Told {
         self.event(s, ClientRequest { client, request });
     }
 
-    /// The frames of entries `from..to`: an opening, then its segments.
+    /// Returns the frames of entries `from..to`: an opening, then its segments.
     fn frames(&self, from: usize, to: usize) -> Vec<Vec<u8>> {
         let (mut state, mut layers) = (State::default(), Layers::default());
         for entry in &self.0[..from] {
@@ -207,7 +208,7 @@ impl Told {
         }
     }
 
-    /// With etcd at revision 100.
+    /// Returns a log with etcd at revision 100.
     fn begun() -> Self {
         let mut told = Self::default();
         let etcd = InsideEtcd {
@@ -226,7 +227,7 @@ impl Told {
     }
 }
 
-/// Three configmaps; one is deleted, which the informer hears of and the naive loop does not.
+/// Returns a log of three configmaps. One is deleted; the informer receives the event, and the naive loop does not.
 fn told() -> (Told, Seq) {
     let mut told = Told::begun();
     for (s, revision, name) in [(0.3, 101, "a"), (0.4, 102, "b"), (0.5, 103, "c")] {
@@ -263,7 +264,7 @@ fn told() -> (Told, Seq) {
     (told, deleted)
 }
 
-/// Two servers that hold a and b, and a client that watches the first from 1 s on.
+/// Returns a log of two servers that hold a and b, and a client that watches the first from 1 s on.
 fn two_servers() -> Told {
     let mut told = Told::begun();
     for (revision, name) in [(101, "a"), (102, "b")] {
@@ -281,7 +282,7 @@ fn two_servers() -> Told {
     told
 }
 
-/// What is written beside crosses, from top to bottom, each with the name of its row.
+/// Returns the words beside crosses, from top to bottom, each with the name of its row.
 fn crosses(rows: &Rows, scene: &Scene) -> Vec<(String, String)> {
     let texts = scene
         .primitives
@@ -296,7 +297,7 @@ fn crosses(rows: &Rows, scene: &Scene) -> Vec<(String, String)> {
     texts.collect()
 }
 
-/// The corners of the lines that are drawn in a colour and so wide, in 1/64 px.
+/// Returns the corners of the lines in a colour with a width, in 1/64 px.
 fn lines(scene: &Scene, ink: Token, width: Px) -> Vec<Vec<(Px, Px)>> {
     let strokes = scene
         .primitives
@@ -320,8 +321,8 @@ fn lines(scene: &Scene, ink: Token, width: Px) -> Vec<Vec<(Px, Px)>> {
     strokes.collect()
 }
 
-/// The same; both programs have a connection, that of the naive loop is cut, and its next is never answered. That of the
-/// informer is idle at the end. A client that is no program has two.
+/// Like `reported`, but both programs have a connection. That of the naive loop is cut, and its next one never gets an
+/// answer. That of the informer is idle at the end. A client that is no program has two.
 fn connected() -> Told {
     let (mut told, _) = told();
     let naive = Some("naive/0.0");
@@ -495,7 +496,8 @@ fn a_write_that_never_came_to_a_client_ends_in_a_cross_and_leaves_a_ghost() {
     );
     assert!(dump.contains("1 ghost since 09:31:20"), "{dump}");
     assert!(dump.contains("window from 100"), "{dump}");
-    // The words under the ghost keep clear of its box: a line of 11 px reaches 8 over its baseline and 2 under it.
+    // The words under the ghost keep clear of its box: a line of 11 px reaches 8 px over its baseline and 2 px under
+    // it.
     let boxes = scene
         .primitives
         .iter()
@@ -530,7 +532,7 @@ fn a_write_that_never_came_to_a_client_ends_in_a_cross_and_leaves_a_ghost() {
 }
 
 #[test]
-fn a_client_that_keeps_no_revision_came_as_far_as_what_it_holds() {
+fn a_client_that_keeps_no_revision_has_come_as_far_as_its_newest_object() {
     let (mut told, _) = told();
     let believes = |told: &mut Told, s: f64, client: &str, held: &str| {
         let belief = format!(r#"[{{"resource":"configmaps","held":{{{held}}}}}]"#);
@@ -563,8 +565,8 @@ fn a_client_that_keeps_no_revision_came_as_far_as_what_it_holds() {
             .map(|line| line.split('"').nth(1).unwrap_or_default().to_owned())
             .collect()
     };
-    // The first is of the one that is deaf, the others are of the naive loop: outside a lesson its first alone. There is no
-    // room for the words of its second, between two crosses.
+    // The first cross belongs to the deaf client, the others to the naive loop. Outside a lesson only its first is
+    // drawn. Its second has no room for words between two crosses.
     let stops = [
         "delete of c, revision 107, never came here",
         "delete of b, revision 105, never came here",
@@ -586,7 +588,7 @@ fn a_later_resource_version_is_no_arrival_and_neither_is_a_list_or_another_objec
     };
 
     type Change = fn(&mut Told);
-    // It watched again, and a later write came to it.
+    // It watched again, and received a later write.
     let hears_later: Change = |told| {
         told.watcher(9.0, 2, 0, "informer/1.36", 0);
         told.written(10.0, ChangeType::Modified, "b", 104);
@@ -594,7 +596,7 @@ fn a_later_resource_version_is_no_arrival_and_neither_is_a_list_or_another_objec
         told.held(10.001, 0, "b", Some(104));
         told.report(10.1, "informer", "watching", 104, &[("a", 101), ("b", 104)]);
     };
-    // It listed: no event told it.
+    // It listed, so no event delivered the deletion.
     let lists: Change = |told| {
         told.report(8.9, "informer", "listing", 102, &[("a", 101), ("b", 102)]);
         told.report(
@@ -606,7 +608,7 @@ fn a_later_resource_version_is_no_arrival_and_neither_is_a_list_or_another_objec
         );
         told.report(9.1, "informer", "watching", 103, &[("b", 102)]);
     };
-    // An object of that name came again, and lies over the one that went.
+    // Another object of that name replaced the deleted one.
     let is_put_over: Change = |told| {
         let belief = r#"[{"resource":"configmaps","resourceVersion":"104","objects":2,
             "held":{"shop/a":"uid-2@104","shop/b":"uid-1@102"}}]"#;
@@ -636,7 +638,7 @@ fn a_later_resource_version_is_no_arrival_and_neither_is_a_list_or_another_objec
             "the dashed one"
         );
     }
-    // The twin: the stream goes on from before the deletion, and brings it.
+    // The opposite case: the stream continues from before the deletion, and delivers it.
     let mut told = deleted();
     told.watcher(9.0, 2, 0, "informer/1.36", 0);
     told.report(9.1, "informer", "watching", 103, &[("b", 102)]);
@@ -696,9 +698,9 @@ fn a_process_that_ended_holds_nothing_and_nothing_is_on_its_way_to_it() {
 }
 
 #[test]
-fn a_way_goes_through_the_server_that_the_clients_stream_comes_from() {
+fn a_write_travels_through_the_server_of_the_clients_stream() {
     let mut told = two_servers();
-    // The load balancer moves it to the second server, whose cache stands still from then on.
+    // The load balancer moves it to the second server, whose cache makes no progress from then on.
     told.watcher_ended(5.0, 1);
     told.watcher(5.2, 2, 1, "informer/1.36", 0);
     told.written(8.0, ChangeType::Deleted, "a", 103);
@@ -815,7 +817,7 @@ fn a_write_lost_on_the_stream_stops_there_and_says_how() {
 }
 
 #[test]
-fn the_whole_way_of_the_selected_write_stands_out_and_is_told() {
+fn the_whole_propagation_of_the_selected_write_stands_out_with_its_delays() {
     let mut told = two_servers();
     let write = told.written(5.0, ChangeType::Modified, "b", 103);
     told.cached(6.0, 0, 103);
@@ -857,9 +859,9 @@ fn the_whole_way_of_the_selected_write_stands_out_and_is_told() {
 }
 
 #[test]
-fn what_is_said_of_ways_stands_apart() {
+fn words_about_propagations_do_not_overlap() {
     let mut told = two_servers();
-    // Their ways go through the same cache.
+    // The writes to both go through the same cache.
     for (number, client) in [(2, "second"), (3, "third")] {
         told.started(1.2, client, "informer");
         told.watcher(1.2, number, 0, &format!("{client}/1.36"), 0);
@@ -908,7 +910,7 @@ fn what_is_said_of_ways_stands_apart() {
 }
 
 #[test]
-fn of_many_ways_only_so_many_are_drawn_as_there_is_room_for() {
+fn at_most_240_propagations_are_drawn_6_px_apart() {
     let mut told = two_servers();
     let names: Vec<String> = (0..10).map(|n| format!("client{n}")).collect();
     for name in &names {
@@ -924,7 +926,7 @@ fn of_many_ways_only_so_many_are_drawn_as_there_is_room_for() {
     }
     let (_, scene) = drawn(&told.store(), &view());
     let ways = lines(&scene, Token::Modified, Px(80));
-    // 10 s are 200 px here, which has room for 34 ways 6 px apart, to each client; of all 240 are drawn.
+    // 10 s are 200 px here, which has room for 34 lines 6 px apart to each client. At most 240 are drawn in all.
     assert_eq!(ways.len(), 240);
     let to_one = ways
         .iter()
@@ -933,7 +935,7 @@ fn of_many_ways_only_so_many_are_drawn_as_there_is_room_for() {
 }
 
 #[test]
-fn outside_a_lesson_a_way_is_drawn_only_if_it_stopped_or_is_selected() {
+fn outside_a_lesson_only_stopped_and_selected_propagations_are_drawn() {
     let mut told = two_servers();
     told.started(1.2, "client0", "informer");
     told.report(1.2, "client0", "watching", 102, &[("b", 102)]);
@@ -957,7 +959,7 @@ fn outside_a_lesson_a_way_is_drawn_only_if_it_stopped_or_is_selected() {
 }
 
 #[test]
-fn a_cache_that_is_open_has_a_row_for_each_stream_the_slowest_first() {
+fn an_open_cache_has_a_row_for_each_stream_the_slowest_first() {
     let mut told = two_servers();
     for number in 2..14 {
         told.watcher(2.0, number, 0, &format!("other{number:02}/1"), number);
@@ -989,7 +991,7 @@ fn a_cache_that_is_open_has_a_row_for_each_stream_the_slowest_first() {
          other12 12 of 100, other11 11 of 100, other10 10 of 100, other09 9 of 100, other08 8 of 100, \
          other07 7 of 100, other06 6 of 100, 5 more."
     );
-    // Of a record of the cache, what waited then.
+    // The record of a cache has the events that waited at that time.
     told.cached(3.0, 0, 103);
     let id = RecordId {
         epoch: 0,
@@ -1102,7 +1104,7 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
 }
 
 #[test]
-fn a_client_does_not_lack_what_it_does_not_watch() {
+fn a_client_lacks_no_object_that_it_does_not_watch() {
     let mut told = two_servers();
     for client in ["here", "there"] {
         told.started(1.2, client, "informer");
@@ -1139,7 +1141,7 @@ fn a_client_does_not_lack_what_it_does_not_watch() {
 }
 
 #[test]
-fn a_loop_that_never_waits_says_how_often_it_read_nothing_and_one_that_returned_since_when() {
+fn a_loop_without_waits_counts_its_empty_reads_and_one_that_returned_says_since_when() {
     let (mut told, _) = told();
     let mut report = |s: f64, client: &str, phase: &str, iterations: u64| {
         let report = ClientReport {
@@ -1196,7 +1198,7 @@ fn the_picture_is_the_same_in_whatever_order_the_past_is_loaded() {
             store.chapter(&chapter).unwrap();
         }
         let (rows, scene) = drawn(&store, &view());
-        // Layers are numbered as they are met.
+        // Layers are numbered in the order in which they are met.
         let named = |rows: &Rows| -> Vec<_> {
             let rows = rows.rows.iter();
             rows.map(|row| (row.name.clone(), row.y, row.count, row.mark))
@@ -1208,7 +1210,7 @@ fn the_picture_is_the_same_in_whatever_order_the_past_is_loaded() {
 }
 
 #[test]
-fn at_any_record_each_side_holds_what_it_held_then() {
+fn at_any_record_the_beliefs_are_those_of_that_record() {
     let (told, deleted) = told();
     let store = told.store();
     let at_seq = |seq: u64| {
@@ -1222,7 +1224,7 @@ fn at_any_record_each_side_holds_what_it_held_then() {
     assert!(before.sentences.iter().all(|sentence| !sentence.differs));
     assert_eq!(before.of, "configmaps in shop");
     assert_eq!(before.columns, ["etcd", "apiserver 0", "informer", "naive"]);
-    // The cache hears of it a millisecond later, the clients have not yet.
+    // The cache receives it 1 ms later; the clients have not received it yet.
     let then = at_seq(deleted.0);
     let row = then.rows.first().unwrap();
     assert_eq!(row.name, "shop/b");

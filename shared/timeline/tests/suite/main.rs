@@ -1,4 +1,4 @@
-//! What this crate promises, in one binary so that it links once. A module per subject.
+//! The promises of this crate, in one binary so that it links once. Each subject has a module.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod as_of;

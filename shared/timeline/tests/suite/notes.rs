@@ -1,4 +1,4 @@
-//! Notes of persons: which the store knows, what it shows of them, and which it lets go.
+//! Notes of persons: which ones the store knows, what it shows of them, and which ones it drops.
 
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
@@ -70,7 +70,7 @@ fn notes_of_a_chapter_of_the_past_stand_as_those_that_came_live() {
 }
 
 #[test]
-fn a_note_goes_with_its_chapter_unless_the_server_has_it_still() {
+fn a_note_goes_with_its_chapter_unless_the_server_still_has_the_chapter() {
     let mut log = Log::steady("a", 0.0, 5);
     let seq = log.push(6.0, note("early"));
     let early = log.records.len();
@@ -100,7 +100,7 @@ fn a_note_goes_with_its_chapter_unless_the_server_has_it_still() {
 }
 
 #[test]
-fn a_note_whose_chapter_cannot_be_read_is_not_taken_in() {
+fn a_note_of_an_unreadable_chapter_is_not_added() {
     let mut log = Log::steady("a", 0.0, 5);
     log.push(6.0, note("early"));
     let seen = log.records.len();
@@ -114,7 +114,7 @@ fn a_note_whose_chapter_cannot_be_read_is_not_taken_in() {
     assert_eq!(texts(&store), ["later"]);
 }
 
-/// The words of the flags, and the x of the dotted lines.
+/// Returns the words of the flags, and the x of the dotted lines.
 fn flags(picture: &Picture<'_>) -> (Vec<String>, Vec<Px>) {
     let row = (picture.flagged.top, picture.flagged.top + FLAGS_ROW);
     let ruler = ruler_of(picture);

@@ -20,7 +20,7 @@ use crate::common::{Log, START, at};
 const PODS: &str = "shop/pods";
 const WIDTH: f64 = 1_000.0;
 
-/// A strip of a store, at a view of the last `seconds`.
+/// A strip of a store, with a view of the last `seconds`.
 struct Strip {
     store: Store,
     now: Time,
@@ -50,14 +50,14 @@ fn list(store: &mut Store, log: &Log, order: u64, entries: Vec<CatalogueEntry>) 
     store.list(&"log".into(), &log.epoch, order, entries);
 }
 
-/// The chapters of a log, `size` records each, up to the record `end`.
+/// Returns the chapters of a log, `size` records each, up to the record `end`.
 fn chapters(log: &Log, size: usize, end: usize, kind: Availability) -> Vec<CatalogueEntry> {
     let begins = (0..end).step_by(size);
     let entry = |from| log.listed(from, (from + size).min(end), kind);
     begins.map(entry).collect()
 }
 
-/// The filled rectangles of a colour.
+/// Returns the filled rectangles of a colour.
 fn rects(scene: &Scene, ink: Token) -> Vec<Area> {
     let rects = scene
         .primitives
@@ -69,7 +69,7 @@ fn rects(scene: &Scene, ink: Token) -> Vec<Area> {
     rects.collect()
 }
 
-/// Problem ticks: their colour's rank and where they are, in px.
+/// Returns the problem ticks: their colour's rank, and their edges in px.
 fn ticks(scene: &Scene) -> Vec<(usize, f64, f64)> {
     let inks = [Token::Warning, Token::Lost, Token::Error, Token::Divergence];
     let of = |(rank, ink)| {
@@ -89,7 +89,7 @@ fn rank(severity: Severity, kind: TroubleKind) -> usize {
     }
 }
 
-/// Whether a tick of a colour or a worse one stands at a time.
+/// Whether a tick of a colour or a more severe one stands at a time.
 fn is_ticked(strip: &Strip, at: Time, least: usize) -> bool {
     let x = strip.scale.x_from_time(at).to_f64();
     let near = |&(rank, from, to): &(usize, f64, f64)| {
@@ -98,8 +98,8 @@ fn is_ticked(strip: &Strip, at: Time, least: usize) -> bool {
     ticks(&strip.scene).iter().any(near)
 }
 
-/// A random log: its older part listed in chapters, some of them loaded or expired, the rest live. Also the troubles that
-/// the chapters list.
+/// Returns a random log and its troubles. Its older part is listed in chapters, some of them loaded or expired; the
+/// rest is live.
 fn random_strip(seed: u64) -> (Strip, Vec<Trouble>) {
     let mut chance = Chance::new(seed);
     let log = random_log(seed, 400);
@@ -202,7 +202,7 @@ proptest! {
     }
 }
 
-/// Left, right, top and bottom of a primitive in px.
+/// Returns left, right, top and bottom of a primitive in px.
 fn extent(scene: &Scene, primitive: &Primitive) -> [f64; 4] {
     let of = |area: &Area| [area.x, area.right(), area.y, area.bottom()].map(Px::to_f64);
     match primitive {
@@ -255,7 +255,7 @@ fn extent(scene: &Scene, primitive: &Primitive) -> [f64; 4] {
 }
 
 #[test]
-fn each_kind_of_nothing_looks_another_way() {
+fn each_kind_of_missing_records_looks_different() {
     let (old, new) = (Log::steady("a", 0.0, 400), Log::steady("b", 600.0, 100));
     let mut store = Store::default();
     new.send_all(&mut store);
@@ -273,7 +273,7 @@ fn each_kind_of_nothing_looks_another_way() {
         !line.starts_with("strip") && !line.contains("line2") && !line.contains(" text1")
     };
     let lines: Vec<&str> = dump.lines().filter(is_shown).collect();
-    // A px is 0.7 s: expired to 150 s, not loaded to 300 s, lost to 400 s, nobody watched to 600 s.
+    // One px is 0.7 s: expired to 150 s, not loaded to 300 s, lost to 400 s, not watched to 600 s.
     insta::assert_snapshot!(lines.join("\n"), @r#"
     rect 0,0 1000x64 bg1
     rect 1,0 195x64 expired
@@ -306,7 +306,7 @@ fn the_frame_is_where_the_view_is_and_never_narrower_than_6_px() {
         let view = View::between(at(left), at(right), WIDTH);
         let scale = Overview::new(&store, now, &view, REACH_US);
         let scene = overview(&store, &scale, &view, Moments::live(now), Px::whole(64));
-        // Its top edge.
+        // The frame's top edge.
         let frame = rects(&scene, Token::Text1);
         let frame = frame.iter().find(|area| area.h == Px::whole(1)).unwrap();
         let wanted = [left, right].map(|s| scale.x_from_time(at(s)).to_f64());
@@ -385,7 +385,7 @@ fn a_problem_that_lasts_over_chapters_is_one_and_can_be_stepped_to() {
     assert_eq!(next_trouble(&store, at(660.0)), None);
     assert_eq!(previous_trouble(&store, at(660.0)), Some(at(400.0)));
     assert_eq!(previous_trouble(&store, at(101.0)), None);
-    // Its bar goes on through all chapters.
+    // Its bar continues through all chapters.
     let now = at(700.0);
     let strip = strip(store, now, View::following(now, 60_000_000, WIDTH));
     let bars = rects(&strip.scene, Token::Divergence);
@@ -396,7 +396,7 @@ fn a_problem_that_lasts_over_chapters_is_one_and_can_be_stepped_to() {
     assert!((bars[0].right().to_f64() - x(499.0)).abs() <= 1.0);
 }
 
-/// The heights of shapes that are drawn in an ink from one time to another: of columns if there are any, else of steps.
+/// Returns the heights of shapes in an ink from one time to another: of columns if there are any, else of steps.
 fn heights(strip: &Strip, from: f64, to: f64) -> Vec<i32> {
     let (from, to) = (
         strip.scale.x_from_time(at(from)),
@@ -468,7 +468,7 @@ fn a_live_strip_stands_still_for_a_column_and_then_moves_by_whole_ones() {
 }
 
 #[test]
-fn a_label_says_how_much_of_what_is_kept_is_shown() {
+fn a_label_says_how_much_of_the_kept_log_is_in_the_strip() {
     let (old, new) = (
         Log::steady("a", -164_400.0, 60),
         Log::steady("b", -1_000.0, 999),
@@ -495,7 +495,7 @@ fn a_label_says_how_much_of_what_is_kept_is_shown() {
     );
 }
 
-/// Words of a strip from its left edge up to its axis.
+/// Returns the words of a strip from its left edge up to its axis.
 fn words_before_the_axis(strip: &Strip) -> Vec<String> {
     let begin = strip.scale.x_from_time(strip.scale.begin());
     let words = strip
@@ -510,7 +510,7 @@ fn words_before_the_axis(strip: &Strip) -> Vec<String> {
 }
 
 #[test]
-fn what_is_kept_and_older_than_the_strip_stands_before_a_break_in_the_axis() {
+fn kept_records_older_than_the_strip_stand_before_a_break_in_the_axis() {
     let (old, new) = (
         Log::steady("a", -164_400.0, 60),
         Log::steady("b", -30_000.0, 29_999),
@@ -534,7 +534,7 @@ fn what_is_kept_and_older_than_the_strip_stands_before_a_break_in_the_axis() {
         (now.micros_since(begin) - REACH_US).abs() < 60_000_000,
         "10 h: {begin}"
     );
-    // Nothing of the axis lies in it.
+    // The stub has no part of the axis.
     let axis_px = wide.scale.x_from_time(begin).to_f64();
     let step = wide.scale.x_from_time(at(0.0)).to_f64() - axis_px;
     assert!(step > 1_100.0, "{axis_px} {step}");
@@ -543,7 +543,7 @@ fn what_is_kept_and_older_than_the_strip_stands_before_a_break_in_the_axis() {
     assert_eq!(told.len(), 4, "{told:?}");
     assert_eq!(told[0], "expired");
     assert!(told[1].starts_with("before 11-"), "{told:?}");
-    // No room for words: the break alone.
+    // Without room for words it has only the break.
     let narrow = shown(420.0, Availability::Kept);
     assert_eq!(words_before_the_axis(&narrow), [""; 0]);
     assert!(narrow.scale.begin() > narrow.scale.left());

@@ -1,4 +1,4 @@
-//! The past that is not here: what is known of it, what is asked for, and how each kind of nothing looks.
+//! The past that is not loaded: what is known of it, what is requested, and how each kind of missing records looks.
 
 use insta::assert_snapshot;
 use watchscope_model::event::{ClusterConnected, WatchStopped};
@@ -17,7 +17,7 @@ fn list(store: &mut Store, log: &Log, order: u64, entries: Vec<CatalogueEntry>) 
     store.list(&"log".into(), &log.epoch, order, entries);
 }
 
-/// `Expired 0-10, Seam 10-30`: in seconds after the start, from there on.
+/// Returns `Expired 0-10, Seam 10-30`, in seconds after the start.
 fn covered(store: &Store, now: Time) -> Vec<(Coverage, i64)> {
     let stretches = store.coverage(now).into_iter();
     let seconds = |time: Time| time.micros_since(at(0.0)) / 1_000_000;
@@ -27,7 +27,7 @@ fn covered(store: &Store, now: Time) -> Vec<(Coverage, i64)> {
 }
 
 #[test]
-fn a_catalogue_tells_what_of_earlier_runs_is_kept_gone_or_lost_and_where_nobody_watched() {
+fn a_catalogue_says_which_parts_of_earlier_runs_are_kept_gone_lost_or_not_watched() {
     let (old, new) = (Log::steady("a", 0.0, 60), Log::steady("b", 100.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
@@ -49,7 +49,7 @@ fn a_catalogue_tells_what_of_earlier_runs_is_kept_gone_or_lost_and_where_nobody_
         (Coverage::Loaded, 130),
     ];
     assert_eq!(covered(&store, now), told);
-    // Each looks another way.
+    // Each of them looks different.
     let view = View::between(at(-5.0), at(135.0), 1_600.0);
     let (_, scene) = picture(&store, &mut Lanes::default(), &view, now);
     let dump = scene.dump();
@@ -67,7 +67,7 @@ fn a_catalogue_tells_what_of_earlier_runs_is_kept_gone_or_lost_and_where_nobody_
 }
 
 #[test]
-fn only_what_is_looked_at_is_asked_for_in_whichever_run_it_is() {
+fn only_chapters_in_view_are_requested_of_whichever_run() {
     let (old, new) = (Log::steady("a", 0.0, 60), Log::steady("b", 100.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
@@ -113,7 +113,7 @@ fn only_what_is_looked_at_is_asked_for_in_whichever_run_it_is() {
 }
 
 #[test]
-fn of_a_chapter_that_goes_on_behind_the_window_a_part_is_asked_for() {
+fn only_a_part_is_requested_of_a_chapter_that_extends_beyond_the_window() {
     let (old, new) = (Log::steady("a", 0.0, 1_600), Log::steady("b", 2_000.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
@@ -129,7 +129,7 @@ fn of_a_chapter_that_goes_on_behind_the_window_a_part_is_asked_for() {
         }
         std::mem::take(&mut asked)
     };
-    // Of 1,600 s up to 500 s and as much as is shown behind that, to the next eighth.
+    // Of 1,600 s it requests the part up to 500 s and as much again as is in view, rounded up to the next eighth.
     let first = shows(&mut store, 400.0, 500.0);
     assert!(matches!(first[..], [800..=810]), "{first:?}");
     assert!(shows(&mut store, 460.0, 560.0).is_empty(), "it is here");
@@ -153,7 +153,7 @@ fn runs_stand_in_the_order_that_the_server_gives_and_records_keep_their_names() 
     third.send_all(&mut store);
     let head = store.head().unwrap();
     let all = |log: &Log| vec![log.listed(0, log.records.len(), Availability::Kept)];
-    // The newest comes first, as the server tells them.
+    // The newest comes first, because the server sends them in that order.
     list(&mut store, &second, 12, all(&second));
     list(&mut store, &first, 3, all(&first));
     assert_eq!(
@@ -168,7 +168,7 @@ fn runs_stand_in_the_order_that_the_server_gives_and_records_keep_their_names() 
     let kinds: Vec<Coverage> = seams.iter().map(|(kind, _)| *kind).collect();
     use Coverage::{Loaded, Seam};
     assert_eq!(kinds, [Loaded, Seam, Loaded, Seam, Loaded]);
-    // The server begins anew: the run that was live is one of the earlier ones now.
+    // The server begins anew, so the run that was live is an earlier one now.
     let fourth = Log::steady("d", 60.0, 9);
     fourth.send_all(&mut store);
     let record = store.record(head).unwrap();
@@ -184,7 +184,7 @@ fn runs_stand_in_the_order_that_the_server_gives_and_records_keep_their_names() 
 }
 
 #[test]
-fn an_entry_takes_the_place_of_all_that_it_stands_for() {
+fn an_entry_replaces_all_entries_that_it_stands_for() {
     let (old, new) = (Log::steady("a", 0.0, 60), Log::steady("b", 100.0, 20));
     let mut store = Store::default();
     new.send_all(&mut store);
@@ -201,7 +201,7 @@ fn an_entry_takes_the_place_of_all_that_it_stands_for() {
 }
 
 #[test]
-fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later() {
+fn a_full_memory_drops_runs_out_of_view_and_loads_them_again_later() {
     let (old, new) = (random_log(5, 1_500), Log::steady("live", 900_000.0, 20));
     let mut store = Store::new(150_000);
     new.send_all(&mut store);
@@ -228,7 +228,7 @@ fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later
     };
     for entry in entries.iter().rev().chain(&entries) {
         looks_at(&mut store, entry);
-        // The live run is looked at in between, so the other may go.
+        // The live run is in view meanwhile, so the other one may go.
         store.look_at(at(900_000.0), FOREVER);
         store.chapter(&new.chapter(0, 1)).unwrap();
     }
@@ -236,7 +236,7 @@ fn a_full_memory_lets_go_of_runs_that_are_not_looked_at_and_has_them_again_later
 }
 
 #[test]
-fn a_run_that_is_looked_at_stays_where_the_live_one_fills_the_memory() {
+fn a_run_in_view_stays_when_the_live_one_fills_the_memory() {
     let (mut old, live) = (Log::steady("old", -9_000.0, 50), random_log(4, 4_000));
     old.epoch = "old".into();
     let mut store = Store::new(150_000);
@@ -252,7 +252,7 @@ fn a_run_that_is_looked_at_stays_where_the_live_one_fills_the_memory() {
 }
 
 #[test]
-fn of_a_view_of_more_than_can_be_shown_at_once_the_newest_is_loaded() {
+fn a_view_of_too_many_chapters_loads_the_newest() {
     let new = Log::steady("live", 900_000.0, 20);
     let mut store = Store::default();
     new.send_all(&mut store);
@@ -267,7 +267,7 @@ fn of_a_view_of_more_than_can_be_shown_at_once_the_newest_is_loaded() {
         store.chapter(&old.chapter(to - 100, to)).unwrap();
         asked += 1;
     }
-    // The live run's own is one of the 128.
+    // The chapter of the live run is one of the 128.
     assert_eq!(asked, 127);
     assert!(store.backfill(at(0.0), at(5_000.0)).is_some());
     assert!(store.oldest_kept().unwrap() < at(1.0));
@@ -316,7 +316,7 @@ fn a_run_that_begins_before_the_end_of_the_one_before_it_has_a_seam_too() {
 }
 
 #[test]
-fn what_a_live_log_let_go_is_loaded_again_where_the_server_keeps_it() {
+fn dropped_chapters_of_a_live_log_are_loaded_again_if_the_server_keeps_them() {
     let log = random_log(4, 4_000);
     let mut store = Store::new(150_000);
     log.send_all(&mut store);
@@ -326,7 +326,7 @@ fn what_a_live_log_let_go_is_loaded_again_where_the_server_keeps_it() {
         .map(|from| log.listed(from, (from + 100).min(end), Availability::Kept))
         .collect();
     list(&mut store, &log, u64::MAX, entries.clone());
-    // It goes on, and lets go of more.
+    // The log goes on, and more of it is dropped.
     let (from, to) = (entries[1].summary.first_at, entries[1].summary.last_at);
     store.look_at(from, to);
     let mut asked = 0;
@@ -355,7 +355,7 @@ fn a_view_of_any_time_is_drawn() {
     }
 }
 
-/// A run of a watch that lists these Pods and sees one of them change.
+/// Returns a run of a watch that lists these Pods and sees one of them change.
 fn run_with_a_change(names: &[&str], changed: &str) -> Log {
     let mut log = Log::new("a");
     log.opened(0.0, "shop/pods", 1, names, 100);
@@ -370,7 +370,7 @@ fn run_with_a_change(names: &[&str], changed: &str) -> Log {
     log
 }
 
-/// Two runs of a watch: between them one object came, one changed, one was created anew and two went.
+/// Returns two runs of a watch. Between them one object came, one changed, one was created anew, and two went.
 fn runs_that_differ() -> (Log, Log) {
     let old = run_with_a_change(&["a-0", "b-0", "c-0", "d-0", "e-0"], "a-0");
     let mut new = Log::new("b");
@@ -392,7 +392,7 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
     let count = old.records.len();
     let listed = vec![old.listed(0, count, Availability::Kept)];
 
-    // Live over the restart.
+    // The page is connected during the restart.
     let mut store = Store::default();
     old.send_all(&mut store);
     new.send_all(&mut store);
@@ -402,7 +402,7 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
         says(&store, at(80.0))
     );
 
-    // The run before ended in order: its watches were stopped, and held what they held until then.
+    // The run before ended in order: its watches were stopped, and held their objects until then.
     let mut stopped = old.clone();
     let watch = WatchName::from("shop/pods");
     let reason = PhaseReason::StopRequested;
@@ -413,13 +413,13 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
     new.send_all(&mut store);
     assert!(says(&store, at(80.0)).contains(words));
 
-    // The end of the run before comes from the history: it is asked for once the list is in view.
+    // The end of the run before comes from the history. It is requested once the list is in view.
     let mut store = Store::default();
     new.send_all(&mut store);
     list(&mut store, &old, 7, listed.clone());
     let waits = says(&store, at(80.0));
     assert!(!waits.contains("over the seam"));
-    // Of the run before, and of the watch from the seam to its list.
+    // One hatch is for the run before, one for the watch from the seam to its list.
     assert_eq!(waits.matches("hatch NotLoaded").count(), 2, "{waits}");
     assert_eq!(store.lacks_before_seam(at(70.0), at(80.0)), None);
     let (from, to) = store.lacks_before_seam(at(50.0), at(80.0)).unwrap();
@@ -433,7 +433,7 @@ fn the_first_list_behind_a_seam_says_what_changed_once_both_sides_are_loaded() {
     );
     assert_eq!(store.lacks_before_seam(at(50.0), at(80.0)), None);
 
-    // Its end is not loaded: nothing is said.
+    // If its end is not loaded, no difference is written.
     let mut store = Store::default();
     new.send_all(&mut store);
     let listed = vec![
@@ -499,7 +499,7 @@ fn behind_a_seam_only_objects_that_differ_have_a_mark_and_a_deleted_one_says_so(
     new: added-by-list
     replaced: added-by-list another uid: deleted and created while nobody watched
     ");
-    // Where the run before is not loaded, its objects are not known: all that are listed are new.
+    // If the run before is not loaded, its objects are unknown, so all listed objects are new.
     let mut store = Store::default();
     new.send_all(&mut store);
     assert_snapshot!(drawn(&store), @r"
@@ -557,7 +557,7 @@ fn a_seam_between_two_clusters_says_so_and_nothing_is_compared_over_it() {
 }
 
 #[test]
-fn over_a_seam_nothing_changed_where_all_is_the_same() {
+fn over_a_seam_equal_objects_have_not_changed() {
     let names = ["a-0", "b-0"];
     let (mut old, mut new) = (Log::new("a"), Log::new("b"));
     old.opened(0.0, "shop/pods", 1, &names, 100);

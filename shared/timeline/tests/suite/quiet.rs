@@ -1,4 +1,5 @@
-//! Quiet is small: what opens by itself, what folds, and which rows stand for connections and resourceVersions.
+//! Quiet watches are small: which ones open by themselves, which ones fold, and which connections and resourceVersions
+//! have rows.
 
 use crate::cases::cases;
 use crate::common::random::{Chance, comparable, first_difference, late_reader, random_log, views};
@@ -19,7 +20,7 @@ fn lanes(height_px: i32) -> Lanes {
     lanes
 }
 
-/// A view that follows now, over the last minute.
+/// Returns a view that follows now, over the last minute.
 fn following(now: f64) -> View {
     View::following(at(now), 60_000_000, 800.0)
 }
@@ -28,7 +29,7 @@ fn rows_at(store: &Store, lanes: &mut Lanes, now: f64) -> Rows {
     lanes.rows(store, &following(now), at(now))
 }
 
-/// The names of the rows, indented by what they hang under.
+/// Returns the names of the rows, indented under their parents.
 fn names(rows: &Rows) -> Vec<String> {
     let name = |row: &Row| match row.kind {
         RowKind::Watch => format!("open {}", row.name),
@@ -52,7 +53,7 @@ fn modified(log: &mut Log, s: f64, watch: &str, name: &str, version: u64) {
     log.change(s, watch, ChangeType::Modified, Origin::Live, name, version);
 }
 
-/// As many watches, each with an open stream and no change; `name-00` first.
+/// Returns a log of `count` watches, each with an open stream and no change; the first is `name-00`.
 fn quiet_watches(count: u64) -> Log {
     let mut log = Log::new("a");
     for number in 0..count {
@@ -67,13 +68,13 @@ fn quiet_watches(count: u64) -> Log {
     log
 }
 
-/// A second request of a watch goes over another's connection.
+/// Appends a second request of a watch, over the connection of another watch.
 fn moves_to(log: &mut Log, s: f64, watch: &str, ids: u64, connection: u64) {
     log.request(s, watch, 9_000 + ids, connection, "watch", "watch=1");
 }
 
 #[test]
-fn a_quiet_watch_is_one_strip_and_says_what_it_is_like() {
+fn a_quiet_watch_is_one_strip_with_its_state_in_words() {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["cart-0", "cart-1"], 1_000);
     log.opened(0.5, MAPS, 2, &[], 1_000);
@@ -134,7 +135,7 @@ fn a_bookmark_opens_nothing() {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["cart-0"], 1_000);
     log.bookmark(10.0, PODS, 10, 1_100);
-    // Nor does a list, nor an orderly end that is resumed.
+    // A list does not open it either, nor an orderly end that is resumed.
     log.end(12.0, PODS, 10, Cause::End);
     log.gap(12.1, PODS, true, Some(0));
     let rows = rows_at(&log.store(), &mut lanes(800), 20.0);
@@ -160,7 +161,7 @@ fn events_never_open_by_themselves() {
     assert!(names.contains(&other), "{names:?}");
 }
 
-/// Twenty pods, of which the first fifteen change one after the other; and their names.
+/// Returns twenty pods and their names. The first fifteen of them change one after the other.
 fn carts() -> (Log, Vec<String>) {
     let all: Vec<String> = (0..20).map(|number| format!("cart-{number:02}")).collect();
     let names: Vec<&str> = all.iter().map(String::as_str).collect();
@@ -212,7 +213,7 @@ fn rows_are_sorted_again_only_when_an_object_enters() {
     assert_eq!(order(&log, &mut lanes, 14.0), "b a and 1 more");
     modified(&mut log, 15.0, PODS, "c", 1_004);
     assert_eq!(order(&log, &mut lanes, 16.0), "c a b");
-    // One that is deleted keeps its row while that is in view.
+    // A deleted object keeps its row while the deletion is in view.
     log.change(17.0, PODS, ChangeType::Deleted, Origin::Live, "a", 1_005);
     assert_eq!(order(&log, &mut lanes, 18.0), "c a b");
     modified(&mut log, 85.0, PODS, "b", 1_006);
@@ -260,7 +261,7 @@ fn a_watch_opens_only_while_all_rows_end_above_the_lower_edge() {
         log.opened(0.0, &watch, ids, &["x"], 1_000);
         modified(&mut log, 10.0 + ids as f64, &watch, "x", 1_001);
     }
-    // An open watch takes 26 px, its object 18 and its resourceVersion 40: two fit beside four strips.
+    // An open watch takes 26 px, its object 18 px and its resourceVersion 40 px. Two fit beside four strips.
     let rows = rows_at(&log.store(), &mut lanes(26 + 2 * 84 + 4 * 14), 20.0);
     let open: Vec<String> = names(&rows)
         .into_iter()
@@ -268,7 +269,7 @@ fn a_watch_opens_only_while_all_rows_end_above_the_lower_edge() {
         .collect();
     assert_eq!(open, ["open kind-5", "open kind-6"], "the latest changes");
     assert_eq!(rows.height, Px::whole(26 + 2 * 84 + 4 * 14));
-    // Without a change in it a watch that found no room stays a strip; with one it takes the room there is now.
+    // A watch without room stays a strip until it changes; with a change it takes the room that there is then.
     let mut lanes = lanes(100);
     let one = |log: &Log, lanes: &mut Lanes, now| {
         let names = names(&rows_at(&log.store(), lanes, now));
@@ -287,7 +288,7 @@ fn a_watch_opens_only_while_all_rows_end_above_the_lower_edge() {
 #[test]
 fn strips_that_do_not_fit_fold_into_one_last_row_and_one_leaves_it_when_something_happens() {
     let mut log = quiet_watches(40);
-    // 26 px of the findings, 14 of each strip and of the last row.
+    // 26 px for the findings, 14 px for each strip and for the last row.
     let mut lanes = lanes(26 + 11 * 14);
     let rows = rows_at(&log.store(), &mut lanes, 20.0);
     assert_eq!(rows.rows.len(), 1 + 10 + 1);
@@ -310,7 +311,7 @@ fn strips_that_do_not_fit_fold_into_one_last_row_and_one_leaves_it_when_somethin
         &names[names.len() - 3..names.len() - 1],
         ["resourceVersion", "x"]
     );
-    // A person opens the row, and closes it.
+    // The viewer opens the row, and closes it.
     lanes.toggle_quiet();
     let store = log.store();
     let rows = rows_at(&store, &mut lanes, 23.0);
@@ -319,7 +320,7 @@ fn strips_that_do_not_fit_fold_into_one_last_row_and_one_leaves_it_when_somethin
     assert_eq!(rows.rows.last().unwrap().expanded, Some(true));
     lanes.toggle_quiet();
     assert!(rows_at(&store, &mut lanes, 24.0).rows.len() < 20);
-    // Where there is room, none folds.
+    // With enough room none folds.
     let rows = rows_at(&store, &mut self::lanes(2_000), 24.0);
     assert!(rows.find(LaneId::Quiet).is_none());
 }
@@ -452,7 +453,7 @@ fn panning_moves_no_row() {
 }
 
 #[test]
-fn what_a_person_closed_stays_closed_and_what_they_opened_stays_open() {
+fn a_watch_that_the_viewer_closed_or_opened_stays_so() {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["cart-0"], 1_000);
     log.opened(0.5, MAPS, 2, &["env"], 1_000);
@@ -471,7 +472,7 @@ fn what_a_person_closed_stays_closed_and_what_they_opened_stays_open() {
     modified(&mut log, 10.0, PODS, "cart-0", 1_001);
     let expected = ["Findings", "open configmaps", "env", "strip pods"];
     assert_eq!(names(&rows_at(&log.store(), &mut lanes, 11.0)), expected);
-    // As it is kept over a reload.
+    // As it is stored for a reload.
     let kept = lanes.choices();
     let mut again = self::lanes(60);
     again.set_choices(&kept);
@@ -511,10 +512,10 @@ fn a_page_opened_later_begins_with_the_watches_of_the_latest_changes() {
     assert_eq!(names(&rows), expected);
 }
 
-/// The scene property holds with the state of the lanes: whatever is loaded outside the view, a page that opens with
-/// equal heads and views has equal rows.
+/// The property of scenes also holds for the state of the lanes. Whatever is loaded outside the view, a page that
+/// opens with equal heads and views has equal rows.
 #[test]
-fn what_is_open_does_not_depend_on_cuts_or_on_what_is_loaded_outside_the_view() {
+fn open_watches_do_not_depend_on_cuts_or_on_records_outside_the_view() {
     for seed in 0..u64::from(cases(200)) {
         let log = random_log(seed, 260);
         let mut chance = Chance::new(seed ^ 0x0BE4);

@@ -1,4 +1,4 @@
-//! The rules by which marks, ends and stretches are drawn, each by a story of a few records.
+//! The rules by which marks, ends and stretches are drawn. Each has a story of a few records.
 
 use crate::common::{FOREVER, Log, at, object, picture, picture_of, with_unknown_kinds};
 use insta::assert_snapshot;
@@ -22,14 +22,14 @@ use watchscope_timeline::{
 
 const PODS: &str = "shop/pods";
 
-/// A watch with an open stream (number 10, timeout 431 s) and one object.
+/// Returns a watch with an open stream (number 10, timeout 431 s) and one object.
 fn streaming() -> Log {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["cart-0"], 1_000);
     log
 }
 
-/// The scene of the first `seconds`, 10 px a second.
+/// Draws the first `seconds`, 10 px for each second.
 fn scene_of(store: &Store, seconds: f64) -> Scene {
     let view = View::between(at(0.0), at(seconds), seconds * 10.0);
     picture(store, &mut Lanes::showing_all(), &view, at(seconds)).1
@@ -95,7 +95,7 @@ fn a_modified_is_a_half_dot_only_if_the_generation_is_unchanged_and_the_subresou
 }
 
 #[test]
-fn what_a_list_told_is_hollow() {
+fn a_mark_from_a_list_is_hollow() {
     let mut log = streaming();
     log.change(9.0, PODS, ChangeType::Added, Origin::Initial, "x", 900);
     log.change(19.0, PODS, ChangeType::Modified, Origin::List, "x", 950);
@@ -114,7 +114,7 @@ fn what_a_list_told_is_hollow() {
     );
 }
 
-/// Stream 10, ended after `seconds` by `cause`, with an attribution if one came.
+/// Returns a log with stream 10, ended after `seconds` by `cause`, with an attribution if one is given.
 fn ended(seconds: f64, cause: Cause, attributed: Option<(&str, Certainty)>) -> Log {
     let mut log = streaming();
     let evidence = vec![log.end(seconds, PODS, 10, cause)];
@@ -133,7 +133,7 @@ fn ended(seconds: f64, cause: Cause, attributed: Option<(&str, Certainty)>) -> L
     log
 }
 
-/// How it falls.
+/// Returns how its plateau falls.
 fn fall(seconds: f64, cause: Cause, attributed: Option<&str>) -> Glyph {
     let attributed = attributed.map(|code| (code, Certainty::Likely));
     fall_of(&ended(seconds, cause, attributed), seconds)
@@ -151,7 +151,7 @@ fn fall_of(log: &Log, seconds: f64) -> Glyph {
 }
 
 #[test]
-fn how_a_plateau_falls_says_how_the_stream_ended() {
+fn the_fall_of_a_plateau_shows_how_the_stream_ended() {
     assert_eq!(fall(50.0, Cause::Cancelled, None), Glyph::EndNormal);
     assert_eq!(fall(430.0, Cause::End, None), Glyph::EndNormal);
     assert_eq!(fall(433.5, Cause::End, None), Glyph::EndUnknown);
@@ -182,7 +182,7 @@ fn a_later_attribution_overrides_how_a_plateau_falls() {
 }
 
 #[test]
-fn a_guess_why_a_stream_ended_is_told_as_one_and_changes_nothing_that_was_seen() {
+fn a_guessed_attribution_is_worded_as_a_guess_and_does_not_change_the_fall() {
     let slow = Some(("F36", Certainty::Suspected));
     let guessed = ended(50.0, Cause::End, slow);
     assert_eq!(fall_of(&guessed, 50.0), Glyph::EndUnknown);
@@ -203,7 +203,7 @@ fn a_guess_why_a_stream_ended_is_told_as_one_and_changes_nothing_that_was_seen()
     most likely F06 apiserver restart or change of master
     F08 connection reset
     ");
-    // Where there is room for the code alone.
+    // A narrow view has room only for the code.
     let view = View::between(at(0.0), at(500.0), 560.0);
     let narrow = picture(
         &guessed.store(),
@@ -337,7 +337,7 @@ fn a_step_is_a_jump_over_100_and_over_eight_times_the_largest_of_the_16_before()
                 version,
             );
         }
-        // As from the first record, so from a snapshot right before the last step: the fold keeps the steps.
+        // A snapshot right before the last step gives the same as all records, because the fold keeps the steps.
         let mut late = Store::default();
         log.send_from(&mut late, log.records.len() - 1);
         let found = [log.store(), late].map(|store| glyphs(&scene_of(&store, 40.0), Glyph::Jump));
@@ -362,7 +362,7 @@ fn a_step_is_a_jump_over_100_and_over_eight_times_the_largest_of_the_16_before()
     );
 }
 
-/// A watch that is stopped and started again, and lists at `version` then; what it was told of cart-1 was at 1,017.
+/// Returns a watch that is stopped, started again, and lists at `version`. Its last event of cart-1 was at 1,017.
 fn begun_anew(version: u64) -> Log {
     let mut log = streaming();
     let live = Origin::Live;
@@ -379,7 +379,7 @@ fn begun_anew(version: u64) -> Log {
     log
 }
 
-/// Lines of lives that are sure, from and to.
+/// Returns the lines of lives that are certain: their begins and ends.
 fn sure_lives(scene: &Scene) -> Vec<(f64, f64)> {
     let line = |primitive: &Primitive| match primitive {
         Primitive::Rect {
@@ -393,20 +393,20 @@ fn sure_lives(scene: &Scene) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn a_restored_etcd_is_a_reversal_with_its_number_and_what_was_told_only_after_it_is_not_sure() {
+fn a_restored_etcd_is_a_reversal_and_later_versions_make_a_life_uncertain() {
     let reversals = |scene: &Scene| glyphs(scene, Glyph::Reversal);
     let restored = begun_anew(1_015);
     let scene = draw(&restored, 40.0);
     assert_eq!(reversals(&scene), 1);
     assert!(has_text(&scene, "−2"), "{:?}", texts(&scene));
-    // cart-0 was there at 1,010, which is in both histories; of cart-1 nothing is sure.
+    // cart-0 was there at 1,010, which is in both histories. Nothing about cart-1 is certain.
     let sure = sure_lives(&scene);
     assert!(
         sure.iter().any(|life| life.0 < 5.0 && life.1 == 200.0),
         "{sure:?}"
     );
     assert!(!sure.iter().any(|life| life.0 == 80.0), "{sure:?}");
-    // A page that comes between stop and list knows as much, by the snapshot.
+    // A page that comes between stop and list knows as much, from the snapshot.
     let cut = restored
         .records
         .iter()
@@ -416,7 +416,7 @@ fn a_restored_etcd_is_a_reversal_with_its_number_and_what_was_told_only_after_it
     restored.send_from(&mut late, cut);
     assert_eq!(reversals(&scene_of(&late, 40.0)), 1);
 
-    // Where it goes on above, nothing is said.
+    // If the version goes on above, there is no reversal.
     let scene = draw(&begun_anew(1_030), 40.0);
     assert_eq!(reversals(&scene), 0);
     let sure = sure_lives(&scene);
@@ -424,7 +424,7 @@ fn a_restored_etcd_is_a_reversal_with_its_number_and_what_was_told_only_after_it
 }
 
 #[test]
-fn gaps_are_counted_by_what_became_of_them_and_a_lost_one_is_a_problem() {
+fn gaps_are_counted_by_their_outcome_and_a_lost_one_is_a_problem() {
     let mut log = streaming();
     log.end(10.0, PODS, 10, Cause::TcpReset);
     log.gap(13.0, PODS, true, Some(0));
@@ -457,7 +457,7 @@ fn gaps_are_counted_by_what_became_of_them_and_a_lost_one_is_a_problem() {
 }
 
 #[test]
-fn an_object_is_told_by_what_it_was_last_in_that_life() {
+fn a_life_is_described_by_its_last_record() {
     let mut log = streaming();
     let modified = log.change(
         10.0,
@@ -520,7 +520,7 @@ fn a_view_of_before_the_first_log_says_when_it_begins() {
 }
 
 #[test]
-fn each_kind_of_empty_says_why_it_is_so_and_what_to_do() {
+fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     let told = |store: &Store, filter: &str, from: f64, to: f64| {
         let mut lanes = Lanes::showing_all();
         lanes.set_filter(filter);
@@ -546,7 +546,7 @@ fn each_kind_of_empty_says_why_it_is_so_and_what_to_do() {
         "1 watch open, no event since 09:31:05.",
         "Quiet is data: the plateaus are drawn, the pen moves.",
     );
-    // What is watched at two servers is one watch, and what is asked beside a watch is none.
+    // A watch at two servers counts once, and a watch that only checks another does not count.
     for (name, ids) in [("shop/pods#2", 2), ("shop/pods#w", 3)] {
         quiet.opened(4.0 + ids as f64, name, ids, &[], 1_000);
     }
@@ -557,7 +557,7 @@ fn each_kind_of_empty_says_why_it_is_so_and_what_to_do() {
         "Quiet is data: the plateaus are drawn, the pen moves.",
     );
 
-    // Refused: only as long as nothing at all is held.
+    // It says refused only while no object at all is held.
     let refused = |watches: &[(&str, PhaseReason)]| {
         let mut log = Log::new("a");
         for &(watch, reason) in watches {
@@ -714,7 +714,7 @@ fn an_error_has_said_why_a_wait_begins_and_keeps_clear_of_the_words_before_it() 
 }
 
 #[test]
-fn a_resumed_gap_is_hatched_and_a_lost_one_cross_hatched_with_what_was_missed() {
+fn a_resumed_gap_is_hatched_and_a_lost_one_cross_hatched_with_its_missed_events() {
     let closed = |resumed, lost| {
         let mut log = streaming();
         log.end(10.0, PODS, 10, Cause::TcpReset);
@@ -766,7 +766,7 @@ fn a_list_older_than_progress_does_not_look_like_one_that_found_all_equal() {
 }
 
 #[test]
-fn low_lines_say_why_and_when_next() {
+fn low_lines_give_the_reason_and_the_next_try() {
     let mut log = streaming();
     log.end(5.0, PODS, 10, Cause::TcpReset);
     for turn in 0..5 {
@@ -894,7 +894,7 @@ fn marks_too_near_to_be_told_apart_are_merged_and_none_is_lost() {
 }
 
 #[test]
-fn what_is_not_loaded_and_what_has_expired_look_different_and_say_so() {
+fn time_that_is_not_loaded_and_time_that_expired_look_different() {
     let log = {
         let mut log = streaming();
         for step in 1..40_u64 {
@@ -941,7 +941,7 @@ fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
         "{:?}",
         texts(&scene)
     );
-    // From 10 to 30 s, at 10 px a second.
+    // From 10 s to 30 s, at 10 px for each second.
     let edges = scene.steps.windows(2).filter_map(|steps| match steps {
         [Step::Move(x0, top), Step::Line(x1, bottom)] if x0 == x1 && *top == Px::ZERO => {
             (*bottom == scene.height).then_some(x0.to_f64())
@@ -949,7 +949,7 @@ fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
         _ => None,
     });
     assert_eq!(edges.collect::<Vec<_>>(), [100.0, 300.0]);
-    // A short one has room for few words, or for none.
+    // A short pause has room for few words, or for none.
     let words = |paused_ms: u64| {
         let mut log = streaming();
         let paused_ms = Some(paused_ms);
@@ -972,7 +972,7 @@ fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
 
 #[test]
 fn ghost_missing_and_stale_are_drawn_on_the_lane_of_their_object_and_ticked_on_its_watchs() {
-    // The glyph, and what of it is drawn: filled, dashed, hatched; and what is said.
+    // The glyph, the drawing (filled, dashed, hatched) and the words.
     let drawn = |kind: Divergence| {
         let mut log = streaming();
         log.verdict(10.0, PODS, "cart-0", kind, Standing::Confirmed);
@@ -1005,7 +1005,7 @@ fn ghost_missing_and_stale_are_drawn_on_the_lane_of_their_object_and_ticked_on_i
         assert!(scene.primitives.iter().any(|primitive| {
             matches!(primitive, Primitive::Glyph { glyph: found, y, .. } if *found == glyph && *y == middle)
         }));
-        // Also where the object's own row does not show.
+        // The watch has the mark even if the object's own row does not show.
         let watch = object.watch().unwrap();
         let expected = Some((glyph, Token::Divergence));
         for expanded in [true, false] {
@@ -1040,7 +1040,7 @@ fn ghost_missing_and_stale_are_drawn_on_the_lane_of_their_object_and_ticked_on_i
 }
 
 #[test]
-fn what_one_read_alone_found_has_not_the_look_of_what_a_second_confirmed() {
+fn an_unconfirmed_divergence_looks_different_from_a_confirmed_one() {
     for (kind, said) in [
         (
             Divergence::Ghost,
@@ -1121,14 +1121,14 @@ fn words_on_a_lane_stand_beside_a_time_in_which_watchscope_did_not_run_not_under
         lines.collect::<Vec<_>>()
     };
     let full = "stream 10 · from 1,000 · timeout 431 s";
-    // Behind it, or before it what has room there.
+    // The words stand after the pause, or before it if they have room there.
     assert_eq!(said(1.0, 5.0), [full]);
     assert_eq!(said(10.0, 30.0), ["stream 10"]);
     assert_eq!(said(40.0, 50.0), [full]);
 }
 
 #[test]
-fn a_watch_of_what_another_apiserver_serves_begins_with_that() {
+fn a_watch_of_an_aggregated_api_says_so_first() {
     let words = |server: Option<&str>, aggregated| {
         event_words(&Event::from(WatchStarted {
             watch: "-/projects.project.openshift.io".into(),
@@ -1202,12 +1202,12 @@ fn a_hole_inside_one_chapter_of_the_server_is_filled_by_that_chapter() {
             1_000 + step,
         );
     }
-    // Joined at 100, live to 150, then hidden; shown again at 300.
+    // It joined at 100, was live to 150, then hidden, and shown again at 300.
     let mut store = Store::default();
     log.send(&mut store, 100, 150);
     log.send(&mut store, 300, 400);
     assert_eq!(store.backfill(at(0.0), FOREVER).unwrap().2, Seq(301));
-    // The server's chapter began with the log: it brings 1 to 100 and 151 to 300.
+    // The server's chapter began with the log, so it brings 1 to 100 and 151 to 300.
     assert_eq!(store.chapter(&log.chapter(0, 300)).unwrap(), 250);
     assert_eq!(
         (store.backfill(at(0.0), FOREVER), store.records()),
@@ -1225,7 +1225,7 @@ fn a_hole_inside_one_chapter_of_the_server_is_filled_by_that_chapter() {
         };
         assert_eq!(store.record(id).as_ref(), Some(record));
     }
-    // Chapters of other cuts bring what is missing of them, and nothing of what comes live.
+    // Chapters with other cuts bring their missing records, and none of the live ones.
     let mut store = Store::default();
     log.send(&mut store, 100, 150);
     log.send(&mut store, 200, 250);
@@ -1237,7 +1237,7 @@ fn a_hole_inside_one_chapter_of_the_server_is_filled_by_that_chapter() {
 }
 
 #[test]
-fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
+fn only_lost_records_count_as_lost_by_watchscope() {
     let lose = |log: &mut Log, s: f64, place: LossPlace, count: u64, watch: Option<&str>| {
         log.push(
             s,
@@ -1295,7 +1295,7 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
 }
 
 #[test]
-fn a_saved_picture_says_apart_what_is_not_loaded_what_is_not_shown_and_what_is_hidden() {
+fn a_saved_picture_distinguishes_not_loaded_not_shown_and_hidden() {
     let mut log = streaming();
     for (ids, name) in [(2, "shop/configmaps"), (3, "shop/secrets")] {
         log.opened(ids as f64, name, ids, &["env"], 1_000);
@@ -1335,7 +1335,7 @@ fn a_saved_picture_says_apart_what_is_not_loaded_what_is_not_shown_and_what_is_h
 }
 
 #[test]
-fn what_was_open_at_a_seam_is_not_told_as_going_on() {
+fn a_stretch_open_at_a_seam_is_not_described_as_going_on() {
     const MAPS: &str = "shop/configmaps";
     let mut old = streaming();
     old.opened(1.0, MAPS, 2, &["env"], 1_000);
@@ -1418,7 +1418,7 @@ fn a_ring_that_has_moved_on_takes_nothing_back() {
     assert!(store.backfill(at(0.0), FOREVER).is_some());
     let is_drawn = |store: &Store, words: &str| has_text(&scene_of(store, 60.0), words);
     assert!(is_drawn(&store, "not loaded yet") && !is_drawn(&store, "expired"));
-    // A heartbeat tells that the ring begins with 201 now; the head that a move brings knows the first welcome.
+    // A heartbeat says that the ring begins with 201 now. The head after a move to it still has the first welcome.
     let kept = log.records[200].at;
     store.ring_begins(&log.epoch, Seq(201), kept);
     store.ring_begins(&log.epoch, Seq(1), at(0.0));
@@ -1436,7 +1436,7 @@ fn a_ring_that_has_moved_on_takes_nothing_back() {
             (Coverage::Loaded, at(60.0)),
         ]
     );
-    // What the server says it has no longer, before a heartbeat told since when.
+    // The server says what it no longer has, before a heartbeat says since when.
     store.expired(&log.epoch, Seq(250));
     let expired = store.coverage(at(60.0))[0];
     assert_eq!(
@@ -1464,7 +1464,7 @@ fn gaps_are_counted_of_the_whole_log_and_of_the_window_apart() {
     let sent = log.records.len();
     let mut store = Store::default();
     log.send(&mut store, sent, sent);
-    // Nothing of the past is loaded.
+    // None of the past is loaded.
     assert_eq!(gaps(&store), "1 gap in all: 1 lost (4 s)");
     assert_eq!(records(&store), format!("0 of {sent} records loaded"));
     let around = View::between(at(5.0), at(12.0), 800.0);
@@ -1482,7 +1482,7 @@ fn gaps_are_counted_of_the_whole_log_and_of_the_window_apart() {
 }
 
 #[test]
-fn what_has_expired_of_an_epoch_that_is_over_says_nothing_of_the_next() {
+fn the_expiry_of_a_finished_epoch_does_not_affect_the_next() {
     let old = streaming();
     let mut store = old.store();
     let mut new = Log::new("b");
@@ -1490,7 +1490,7 @@ fn what_has_expired_of_an_epoch_that_is_over_says_nothing_of_the_next() {
     for step in 0..20_u64 {
         new.bookmark(61.0 + step as f64, PODS, 10, 2_000 + step);
     }
-    // The page asked for the past of the old epoch while the head of the new one was on its way.
+    // The page requested the past of the old epoch while the head of the new one was under way.
     let joined = new.records.len() - 1;
     new.send_from(&mut store, joined);
     store.ring_begins(&new.epoch, Seq(1), at(60.0));
@@ -1509,7 +1509,7 @@ fn records_of_unknown_kinds_are_counted_and_nothing_else_is_amiss() {
     let mut log = streaming();
     log.push(5.0, note("LATER"));
     log.bookmark(6.0, PODS, 10, 1_100);
-    // The last of its segment.
+    // The last record of its segment.
     log.push(7.0, note("LATER"));
     let count = log.records.len();
     let frames = with_unknown_kinds(&log.chapter(0, count));
@@ -1524,7 +1524,7 @@ fn records_of_unknown_kinds_are_counted_and_nothing_else_is_amiss() {
             rest = after;
         }
         if is_seen_again {
-            // A snapshot of the moment the page has come to, as after a short absence.
+            // A snapshot of the moment that the page has come to, as after a short absence.
             log.send(&mut store, count, count);
         }
         store
@@ -1551,7 +1551,7 @@ fn records_of_unknown_kinds_are_counted_and_nothing_else_is_amiss() {
 }
 
 #[test]
-fn what_watchscope_asks_beside_its_watches_has_a_lane_of_its_own_below_all_others() {
+fn own_requests_have_a_lane_below_all_others() {
     let mut log = streaming();
     let own_rows = |log: &Log| {
         let view = View::between(at(0.0), at(25.0), 250.0);
@@ -1610,14 +1610,14 @@ fn what_watchscope_asks_beside_its_watches_has_a_lane_of_its_own_below_all_other
 }
 
 #[test]
-fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
+fn a_click_on_a_phase_gives_the_clients_action_and_reason_in_one_sentence() {
     let mut log = streaming();
     log.end(20.0, PODS, 10, Cause::TcpReset);
     let reason = PhaseReason::TooManyRequests;
     log.phase(20.0, PODS, Phase::Waiting, reason, Some(1_600));
     log.phase(30.0, PODS, Phase::Connecting, PhaseReason::RetryDue, None);
     log.open(40.0, PODS, 11, 102, 1_000);
-    // Initial events are a list, though a stream brings them.
+    // Initial events are a list, although a stream delivers them.
     log.end(50.0, PODS, 11, Cause::End);
     log.push(
         52.0,
@@ -1634,7 +1634,7 @@ fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
     let store = log.store();
     let scene = scene_of(&store, 60.0);
     let watch = store.find_lane(&PODS.into(), None).unwrap();
-    // The lower half of the row: in the upper one a gap tells of itself.
+    // The lower half of the row, because in the upper half a gap answers.
     let is_low = |hit: &&Hit| {
         hit.lane == watch && matches!(hit.target, Target::Stretch(StretchKind::Phase, _))
     };
@@ -1669,7 +1669,7 @@ fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
 }
 
 #[test]
-fn a_click_on_a_mark_tells_the_event_its_fields_its_request_and_the_version_before() {
+fn a_click_on_a_mark_shows_the_event_its_fields_its_request_and_the_version_before() {
     let mut log = streaming();
     let first = log.change(
         10.0,
@@ -1718,7 +1718,7 @@ fn a_click_on_a_mark_tells_the_event_its_fields_its_request_and_the_version_befo
 }
 
 #[test]
-fn what_a_list_told_names_the_request_that_brought_it() {
+fn an_item_of_a_list_names_the_request_that_brought_it() {
     let mut log = streaming();
     log.end(5.0, PODS, 10, Cause::TcpReset);
     log.request(6.0, PODS, 90, 1, "list", "limit=500&resourceVersion=0");

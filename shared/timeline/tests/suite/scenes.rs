@@ -1,5 +1,5 @@
-//! The scene property: however a log was cut and in whatever order its chapters came, the picture of a loaded
-//! stretch is the same, and nothing that must be seen is missing at any zoom.
+//! The property of scenes. However a log was cut, and in whatever order its chapters came, the picture of a loaded
+//! stretch is the same. Nothing that must be seen is missing at any zoom.
 
 use crate::cases::cases;
 use crate::common::random::{Chance, draw, first_difference, late_reader, random_log, views};
@@ -12,11 +12,11 @@ use watchscope_timeline::format::text_width;
 use watchscope_timeline::scene::{Align, Area, Primitive, Sign, Step, Target, TextLine};
 use watchscope_timeline::{Glyph, Lanes, Px, Scene, Store, Token, View};
 
-/// Seeds that once failed beyond the usual ones.
+/// Seeds that once failed, besides the usual ones.
 const KEPT_SEEDS: [u64; 2] = [309, 6274];
 
 #[test]
-fn a_scene_does_not_depend_on_cuts_or_on_what_is_loaded_outside_the_view() {
+fn a_scene_does_not_depend_on_cuts_or_on_records_outside_the_view() {
     for seed in (0..u64::from(cases(200))).chain(KEPT_SEEDS) {
         let log = random_log(seed, 260);
         let mut chance = Chance::new(seed ^ 0xC0FFEE);
@@ -156,7 +156,7 @@ fn check_all_present(log: &Log, scene: &Scene, view: &View, seed: u64) {
     }
 }
 
-/// A reversal has its sign on the trace, or one of its kind so near that both are one.
+/// Checks that each reversal has its sign on the trace, or that of another one so near that one sign stands for both.
 fn check_reversals(log: &Log, scene: &Scene, view: &View, seed: u64) {
     let mut state = State::default();
     for record in &log.records {
@@ -182,7 +182,7 @@ fn check_reversals(log: &Log, scene: &Scene, view: &View, seed: u64) {
     }
 }
 
-/// Where a line of text stands.
+/// Returns the area of a line of text.
 fn text_area(line: &TextLine) -> Area {
     let width = text_width(&line.text, line.size, line.weight);
     let left = match line.align {
@@ -193,8 +193,8 @@ fn text_area(line: &TextLine) -> Area {
     Area::between(left, left + width, line.y - Px::whole(8), line.y)
 }
 
-/// Where a mark stands, if this is one: glyphs, plates, and what is drawn like them. What lasts is no mark: words stand
-/// on plateaus, gaps and bodies.
+/// Returns the area of a mark: of a glyph, a plate, or a shape like them; `None` for other primitives. A stretch is no
+/// mark, because words stand on plateaus, gaps and bodies.
 fn mark_area(scene: &Scene, primitive: &Primitive) -> Option<Area> {
     match primitive {
         Primitive::Glyph { x, y, size, .. } => {
@@ -308,7 +308,7 @@ fn a_page_drops_its_oldest_chapters_when_its_memory_is_full_and_says_so() {
     let mut store = Store::new(120_000);
     let head = log.records.len() - 100;
     log.send_from(&mut store, head);
-    // As the page does: it asks for what comes before, until it is told that there is no room.
+    // Like the page, it requests earlier chapters until the store says that there is no room.
     while let Some((_, _, before)) = store.backfill(START, FOREVER) {
         let to = before.0 as usize - 1;
         store
@@ -328,7 +328,7 @@ fn a_page_drops_its_oldest_chapters_when_its_memory_is_full_and_says_so() {
         None,
         "what was dropped is not asked for again"
     );
-    // What is left is drawn as ever.
+    // The rest is drawn as before.
     let from = dropped.unwrap().to;
     let view = View::between(from.plus_micros(now.micros_since(from) / 5), now, 700.0);
     assert!(draw(&store, &view, now, false).contains("glyph"));
@@ -356,7 +356,7 @@ fn watches_that_are_pinned_say_to_which_server_also_to_a_late_reader() {
 }
 
 #[test]
-fn a_new_epoch_ends_what_was_open_at_a_seam_and_joins_lanes_by_name() {
+fn a_new_epoch_ends_open_stretches_at_a_seam_and_joins_lanes_by_name() {
     let mut old = Log::new("a");
     old.opened(0.0, "shop/pods", 1, &["cart-0"], 100);
     old.bookmark(10.0, "shop/pods", 10, 120);
@@ -383,7 +383,7 @@ fn a_new_epoch_ends_what_was_open_at_a_seam_and_joins_lanes_by_name() {
         .filter(|line| line.ends_with("x2 stream"))
         .take(2)
         .collect();
-    // The old plateau stops where its last record came (10 s, 200 px); the new one starts at 30.15 s.
+    // The old plateau stops at its last record (10 s, 200 px). The new one starts at 30.15 s.
     assert_eq!(
         plateaus,
         ["rect 3,5 197x2 stream", "rect 603,5 197x2 stream"]
@@ -391,7 +391,7 @@ fn a_new_epoch_ends_what_was_open_at_a_seam_and_joins_lanes_by_name() {
 }
 
 #[test]
-fn a_page_that_only_ever_saw_the_live_log_drops_its_oldest_too_and_reads_what_is_left() {
+fn a_page_with_only_the_live_log_drops_its_oldest_and_still_reads_the_rest() {
     let log = random_log(4, 4_000);
     let mut store = Store::new(150_000);
     log.send_all(&mut store);
@@ -406,7 +406,7 @@ fn a_page_that_only_ever_saw_the_live_log_drops_its_oldest_too_and_reads_what_is
             Some(&log.records[seq.0 as usize - 1])
         );
     }
-    // The picture of what is left is that of a page that dropped nothing.
+    // The picture of the rest is that of a page that dropped nothing.
     let (whole, now) = (log.store(), log.state.at);
     let from = log.records[log.records.len() - kept as usize].at;
     let mut chance = Chance::new(9);

@@ -1,4 +1,4 @@
-//! One small scene as text, whole: what a painter is given.
+//! One small scene as text, whole: the input of a painter.
 
 use crate::common::{Log, at, picture};
 use watchscope_model::vocabulary::*;

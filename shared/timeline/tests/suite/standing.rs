@@ -53,7 +53,7 @@ fn told(board: &Board) -> String {
     out
 }
 
-/// Findings of every severity, of which one recurs, one is over twice and one is about a program.
+/// Findings of every severity. One occurs twice, one is cleared twice, and one is about a program.
 fn found() -> Log {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["cart-0"], 100);
@@ -109,7 +109,7 @@ fn muted(keys: &[(&str, &str)]) -> Muted {
 }
 
 #[test]
-fn findings_stand_worst_first_in_groups_and_what_is_over_stands_apart() {
+fn open_findings_are_grouped_most_severe_first_and_cleared_ones_are_apart() {
     let store = found().store();
     assert_snapshot!(told(&findings::board(Known::now(&store, FOREVER), &Muted::default())), @r#"
 divergence F24 F24 name ×1
@@ -128,7 +128,7 @@ over F30 shop/configmaps ×2 shop/configmaps | out of order again
 }
 
 #[test]
-fn what_is_muted_leaves_the_list_the_badge_and_the_header_and_is_listed_with_its_reason() {
+fn a_muted_finding_leaves_list_badge_and_header_and_is_listed_with_its_reason() {
     let store = found().store();
     let muted = muted(&[("F24 shop/pods", "known, ticket 42"), ("F99 shop/pods", "")]);
     let board = findings::board(Known::now(&store, FOREVER), &muted);
@@ -151,7 +151,7 @@ fn what_is_muted_leaves_the_list_the_badge_and_the_header_and_is_listed_with_its
 }
 
 #[test]
-fn the_tally_is_of_what_the_board_lists() {
+fn the_tally_counts_the_findings_of_the_board() {
     let counted = |log: &Log, keys: &[(&str, &str)]| {
         let (store, muted) = (log.store(), muted(keys));
         let tally = findings::tally(Known::now(&store, FOREVER), &muted);
@@ -168,7 +168,7 @@ fn the_tally_is_of_what_the_board_lists() {
 }
 
 #[test]
-fn one_cause_that_many_have_is_one_error_in_the_header() {
+fn one_cause_of_many_watches_is_one_error_in_the_header() {
     let mut log = found();
     for n in 0..60 {
         let client = format!("client-{n}");
@@ -214,7 +214,7 @@ fn one_cause_that_many_have_is_one_error_in_the_header() {
     );
 }
 
-/// The watches' badges.
+/// Returns the badges of the watches.
 fn badge(store: &Store, muted: &Muted) -> Vec<String> {
     let mut lanes = Lanes::showing_all();
     lanes.records = Some(&RECORDS.rows);
@@ -233,7 +233,7 @@ fn badge(store: &Store, muted: &Muted) -> Vec<String> {
 }
 
 #[test]
-fn a_lane_has_the_worst_of_its_findings_that_stand_as_its_badge() {
+fn the_badge_of_a_lane_is_its_most_severe_open_finding() {
     let mut log = found();
     assert_eq!(
         badge(&log.store(), &Muted::default()),
@@ -253,7 +253,7 @@ fn a_lane_has_the_worst_of_its_findings_that_stand_as_its_badge() {
     );
 }
 
-/// A finding about two watches, of which it names the configmaps' alone.
+/// Returns a finding about two watches that names only the watch of configmaps.
 fn of_two(code: &str) -> Finding {
     Finding {
         code: code.into(),
@@ -309,7 +309,7 @@ fn a_finding_of_several_watches_is_one_and_the_badge_of_each() {
         last.collect::<Vec<_>>()
     };
     assert_eq!(column(&store), ["F08, F11", "F08"]);
-    // That of another row is not of it, and one that is muted is of nobody.
+    // A finding of another row is not about it, and a muted one is about no watch.
     assert_eq!(badges(&with("F06")), ["shop/configmaps F06 warn"]);
     assert_eq!(column(&with("F06")), ["F06, F11", "–"]);
     let quiet = muted(&[("F08 connection 7", ""), ("F11 shop/configmaps", "")]);
@@ -317,7 +317,7 @@ fn a_finding_of_several_watches_is_one_and_the_badge_of_each() {
 }
 
 #[test]
-fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_that_is_loaded() {
+fn a_problem_leads_to_its_finding_else_to_its_object_or_gap() {
     let mut log = torn();
     log.verdict(37.0, PODS, "cart-1", Divergence::Ghost, Standing::Confirmed);
     let places = |store: &Store| -> Vec<(String, Option<ProblemPlace>)> {
@@ -338,7 +338,7 @@ fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_t
         matches!(found[1], (ref words, Some(ProblemPlace::Stretch { lane, kind: StretchKind::Gap, at: began, .. }))
             if words == "1 gap lost" && lane == maps && began == at(20.0))
     );
-    // One that waits is told by its wait, not by the last that it was sent.
+    // A watch that waits leads to its wait, not to its last record.
     let waits = found.last().unwrap();
     assert_eq!(waits.0, "1 watch waiting");
     assert!(
@@ -355,12 +355,12 @@ fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_t
     };
     assert_eq!(places(&log.store())[0].1, Some(ProblemPlace::Finding(id)));
 
-    // A page that has only just come counts what was before it too.
+    // A page that has just come also counts what was before it.
     let mut late = Store::default();
     log.send_from(&mut late, log.records.len());
     let told: Vec<String> = places(&late).into_iter().map(|spot| spot.0).collect();
     assert_eq!(told[..2], ["1 ghost", "1 gap lost"]);
-    // The gap is not loaded; the fold knows when it was.
+    // The gap is not loaded; the fold knows its time.
     let gap = places(&late)[1].1;
     let maps = late.find_lane(&MAPS.into(), None).unwrap();
     assert!(
@@ -370,7 +370,7 @@ fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_t
 }
 
 #[test]
-fn what_waits_at_several_servers_is_one_watch_and_what_is_asked_beside_one_is_none() {
+fn a_watch_at_several_servers_counts_once_and_a_checking_watch_does_not_count() {
     let mut log = torn();
     for (name, server) in [("#2", Some("10.0.0.2:6443")), ("#s", None), ("#w", None)] {
         let name = format!("{MAPS}{name}");
@@ -452,7 +452,7 @@ fn a_record_is_shown_in_its_objects_lane_else_its_watchs_else_that_of_the_findin
 }
 
 #[test]
-fn a_restored_etcd_is_said_until_it_is_over_or_muted() {
+fn the_banner_of_a_restored_etcd_stays_until_it_is_cleared_or_muted() {
     let mut log = found();
     assert_eq!(findings::restored(&log.store(), &Muted::default()), None);
     let summary = "the revision went from 140 back to 90.";
@@ -469,7 +469,7 @@ fn a_restored_etcd_is_said_until_it_is_over_or_muted() {
     assert_snapshot!(restored.words, @"The cluster's history began anew at 09:31:40 (F33, likely): the revision went from 140 back to 90. What was held before may never have been; every client has to list again.");
     let known = muted(&[("F33 shop/pods", "ticket 42")]);
     assert_eq!(findings::restored(&store, &known), None);
-    // Read, it is still in the list; and a restore after that one is said again.
+    // After the banner was read, the finding is still in the list. A restore after that one shows the banner again.
     let mut read = Muted::default();
     read.read(&restored.raising);
     let read = Muted::parse(&read.to_text());
@@ -493,7 +493,7 @@ fn a_restored_etcd_is_said_until_it_is_over_or_muted() {
     assert_eq!(findings::restored(&log.store(), &Muted::default()), None);
 }
 
-/// A watch that was torn and resumed, and one that lost its history and listed again.
+/// Returns a watch whose stream was torn and resumed, and one that lost its history and listed again.
 fn torn() -> Log {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["cart-0", "cart-1"], 100);
@@ -536,7 +536,7 @@ fn torn() -> Log {
 }
 
 #[test]
-fn the_table_says_how_each_watch_fares_and_leaves_out_those_that_prove_others() {
+fn the_table_shows_each_watch_except_those_that_check_others() {
     let rows = health::table(Known::now(&torn().store(), at(40.9)), &Muted::default());
     assert_snapshot!(health::tsv(&rows).replace('\t', " | "), @r#"
 Watch | State | Age | Streams | Ends | Changes | Bookmarks | Gaps | Missed | Relists | Lag | Findings
@@ -584,7 +584,7 @@ fn a_watch_that_was_stopped_grows_no_older_and_is_not_the_first_by_lag() {
 }
 
 #[test]
-fn the_table_is_of_all_records_however_few_of_them_are_loaded() {
+fn the_table_counts_all_records_loaded_or_not() {
     let log = torn();
     let table = |store: &Store| {
         health::tsv(&health::table(
@@ -601,7 +601,7 @@ fn the_table_is_of_all_records_however_few_of_them_are_loaded() {
 }
 
 #[test]
-fn a_column_sorts_figures_from_the_highest_and_words_from_a_and_the_other_way_when_pressed_again() {
+fn a_column_sorts_numbers_highest_first_and_words_from_a_and_a_second_press_reverses_it() {
     let mut rows = health::table(Known::now(&torn().store(), at(40.9)), &Muted::default());
     let mut sorted = |order| {
         health::sort(&mut rows, order);
@@ -621,7 +621,7 @@ fn a_column_sorts_figures_from_the_highest_and_words_from_a_and_the_other_way_wh
     );
 }
 
-/// The answer and its grounds.
+/// Returns the answer and its grounds.
 fn why(log: &Log, name: &str, s: f64) -> String {
     why_of(&log.store(), name, s)
 }
@@ -639,7 +639,7 @@ fn why_of(store: &Store, name: &str, s: f64) -> String {
 }
 
 #[test]
-fn an_object_is_here_since_an_event_of_some_origin_and_confirmed_by_a_read() {
+fn an_answer_names_the_event_that_brought_an_object_and_the_read_that_confirmed_it() {
     let mut log = torn();
     log.change(21.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
     log.change(22.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 131);
@@ -663,7 +663,7 @@ up to date: At 09:31:46.000 the watch was at resourceVersion 170: by its own acc
 "#);
 }
 
-/// An audit read of the pods.
+/// Appends an audit read of the pods.
 fn read(
     log: &mut Log,
     s: f64,
@@ -688,7 +688,7 @@ fn read(
     )
 }
 
-/// Whose account a read is that has this reason.
+/// Returns the authority of a read with this reason.
 fn authority(reason: Option<&str>) -> Option<Authority> {
     Some(match reason {
         Some(OF_A_CACHE) => Authority::PerhapsCache,
@@ -696,7 +696,7 @@ fn authority(reason: Option<&str>) -> Option<Authority> {
     })
 }
 
-/// Whether a read is of all that the watch holds.
+/// Whether a read covers all objects that the watch holds.
 fn whole(method: &str, object: Option<&str>, reason: Option<&str>) -> Option<bool> {
     let is_whole = match AuditMethod::of(method) {
         AuditMethod::ListExact
@@ -709,7 +709,7 @@ fn whole(method: &str, object: Option<&str>, reason: Option<&str>) -> Option<boo
     (is_whole && object.is_none()).then_some(true)
 }
 
-/// What it says of which read confirmed it.
+/// Returns the words for the read that confirmed it.
 fn confirmed(log: &Log, name: &str) -> String {
     let why = why(log, name, 60.0);
     let line = why
@@ -722,7 +722,7 @@ const OF_A_CACHE: &str =
     "the list may be the watch cache's, and so show what only the cache believes";
 
 #[test]
-fn a_read_that_a_cache_may_have_answered_confirms_nothing_that_only_the_cache_may_believe() {
+fn a_read_from_the_same_cache_does_not_confirm_an_object() {
     let mut log = torn();
     log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
     read(
@@ -734,7 +734,7 @@ fn a_read_that_a_cache_may_have_answered_confirms_nothing_that_only_the_cache_ma
     );
     let told = "No read has confirmed it since. A read of 09:31:40.000 (list exact, at resourceVersion 130) compared 3 objects and agrees: the list may be the watch cache's, and so show what only the cache believes.";
     assert_eq!(confirmed(&log, "web-0"), told);
-    // Of another server's cache, and of etcd.
+    // A list from another server's cache, and one from etcd.
     let by_another = Some("made by 10.0.0.2:6443");
     read(
         &mut log,
@@ -756,7 +756,7 @@ fn a_read_that_a_cache_may_have_answered_confirms_nothing_that_only_the_cache_ma
 }
 
 #[test]
-fn events_and_samples_are_no_read_of_all_however_many_they_are() {
+fn events_and_samples_never_count_as_a_read_of_all_objects() {
     let mut log = torn();
     log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
     let asked = read(&mut log, 38.0, ("list exact", 130, 3), None, None);
@@ -767,7 +767,7 @@ fn events_and_samples_are_no_read_of_all_however_many_they_are() {
     let whole = confirmed(&log, "web-0");
     let of = Some("of what came from 100 to 131");
     read(&mut log, 39.0, ("second watch", 131, 100), of, None);
-    // An object may be looked at twice, so that another never is.
+    // A sample may be of one object twice, and of another one never.
     read(&mut log, 40.0, ("get", 131, 4), None, None);
     read(&mut log, 41.0, ("list one exact", 131, 4), None, None);
     assert_eq!(confirmed(&log, "web-0"), whole);
@@ -786,7 +786,7 @@ An audit read of 4 samples (list one exact): agrees.
 }
 
 #[test]
-fn looks_at_each_object_confirm_it_unless_some_changed_before_it_was_their_turn() {
+fn a_sweep_confirms_an_object_unless_some_changed_during_it() {
     let mut log = torn();
     log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
     let each = ("get each", 131, 2);
@@ -800,11 +800,11 @@ fn looks_at_each_object_confirm_it_unless_some_changed_before_it_was_their_turn(
 }
 
 #[test]
-fn a_read_of_before_an_object_came_does_not_confirm_it() {
+fn a_read_older_than_an_object_does_not_confirm_it() {
     let mut log = torn();
     log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
     log.change(37.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 132);
-    // Another is gone, so that it compared as many as are held.
+    // Another object is gone, so the read compared as many objects as are held.
     log.change(38.0, PODS, ChangeType::Deleted, Origin::Live, "cart-1", 131);
     let asked = read(&mut log, 39.0, ("list exact", 120, 2), None, None);
     assert_eq!(confirmed(&log, "web-0"), "No read has confirmed it since.");
@@ -821,7 +821,7 @@ fn a_read_of_before_an_object_came_does_not_confirm_it() {
 }
 
 #[test]
-fn an_object_whose_added_never_came_is_told_by_the_event_that_did() {
+fn an_object_without_added_is_described_by_its_first_event() {
     let mut log = torn();
     log.change(37.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 130);
     let why = why(&log, "web-0", 40.0);
@@ -830,7 +830,7 @@ fn an_object_whose_added_never_came_is_told_by_the_event_that_did() {
 }
 
 #[test]
-fn a_deletion_inferred_on_a_stream_is_told_by_the_stream_and_by_no_list() {
+fn a_deletion_inferred_on_a_stream_names_the_stream_and_no_list() {
     let mut log = torn();
     let gone = |stream| Change {
         watch: PODS.into(),
@@ -859,12 +859,12 @@ gone by: Stream 12 showed at 09:31:37.000 that it is gone, so its DELETED is inf
 }
 
 #[test]
-fn what_is_loaded_in_part_never_says_that_there_was_nothing_else() {
+fn an_answer_from_a_part_of_the_records_never_claims_to_know_all() {
     let mut log = torn();
     let born = log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
     log.change(38.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 131);
     log.list(39.0, PODS, 135, 3, (0, 0, 0));
-    // The fold knows of a list that is not loaded.
+    // The fold knows a list that is not loaded.
     let mut late = Store::default();
     log.send_from(&mut late, log.records.len());
     let own = "confirmed: The watch's own list of 09:31:39.000 had it, among 3 objects";
@@ -889,7 +889,7 @@ confirmed: None of the reads that are loaded has confirmed it since.
 from: The record that brought it is not loaded.
 last told: It is held at resourceVersion 140; the event that told of it is not loaded.
 ");
-    // A viewer that was moved to the head: what came between is not loaded.
+    // A viewer that was moved to the head lacks the records between.
     for head in last.0 as usize..=log.records.len() {
         let mut store = Store::default();
         log.send(&mut store, 0, born.0 as usize + 1);
@@ -897,13 +897,13 @@ last told: It is held at resourceVersion 140; the event that told of it is not l
         let why = why_of(&store, "web-0", 60.0);
         assert!(!why.contains("at resourceVersion 131"), "{why}");
         assert!(!why.contains("No read"), "{why}");
-        // And once it is.
+        // After they are loaded.
         store
             .chapter(&log.chapter(0, log.records.len()))
             .expect("a chapter");
         assert_eq!(why_of(&store, "web-0", 60.0), whole);
     }
-    // What is gone at the head is not held, whenever it went.
+    // An object that is gone at the head is not held, even if its end is not loaded.
     log.change(43.0, PODS, ChangeType::Deleted, Origin::Live, "web-0", 170);
     let mut store = Store::default();
     log.send(&mut store, 0, born.0 as usize + 1);
@@ -917,7 +917,7 @@ up to date: At 09:31:43.000 the watch was at resourceVersion 170: by its own acc
 }
 
 #[test]
-fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() {
+fn while_the_basis_of_an_answer_stays_only_its_durations_change() {
     let answer = |store: &Store, lane| {
         let told = presence(Known::now(store, at(20_000.0)), lane)?;
         let mut grounds = told.grounds;
@@ -927,7 +927,7 @@ fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() 
     let (mut stayed, mut changed) = (0, 0);
     for seed in 0..3 {
         let log = random_log(seed, 300);
-        // Live from the start; from the middle, with the past in two chapters.
+        // Live from the start; live from the middle, with the past in two chapters.
         for from in [0, 150] {
             let mut store = Store::default();
             let mut known = std::collections::BTreeMap::new();
@@ -973,7 +973,7 @@ fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() 
 }
 
 #[test]
-fn an_object_that_is_gone_went_by_an_event_or_was_inferred_to() {
+fn an_object_that_is_gone_names_its_deletion_or_the_inference() {
     let mut log = torn();
     log.change(21.0, PODS, ChangeType::Deleted, Origin::Live, "cart-0", 130);
     assert_snapshot!(why(&log, "cart-0", 40.0), @r#"
@@ -999,7 +999,7 @@ not known: From 09:31:37.000 on nobody here knows whether it existed.
 }
 
 #[test]
-fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed() {
+fn a_comparison_says_what_it_awaits_and_ends_with_its_confirmed_result() {
     let mut log = torn();
     let mut audit = |s, object: Option<&str>, outcome: &str, reason: Option<&str>| {
         log.push(
@@ -1034,7 +1034,7 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
         cart.expect("it was met")
     };
     let store = log.store();
-    let found = checked(&store, lane(&store), after).expect("it was told");
+    let found = checked(&store, lane(&store), after).expect("a result came");
     assert_eq!(found.so_far, "it is looked up in etcd.");
     log.push(
         38.0,
@@ -1064,13 +1064,13 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
         },
     );
     let store = log.store();
-    let found = checked(&store, lane(&store), after).expect("it was told");
+    let found = checked(&store, lane(&store), after).expect("a result came");
     assert_snapshot!(found.so_far, @"An audit read of cart-0 (list one exact): differs.");
     assert_snapshot!(found.words, @"An audit read of cart-0 (list one exact): differs. cart-0 is now ghost (definite).");
 }
 
 #[test]
-fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
+fn a_requested_comparison_is_answered_by_a_record_about_it() {
     let mut log = torn();
     let mut audit = |s, method: &str, object: Option<&str>, compared, outcome: &str| {
         log.push(
@@ -1103,7 +1103,7 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
         checked(&store, lane, after).map(|found| (found.record.seq.0 - asked.0, found.words))
     };
     let cart = lane("cart-0").expect("it was met");
-    // A sample does not say which objects it was of.
+    // A sample does not name its objects.
     assert_eq!(
         answer(cart),
         Some((3, "An audit read of cart-0 (get): differs.".to_owned()))
@@ -1127,7 +1127,7 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
 }
 
 #[test]
-fn a_story_that_is_over_is_shown_up_to_what_is_found_within_a_minute_of_its_end() {
+fn a_finished_story_is_shown_up_to_findings_within_a_minute_of_its_end() {
     use Severity::Error;
     use Standing::Raised;
     let mut log = Log::new("a");

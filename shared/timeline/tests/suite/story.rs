@@ -1,4 +1,4 @@
-//! Small stories, and what is drawn of them.
+//! Small stories and their pictures.
 
 use crate::common::{Log, at, picture, picture_of};
 use watchscope_model::vocabulary::*;
@@ -6,7 +6,8 @@ use watchscope_timeline::lanes::Density;
 use watchscope_timeline::picture::{Caption, saved};
 use watchscope_timeline::{Lanes, Picture, Px, View};
 
-/// The stories of the look: a reset with resume, an expiry with relist and inferred deletes, a ghost, a quiet lane.
+/// Returns the stories of the look: a reset with resume, an expiry with relist and inferred deletes, a ghost, a quiet
+/// lane.
 fn demo() -> Log {
     use ChangeType::*;
     let mut log = Log::new("a");

@@ -1,4 +1,4 @@
-//! The audit: its reads, its verdicts, and findings, in words.
+//! Words for the audit: its reads, its verdicts, and findings.
 
 use watchscope_model::event::{Audit, Finding, Verdict};
 use watchscope_model::vocabulary::{AuditMethod, AuditOutcome, Standing};
@@ -12,9 +12,9 @@ pub(super) fn audit(event: &Audit) -> String {
     let why = event.reason.as_ref().map(|why| format!(": {why}"));
     let what = match (&event.object, event.method()) {
         (Some(object), _) => name_in(&event.watch, object),
-        // What the second watch compares is what both were told.
+        // A second watch compares the events that both watches received.
         (None, AuditMethod::SecondWatch) => count(event.compared, "event"),
-        // One object may be looked at more than once.
+        // One object may be read more than once.
         (None, AuditMethod::Get | AuditMethod::ListOne) => count(event.compared, "sample"),
         (None, _) => count(event.compared, "object"),
     };

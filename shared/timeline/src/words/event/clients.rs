@@ -1,4 +1,4 @@
-//! Client programs, in words.
+//! Words for client programs.
 
 use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
 use watchscope_model::vocabulary::ClientPhase;

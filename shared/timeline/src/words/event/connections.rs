@@ -1,4 +1,4 @@
-//! The cluster and the connections to it, in words.
+//! Words for the cluster and the connections to it.
 
 use watchscope_model::event::{
     ClusterConnected, ConnectionClosed, ConnectionGoaway, ConnectionOpened,

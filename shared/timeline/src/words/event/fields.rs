@@ -1,4 +1,4 @@
-//! The particulars of an event.
+//! The fields of an event.
 
-/// Names and what each has.
+/// Names and values.
 pub(crate) type Fields = Vec<(&'static str, String)>;

@@ -1,4 +1,4 @@
-//! Changes of objects, in words.
+//! Words for changes of objects.
 
 use watchscope_model::event::Change;
 use watchscope_model::vocabulary::{ChangeType, Origin};
@@ -49,7 +49,7 @@ pub(super) fn change(change: &Change) -> String {
         .map_or(String::new(), |sub| format!(" ({sub})"));
     match (change.change, change.origin) {
         (ChangeType::Deleted, Origin::Inferred) => {
-            // On a stream it is another object that has come in its place, or initial events that are complete without it.
+            // On a stream, another object has replaced it, or the initial events ended without it.
             let why = match change.stream {
                 Some(stream) => format!("stream {stream} shows that it is gone: deleted unheard"),
                 None => "is not in the list: deleted while away".to_owned(),

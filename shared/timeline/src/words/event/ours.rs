@@ -1,4 +1,4 @@
-//! What is ours: losses, the clock, and notes, in words.
+//! Words for watchscope's own records: losses, the clock, and notes.
 
 use watchscope_model::Time;
 use watchscope_model::event::{Clock, Loss, Note};
@@ -31,7 +31,7 @@ pub(super) fn clock(event: &Clock) -> String {
     }
 }
 
-/// What a narrator says, as it is; of a person's note also that it is one, and what it is about.
+/// Returns a narrator's note unchanged. A person's note is marked as such, and has its subject.
 pub(super) fn note(note: &Note) -> String {
     if note.author != Author::Person {
         return note.text.clone();
@@ -56,7 +56,7 @@ pub(super) fn note(note: &Note) -> String {
     words
 }
 
-/// `2026-11-19 09:35:28.911`.
+/// Returns `2026-11-19 09:35:28.911`.
 fn moment(at: Time) -> String {
     format!("{} {}", date(at), clock_ms(at))
 }

@@ -1,4 +1,4 @@
-//! Requests, their answers, and lists, in words.
+//! Words for requests, their answers, and lists.
 
 use watchscope_model::event::{ListComplete, ListPage, RequestAnswered, RequestSent};
 

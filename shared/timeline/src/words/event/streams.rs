@@ -1,4 +1,4 @@
-//! Streams: their opening, bookmarks, errors, and why they end, in words.
+//! Words for streams: their opening, bookmarks, errors, and why they end.
 
 use watchscope_model::event::{Attribution, Bookmark, StreamEnded, StreamError, StreamOpened};
 use watchscope_model::row::Attributed;
@@ -51,7 +51,7 @@ pub(super) fn stream_error(event: &StreamError) -> String {
     let message = event.message.as_deref().map_or(String::new(), |message| {
         format!(": {}", message.trim_end_matches('.'))
     });
-    // What a client has to know of it; the other codes say nothing of their own.
+    // What the code means for a client; the other codes need no explanation.
     let means = match event.code {
         410 => {
             " The history after the last resourceVersion is gone: only a list can tell what was missed."
@@ -92,7 +92,7 @@ pub(super) fn stream_ended_fields(event: &StreamEnded, fields: &mut Fields) {
     fields.push(("bytes", number(event.bytes)));
 }
 
-/// How a stream ended: "ended (reset by peer)", or its cause alone where that begins so.
+/// Returns how a stream ended: "ended (reset by peer)", or only its cause if the cause begins with "ended".
 fn ended(cause: Cause) -> String {
     let words = cause_words(cause);
     match cause {
@@ -101,7 +101,7 @@ fn ended(cause: Cause) -> String {
     }
 }
 
-/// Why a stream ended.
+/// Returns why a stream ended.
 pub(super) fn attribution(event: &Attribution) -> String {
     let stream = event.stream;
     let code = &*event.code;

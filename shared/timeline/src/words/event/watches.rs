@@ -1,4 +1,4 @@
-//! A watch as a whole: its start, its phases, its gaps, its stop, in words.
+//! Words for a watch as a whole: its start, its phases, its gaps, its stop.
 
 use watchscope_model::event::{Gap, WatchPhase, WatchStarted, WatchStopped};
 

@@ -1,4 +1,4 @@
-//! A log written by hand: events at times, encoded into the frames a hub would send.
+//! Logs written by hand: events at times, encoded into the frames that a hub would send.
 
 #![allow(
     dead_code,
@@ -23,10 +23,10 @@ use watchscope_timeline::{Lanes, Picture, Px, Rows, Scene, Store, View};
 /// 2026-11-19T09:31:00Z.
 pub const START: Time = Time(1_795_080_660_000_000);
 
-/// After all that ever happens.
+/// A time after every record.
 pub const FOREVER: Time = Time(i64::MAX);
 
-/// Seconds after the start.
+/// Returns the time `seconds` after the start.
 pub fn at(seconds: f64) -> Time {
     START.plus_micros((seconds * 1e6) as i64)
 }
@@ -39,7 +39,7 @@ pub fn object(name: &str, uid: u64) -> Arc<Object> {
     })
 }
 
-/// The frames with the kind of the notes that say `LATER` changed to one that nobody knows yet.
+/// Changes the kind of the notes with the text `LATER` to a kind that no version knows.
 pub fn with_unknown_kinds(mut frames: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while !frames.is_empty() {
@@ -77,7 +77,8 @@ impl Log {
         }
     }
 
-    /// A run that begins `begins` seconds after the start: a list of one pod, then a change of it each second.
+    /// Returns a run that begins `begins` seconds after the start: a list of one pod, then one change of it each
+    /// second.
     pub fn steady(epoch: &str, begins: f64, changes: u64) -> Self {
         let mut log = Self::new(epoch);
         log.opened(begins, "shop/pods", 1, &["cart-0"], 100);
@@ -89,7 +90,7 @@ impl Log {
         log
     }
 
-    /// Appends an event so many seconds after the start; returns its seq.
+    /// Appends an event `seconds` after the start; returns its seq.
     pub fn push(&mut self, seconds: f64, event: impl Into<Event>) -> Seq {
         self.push_at(at(seconds), event)
     }
@@ -108,7 +109,7 @@ impl Log {
         self.state.seq
     }
 
-    /// The fold of the first `count` records.
+    /// Returns the fold of the first `count` records.
     pub fn state_after(&self, count: usize) -> State {
         let mut state = State::default();
         self.records[..count]
@@ -117,7 +118,7 @@ impl Log {
         state
     }
 
-    /// The chapter of records `from..to` (by count).
+    /// Returns the chapter of records `from..to` (by count).
     pub fn chapter(&self, from: usize, to: usize) -> Vec<u8> {
         let (mut writer, mut bytes) =
             ChapterWriter::open("log".into(), self.epoch.clone(), &self.state_after(from));
@@ -128,7 +129,7 @@ impl Log {
         bytes
     }
 
-    /// What a server tells of the chapter of the records from a place on up to another one.
+    /// Returns the catalogue entry for the chapter of records `from..to` (by count).
     pub fn listed(&self, from: usize, to: usize, availability: Availability) -> CatalogueEntry {
         let mut summarizer = Summarizer::new(self.state_after(from));
         self.records[from..to]
@@ -141,17 +142,17 @@ impl Log {
         }
     }
 
-    /// Sends all records live, from a snapshot of nothing.
+    /// Sends all records live, from an empty snapshot.
     pub fn send_all(&self, store: &mut Store) {
         self.send_from(store, 0);
     }
 
-    /// A head snapshot after `from` records, then the rest live.
+    /// Sends a head snapshot after `from` records, then the rest live.
     pub fn send_from(&self, store: &mut Store, from: usize) {
         self.send(store, from, self.records.len());
     }
 
-    /// A head snapshot after `from` records, then those up to `to` live.
+    /// Sends a head snapshot after `from` records, then those up to `to` live.
     pub fn send(&self, store: &mut Store, from: usize, to: usize) {
         let (mut writer, head) =
             ChapterWriter::open("log".into(), self.epoch.clone(), &self.state_after(from));
@@ -168,13 +169,13 @@ impl Log {
         store
     }
 
-    // The protocol, in short.
+    // Short forms of the protocol.
 
     pub fn watch(&mut self, s: f64, watch: &str) {
         self.watch_by(s, watch, None);
     }
 
-    /// A watch that is pinned to a server.
+    /// Starts a watch that is pinned to a server.
     pub fn watch_by(&mut self, s: f64, watch: &str, server: Option<&str>) {
         let name = WatchName::from(watch);
         let started = WatchStarted {
@@ -455,7 +456,7 @@ impl Log {
         )
     }
 
-    /// A watch that listed and streams: started, dialled, listed `names`, opened stream 1.
+    /// Appends a watch that started, dialled, listed `names`, and opened stream 1.
     pub fn opened(&mut self, s: f64, watch: &str, ids: u64, names: &[&str], version: u64) {
         self.watch(s, watch);
         self.phase(s, watch, Phase::Listing, PhaseReason::FirstList, None);
@@ -510,14 +511,14 @@ impl Log {
     }
 }
 
-/// The lanes of a store over a stretch of time, rows and scene.
+/// Returns the rows and the scene of a stretch of time.
 pub fn picture(store: &Store, lanes: &mut Lanes, view: &View, now: Time) -> (Rows, Scene) {
     let rows = lanes.rows(store, view, now);
     let scene = watchscope_timeline::draw::lanes(&picture_of(store, &rows, view, now));
     (rows, scene)
 }
 
-/// A picture of all rows, in which nothing is selected or marked.
+/// Returns a picture of all rows, in which nothing is selected or marked.
 pub fn picture_of<'a>(store: &'a Store, rows: &'a Rows, view: &'a View, now: Time) -> Picture<'a> {
     Picture {
         height: rows.height.max(Px::whole(60)),

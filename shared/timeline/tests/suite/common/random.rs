@@ -1,4 +1,4 @@
-//! Random logs, random views of them, and pictures that compare.
+//! Random logs, random views of them, and comparable pictures.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -11,7 +11,7 @@ use super::{Log, START, picture};
 
 const WATCHES: [&str; 3] = ["shop/pods", "shop/configmaps", "*/events"];
 
-/// Chance from a seed.
+/// A seeded random generator.
 pub struct Chance(ChaCha8Rng);
 
 impl Chance {
@@ -32,7 +32,7 @@ impl Chance {
     }
 }
 
-/// A log of about `count` records: watches that list, stream, break, wait, resume, relist, diverge.
+/// Returns a log of about `count` records: watches that list, stream, break, wait, resume, relist, diverge.
 pub fn random_log(seed: u64, count: usize) -> Log {
     let mut chance = Chance::new(seed);
     let mut log = Log::new("a");
@@ -117,7 +117,7 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
                 log.end(s, watch, number.0, Cause::ErrorEvent);
             }
             2 => {
-                // Diagnosis speaks of streams that have ended.
+                // Diagnosis attributes only streams that have ended.
                 let ended = log
                     .records
                     .iter()
@@ -145,7 +145,7 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
                 log.bookmark(s, watch, number.0, version);
             }
             5 => {
-                // A server that went back in time.
+                // A server whose versions went back.
                 log.change(
                     s,
                     watch,
@@ -228,7 +228,7 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
                 let cause = chance.of(&[Cause::TcpReset, Cause::End]);
                 log.push(s, ConnectionClosed::unasked(old, cause));
             }
-            // A connection's number is its own for the epoch: one that closed does not come back.
+            // The number of a connection is unique in its epoch, so a closed one does not come back.
             let open = log.state.watches[&name]
                 .connection
                 .filter(|_| chance.one_in(2));
@@ -256,7 +256,7 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
     }
 }
 
-/// A scene without numbers that depend on the order in which names came.
+/// Returns a scene without numbers that depend on the order in which names came.
 pub fn comparable(store: &Store, rows: &Rows, scene: &Scene) -> String {
     let mut text = String::new();
     for row in &rows.rows {
@@ -281,8 +281,8 @@ pub fn draw(store: &Store, view: &View, now: Time, collapsed: bool) -> String {
     comparable(store, &rows, &scene)
 }
 
-/// A late reader of a log: a head snapshot after some records, then chapters of the past, newest first, not all. Also from
-/// which record on it has all, and when that was.
+/// Returns a late reader of a log: a head snapshot after some records, then some chapters of the past, newest first.
+/// Also returns from which record and time on it has all.
 pub fn late_reader(log: &Log, chance: &mut Chance) -> (Store, usize, Time) {
     let mut store = Store::default();
     let mut cut = chance.below(log.records.len() as u64 + 1) as usize;
@@ -300,7 +300,7 @@ pub fn late_reader(log: &Log, chance: &mut Chance) -> (Store, usize, Time) {
     (store, cut, from)
 }
 
-/// Views that lie wholly in `from..to` with a margin for what spills over an edge.
+/// Returns views that lie in `from..to`, with a margin for marks that reach over an edge.
 pub fn views(chance: &mut Chance, from: Time, to: Time) -> Vec<View> {
     const MARGIN_PX: f64 = 70.0;
     let span = to.micros_since(from) as f64;
