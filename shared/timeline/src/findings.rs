@@ -175,7 +175,7 @@ pub fn tally(known: Known<'_>, muted: &Muted) -> Tally {
     }
 }
 
-/// How many subjects findings have, and the noun for them.
+/// The number of subjects of findings, and the noun for them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
     total: u64,
@@ -420,13 +420,13 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
 pub struct Restored {
     /// Id of this raising, by which it is remembered as read: `EPOCH.SEQ`.
     pub raising: String,
-    /// What it means. Hostile: show as text.
+    /// Two sentences about the restore. Hostile: show as text.
     pub words: String,
     /// The record that raised it the last time.
     pub raised: RecordId,
 }
 
-/// What the viewer muted: findings with reasons, by code and subject, the oldest first, at most [`MAX_MUTED`]. It also
+/// The viewer's mutes: findings with reasons, by code and subject, the oldest first, at most [`MAX_MUTED`]. It also
 /// has the raisings whose banner was read, at most 16.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Muted {

@@ -197,7 +197,7 @@ fn state(watch: &Watch) -> Cell {
 /// Returns `2 normal, 1 F08, 1 cancelled`, the most frequent first.
 fn ends(totals: &Totals) -> Cell {
     let counted: Vec<(EndReason, u64)> = totals.ends().collect();
-    // What is not known is no alarm.
+    // Normal, own and unknown ends are no alarm, nor is a timeout (F05). A row of a later version is one.
     let is_quiet = |why: &EndReason| match why {
         EndReason::Attributed(Attributed::Row(row)) => *row == Row::F05,
         EndReason::Attributed(_) => true,
@@ -311,7 +311,7 @@ fn none_or(words: String) -> String {
     }
 }
 
-/// How the table is sorted.
+/// The sort order of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// Index of the column.

@@ -1,15 +1,15 @@
 //! The pure half of the timeline: records become a store, a store becomes lanes, lanes in a view become a scene.
 //!
 //! ```text
-//! head snapshot, segments, chapters ─► Store ─► Lanes (rows) ─┬─► Scene (display list, hit boxes) ─► a painter
-//! View (time) ─┘      └─► words, legend, picture
+//!   head snapshot, segments, chapters ─► Store ─► Lanes (rows) ─┬─► Scene (display list, hit boxes) ─► a painter
+//!                                                  View (time) ─┘      └─► words, legend, picture
 //! ```
 //!
 //! Two modules are only for simulated clusters: `levels` beside the store, and `inside` above lanes and drawing. The
 //! second part of the page adds them, with the drawing of records, by the table [`records::RECORDS`].
 //!
 //! All meaning is decided here and tested on the host; the painter only paints. Layout uses f64 with `+ - * / sqrt`
-//! and is rounded to 1/64 px at the end, so host and wasm32 give the same bytes.
+//! and is rounded to 1/64 px at the end. So host and wasm32 give the same bytes.
 
 pub mod draw;
 pub mod evidence;

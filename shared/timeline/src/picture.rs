@@ -1,7 +1,7 @@
 //! The saved picture: the view on screen, with all that it needs to be understood alone.
 //!
-//! It has a title with cluster and UTC range, a summary of losses, the tree, ruler and lanes, and a legend of the
-//! signs in view. It names the filters in force and its maker. It is another display list for the same painter.
+//! It has a title with cluster and UTC range, and a summary of losses. It has the tree, ruler and lanes, and a legend
+//! of the signs in view. It names the filters in force and its maker. It is another display list for the same painter.
 
 mod flags;
 mod page;
@@ -45,8 +45,11 @@ pub struct Caption<'a> {
     pub notes: &'a [Flag],
 }
 
+/// Width of the tree in a saved picture, in px.
 const TREE_WIDTH: Px = Px::whole(212);
+/// Height of the head with title, range and losses, in px.
 const HEAD_HEIGHT: Px = Px::whole(108);
+/// Height of the foot, in px.
 const FOOT_HEIGHT: Px = Px::whole(56);
 /// Heights in px of the list of findings: its heading, and each of its lines.
 const FINDING_HEADING: Px = Px::whole(28);
@@ -56,6 +59,7 @@ const FINDING_CODE: Px = Px::whole(152);
 const FINDING_WORDS: Px = Px::whole(192);
 /// Most findings that are listed; the rest is counted.
 const FINDINGS_MOST: usize = 40;
+/// Height of a line of the legend, in px.
 const LEGEND_LINE: Px = Px::whole(20);
 /// Least distance of a legend from the page's sides, in px.
 const LEGEND_INSET: Px = Px::whole(6);
@@ -620,7 +624,7 @@ fn zone_words(offset_min: i32) -> String {
     format!("the viewer is at UTC{sign}{hours}{minutes}")
 }
 
-/// What is missing from a stretch of time, in words.
+/// The missing parts of a stretch of time, in words.
 struct Losses {
     gaps: String,
     gaps_ink: Token,

@@ -1,8 +1,8 @@
 //! All that the page holds of a log: encoded chapters, and their traces, epoch by epoch.
 //!
 //! ```text
-//! Welcome ─► ring_begins     Snapshot ─► snapshot ─┐
-//! Segment ─► segment        Chapter ──► chapter ──┴─► Epoch { chapters (bytes), trace (columns), state (fold) }
+//!   Welcome ─► ring_begins     Snapshot ─► snapshot ─┐
+//!   Segment ─► segment        Chapter ──► chapter ──┴─► Epoch { chapters (bytes), trace (columns), state (fold) }
 //! ```
 //!
 //! [`Store::coverage`] distinguishes stretches that are loaded, not loaded yet, expired, and never known. A budget of

@@ -76,7 +76,7 @@ tokens! {
     Divergence = "div", "#FF9BDD", "#B10E84";
     /// ResourceVersion jump.
     Jump = "jump", "#F2EE8A", "#7E6F00";
-    /// Severity warning; what watchscope lost.
+    /// Severity warning; records that watchscope lost.
     Warning = "warn", "#F2EE8A", "#7E6F00";
     /// BOOKMARK, agreeing read.
     Bookmark = "bookmark", "#82908F", "#76817F";

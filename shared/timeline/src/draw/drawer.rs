@@ -38,7 +38,8 @@ pub struct Picture<'a> {
     pub view: &'a View,
     /// The pen's time: the server's clock, or the time of the last message from the server.
     pub now: Time,
-    /// Whether the page is connected to watchscope. If not, the time to the right of the pen is unknown, and is hatched.
+    /// Whether the page is connected to watchscope. If not, the time to the right of the pen is unknown, and is
+    /// hatched.
     pub connected: bool,
     /// How far the rows are scrolled.
     pub top: Px,
@@ -63,8 +64,7 @@ pub struct Picture<'a> {
     pub records: Option<&'a DrawTable>,
 }
 
-/// Which propagations of writes through the layers of a simulated cluster are drawn. The selected write's is always
-/// drawn.
+/// The propagations of writes through a simulated cluster that are drawn. That of the selected write is always drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
     /// All that find room: a lesson shows how a write travels.
@@ -108,7 +108,7 @@ pub(crate) struct EpochView<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) layers: &'a LayerTrace,
     pub(crate) end: Time,
-    /// Whether it goes on.
+    /// Whether the epoch is still being written.
     pub(crate) is_live: bool,
 }
 

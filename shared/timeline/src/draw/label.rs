@@ -10,7 +10,7 @@ pub(crate) enum Rank {
     Lost,
     /// Codes of errors, causes of broken connections, reversals.
     Error,
-    /// What a relist found, jumps.
+    /// Results of a relist, and jumps of the resourceVersion.
     List,
     /// Why a watch waits, and until when.
     Wait,

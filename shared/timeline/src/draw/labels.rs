@@ -148,7 +148,7 @@ impl Drawer<'_> {
         self.text(layer, x, y, text, look);
     }
 
-    /// Writes a line of text at `x` and `y`, without a look at what stands there.
+    /// Writes a line of text at `x` and `y`, even over marks and other words.
     pub(super) fn text(
         &mut self,
         layer: Layer,

@@ -64,7 +64,7 @@ impl GlyphMark {
     }
 }
 
-/// How a text looks.
+/// The look of a text: size, weight, colours and alignment.
 #[derive(Clone, Copy)]
 pub(crate) struct TextLook {
     pub(crate) size: u8,

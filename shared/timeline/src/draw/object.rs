@@ -19,13 +19,13 @@ use crate::tokens::Token;
 
 /// Distance of a circle's control points from the ends of a quarter: (4/3)(√2 - 1) of the radius, in 64ths.
 const CIRCLE: i32 = 35;
-/// Words for an object that a run's first list does not have, the longest first. [`REPLACED_WORDS`] are for one that
-/// it has under another uid. The first that fits is written.
+/// Words for an object that a run's first list does not have, the longest first. The first that fits is written.
 const REMOVED_WORDS: [&str; 3] = [
     "not in LIST: deleted while nobody watched",
     "deleted while nobody watched",
     "deleted",
 ];
+/// Words for an object that a run's first list has under another uid, the longest first.
 const REPLACED_WORDS: [&str; 3] = [
     "another uid: deleted and created while nobody watched",
     "deleted and created",
@@ -53,8 +53,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws what a run's first list says of an object that the run before held. Until that list the object's life is
-    /// unknown. An object that is not in the list was deleted while nobody watched.
+    /// Draws the difference between a run's first list and an object that the run before held. Until that list the
+    /// object's life is unknown. An object that is not in the list was deleted while nobody watched.
     fn over_seam(
         &mut self,
         row: &Row,
@@ -162,6 +162,7 @@ impl Drawer<'_> {
 
     /// Draws a life that is uncertain, as dots.
     fn dots(&mut self, x0: Px, x1: Px, y: Px) {
+        /// Distance from dot to dot, in px.
         const PERIOD_PX: i32 = 5;
         let mut from = x0;
         if x0 < -SPILL {

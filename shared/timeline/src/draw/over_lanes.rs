@@ -1,4 +1,4 @@
-//! Draws what covers all lanes of a watch: gaps, losses, relists, errors.
+//! Draws gaps, losses, relists and errors over all lanes of a watch.
 
 use super::drawer::{Drawer, EpochView, Group, record};
 use super::label::{Label, Rank};
@@ -21,7 +21,7 @@ const FIRST_LINE: Px = Px(271);
 pub(super) const REACH: Px = Px::whole(260);
 
 impl Drawer<'_> {
-    /// Draws what covers all lanes of a watch: gaps, errors, relists, losses. `watch` has at least one row on screen.
+    /// Draws gaps, errors, relists and losses over all lanes of a watch. `watch` has at least one row on screen.
     pub(super) fn watch_group(&mut self, watch: WatchId) {
         let rows = &self.picture.rows.rows;
         let of_watch = |row: &&Row| row.id.watch() == Some(watch) && !row.pinned;
@@ -155,7 +155,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws what watchscope itself lost of this watch, or of no watch in particular, over all lanes of the watch.
+    /// Draws watchscope's own losses of this watch, or of no single watch, over all lanes of the watch.
     fn losses(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
         for losses in [&epoch.trace.losses, &trace.losses] {
             let mut drawn = -SPILL;

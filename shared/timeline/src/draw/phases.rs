@@ -1,4 +1,4 @@
-//! Draws the low lines: what a watch does while no stream is open, and the brackets of its lists.
+//! Draws the low lines: the phases of a watch while no stream is open, and the brackets of its lists.
 
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Phase, PhaseReason};
@@ -149,7 +149,7 @@ impl Drawer<'_> {
                         Step::Line(x + arm, to),
                     ]
                 };
-                // The brackets of a short list still stand apart; they cover what was before the list.
+                // The brackets of a short list still stand apart; they cover the line before the list.
                 let is_over = span.end.is_some();
                 let x1 = x1 - Px::whole(2);
                 let x0 = if is_over { x0.min(x1 - BRACKETS) } else { x0 };

@@ -53,7 +53,7 @@ impl Line {
     }
 }
 
-/// How values become heights.
+/// The scale from values to heights.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) low: u64,

@@ -1,4 +1,4 @@
-//! Draws a watch as a signal: a plateau while its stream is open, and what concerns all lanes of the watch.
+//! Draws a watch as a signal: a plateau while its stream is open, with its errors, relists, bookmarks and audits.
 
 use watchscope_model::Time;
 use watchscope_model::row::Attributed;
@@ -138,7 +138,7 @@ impl Drawer<'_> {
         self.y(row) + row.height.half() + Px::whole(down)
     }
 
-    /// Adds what a collapsed watch holds now, in words.
+    /// Adds the number of objects that the watch holds now, in words.
     fn state_label(&mut self, row: &Row, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace) {
         let store = self.picture.store;
         let known = store
@@ -221,7 +221,7 @@ impl Drawer<'_> {
         });
     }
 
-    /// Draws the fall of a plateau, whose shape says how the stream ended. Returns what was drawn, unless it is a mere
+    /// Draws the fall of a plateau, whose shape says how the stream ended. Returns the drawn sign, unless it is a mere
     /// tick.
     fn fall(&mut self, fall: Fall, x: Px, (y, bottom): (Px, Px), torn: &mut Px) -> Option<Drawn> {
         let (glyph, x, y) = match fall {

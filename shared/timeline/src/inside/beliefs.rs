@@ -72,7 +72,7 @@ pub struct SideCell {
     pub difference: Option<Difference>,
 }
 
-/// How a belief differs from the truth.
+/// The kinds of differences between a belief and the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// The side holds an object that does not exist.
@@ -387,7 +387,7 @@ impl BeliefColumn {
         }
     }
 
-    /// Returns a sentence about what it holds of a namespace; of all namespaces if that is empty.
+    /// Returns a sentence about its objects in a namespace; in all namespaces if that is empty.
     fn sentence(&self, truth: &BTreeMap<Place, Text>, namespace: &Text) -> Sentence {
         if self.has_ended {
             return Sentence {

@@ -1,4 +1,4 @@
-//! Draws the rows of servers and client programs: what each does, crowds of clients, and connections.
+//! Draws the rows of servers and client programs: their activity, crowds of clients, and connections.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::time::SECOND_US;
@@ -95,7 +95,7 @@ impl Drawer<'_> {
         self.label_inside(label.reaching(xs.1 - xs.0));
     }
 
-    /// Draws what an apiserver or a client does.
+    /// Draws the activity of an apiserver or a client.
     pub(super) fn doing_row(&mut self, row: &Row, id: LayerId) {
         for epoch in self.epochs.clone() {
             let points = self.shown(epoch.layers, id);

@@ -1,4 +1,4 @@
-//! Draws the layers of a simulated cluster: their progress, what they do, and how a write travels through them.
+//! Draws the layers of a simulated cluster: their progress, their activity, and the propagation of writes.
 //!
 //! etcd's head and each cache's progress share one scale, so a lower line is behind. Under a cache's progress lies the
 //! window from which a watch may resume. Under the cache lies a thin row for each stream that it feeds, filled by the
@@ -118,8 +118,8 @@ impl Drawer<'_> {
         self.fill(Paint::Change, xs, (bottom - height, bottom), ink);
     }
 
-    /// Draws what a watch cache feeds one client: a line while there is a watch, over it the events that wait in the
-    /// buffer.
+    /// Draws the stream from a watch cache to one client: a line while there is a watch, over it the events that wait
+    /// in the buffer.
     fn stream_row(&mut self, row: &Row, id: LayerId) {
         let (top, bottom) = (self.y(row) + Px::whole(2), self.y(row) + row.height - HAIR);
         for epoch in self.epochs.clone() {

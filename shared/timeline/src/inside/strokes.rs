@@ -130,8 +130,8 @@ impl Drawer<'_> {
         (from, x1)
     }
 
-    /// Draws what a cache or a client took in, as density at the bottom of its row. Lessons draw each propagation
-    /// instead.
+    /// Draws the objects that a cache or a client received, as density at the bottom of its row. Lessons draw each
+    /// propagation instead.
     pub(super) fn taken_in(&mut self, epoch: EpochView<'_>, id: LayerId, bottom: Px) {
         if self.picture.ways == Ways::Stopped {
             let held = epoch.layers.held(id);

@@ -2,9 +2,9 @@
 //! connections and resourceVersions do.
 //!
 //! ```text
-//! log, height, view while it follows now ─┐
-//! what the viewer opened or closed ───────┼─► arrange ─► Arrangement ─► rows
-//! the Arrangement before ─────────────────┘
+//!   log, height, view while it follows now ─┐
+//!   what the viewer opened or closed ───────┼─► arrange ─► Arrangement ─► rows
+//!   the Arrangement before ─────────────────┘
 //! ```
 //!
 //! The first arrangement uses the fold at the head and the records in view, so a page that opens later begins with the
@@ -29,7 +29,7 @@ pub(crate) const OBJECTS_MOST: usize = 12;
 /// Findings of a watch that lags: apiservers apart, or a proxy that holds events back.
 const LAGS: [row::Row; 2] = [row::Row::F31, row::Row::F44];
 
-/// What the viewer chose for a watch. It stays, whatever happens in the watch.
+/// The viewer's choice for a watch. It stays, whatever happens in the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// One strip.
@@ -233,7 +233,8 @@ impl Arrangement {
         }
     }
 
-    /// Updates what only records show: jumps and reversals, connections that failed, watchscope's own requests.
+    /// Updates the state from facts that only records show: jumps and reversals, failed connections, watchscope's own
+    /// requests.
     fn notice_records(&mut self, store: &Store, (left, right): (Time, Time)) {
         let names = store.names();
         let is_seen = |at: Time| at >= left && at <= right;

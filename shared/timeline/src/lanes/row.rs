@@ -49,7 +49,7 @@ impl Density {
     }
 }
 
-/// What kind of row.
+/// The kinds of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
     /// The findings of all watches.

@@ -1,4 +1,4 @@
-//! The layers of a simulated cluster: what each is, its name, and its number.
+//! The layers of a simulated cluster: the kind, name and number of each.
 
 use watchscope_model::Text;
 use watchscope_model::tree;
@@ -16,9 +16,9 @@ pub(crate) enum Layer {
     Server(u64),
     /// The watch cache of a resource in an apiserver, with the watches that it feeds.
     Cache(u64, Text),
-    /// What such a cache feeds a client: the buffers of its watches, and their connections.
+    /// The stream from such a cache to a client: the buffers of its watches, and their connections.
     Stream(u64, Text, Text),
-    /// What etcd feeds a client through an apiserver that bypasses its watch cache of the resource.
+    /// The stream from etcd to a client, through an apiserver that bypasses its watch cache of the resource.
     Direct(u64, Text, Text),
     /// Client programs whose names differ only in a number. The text is the part before the number.
     Crowd(Text),

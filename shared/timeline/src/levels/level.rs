@@ -15,7 +15,7 @@ use crate::format::count as counted;
 /// The state of a layer from a moment on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Level {
-    /// How well it works.
+    /// Its condition.
     pub(crate) tone: Tone,
     /// What it does, in a word.
     pub(crate) phase: Text,
@@ -73,7 +73,7 @@ impl Waiting {
     }
 }
 
-/// How well a layer works.
+/// The condition of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// It follows etcd.

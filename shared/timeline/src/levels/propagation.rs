@@ -1,7 +1,7 @@
 //! The propagation of a write from etcd to a client program: its watch cache and stream, when it was where, and where
 //! it stopped.
 //!
-//! A client receives what its stream delivers, and each server has a cache of its own. So the search begins at a
+//! A client receives the events of its stream, and each server has a cache of its own. So the search begins at a
 //! server. It is the one whose stream the client had when it received the write. If it never did, it is that of its
 //! stream when the write happened.
 //!
@@ -48,7 +48,7 @@ pub(crate) struct Follower<'a> {
     end: Time,
 }
 
-/// Where a write was, and when.
+/// The path of a write: where it was, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Propagation {
     /// The watch cache on the path; `None` if the client reads from etcd, or its resource is not cached.
@@ -85,7 +85,7 @@ pub(crate) struct Stop {
     pub(crate) at: Option<Time>,
 }
 
-/// Where a propagation stopped before the client.
+/// The place where a propagation stopped before the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// The watch cache never received it.
@@ -119,7 +119,7 @@ impl End {
         ]
     }
 
-    /// Returns what happened to the write, the longest form first.
+    /// Returns the outcome of the write in words, the longest form first.
     pub(crate) fn words(self) -> [&'static str; 2] {
         match self {
             Self::Cache => ["never came to this cache", "never came"],
@@ -323,7 +323,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether the client was listing just before a time, so that what it holds then comes from a list.
+    /// Whether the client was listing just before a time, so that its objects then come from a list.
     fn is_listed(&self, at: Time) -> bool {
         let levels = self.trace.levels(self.client);
         let later = levels.partition_point(|point| point.moment.at < at);

@@ -45,7 +45,7 @@ impl WriteMark {
     }
 }
 
-/// The levels of an epoch's layers by their numbers, what watch caches and clients received, and the writes.
+/// The levels of an epoch's layers by their numbers, the objects that watch caches and clients held, and the writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LayerTrace {
     levels: Vec<Vec<LevelPoint>>,
@@ -77,12 +77,12 @@ impl LayerTrace {
         Some(point.moment.at.max(write.moment.at))
     }
 
-    /// Returns what a layer received.
+    /// Returns the objects that a layer received, changed or lost.
     pub(crate) fn held(&self, layer: LayerId) -> &[HeldMark] {
         self.held.get(layer.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns what a layer received before a write, and what it received since.
+    /// Returns the marks of a layer before a write, and those since.
     pub(crate) fn held_around(
         &self,
         layer: LayerId,
@@ -144,13 +144,13 @@ impl LayerTrace {
         }
     }
 
-    /// Folds the next entry into `layers` and notes what it changed.
+    /// Folds the next entry into `layers` and notes its changes.
     pub(crate) fn absorb(&mut self, entry: &Entry, layers: &mut Layers, names: &mut LayerNames) {
         let now = Moment {
             seq: entry.seq(),
             at: entry.at(),
         };
-        // A record of an ended watch does not repeat what it watched, so that is read before the fold.
+        // A record of an ended watch does not repeat its resource and client, so they are read before the fold.
         let ended = match entry {
             Entry::Inside(record) => match &record.inside {
                 Inside::InsideWatcherEnded(ended) => layers
@@ -172,7 +172,7 @@ impl LayerTrace {
             },
             Entry::Record(_) => None,
         };
-        // A client's report does not repeat what the client held before.
+        // A client's report does not repeat the client's earlier objects.
         let reported = match entry {
             Entry::Record(record) => match &record.event {
                 Event::ClientReport(report) if report.belief.is_some() => layers

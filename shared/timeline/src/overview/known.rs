@@ -1,4 +1,4 @@
-//! What is known at each px of the strip, and its seams.
+//! The coverage of each px of the strip, and its seams.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ const SEAM_PX: i64 = 6;
 /// Least width of a stretch that watchscope lost, in px.
 const LOST_PX: i64 = 3;
 
-/// What is known of the time that a strip shows.
+/// The coverage of the time that a strip shows.
 pub(super) struct Known {
     /// For each px; `None`: before all that is known, or after now.
     pixels: Vec<Option<Coverage>>,

@@ -25,6 +25,7 @@ const LEAST_WINDOW_PX: i64 = 6;
 /// How far outside of the frame a handle can be gripped, in px. Inside, up to a third of the frame.
 const HANDLE_REACH_PX: f64 = 8.0;
 
+/// Width of a density column, in px.
 const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 
 /// Width of the break in the axis, in px. Left of it are the records that are older than the strip's reach.
@@ -199,7 +200,7 @@ fn in_steps(us: i64) -> i64 {
     us.saturating_add(step - 1) / step * step
 }
 
-/// What a pointer grips in the strip.
+/// The part of the strip that a pointer grips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grip {
     /// The frame of the view: dragging moves it.

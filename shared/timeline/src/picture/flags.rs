@@ -17,6 +17,7 @@ const LINES_MOST: usize = 8;
 const ROW: Px = Px::whole(22);
 /// Least width of a column of texts, in px.
 const COLUMN: i32 = 300;
+/// Height of a line of text, in px.
 const LINE: i32 = 14;
 /// Where a text begins, in px from the left of its column.
 const INDENT: Px = Px::whole(22);

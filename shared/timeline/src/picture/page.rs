@@ -93,7 +93,7 @@ impl Page {
 
     pub(super) fn text(&mut self, x: Px, y: Px, text: impl Into<String>, look: Look) {
         let text = text.into();
-        // A wider face gets the room that it needs. Only what is wider still is squeezed.
+        // A wider face gets the room that it needs. Only a text that is even wider is squeezed.
         let max_width = Some(spared(text_width(&text, look.size, look.weight)));
         let Look {
             size,

@@ -40,7 +40,7 @@ pub enum Pattern {
     Dots,
 }
 
-/// How a hatch is drawn. Pitches and widths are in CSS px at every resolution.
+/// The look of a hatch. Pitches and widths are in CSS px at every resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HatchStyle {
     /// Its lines.

@@ -6,7 +6,7 @@ use crate::glyph::Glyph;
 use crate::id::{LaneId, RecordId};
 use crate::tokens::Token;
 
-/// What an area of the picture stands for.
+/// The thing that an area of the picture stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// One record.
@@ -48,7 +48,7 @@ pub enum StretchKind {
 /// An area that answers to the pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The area; it covers what is drawn.
+    /// The area; it covers the whole sign.
     pub area: Area,
     /// Its lane.
     pub lane: LaneId,

@@ -1,4 +1,4 @@
-//! Builds a trace from what a snapshot has open, and from each record after it.
+//! Builds a trace from the stretches that a snapshot has open, and from each record after it.
 //!
 //! The fold decides what is open. A record is compared with the state before and after it.
 
@@ -18,19 +18,19 @@ use super::trace::{Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 
 /// Difference in ms up to which the age of a stream that ended with `end` equals the requested timeout (F05;
-/// docs/semantics/streams.md#ends).
+/// docs/semantics/streams.md#rule-timeout).
 const TIMEOUT_REACH_MS: u64 = 2_000;
 
 impl Trace {
-    /// Returns a trace with all stretches that are open in a state. All that opens in it goes on until it is [frozen](Self::freeze), as
-    /// the trace of a chapter is at its end.
+    /// Returns a trace with all stretches that are open in a state. All that opens in it goes on until it is
+    /// [frozen](Self::freeze), as the trace of a chapter is at its end.
     pub(crate) fn seeded(state: &State, names: &mut Names) -> Self {
         let mut trace = Self::default();
         trace.seed(state, names);
         trace
     }
 
-    /// Adds what a snapshot has open.
+    /// Adds the stretches that a snapshot has open.
     pub(crate) fn seed(&mut self, state: &State, names: &mut Names) {
         let updated = state.seq;
         let now = Moment {
@@ -91,7 +91,7 @@ impl Trace {
         }
     }
 
-    /// Folds the next record into `state` and adds what it changed.
+    /// Folds the next record into `state` and adds its changes.
     pub(crate) fn absorb(&mut self, record: &Record, state: &mut State, names: &mut Names) {
         let now = Moment::from(record);
         let event = &record.event;

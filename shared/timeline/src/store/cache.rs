@@ -1,4 +1,4 @@
-//! The store as a cache: all that the page holds of a log, within a budget of bytes, and what is dropped beyond it.
+//! The store as a cache: all that the page holds of a log, within a budget of bytes. Beyond it chapters are dropped.
 
 use watchscope_model::Time;
 use watchscope_model::fold::Moment;

@@ -12,7 +12,7 @@ use super::epoch::Epoch;
 /// page's memory. Older ones are not requested.
 pub const MOST_AT_ONCE: usize = 128;
 
-/// What is known of a stretch of time.
+/// The coverage of a stretch of time: where its records are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
     /// All records are loaded.

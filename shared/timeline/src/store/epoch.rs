@@ -73,7 +73,7 @@ impl Epoch {
         }
     }
 
-    /// Ends the live log here. What is open may have ended since.
+    /// Ends the live log here. Open stretches may have ended since.
     pub(super) fn end_live(&mut self) {
         if let Some(live) = self.live.take() {
             self.trace.freeze(live.state.at);

@@ -68,6 +68,7 @@ impl Store {
     /// it. Some failures are found only after the last step of their story.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
+        /// Time in µs after a story's end in which a finding still belongs to its picture.
         const FOUND_LATER_US: i64 = 60_000_000;
         let over = self.story_over()?;
         let raised = self.state()?.findings.values();

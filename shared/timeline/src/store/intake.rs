@@ -1,4 +1,4 @@
-//! Reads what the server sends: head snapshots, live segments, chapters of the past, and the begin of its ring.
+//! Reads the server's messages: head snapshots, live segments, chapters of the past, and the begin of its ring.
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::{DecodeError, split_frame};
@@ -281,7 +281,7 @@ impl Store {
     }
 
     /// Sets the first record that the server keeps, taken at `at` (messages `Welcome` and `Heartbeat`). The server
-    /// never gets back what it dropped.
+    /// never gets dropped records back.
     pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
         let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);
         if let Some(epoch) = epoch

@@ -45,7 +45,7 @@ impl Trace {
         }
     }
 
-    /// Forgets all records up to `last`, and what had ended by `at`.
+    /// Forgets all records up to `last`, and stretches that had ended by `at`.
     pub(crate) fn forget(&mut self, last: Seq, at: Time) {
         self.findings.forget_before(last, at);
         self.occurrences.forget_before(last, at);

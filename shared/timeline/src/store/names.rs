@@ -10,8 +10,8 @@ use watchscope_model::{Object, Text, WatchName};
 
 use crate::id::{ObjectId, ServerId, WatchId};
 
-/// How many objects are found by their address in memory; within a chapter records share them. An object with the same
-/// slot replaces the older one. A power of two.
+/// Slots for objects that are found by their address in memory; within a chapter records share them. An object with
+/// the same slot replaces the older one. A power of two.
 const LATELY: usize = 1 << 14;
 
 /// All names met. It grows with the names of the cluster, and never shrinks while the page lives.

@@ -1,5 +1,5 @@
-//! Finds what changed while nobody watched: compares a watch's first list in a run with its objects at the end of the
-//! run before. A run's log knows nothing before it, so the page compares.
+//! Finds the changes of a time in which nobody watched. It compares a watch's first list in a run with its objects at
+//! the end of the run before. A run's log knows nothing before it, so the page compares.
 
 use std::sync::Arc;
 
@@ -117,8 +117,8 @@ impl Epoch {
         }
     }
 
-    /// Returns what each watch held at the end of a finished run, if its last chapter is loaded. For a watch that was
-    /// stopped in that chapter, it is what the watch held then.
+    /// Returns the objects of each watch at the end of a finished run, if its last chapter is loaded. For a watch that
+    /// was stopped in that chapter, they are its objects at the stop.
     fn held_at_end(&self) -> Option<BTreeMap<WatchName, Objects>> {
         let last = self.chapters.last()?;
         let listed = self.catalogue.last().map(|entry| entry.summary.last);
@@ -161,7 +161,7 @@ impl Epoch {
     }
 }
 
-/// Returns what a watch holds, if it has listed.
+/// Returns the objects of a watch, if it has listed.
 fn held<'a>(state: &'a State, watch: &WatchName) -> Option<&'a Objects> {
     let watch = state.watches.get(watch)?;
     (watch.counts.of(ListComplete::KIND) > 0).then_some(&watch.objects)

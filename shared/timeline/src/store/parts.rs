@@ -10,7 +10,7 @@ use watchscope_model::vocabulary::{
 };
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
 
-/// How a plateau falls, which shows how the stream ended.
+/// The fall of a plateau, which shows how the stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fall {
     /// Square: a normal end.
@@ -70,7 +70,7 @@ pub(crate) struct GapSpan {
     pub(crate) outcome: Option<GapOutcome>,
 }
 
-/// How a gap closed.
+/// The outcome of a closed gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GapOutcome {
     pub(crate) resumed: bool,
@@ -191,7 +191,7 @@ pub(crate) struct OverSeam {
     pub(crate) objects: Vec<(ObjectId, Differs)>,
 }
 
-/// How an object differs from the run before.
+/// The kinds of differences from the run before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Differs {
     Added,

@@ -1,7 +1,7 @@
 //! The events of one epoch, by watch and object, as far as they are loaded.
 //!
-//! A trace begins with what a snapshot has open. Traces of different chapters merge in any order. `absorb.rs` builds
-//! it.
+//! A trace begins with the stretches that a snapshot has open. Traces of different chapters merge in any order.
+//! `absorb.rs` builds it.
 
 use std::collections::BTreeMap;
 

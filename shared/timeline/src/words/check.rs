@@ -1,4 +1,4 @@
-//! Requests for a comparison: what can be compared from a lane, and the result.
+//! Requests for a comparison: the comparison that a lane offers, and its result.
 
 use watchscope_model::event::Verdict;
 use watchscope_model::vocabulary::{AuditOutcome, Standing};
@@ -20,7 +20,7 @@ pub struct Check {
     pub argument: String,
 }
 
-/// Returns what can be compared from a lane; `None` for lanes of layers and findings, and of watches that check
+/// Returns the comparison that a lane offers; `None` for lanes of layers and findings, and of watches that check
 /// others.
 #[must_use]
 pub fn check(store: &Store, lane: LaneId) -> Option<Check> {

@@ -40,7 +40,8 @@ fn item_words(store: &Store, item: &Item) -> [String; 3] {
     [clock_ms(at), described.lane, what]
 }
 
-/// Returns what a read of the audit found, if it differed, from its first verdict, which is logged right after it.
+/// Returns the result of a read of the audit that differed. It comes from the read's first verdict, which is logged
+/// right after it.
 fn answer(store: &Store, record: RecordId) -> Option<String> {
     let Event::Audit(read) = store.record(record)?.event else {
         return None;

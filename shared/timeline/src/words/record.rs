@@ -108,8 +108,7 @@ pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description
     }
 }
 
-/// Returns how far a record moved its watch's resourceVersion, in how long and compared with what, if it is a jump or
-/// reversal.
+/// Returns the sentence of a jump or reversal: its distance, its time, and the steps that it is compared with.
 fn step_sentence(store: &Store, record: &Record, id: RecordId) -> Option<String> {
     let watch = watch_of(store, record, id)?;
     let step = watch.steps.iter().find(|step| step.moment.seq == id.seq)?;

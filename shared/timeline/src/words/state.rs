@@ -1,4 +1,4 @@
-//! What is wrong now, and why the view may be empty.
+//! The current problems, and the reasons for an empty view.
 
 use watchscope_model::fold::{Moment, OpenFinding, OpenVerdict, Watch};
 use watchscope_model::id::Extent;
@@ -262,7 +262,7 @@ pub enum Empty {
     },
     /// The cluster does not answer, and never did.
     NoAnswer {
-        /// What was tried and what came back, in a sentence, if it is known.
+        /// The last try and its result, in a sentence, if they are known.
         error: Option<String>,
         /// When the next try is due, in a sentence.
         next: String,
@@ -300,7 +300,7 @@ pub enum Empty {
 }
 
 impl Empty {
-    /// Returns one sentence, and one line with what to do.
+    /// Returns one sentence, and one line with a remedy.
     #[must_use]
     pub fn words(&self) -> (String, String) {
         match self {
@@ -369,7 +369,7 @@ impl Empty {
     }
 }
 
-/// Returns what is needed, and how many other watches need it.
+/// Returns the needed right or remedy, and how many other watches need it.
 fn affected(needed: &str, others: u64) -> String {
     match others {
         0 => format!("{needed}. Nothing else is affected."),

@@ -144,8 +144,8 @@ fn span_end(watch: Option<&WatchTrace>, lane: LaneId, seq: Seq, now: Time) -> Ti
     life.map_or(now, |life| life.end_at(now))
 }
 
-/// Returns what the client did last while a stream was open, and why, as a sentence with a trailing blank. Empty if
-/// that is not loaded.
+/// Returns the client's last action while a stream was open, with its reason, as a sentence with a trailing blank.
+/// Empty if that is not loaded.
 fn doing_while_open(watch: &WatchTrace, stream: &Span<StreamSpan>) -> String {
     let is_within =
         |start: Seq| start > stream.start.seq && stream.end.is_none_or(|end| start < end.seq);

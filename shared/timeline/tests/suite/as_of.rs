@@ -37,12 +37,12 @@ fn answers(known: Known<'_>, store: &Store) -> String {
         let watch = watch.into();
         for lane in [None, Some(&object)].map(|object| store.find_lane(&watch, object)) {
             let Some(lane) = lane else { continue };
-            let told = presence(known, lane);
-            assert_eq!(told.is_some(), presence_basis(known, lane).is_some());
+            let shown = presence(known, lane);
+            assert_eq!(shown.is_some(), presence_basis(known, lane).is_some());
             // An object that came later has a lane, and no answer.
-            if lane == watchscope_timeline::LaneId::Findings || told.is_some() {
+            if lane == watchscope_timeline::LaneId::Findings || shown.is_some() {
                 writeln!(out, "{watch} {name}: {}", accessible(known, lane)).expect("a string");
-                writeln!(out, "{told:#?}").expect("a string");
+                writeln!(out, "{shown:#?}").expect("a string");
             }
         }
     }

@@ -244,11 +244,11 @@ fn expired_twice() -> (Log, [RecordId; 2], [Seq; 2]) {
         ids.push(RecordId { epoch: 0, seq });
         errors.push(error);
     }
-    let told = (Severity::Note, Standing::Updated);
+    let shown = (Severity::Note, Standing::Updated);
     expired(
         &mut log,
         21.0,
-        told,
+        shown,
         errors[1],
         "from 19044. It listed again.",
     );
@@ -321,18 +321,18 @@ fn a_chip_stands_at_each_record_that_raised_a_finding_with_the_numbers_and_evide
     let words = words_of(&scene);
     assert!(words.contains("from 15967."), "{words}");
     assert!(words.contains("from 19044. It listed again."), "{words}");
-    let told = |id| {
+    let shown = |id| {
         let evidence = Evidence::of(&store, id).unwrap();
         let records: Vec<Seq> = evidence.items.iter().map(|item| item.record.seq).collect();
         (evidence.summary, evidence.severity, evidence.at, records)
     };
     let (warning, note) = (Severity::Warning, Severity::Note);
     assert_eq!(
-        told(first),
+        shown(first),
         ("from 15967.".to_owned(), warning, at(10.0), vec![errors[0]])
     );
     let outcome = "from 19044. It listed again.".to_owned();
-    assert_eq!(told(second), (outcome, note, at(20.0), vec![errors[1]]));
+    assert_eq!(shown(second), (outcome, note, at(20.0), vec![errors[1]]));
     // The board describes the last occurrence, and leads to its record.
     let board =
         watchscope_timeline::findings::board(Known::now(&store, FOREVER), &Default::default());

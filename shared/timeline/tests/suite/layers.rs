@@ -21,9 +21,9 @@ use watchscope_timeline::{
 
 /// A log with an inside, written by hand.
 #[derive(Default)]
-struct Told(Vec<Entry>);
+struct InsideLog(Vec<Entry>);
 
-impl Told {
+impl InsideLog {
     fn event(&mut self, s: f64, event: impl Into<Event>) -> Seq {
         let (seq, at) = (Seq(self.0.len() as u64 + 1), at(s));
         let event = event.into();
@@ -96,14 +96,14 @@ impl Told {
         (server, streams): (u64, u64),
         way: Way,
     ) {
-        let told = InsideConnection {
+        let story = InsideConnection {
             connection: number,
             client: client.map(Into::into),
             server,
             way,
             streams,
         };
-        self.inside(s, told);
+        self.inside(s, story);
     }
 
     /// Appends a write to etcd alone.
@@ -145,7 +145,7 @@ impl Told {
     /// Appends a client's watch, over a connection of the same number.
     fn watcher(&mut self, s: f64, number: u64, server: u64, client: &str, waiting: u64) {
         self.connection(s, number, Some(client), (server, 1), Way::Open);
-        let told = InsideWatcher {
+        let story = InsideWatcher {
             server,
             watcher: number,
             connection: number,
@@ -156,7 +156,7 @@ impl Told {
             is_blocking: false,
             from_etcd: None,
         };
-        self.inside(s, told);
+        self.inside(s, story);
     }
 
     fn watcher_ended(&mut self, s: f64, watcher: u64) {
@@ -210,14 +210,14 @@ impl Told {
 
     /// Returns a log with etcd at revision 100.
     fn begun() -> Self {
-        let mut told = Self::default();
+        let mut story = Self::default();
         let etcd = InsideEtcd {
             revision: 100,
             compacted: 40,
             has_leader: true,
         };
-        told.inside(0.0, etcd);
-        told
+        story.inside(0.0, etcd);
+        story
     }
 
     fn store(&self) -> Store {
@@ -228,23 +228,23 @@ impl Told {
 }
 
 /// Returns a log of three configmaps. One is deleted; the informer receives the event, and the naive loop does not.
-fn told() -> (Told, Seq) {
-    let mut told = Told::begun();
+fn reported() -> (InsideLog, Seq) {
+    let mut story = InsideLog::begun();
     for (s, revision, name) in [(0.3, 101, "a"), (0.4, 102, "b"), (0.5, 103, "c")] {
-        told.write(s, ChangeType::Added, name, revision);
+        story.write(s, ChangeType::Added, name, revision);
     }
     let clients = [
         (1.0, "informer", "informer"),
         (1.2, "naive", "resume-from-last-event"),
     ];
     for (s, client, program) in clients {
-        told.started(s, client, program);
+        story.started(s, client, program);
         let held = [("a", 101), ("b", 102), ("c", 103)];
-        told.report(s + 0.1, client, "watching", 103, &held);
+        story.report(s + 0.1, client, "watching", 103, &held);
     }
-    told.write(10.0, ChangeType::Modified, "a", 104);
+    story.write(10.0, ChangeType::Modified, "a", 104);
     for client in ["informer", "naive"] {
-        told.report(
+        story.report(
             10.01,
             client,
             "watching",
@@ -252,34 +252,34 @@ fn told() -> (Told, Seq) {
             &[("a", 104), ("b", 102), ("c", 103)],
         );
     }
-    told.report(
+    story.report(
         15.0,
         "naive",
         "sleeping",
         104,
         &[("a", 104), ("b", 102), ("c", 103)],
     );
-    let deleted = told.write(20.0, ChangeType::Deleted, "b", 105);
-    told.report(24.0, "informer", "watching", 105, &[("a", 104), ("c", 103)]);
-    (told, deleted)
+    let deleted = story.write(20.0, ChangeType::Deleted, "b", 105);
+    story.report(24.0, "informer", "watching", 105, &[("a", 104), ("c", 103)]);
+    (story, deleted)
 }
 
 /// Returns a log of two servers that hold a and b, and a client that watches the first from 1 s on.
-fn two_servers() -> Told {
-    let mut told = Told::begun();
+fn two_servers() -> InsideLog {
+    let mut story = InsideLog::begun();
     for (revision, name) in [(101, "a"), (102, "b")] {
-        told.written(0.1, ChangeType::Added, name, revision);
+        story.written(0.1, ChangeType::Added, name, revision);
     }
     for server in [0, 1] {
-        told.cached(0.2, server, 102);
+        story.cached(0.2, server, 102);
         for (revision, name) in [(101, "a"), (102, "b")] {
-            told.held(0.2, server, name, Some(revision));
+            story.held(0.2, server, name, Some(revision));
         }
     }
-    told.started(1.0, "informer", "informer");
-    told.watcher(1.0, 1, 0, "informer/1.36", 0);
-    told.report(1.1, "informer", "watching", 102, &[("a", 101), ("b", 102)]);
-    told
+    story.started(1.0, "informer", "informer");
+    story.watcher(1.0, 1, 0, "informer/1.36", 0);
+    story.report(1.1, "informer", "watching", 102, &[("a", 101), ("b", 102)]);
+    story
 }
 
 /// Returns the words beside crosses, from top to bottom, each with the name of its row.
@@ -323,8 +323,8 @@ fn lines(scene: &Scene, ink: Token, width: Px) -> Vec<Vec<(Px, Px)>> {
 
 /// Like `reported`, but both programs have a connection. That of the naive loop is cut, and its next one never gets an
 /// answer. That of the informer is idle at the end. A client that is no program has two.
-fn connected() -> Told {
-    let (mut told, _) = told();
+fn connected() -> InsideLog {
+    let (mut story, _) = reported();
     let naive = Some("naive/0.0");
     for (s, number, client, to, way) in [
         (25.0, 1, None, (0, 0), Way::Open),
@@ -339,9 +339,9 @@ fn connected() -> Told {
         (35.0, 5, naive, (1, 1), Way::Stalled),
         (36.0, 1, Some("informer/1.36"), (0, 0), Way::Open),
     ] {
-        told.connection(s, number, client, to, way);
+        story.connection(s, number, client, to, way);
     }
-    told
+    story
 }
 
 fn lanes() -> Lanes {
@@ -393,8 +393,8 @@ fn a_real_cluster_has_no_layers() {
 
 #[test]
 fn the_layers_stand_above_the_watches_from_etcd_to_the_clients() {
-    let (told, _) = told();
-    let (rows, _) = drawn(&told.store(), &view());
+    let (story, _) = reported();
+    let (rows, _) = drawn(&story.store(), &view());
     let names: Vec<String> = rows
         .rows
         .iter()
@@ -468,8 +468,8 @@ fn a_connection_is_torn_where_it_is_cut_and_not_where_its_client_closed_it() {
 
 #[test]
 fn a_heading_that_is_closed_hides_its_layers() {
-    let (told, _) = told();
-    let store = told.store();
+    let (story, _) = reported();
+    let store = story.store();
     let mut lanes = lanes();
     let LaneId::Layer(heading) = lanes.rows(&store, &view(), at(40.0)).rows[0].id else {
         panic!("the heading comes first")
@@ -482,8 +482,8 @@ fn a_heading_that_is_closed_hides_its_layers() {
 
 #[test]
 fn a_write_that_never_came_to_a_client_ends_in_a_cross_and_leaves_a_ghost() {
-    let (told, _) = told();
-    let (_, scene) = drawn(&told.store(), &view());
+    let (story, _) = reported();
+    let (_, scene) = drawn(&story.store(), &view());
     let dump = scene.dump();
     assert!(
         dump.contains("delete of b, revision 105, never came here"),
@@ -533,8 +533,8 @@ fn a_write_that_never_came_to_a_client_ends_in_a_cross_and_leaves_a_ghost() {
 
 #[test]
 fn a_client_that_keeps_no_revision_has_come_as_far_as_its_newest_object() {
-    let (mut told, _) = told();
-    let believes = |told: &mut Told, s: f64, client: &str, held: &str| {
+    let (mut story, _) = reported();
+    let believes = |story: &mut InsideLog, s: f64, client: &str, held: &str| {
         let belief = format!(r#"[{{"resource":"configmaps","held":{{{held}}}}}]"#);
         let report = ClientReport {
             client: client.into(),
@@ -543,20 +543,20 @@ fn a_client_that_keeps_no_revision_has_come_as_far_as_its_newest_object() {
             handled: 1,
             belief: Some(belief),
         };
-        told.event(s, report);
+        story.event(s, report);
     };
     for client in ["deaf", "hearing"] {
-        told.started(24.5, client, "watch-deployment v1");
-        believes(&mut told, 25.0, client, r#""shop/c":"uid-1@103""#);
+        story.started(24.5, client, "watch-deployment v1");
+        believes(&mut story, 25.0, client, r#""shop/c":"uid-1@103""#);
     }
-    told.write(26.0, ChangeType::Modified, "c", 106);
+    story.write(26.0, ChangeType::Modified, "c", 106);
     for client in ["deaf", "hearing"] {
-        believes(&mut told, 26.1, client, r#""shop/c":"uid-1@106""#);
+        believes(&mut story, 26.1, client, r#""shop/c":"uid-1@106""#);
     }
-    told.write(27.0, ChangeType::Deleted, "c", 107);
-    believes(&mut told, 27.1, "hearing", "");
-    told.report(27.1, "informer", "watching", 107, &[("a", 104)]);
-    let store = told.store();
+    story.write(27.0, ChangeType::Deleted, "c", 107);
+    believes(&mut story, 27.1, "hearing", "");
+    story.report(27.1, "informer", "watching", 107, &[("a", 104)]);
+    let store = story.store();
     let stopped = |ways| -> Vec<String> {
         let (_, scene) = drawn_by(&store, &view(), None, ways);
         let dump = scene.dump();
@@ -579,41 +579,41 @@ fn a_client_that_keeps_no_revision_has_come_as_far_as_its_newest_object() {
 #[test]
 fn a_later_resource_version_is_no_arrival_and_neither_is_a_list_or_another_object() {
     let deleted = || {
-        let mut told = two_servers();
-        told.watcher_ended(4.0, 1);
-        told.written(5.0, ChangeType::Deleted, "a", 103);
-        told.cached(5.001, 0, 103);
-        told.held(5.001, 0, "a", None);
-        told
+        let mut story = two_servers();
+        story.watcher_ended(4.0, 1);
+        story.written(5.0, ChangeType::Deleted, "a", 103);
+        story.cached(5.001, 0, 103);
+        story.held(5.001, 0, "a", None);
+        story
     };
 
-    type Change = fn(&mut Told);
+    type Change = fn(&mut InsideLog);
     // It watched again, and received a later write.
-    let hears_later: Change = |told| {
-        told.watcher(9.0, 2, 0, "informer/1.36", 0);
-        told.written(10.0, ChangeType::Modified, "b", 104);
-        told.cached(10.001, 0, 104);
-        told.held(10.001, 0, "b", Some(104));
-        told.report(10.1, "informer", "watching", 104, &[("a", 101), ("b", 104)]);
+    let hears_later: Change = |story| {
+        story.watcher(9.0, 2, 0, "informer/1.36", 0);
+        story.written(10.0, ChangeType::Modified, "b", 104);
+        story.cached(10.001, 0, 104);
+        story.held(10.001, 0, "b", Some(104));
+        story.report(10.1, "informer", "watching", 104, &[("a", 101), ("b", 104)]);
     };
     // It listed, so no event delivered the deletion.
-    let lists: Change = |told| {
-        told.report(8.9, "informer", "listing", 102, &[("a", 101), ("b", 102)]);
-        told.report(
+    let lists: Change = |story| {
+        story.report(8.9, "informer", "listing", 102, &[("a", 101), ("b", 102)]);
+        story.report(
             9.0,
             "informer",
             "connecting",
             103,
             &[("a", 101), ("b", 102)],
         );
-        told.report(9.1, "informer", "watching", 103, &[("b", 102)]);
+        story.report(9.1, "informer", "watching", 103, &[("b", 102)]);
     };
     // Another object of that name replaced the deleted one.
-    let is_put_over: Change = |told| {
+    let is_put_over: Change = |story| {
         let belief = r#"[{"resource":"configmaps","resourceVersion":"104","objects":2,
             "held":{"shop/a":"uid-2@104","shop/b":"uid-1@102"}}]"#;
-        told.watcher(9.0, 2, 0, "informer/1.36", 0);
-        told.event(
+        story.watcher(9.0, 2, 0, "informer/1.36", 0);
+        story.event(
             10.1,
             ClientReport {
                 client: "informer".into(),
@@ -625,9 +625,9 @@ fn a_later_resource_version_is_no_arrival_and_neither_is_a_list_or_another_objec
         );
     };
     for change in [hears_later, lists, is_put_over] {
-        let mut told = deleted();
-        change(&mut told);
-        let (rows, scene) = drawn(&told.store(), &view());
+        let mut story = deleted();
+        change(&mut story);
+        let (rows, scene) = drawn(&story.store(), &view());
         let stopped = (
             "stream to\u{a0}informer".to_owned(),
             "delete of a, revision 103, came while no stream was open".to_owned(),
@@ -639,17 +639,17 @@ fn a_later_resource_version_is_no_arrival_and_neither_is_a_list_or_another_objec
         );
     }
     // The opposite case: the stream continues from before the deletion, and delivers it.
-    let mut told = deleted();
-    told.watcher(9.0, 2, 0, "informer/1.36", 0);
-    told.report(9.1, "informer", "watching", 103, &[("b", 102)]);
-    let (rows, scene) = drawn(&told.store(), &view());
+    let mut story = deleted();
+    story.watcher(9.0, 2, 0, "informer/1.36", 0);
+    story.report(9.1, "informer", "watching", 103, &[("b", 102)]);
+    let (rows, scene) = drawn(&story.store(), &view());
     assert_eq!(crosses(&rows, &scene), []);
 }
 
 #[test]
 fn a_process_that_ended_holds_nothing_and_nothing_is_on_its_way_to_it() {
-    let (mut told, _) = told();
-    told.event(
+    let (mut story, _) = reported();
+    story.event(
         25.0,
         ClientReport {
             client: "naive".into(),
@@ -659,9 +659,9 @@ fn a_process_that_ended_holds_nothing_and_nothing_is_on_its_way_to_it() {
             belief: None,
         },
     );
-    told.write(30.0, ChangeType::Modified, "c", 106);
-    told.report(30.1, "informer", "watching", 106, &[("a", 104), ("c", 106)]);
-    let store = told.store();
+    story.write(30.0, ChangeType::Modified, "c", 106);
+    story.report(30.1, "informer", "watching", 106, &[("a", 104), ("c", 106)]);
+    let store = story.store();
     let (rows, scene) = drawn(&store, &view());
     let naive = rows.rows.iter().find(|row| &*row.name == "naive").unwrap();
     assert_eq!((naive.mark, naive.count), (None, None));
@@ -699,14 +699,14 @@ fn a_process_that_ended_holds_nothing_and_nothing_is_on_its_way_to_it() {
 
 #[test]
 fn a_write_travels_through_the_server_of_the_clients_stream() {
-    let mut told = two_servers();
+    let mut story = two_servers();
     // The load balancer moves it to the second server, whose cache makes no progress from then on.
-    told.watcher_ended(5.0, 1);
-    told.watcher(5.2, 2, 1, "informer/1.36", 0);
-    told.written(8.0, ChangeType::Deleted, "a", 103);
-    told.cached(8.001, 0, 103);
-    told.held(8.001, 0, "a", None);
-    let (rows, scene) = drawn(&told.store(), &view());
+    story.watcher_ended(5.0, 1);
+    story.watcher(5.2, 2, 1, "informer/1.36", 0);
+    story.written(8.0, ChangeType::Deleted, "a", 103);
+    story.cached(8.001, 0, 103);
+    story.held(8.001, 0, "a", None);
+    let (rows, scene) = drawn(&story.store(), &view());
     let server = rows
         .rows
         .iter()
@@ -740,13 +740,13 @@ fn a_write_travels_through_the_server_of_the_clients_stream() {
 
 #[test]
 fn a_write_that_a_cache_passed_over_stops_there_although_later_ones_came() {
-    let mut told = two_servers();
-    told.written(5.0, ChangeType::Deleted, "a", 103);
-    told.written(6.0, ChangeType::Modified, "b", 104);
-    told.cached(6.001, 0, 104);
-    told.held(6.001, 0, "b", Some(104));
-    told.report(6.1, "informer", "watching", 104, &[("a", 101), ("b", 104)]);
-    let store = told.store();
+    let mut story = two_servers();
+    story.written(5.0, ChangeType::Deleted, "a", 103);
+    story.written(6.0, ChangeType::Modified, "b", 104);
+    story.cached(6.001, 0, 104);
+    story.held(6.001, 0, "b", Some(104));
+    story.report(6.1, "informer", "watching", 104, &[("a", 101), ("b", 104)]);
+    let store = story.store();
     let (rows, scene) = drawn(&store, &view());
     let stopped = (
         "cache\u{a0}configmaps",
@@ -760,19 +760,19 @@ fn a_write_that_a_cache_passed_over_stops_there_although_later_ones_came() {
 
 #[test]
 fn a_write_lost_on_the_stream_stops_there_and_says_how() {
-    let deleted = |told: &mut Told| {
-        told.written(5.0, ChangeType::Deleted, "a", 103);
-        told.cached(5.001, 0, 103);
-        told.held(5.001, 0, "a", None);
+    let deleted = |story: &mut InsideLog| {
+        story.written(5.0, ChangeType::Deleted, "a", 103);
+        story.cached(5.001, 0, 103);
+        story.held(5.001, 0, "a", None);
     };
-    type Change = fn(&mut Told);
+    type Change = fn(&mut InsideLog);
     let (nothing, stalls, fills, ends): (Change, Change, Change, Change) = (
         |_| {},
-        |told| told.connection(4.0, 1, Some("informer/1.36"), (0, 1), Way::Stalled),
-        |told| told.watcher(5.001, 1, 0, "informer/1.36", 7),
-        |told| told.watcher_ended(5.2, 1),
+        |story| story.connection(4.0, 1, Some("informer/1.36"), (0, 1), Way::Stalled),
+        |story| story.watcher(5.001, 1, 0, "informer/1.36", 7),
+        |story| story.watcher_ended(5.2, 1),
     );
-    let away: Change = |told| told.watcher_ended(4.0, 1);
+    let away: Change = |story| story.watcher_ended(4.0, 1);
     let stream = "stream to\u{a0}informer";
     for (before, after, place, words) in [
         (
@@ -806,11 +806,11 @@ fn a_write_lost_on_the_stream_stops_there_and_says_how() {
             "delete of a, revision 103, came while no stream was open",
         ),
     ] {
-        let mut told = two_servers();
-        before(&mut told);
-        deleted(&mut told);
-        after(&mut told);
-        let (rows, scene) = drawn(&told.store(), &view());
+        let mut story = two_servers();
+        before(&mut story);
+        deleted(&mut story);
+        after(&mut story);
+        let (rows, scene) = drawn(&story.store(), &view());
         let cross = crosses(&rows, &scene);
         assert_eq!(cross, [(place.to_owned(), words.to_owned())]);
     }
@@ -818,12 +818,12 @@ fn a_write_lost_on_the_stream_stops_there_and_says_how() {
 
 #[test]
 fn the_whole_propagation_of_the_selected_write_stands_out_with_its_delays() {
-    let mut told = two_servers();
-    let write = told.written(5.0, ChangeType::Modified, "b", 103);
-    told.cached(6.0, 0, 103);
-    told.held(6.0, 0, "b", Some(103));
-    told.report(9.0, "informer", "watching", 103, &[("a", 101), ("b", 103)]);
-    let store = told.store();
+    let mut story = two_servers();
+    let write = story.written(5.0, ChangeType::Modified, "b", 103);
+    story.cached(6.0, 0, 103);
+    story.held(6.0, 0, "b", Some(103));
+    story.report(9.0, "informer", "watching", 103, &[("a", 101), ("b", 103)]);
+    let store = story.store();
     let id = RecordId {
         epoch: 0,
         seq: write,
@@ -860,21 +860,21 @@ fn the_whole_propagation_of_the_selected_write_stands_out_with_its_delays() {
 
 #[test]
 fn words_about_propagations_do_not_overlap() {
-    let mut told = two_servers();
+    let mut story = two_servers();
     // The writes to both go through the same cache.
     for (number, client) in [(2, "second"), (3, "third")] {
-        told.started(1.2, client, "informer");
-        told.watcher(1.2, number, 0, &format!("{client}/1.36"), 0);
-        told.report(1.3, client, "watching", 102, &[("a", 101), ("b", 102)]);
+        story.started(1.2, client, "informer");
+        story.watcher(1.2, number, 0, &format!("{client}/1.36"), 0);
+        story.report(1.3, client, "watching", 102, &[("a", 101), ("b", 102)]);
     }
-    let write = told.written(5.0, ChangeType::Modified, "b", 103);
-    let lost = told.written(5.2, ChangeType::Deleted, "a", 104);
-    told.cached(5.4, 0, 103);
-    told.held(5.4, 0, "b", Some(103));
+    let write = story.written(5.0, ChangeType::Modified, "b", 103);
+    let lost = story.written(5.2, ChangeType::Deleted, "a", 104);
+    story.cached(5.4, 0, 103);
+    story.held(5.4, 0, "b", Some(103));
     for client in ["informer", "second", "third"] {
-        told.report(5.6, client, "watching", 103, &[("a", 101), ("b", 103)]);
+        story.report(5.6, client, "watching", 103, &[("a", 101), ("b", 103)]);
     }
-    let store = told.store();
+    let store = story.store();
     for seq in [write, lost] {
         let id = RecordId { epoch: 0, seq };
         for width in [300.0, 420.0, 1_200.0] {
@@ -911,20 +911,20 @@ fn words_about_propagations_do_not_overlap() {
 
 #[test]
 fn at_most_240_propagations_are_drawn_6_px_apart() {
-    let mut told = two_servers();
+    let mut story = two_servers();
     let names: Vec<String> = (0..10).map(|n| format!("client{n}")).collect();
     for name in &names {
-        told.started(1.2, name, "informer");
-        told.report(1.2, name, "watching", 102, &[("b", 102)]);
+        story.started(1.2, name, "informer");
+        story.report(1.2, name, "watching", 102, &[("b", 102)]);
     }
     for n in 0..200_u32 {
         let (s, revision) = (2.0 + 0.05 * f64::from(n), 103 + u64::from(n));
-        told.written(s, ChangeType::Modified, "b", revision);
+        story.written(s, ChangeType::Modified, "b", revision);
     }
     for name in &names {
-        told.report(20.0, name, "watching", 302, &[("b", 302)]);
+        story.report(20.0, name, "watching", 302, &[("b", 302)]);
     }
-    let (_, scene) = drawn(&told.store(), &view());
+    let (_, scene) = drawn(&story.store(), &view());
     let ways = lines(&scene, Token::Modified, Px(80));
     // 10 s are 200 px here, which has room for 34 lines 6 px apart to each client. At most 240 are drawn in all.
     assert_eq!(ways.len(), 240);
@@ -936,15 +936,15 @@ fn at_most_240_propagations_are_drawn_6_px_apart() {
 
 #[test]
 fn outside_a_lesson_only_stopped_and_selected_propagations_are_drawn() {
-    let mut told = two_servers();
-    told.started(1.2, "client0", "informer");
-    told.report(1.2, "client0", "watching", 102, &[("b", 102)]);
+    let mut story = two_servers();
+    story.started(1.2, "client0", "informer");
+    story.report(1.2, "client0", "watching", 102, &[("b", 102)]);
     for n in 0..20_u32 {
         let (s, revision) = (2.0 + 0.5 * f64::from(n), 103 + u64::from(n));
-        told.written(s, ChangeType::Modified, "b", revision);
+        story.written(s, ChangeType::Modified, "b", revision);
     }
-    told.report(20.0, "client0", "watching", 122, &[("b", 122)]);
-    let store = told.store();
+    story.report(20.0, "client0", "watching", 122, &[("b", 122)]);
+    let store = story.store();
     let drawn = |ways| {
         let (_, scene) = drawn_by(&store, &view(), None, ways);
         let plain = Some(Stroke::solid(Token::Modified, Px(80)));
@@ -960,11 +960,11 @@ fn outside_a_lesson_only_stopped_and_selected_propagations_are_drawn() {
 
 #[test]
 fn an_open_cache_has_a_row_for_each_stream_the_slowest_first() {
-    let mut told = two_servers();
+    let mut story = two_servers();
     for number in 2..14 {
-        told.watcher(2.0, number, 0, &format!("other{number:02}/1"), number);
+        story.watcher(2.0, number, 0, &format!("other{number:02}/1"), number);
     }
-    let store = told.store();
+    let store = story.store();
     let (rows, scene) = drawn(&store, &view());
     let streams = rows
         .rows
@@ -992,12 +992,12 @@ fn an_open_cache_has_a_row_for_each_stream_the_slowest_first() {
          other07 7 of 100, other06 6 of 100, 5 more."
     );
     // The record of a cache has the events that waited at that time.
-    told.cached(3.0, 0, 103);
+    story.cached(3.0, 0, 103);
     let id = RecordId {
         epoch: 0,
-        seq: Seq(told.0.len() as u64),
+        seq: Seq(story.0.len() as u64),
     };
-    let described = words::describe_record(&told.store(), cache.id, id);
+    let described = words::describe_record(&story.store(), cache.id, id);
     let mut waits = described
         .fields
         .iter()
@@ -1017,15 +1017,15 @@ fn an_open_cache_has_a_row_for_each_stream_the_slowest_first() {
 
 #[test]
 fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() {
-    let (mut told, _) = told();
+    let (mut story, _) = reported();
     for number in 0..12 {
         let name = format!("crowd-{number}");
-        told.started(2.0, &name, "watch-deployment final");
+        story.started(2.0, &name, "watch-deployment final");
         let (phase, held) = match number {
             11 => ("sleeping", &[("b", 102)][..]),
             _ => ("watching", &[][..]),
         };
-        told.report(12.0, &name, phase, 105, held);
+        story.report(12.0, &name, phase, 105, held);
     }
     let finding = Finding {
         code: "F03".into(),
@@ -1050,8 +1050,8 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
         relisted: None,
         names: Vec::new(),
     };
-    told.event(31.0, finding);
-    let store = told.store();
+    story.event(31.0, finding);
+    let store = story.store();
     let (rows, scene) = drawn(&store, &view());
     let names = |rows: &Rows| -> Vec<String> {
         let rows = rows.rows.iter();
@@ -1070,7 +1070,7 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
         "{}",
         scene.dump()
     );
-    let told = belief_table(&store, LaneId::Findings, None).unwrap();
+    let story = belief_table(&store, LaneId::Findings, None).unwrap();
     let columns = [
         "etcd",
         "apiserver 0",
@@ -1079,8 +1079,8 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
         "11 of crowd-0 … 11",
         "crowd-11",
     ];
-    assert_eq!(told.columns, columns);
-    let words = told.sentences[4..].iter().map(|sentence| &*sentence.words);
+    assert_eq!(story.columns, columns);
+    let words = story.sentences[4..].iter().map(|sentence| &*sentence.words);
     assert_eq!(
         words.collect::<Vec<_>>(),
         [
@@ -1105,16 +1105,16 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
 
 #[test]
 fn a_client_lacks_no_object_that_it_does_not_watch() {
-    let mut told = two_servers();
+    let mut story = two_servers();
     for client in ["here", "there"] {
-        told.started(1.2, client, "informer");
+        story.started(1.2, client, "informer");
     }
     let request = "GET /api/v1/namespaces/other/configmaps?watch=true".to_owned();
     let client = "there".into();
-    told.event(1.3, ClientRequest { client, request });
-    told.report(1.4, "here", "watching", 102, &[]);
-    told.report(1.4, "there", "watching", 102, &[]);
-    let store = told.store();
+    story.event(1.3, ClientRequest { client, request });
+    story.report(1.4, "here", "watching", 102, &[]);
+    story.report(1.4, "there", "watching", 102, &[]);
+    let store = story.store();
     let sides = belief_table(&store, LaneId::Findings, None).unwrap();
     let column = |name: &str| {
         sides
@@ -1142,7 +1142,7 @@ fn a_client_lacks_no_object_that_it_does_not_watch() {
 
 #[test]
 fn a_loop_without_waits_counts_its_empty_reads_and_one_that_returned_says_since_when() {
-    let (mut told, _) = told();
+    let (mut story, _) = reported();
     let mut report = |s: f64, client: &str, phase: &str, iterations: u64| {
         let report = ClientReport {
             client: client.into(),
@@ -1151,7 +1151,7 @@ fn a_loop_without_waits_counts_its_empty_reads_and_one_that_returned_says_since_
             handled: 3,
             belief: None,
         };
-        told.event(s, report)
+        story.event(s, report)
     };
     let mut last = Seq(0);
     for second in 0..=10 {
@@ -1163,7 +1163,7 @@ fn a_loop_without_waits_counts_its_empty_reads_and_one_that_returned_says_since_
         );
     }
     report(36.0, "informer", "returned", 5);
-    let store = told.store();
+    let store = story.store();
     let (rows, scene) = drawn(&store, &View::between(at(20.0), at(40.0), 1_200.0));
     let said = crosses(&rows, &scene);
     for words in [
@@ -1187,14 +1187,14 @@ fn a_loop_without_waits_counts_its_empty_reads_and_one_that_returned_says_since_
 
 #[test]
 fn the_picture_is_the_same_in_whatever_order_the_past_is_loaded() {
-    let told = connected();
-    let all = told.0.len();
-    let whole = drawn(&told.store(), &view());
+    let story = connected();
+    let all = story.0.len();
+    let whole = drawn(&story.store(), &view());
     for cut in [5, 9, 14, 18, all - 8, all - 4, all - 2] {
         let mut store = Store::default();
-        told.send(&mut store, cut);
+        story.send(&mut store, cut);
         for (from, to) in [(cut / 2, cut), (0, cut / 2)] {
-            let chapter = told.frames(from, to).concat();
+            let chapter = story.frames(from, to).concat();
             store.chapter(&chapter).unwrap();
         }
         let (rows, scene) = drawn(&store, &view());
@@ -1211,8 +1211,8 @@ fn the_picture_is_the_same_in_whatever_order_the_past_is_loaded() {
 
 #[test]
 fn at_any_record_the_beliefs_are_those_of_that_record() {
-    let (told, deleted) = told();
-    let store = told.store();
+    let (story, deleted) = reported();
+    let store = story.store();
     let at_seq = |seq: u64| {
         let id = RecordId {
             epoch: 0,
@@ -1234,8 +1234,8 @@ fn at_any_record_the_beliefs_are_those_of_that_record() {
             .iter()
             .all(|cell| cell.difference == Some(Difference::Ghost))
     );
-    let now = at_seq(told.0.len() as u64);
-    let words: Vec<&str> = now.sentences.iter().map(|told| &*told.words).collect();
+    let now = at_seq(story.0.len() as u64);
+    let words: Vec<&str> = now.sentences.iter().map(|story| &*story.words).collect();
     assert_eq!(
         words,
         [

@@ -477,20 +477,20 @@ fn a_label_says_how_much_of_the_kept_log_is_in_the_strip() {
     new.send_all(&mut store);
     let now = at(0.0);
     let view = View::following(now, 60_000_000, WIDTH);
-    let told = |store: &Store, most_us: i64| {
+    let shown = |store: &Store, most_us: i64| {
         let scale = Overview::new(store, now, &view, most_us);
         let (first, second) = words(store, &scale, now);
         format!("{first}, {second}")
     };
-    assert_eq!(told(&store, REACH_US), "Overview 16 min, all that is kept");
+    assert_eq!(shown(&store, REACH_US), "Overview 16 min, all that is kept");
     let entries = chapters(&old, 50, old.records.len(), Availability::Kept);
     list(&mut store, &old, 1, entries);
     assert_eq!(
-        told(&store, REACH_US),
+        shown(&store, REACH_US),
         "Overview 10 h, of 1 d 21 h kept, 2 epochs"
     );
     assert_eq!(
-        told(&store, REACH_US * 10),
+        shown(&store, REACH_US * 10),
         "Overview 1 d 21 h, all that is kept"
     );
 }
@@ -539,10 +539,10 @@ fn kept_records_older_than_the_strip_stand_before_a_break_in_the_axis() {
     let step = wide.scale.x_from_time(at(0.0)).to_f64() - axis_px;
     assert!(step > 1_100.0, "{axis_px} {step}");
     let expired = shown(1_300.0, Availability::Expired);
-    let told = words_before_the_axis(&expired);
-    assert_eq!(told.len(), 4, "{told:?}");
-    assert_eq!(told[0], "expired");
-    assert!(told[1].starts_with("before 11-"), "{told:?}");
+    let before_axis = words_before_the_axis(&expired);
+    assert_eq!(before_axis.len(), 4, "{before_axis:?}");
+    assert_eq!(before_axis[0], "expired");
+    assert!(before_axis[1].starts_with("before 11-"), "{before_axis:?}");
     // Without room for words it has only the break.
     let narrow = shown(420.0, Availability::Kept);
     assert_eq!(words_before_the_axis(&narrow), [""; 0]);

@@ -40,7 +40,7 @@ fn a_catalogue_says_which_parts_of_earlier_runs_are_kept_gone_lost_or_not_watche
     ];
     list(&mut store, &old, 7, entries);
     let now = at(130.0);
-    let told = [
+    let shown = [
         (Coverage::Expired, 10),
         (Coverage::NotLoaded, 20),
         (Coverage::Lost, 40),
@@ -48,7 +48,7 @@ fn a_catalogue_says_which_parts_of_earlier_runs_are_kept_gone_lost_or_not_watche
         (Coverage::Seam, 100),
         (Coverage::Loaded, 130),
     ];
-    assert_eq!(covered(&store, now), told);
+    assert_eq!(covered(&store, now), shown);
     // Each of them looks different.
     let view = View::between(at(-5.0), at(135.0), 1_600.0);
     let (_, scene) = picture(&store, &mut Lanes::default(), &view, now);
@@ -195,9 +195,9 @@ fn an_entry_replaces_all_entries_that_it_stands_for() {
         ..old.listed(0, 40, Availability::Expired)
     };
     list(&mut store, &old, 7, vec![merged]);
-    let told = covered(&store, at(130.0));
-    assert_eq!(told[0].0, Coverage::Expired);
-    assert_eq!(told[1].0, Coverage::NotLoaded);
+    let shown = covered(&store, at(130.0));
+    assert_eq!(shown[0].0, Coverage::Expired);
+    assert_eq!(shown[1].0, Coverage::NotLoaded);
 }
 
 #[test]
@@ -283,9 +283,9 @@ fn the_beginning_of_an_earlier_run_that_its_files_no_longer_have_is_expired() {
     let end = old.records.len();
     let entries = vec![old.listed(end - 20, end, Availability::Kept)];
     list(&mut store, &old, 7, entries);
-    let told = covered(&store, at(130.0));
-    assert_eq!(told[0], (Coverage::Expired, 41));
-    assert_eq!(told[1], (Coverage::NotLoaded, 60));
+    let shown = covered(&store, at(130.0));
+    assert_eq!(shown[0], (Coverage::Expired, 41));
+    assert_eq!(shown[1], (Coverage::NotLoaded, 60));
     assert!(!store.keeps(at(0.0), at(20.0)) && store.keeps(at(30.0), at(50.0)));
 }
 

@@ -192,13 +192,13 @@ fn a_guessed_attribution_is_worded_as_a_guess_and_does_not_change_the_fall() {
     );
     let likely = ended(50.0, Cause::Eof, Some(("F06", Certainty::Likely)));
     let sure = ended(50.0, Cause::TcpReset, Some(("F08", Certainty::Definite)));
-    let told = [&guessed, &likely, &sure].map(|log| {
+    let shown = [&guessed, &likely, &sure].map(|log| {
         let scene = draw(log, 55.0);
         let mut lines = texts(&scene).into_iter();
         let line = lines.find(|line| line.contains("F0") || line.contains("F36"));
         line.map(str::to_owned)
     });
-    assert_snapshot!(told.map(Option::unwrap_or_default).join("\n"), @r"
+    assert_snapshot!(shown.map(Option::unwrap_or_default).join("\n"), @r"
     perhaps F36 a slow reader cut off
     most likely F06 apiserver restart or change of master
     F08 connection reset
@@ -234,24 +234,25 @@ fn the_end_of_a_stream_and_the_stream_say_why_it_ended_and_how_sure_that_is() {
             target: Target::Stretch(StretchKind::Stream, id(open)),
             drawn: None,
         };
-        let told = [
+        let shown = [
             describe_record(&store, lane, id(end)),
             describe(&store, &hit, at(55.0)),
         ];
-        told.map(|told| {
-            let found = told.fields.iter().find(|(name, _)| *name == "attribution");
-            found.map(|(_, words)| words.clone()).unwrap_or_default()
-        })
-        .join(" | ")
+        shown
+            .map(|shown| {
+                let found = shown.fields.iter().find(|(name, _)| *name == "attribution");
+                found.map(|(_, words)| words.clone()).unwrap_or_default()
+            })
+            .join(" | ")
     };
-    let told = [
+    let shown = [
         fields(Certainty::Suspected, "F36"),
         fields(Certainty::Likely, "F10"),
         fields(Certainty::Definite, "normal"),
         fields(Certainty::Likely, "ours"),
         fields(Certainty::Unknown, "unknown"),
     ];
-    assert_snapshot!(told.join("\n"), @r"
+    assert_snapshot!(shown.join("\n"), @r"
     perhaps F36 a slow reader cut off | perhaps F36 a slow reader cut off
     most likely F10 closed at once instead of expired | most likely F10 closed at once instead of expired
     normal | normal
@@ -300,7 +301,7 @@ fn a_jump_and_a_reversal_stand_on_the_trace_with_their_signed_deltas() {
         texts(&scene)
     );
     let store = log.store();
-    let told = |glyph| {
+    let shown = |glyph| {
         let scene = scene_of(&store, 50.0);
         let is = |hit: &&Hit| {
             hit.drawn
@@ -310,12 +311,12 @@ fn a_jump_and_a_reversal_stand_on_the_trace_with_their_signed_deltas() {
         describe(&store, hit, at(50.0)).what
     };
     assert_eq!(
-        told(Glyph::Jump),
+        shown(Glyph::Jump),
         "MODIFIED cart-0 at resourceVersion 42,878 by kubelet. The resourceVersion went +41,873 in 15 s, \
          from 1,005 to 42,878; the largest of the 5 steps before it was 1."
     );
     assert_eq!(
-        told(Glyph::Reversal),
+        shown(Glyph::Reversal),
         "MODIFIED cart-0 at resourceVersion 42,000 by kubelet. The resourceVersion went −878 in 20 s, \
          from 42,878 to 42,000."
     );
@@ -479,12 +480,12 @@ fn a_life_is_described_by_its_last_record() {
     let scene = scene_of(&store, 40.0);
     let is_life = |hit: &&Hit| matches!(hit.target, Target::Stretch(StretchKind::Life, _));
     let hit = scene.hits.iter().find(is_life).unwrap();
-    let told = describe(&store, hit, at(40.0));
+    let shown = describe(&store, hit, at(40.0));
     assert_eq!(
-        told.what,
+        shown.what,
         "The watch holds this object. MODIFIED cart-0 at resourceVersion 1,001 by kubelet."
     );
-    assert_eq!(told.body.unwrap().seq, modified);
+    assert_eq!(shown.body.unwrap().seq, modified);
 }
 
 #[test]
@@ -508,20 +509,20 @@ fn before_the_first_log_the_paper_says_that_it_is_not_known() {
 fn a_view_of_before_the_first_log_says_when_it_begins() {
     let log = streaming();
     let (store, mut lanes) = (log.store(), Lanes::showing_all());
-    let told = |lanes: &mut Lanes, from: f64, to: f64| {
+    let shown = |lanes: &mut Lanes, from: f64, to: f64| {
         let view = View::between(at(from), at(to), 300.0);
         let rows = picture(&store, lanes, &view, at(60.0)).0;
         emptiness(&store, lanes, &rows, &view, at(60.0)).map(|empty| empty.words())
     };
-    let (what, when) = told(&mut lanes, -90.0, -30.0).unwrap();
+    let (what, when) = shown(&mut lanes, -90.0, -30.0).unwrap();
     assert_eq!(what, "At 09:30:00 watchscope was not running yet.");
     assert_eq!(when, "Its log begins at 09:31:00.");
-    assert_eq!(told(&mut lanes, -30.0, 30.0), None);
+    assert_eq!(shown(&mut lanes, -30.0, 30.0), None);
 }
 
 #[test]
 fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
-    let told = |store: &Store, filter: &str, from: f64, to: f64| {
+    let shown = |store: &Store, filter: &str, from: f64, to: f64| {
         let mut lanes = Lanes::showing_all();
         lanes.set_filter(filter);
         let view = View::between(at(from), at(to), 300.0);
@@ -532,9 +533,9 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     let says = |words: Option<(String, String)>, what: &str, todo: &str| {
         assert_eq!(words, Some((what.to_owned(), todo.to_owned())));
     };
-    assert_eq!(told(&streaming().store(), "", 0.0, 60.0), None);
+    assert_eq!(shown(&streaming().store(), "", 0.0, 60.0), None);
     says(
-        told(&streaming().store(), "nodes", 0.0, 60.0),
+        shown(&streaming().store(), "nodes", 0.0, 60.0),
         "2 lanes, all hidden by nodes.",
         "",
     );
@@ -542,7 +543,7 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     let mut quiet = Log::new("a");
     quiet.opened(5.0, PODS, 1, &[], 1_000);
     says(
-        told(&quiet.store(), "", 0.0, 60.0),
+        shown(&quiet.store(), "", 0.0, 60.0),
         "1 watch open, no event since 09:31:05.",
         "Quiet is data: the plateaus are drawn, the pen moves.",
     );
@@ -552,7 +553,7 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     }
     quiet.opened(9.0, "shop/configmaps", 4, &[], 1_000);
     says(
-        told(&quiet.store(), "", 0.0, 60.0),
+        shown(&quiet.store(), "", 0.0, 60.0),
         "2 watches open, no event since 09:31:05.",
         "Quiet is data: the plateaus are drawn, the pen moves.",
     );
@@ -568,12 +569,12 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     };
     let (no, unknown) = (PhaseReason::Forbidden, PhaseReason::Unauthorized);
     says(
-        told(&refused(&[(PODS, no)]).store(), "", 0.0, 60.0),
+        shown(&refused(&[(PODS, no)]).store(), "", 0.0, 60.0),
         "403: this account may not list or watch pods in shop.",
         "It needs the verbs list and watch. Nothing else is affected.",
     );
     says(
-        told(
+        shown(
             &refused(&[
                 ("*/pods", no),
                 ("*/pods#2", no),
@@ -589,18 +590,18 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
         "It needs the verbs list and watch; 1 more watch is refused.",
     );
     says(
-        told(&refused(&[("-/nodes", no)]).store(), "", 0.0, 60.0),
+        shown(&refused(&[("-/nodes", no)]).store(), "", 0.0, 60.0),
         "403: this account may not list or watch nodes in the cluster.",
         "It needs the verbs list and watch. Nothing else is affected.",
     );
     says(
-        told(&refused(&[(PODS, unknown)]).store(), "", 0.0, 60.0),
+        shown(&refused(&[(PODS, unknown)]).store(), "", 0.0, 60.0),
         "401: the server does not know the account that watches shop/pods.",
         "It needs credentials that are still good. Nothing else is affected.",
     );
     let mut partly = refused(&[("shop/jobs.batch", no)]);
     partly.opened(5.0, PODS, 1, &["cart-0"], 1_000);
-    assert_eq!(told(&partly.store(), "", 0.0, 60.0), None);
+    assert_eq!(shown(&partly.store(), "", 0.0, 60.0), None);
 
     let mut unheard = Log::new("a");
     unheard.watch(1.0, PODS);
@@ -616,7 +617,7 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
         },
     );
     says(
-        told(&unheard.store(), "", 0.0, 60.0),
+        shown(&unheard.store(), "", 0.0, 60.0),
         "The cluster does not answer.",
         "10.0.0.1:6443 refused the connection. Next try in 3 s.",
     );
@@ -629,12 +630,12 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     let mut store = Store::default();
     log.send_from(&mut store, 40);
     store.ring_begins(&log.epoch, Seq(1), at(0.0));
-    assert_eq!(told(&store, "", 2.0, 12.0), None, "it can still be loaded");
+    assert_eq!(shown(&store, "", 2.0, 12.0), None, "it can still be loaded");
     store.expired(&log.epoch, Seq(40));
-    let (what, kept) = told(&store, "", 2.0, 12.0).unwrap();
+    let (what, kept) = shown(&store, "", 2.0, 12.0).unwrap();
     assert_eq!(what, "09:31:07 is no longer in the buffer.");
     assert!(kept.contains("are kept, from 09:31:2"), "{kept}");
-    assert_eq!(told(&store, "", 2.0, 50.0), None);
+    assert_eq!(shown(&store, "", 2.0, 50.0), None);
 }
 
 #[test]
@@ -663,7 +664,7 @@ fn a_connection_lane_goes_from_connection_to_connection() {
     let store = log.store();
     let lane = LaneId::Connection(ServerId(0));
     assert_eq!(&**store.lane_server(lane).unwrap(), "10.20.0.11:6443");
-    let told = |id| {
+    let shown = |id| {
         let target = Target::Stretch(StretchKind::Connection, id);
         let area = Default::default();
         let hit = Hit {
@@ -675,9 +676,9 @@ fn a_connection_lane_goes_from_connection_to_connection() {
         describe(&store, &hit, at(40.0)).what
     };
     let last = store.last_before(lane, at(40.0)).unwrap();
-    assert_eq!(told(last), "Connection 7 to 10.20.0.11:6443.");
+    assert_eq!(shown(last), "Connection 7 to 10.20.0.11:6443.");
     let first = store.neighbour(lane, last, false).unwrap();
-    assert_eq!(told(first), "Connection 1 to 10.20.0.11:6443.");
+    assert_eq!(shown(first), "Connection 1 to 10.20.0.11:6443.");
     assert_eq!(store.neighbour(lane, first, false), None);
     assert_eq!(store.neighbour(lane, first, true), Some(last));
 }
@@ -864,7 +865,7 @@ fn a_life_is_dotted_from_the_gap_on_if_its_end_was_inferred() {
 }
 
 #[test]
-fn marks_too_near_to_be_told_apart_are_merged_and_none_is_lost() {
+fn marks_that_would_overlap_are_merged_and_none_is_lost() {
     let mut log = streaming();
     for step in 0..500_u64 {
         log.change(
@@ -961,10 +962,10 @@ fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
             },
         );
         let scene = scene_of(&log.store(), 40.0);
-        let told = texts(&scene)
+        let shown = texts(&scene)
             .into_iter()
             .find(|text| text.contains("did not run"));
-        told.map(str::to_owned)
+        shown.map(str::to_owned)
     };
     assert_eq!(words(10_000).as_deref(), Some("did not run"));
     assert_eq!(words(2_000), None);
@@ -1142,12 +1143,12 @@ fn a_watch_of_an_aggregated_api_says_so_first() {
             aggregated,
         }))
     };
-    let told = [
+    let shown = [
         words(None, None),
         words(Some("10.0.0.1:6443"), None),
         words(None, Some(true)),
     ];
-    insta::assert_snapshot!(told.join("\n"), @r"
+    insta::assert_snapshot!(shown.join("\n"), @r"
     Watch -/projects.project.openshift.io started.
     Watch -/projects.project.openshift.io started, by 10.0.0.1:6443 only.
     Watch -/projects.project.openshift.io started. Its resourceVersions are another apiserver's, and only compared for equality.
@@ -1158,7 +1159,7 @@ fn a_watch_of_an_aggregated_api_says_so_first() {
 fn a_watch_whose_versions_have_no_order_says_so_where_their_line_would_be() {
     const METRICS: &str = "shop/pods.metrics.k8s.io";
     let words = "another apiserver's: only whether two are equal can be told";
-    let told = |version: ResourceVersion| {
+    let shown = |version: ResourceVersion| {
         let mut log = Log::new("a");
         log.watch(0.0, METRICS);
         for (second, name) in [(1.0, "cart-0"), (2.0, "cart-1")] {
@@ -1182,10 +1183,10 @@ fn a_watch_whose_versions_have_no_order_says_so_where_their_line_would_be() {
     };
     let number = ResourceVersion::from(1_001);
     for version in [ResourceVersion::parse("2f9a"), number.unordered()] {
-        let scene = told(version);
+        let scene = shown(version);
         assert!(has_text(&scene, words), "{:?}", texts(&scene));
     }
-    assert!(!has_text(&told(number), words));
+    assert!(!has_text(&shown(number), words));
 }
 
 #[test]
@@ -1343,7 +1344,7 @@ fn a_stretch_open_at_a_seam_is_not_described_as_going_on() {
     let reason = PhaseReason::Unreachable;
     old.phase(10.0, MAPS, Phase::Waiting, reason, Some(1_000));
     old.bookmark(20.0, PODS, 10, 1_100);
-    let told = |store: &Store, kind: StretchKind, watch: &str| {
+    let shown = |store: &Store, kind: StretchKind, watch: &str| {
         let scene = scene_of(store, 40.0);
         let wanted = |hit: &&Hit| match hit.target {
             Target::Stretch(found, id) => {
@@ -1353,13 +1354,13 @@ fn a_stretch_open_at_a_seam_is_not_described_as_going_on() {
             _ => false,
         };
         let hit = scene.hits.iter().rfind(wanted).unwrap();
-        let told = describe(store, hit, at(40.0));
-        format!("{}: {}", told.time, told.what)
+        let shown = describe(store, hit, at(40.0));
+        format!("{}: {}", shown.time, shown.what)
     };
     let (mut store, stream) = (old.store(), StretchKind::Stream);
-    assert!(told(&store, stream, PODS).ends_with("Stream 10 is open."));
-    assert!(told(&store, StretchKind::Life, PODS).contains("holds this object"));
-    assert!(told(&store, StretchKind::Gap, MAPS).ends_with("not known yet."));
+    assert!(shown(&store, stream, PODS).ends_with("Stream 10 is open."));
+    assert!(shown(&store, StretchKind::Life, PODS).contains("holds this object"));
+    assert!(shown(&store, StretchKind::Gap, MAPS).ends_with("not known yet."));
     assert!(has_text(&scene_of(&store, 40.0), "trying again"));
 
     let mut new = Log::new("b");
@@ -1367,15 +1368,15 @@ fn a_stretch_open_at_a_seam_is_not_described_as_going_on() {
     new.send_all(&mut store);
     let lasted = "09:31:00.150, known until 09:31:20.000 (19 s)";
     assert_eq!(
-        told(&store, stream, PODS),
+        shown(&store, stream, PODS),
         format!(
             "{lasted}: It received events as they happened, because the server accepted the watch. \
              Stream 10 was open; what became of it is not known."
         )
     );
-    let life = told(&store, StretchKind::Life, PODS);
+    let life = shown(&store, StretchKind::Life, PODS);
     assert!(life.contains("held this object; what became of it is not known."));
-    assert!(told(&store, StretchKind::Gap, MAPS).ends_with("What became of it is not known."));
+    assert!(shown(&store, StretchKind::Gap, MAPS).ends_with("What became of it is not known."));
     let texts_now = scene_of(&store, 40.0);
     assert!(
         has_text(&texts_now, "unreachable") && !has_text(&texts_now, "trying again"),
@@ -1423,13 +1424,13 @@ fn a_ring_that_has_moved_on_takes_nothing_back() {
     store.ring_begins(&log.epoch, Seq(201), kept);
     store.ring_begins(&log.epoch, Seq(1), at(0.0));
     let coverage = store.coverage(at(60.0));
-    let told: Vec<_> = coverage
+    let shown: Vec<_> = coverage
         .iter()
         .map(|stretch| (stretch.coverage, stretch.to))
         .collect();
     use watchscope_timeline::store::Coverage;
     assert_eq!(
-        told,
+        shown,
         [
             (Coverage::Expired, kept),
             (Coverage::NotLoaded, log.records[299].at),
@@ -1639,7 +1640,7 @@ fn a_click_on_a_phase_gives_the_clients_action_and_reason_in_one_sentence() {
         hit.lane == watch && matches!(hit.target, Target::Stretch(StretchKind::Phase, _))
     };
     let y = scene.hits.iter().find(is_low).unwrap().area.y + Px::whole(2);
-    let told: Vec<String> = [10, 25, 35, 45, 55]
+    let shown: Vec<String> = [10, 25, 35, 45, 55]
         .into_iter()
         .map(|second| {
             let hit = scene.hit(Px::whole(second * 10), y).unwrap();
@@ -1647,7 +1648,7 @@ fn a_click_on_a_phase_gives_the_clients_action_and_reason_in_one_sentence() {
         })
         .collect();
     assert_eq!(
-        told,
+        shown,
         [
             "It received events as they happened, because the server accepted the watch. Stream 10, reset by peer.",
             "Waiting 1.6 s before the next request, because the server answered 429 and asked to come later.",
@@ -1697,22 +1698,23 @@ fn a_click_on_a_mark_shows_the_event_its_fields_its_request_and_the_version_befo
         .unwrap();
     let found = scene.hit(hit.area.x, hit.area.y).unwrap();
     assert_eq!(found, hit);
-    let told = describe(&store, hit, at(40.0));
-    assert_eq!(told.lane, "cart-0 of shop/pods");
+    let shown = describe(&store, hit, at(40.0));
+    assert_eq!(shown.lane, "cart-0 of shop/pods");
     assert_eq!(
-        told.what,
+        shown.what,
         "MODIFIED cart-0 at resourceVersion 1,002 by kubelet."
     );
-    assert_eq!(told.previous_body.unwrap().seq, first);
-    assert!(told.fields.contains(&("manager", "kubelet".to_string())));
+    assert_eq!(shown.previous_body.unwrap().seq, first);
+    assert!(shown.fields.contains(&("manager", "kubelet".to_string())));
     assert!(
-        told.request
+        shown
+            .request
             .contains(&("parameter", "timeoutSeconds=431".to_string())),
         "{:?}",
-        told.request
+        shown.request
     );
     let next = store
-        .neighbour(hit.lane, told.previous_body.unwrap(), true)
+        .neighbour(hit.lane, shown.previous_body.unwrap(), true)
         .unwrap();
     assert_eq!(next.seq, second);
 }
@@ -1734,9 +1736,9 @@ fn an_item_of_a_list_names_the_request_that_brought_it() {
     let store = log.store();
     let lane = store.find_lane(&PODS.into(), None).unwrap();
     for seq in [gone, list] {
-        let told = describe_record(&store, lane, RecordId { epoch: 0, seq });
+        let shown = describe_record(&store, lane, RecordId { epoch: 0, seq });
         assert_eq!(
-            told.request,
+            shown.request,
             [
                 ("verb", "list".to_string()),
                 ("path", "/api/v1/namespaces/shop/pods".to_string()),

@@ -289,8 +289,8 @@ fn every_hit_box_covers_its_glyph_and_names_a_record_that_is_there() {
             let record = store.record(id).unwrap();
             assert_eq!(record, log.records[id.seq.0 as usize - 1]);
         }
-        let told = watchscope_timeline::words::describe(&store, hit, now);
-        assert!(!told.what.is_empty(), "{hit:?}");
+        let shown = watchscope_timeline::words::describe(&store, hit, now);
+        assert!(!shown.what.is_empty(), "{hit:?}");
     }
     let drawn = scene
         .primitives

@@ -20,7 +20,7 @@ use watchscope_timeline::{LaneId, Lanes, RecordId, Store, Token, View};
 const PODS: &str = "shop/pods";
 const MAPS: &str = "shop/configmaps";
 
-fn told(board: &Board) -> String {
+fn shown(board: &Board) -> String {
     let mut out = String::new();
     for group in &board.standing {
         let (code, name) = (&group.code, &group.name);
@@ -111,7 +111,7 @@ fn muted(keys: &[(&str, &str)]) -> Muted {
 #[test]
 fn open_findings_are_grouped_most_severe_first_and_cleared_ones_are_apart() {
     let store = found().store();
-    assert_snapshot!(told(&findings::board(Known::now(&store, FOREVER), &Muted::default())), @r#"
+    assert_snapshot!(shown(&findings::board(Known::now(&store, FOREVER), &Muted::default())), @r#"
 divergence F24 F24 name ×1
   shop/pods | likely · since 09:31:14 | cart-0 is a ghost | [1]
 divergence F25 gap from starvation in etcd ×7
@@ -132,7 +132,7 @@ fn a_muted_finding_leaves_list_badge_and_header_and_is_listed_with_its_reason() 
     let store = found().store();
     let muted = muted(&[("F24 shop/pods", "known, ticket 42"), ("F99 shop/pods", "")]);
     let board = findings::board(Known::now(&store, FOREVER), &muted);
-    assert!(!told(&board).contains("ghost"), "{}", told(&board));
+    assert!(!shown(&board).contains("ghost"), "{}", shown(&board));
     assert_eq!(
         board
             .muted
@@ -289,7 +289,7 @@ fn a_finding_of_several_watches_is_one_and_the_badge_of_each() {
         log.store()
     };
     let store = with("F08");
-    assert_snapshot!(told(&findings::board(Known::now(&store, FOREVER), &Muted::default())), @"
+    assert_snapshot!(shown(&findings::board(Known::now(&store, FOREVER), &Muted::default())), @"
     warning F11 F11 name ×1
       shop/configmaps | likely · since 09:31:36 | fell off | [1]
     warning F08 F08 name ×1
@@ -358,8 +358,8 @@ fn a_problem_leads_to_its_finding_else_to_its_object_or_gap() {
     // A page that has just come also counts what was before it.
     let mut late = Store::default();
     log.send_from(&mut late, log.records.len());
-    let told: Vec<String> = places(&late).into_iter().map(|spot| spot.0).collect();
-    assert_eq!(told[..2], ["1 ghost", "1 gap lost"]);
+    let shown: Vec<String> = places(&late).into_iter().map(|spot| spot.0).collect();
+    assert_eq!(shown[..2], ["1 ghost", "1 gap lost"]);
     // The gap is not loaded; the fold knows its time.
     let gap = places(&late)[1].1;
     let maps = late.find_lane(&MAPS.into(), None).unwrap();
@@ -569,7 +569,7 @@ fn a_watch_that_was_stopped_grows_no_older_and_is_not_the_first_by_lag() {
     let mut rows = health::table(Known::now(&log.store(), at(400.0)), &Muted::default());
     let lag = Order::default().pressed(10);
     health::sort(&mut rows, lag);
-    let told: Vec<String> = rows
+    let shown: Vec<String> = rows
         .iter()
         .map(|row| {
             [0, 1, 2, 10]
@@ -577,7 +577,7 @@ fn a_watch_that_was_stopped_grows_no_older_and_is_not_the_first_by_lag() {
                 .join(" | ")
         })
         .collect();
-    assert_snapshot!(told.join("\n"), @r"
+    assert_snapshot!(shown.join("\n"), @r"
     shop/configmaps | waiting | 6 min 39 s | 6 min 5 s
     shop/pods | stopped | 37 s | –
     ");
@@ -732,8 +732,8 @@ fn a_read_from_the_same_cache_does_not_confirm_an_object() {
         Some(OF_A_CACHE),
         None,
     );
-    let told = "No read has confirmed it since. A read of 09:31:40.000 (list exact, at resourceVersion 130) compared 3 objects and agrees: the list may be the watch cache's, and so show what only the cache believes.";
-    assert_eq!(confirmed(&log, "web-0"), told);
+    let shown = "No read has confirmed it since. A read of 09:31:40.000 (list exact, at resourceVersion 130) compared 3 objects and agrees: the list may be the watch cache's, and so show what only the cache believes.";
+    assert_eq!(confirmed(&log, "web-0"), shown);
     // A list from another server's cache, and one from etcd.
     let by_another = Some("made by 10.0.0.2:6443");
     read(
@@ -774,11 +774,11 @@ fn events_and_samples_never_count_as_a_read_of_all_objects() {
     let store = log.store();
     let web = store.find_lane(&PODS.into(), Some(&crate::common::object("web-0", 1)));
     assert_eq!(checked(&store, web.expect("it was met"), after), None);
-    let told: Vec<String> = log.records[asked.0 as usize..]
+    let shown: Vec<String> = log.records[asked.0 as usize..]
         .iter()
         .map(|record| event_words(&record.event))
         .collect();
-    assert_snapshot!(told.join("\n"), @r"
+    assert_snapshot!(shown.join("\n"), @r"
 An audit read of 100 events (second watch): agrees: of what came from 100 to 131.
 An audit read of 4 samples (get): agrees.
 An audit read of 4 samples (list one exact): agrees.
@@ -795,8 +795,8 @@ fn a_sweep_confirms_an_object_unless_some_changed_during_it() {
     assert_snapshot!(confirmed(&log, "web-0"), @"No read has confirmed it since.");
     let all = read(&mut log, 39.0, each, None, None);
     assert_snapshot!(confirmed(&log, "web-0"), @"A read of 09:31:39.000 (get each, at resourceVersion 131) compared 2 objects and agrees.");
-    let told = event_words(&log.records[all.0 as usize - 1].event);
-    assert_snapshot!(told, @"An audit read of 2 objects (get each): agrees.");
+    let shown = event_words(&log.records[all.0 as usize - 1].event);
+    assert_snapshot!(shown, @"An audit read of 2 objects (get each): agrees.");
 }
 
 #[test]
@@ -846,8 +846,8 @@ fn a_deletion_inferred_on_a_stream_names_the_stream_and_no_list() {
         stray: None,
         owner: None,
     };
-    let told = [None, Some(StreamId(12))].map(|stream| event_words(&Event::from(gone(stream))));
-    assert_snapshot!(told.join("\n"), @r"
+    let shown = [None, Some(StreamId(12))].map(|stream| event_words(&Event::from(gone(stream))));
+    assert_snapshot!(shown.join("\n"), @r"
 cart-0 was held and is not in the list: deleted while away, last seen at resourceVersion 50.
 cart-0 was held and stream 12 shows that it is gone: deleted unheard, last seen at resourceVersion 50.
 ");
@@ -868,23 +868,23 @@ fn an_answer_from_a_part_of_the_records_never_claims_to_know_all() {
     let mut late = Store::default();
     log.send_from(&mut late, log.records.len());
     let own = "confirmed: The watch's own list of 09:31:39.000 had it, among 3 objects";
-    let told = why_of(&late, "web-0", 60.0);
-    assert!(told.contains(own), "{told}");
+    let shown = why_of(&late, "web-0", 60.0);
+    assert!(shown.contains(own), "{shown}");
     read(&mut log, 40.0, ("list exact", 136, 3), None, None);
     let last = log.change(41.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 140);
     log.bookmark(42.0, PODS, 12, 160);
     let whole = why(&log, "web-0", 60.0);
-    let mut told = std::collections::BTreeSet::new();
+    let mut shown = std::collections::BTreeSet::new();
     for cut in born.0 as usize..=log.records.len() {
         let mut store = Store::default();
         log.send_from(&mut store, cut);
         for line in why_of(&store, "web-0", 60.0).lines() {
             if !whole.contains(line) {
-                told.insert(line.to_owned());
+                shown.insert(line.to_owned());
             }
         }
     }
-    assert_snapshot!(told.into_iter().collect::<Vec<_>>().join("\n"), @r"
+    assert_snapshot!(shown.into_iter().collect::<Vec<_>>().join("\n"), @r"
 confirmed: None of the reads that are loaded has confirmed it since.
 from: The record that brought it is not loaded.
 last told: It is held at resourceVersion 140; the event that told of it is not loaded.
@@ -919,10 +919,10 @@ up to date: At 09:31:43.000 the watch was at resourceVersion 170: by its own acc
 #[test]
 fn while_the_basis_of_an_answer_stays_only_its_durations_change() {
     let answer = |store: &Store, lane| {
-        let told = presence(Known::now(store, at(20_000.0)), lane)?;
-        let mut grounds = told.grounds;
+        let shown = presence(Known::now(store, at(20_000.0)), lane)?;
+        let mut grounds = shown.grounds;
         grounds.retain(|(name, _)| *name != "up to date");
-        Some((told.held, told.answer, grounds, told.record))
+        Some((shown.held, shown.answer, grounds, shown.record))
     };
     let (mut stayed, mut changed) = (0, 0);
     for seed in 0..3 {
